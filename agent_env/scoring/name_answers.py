@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -127,13 +127,16 @@ def answer_part(text: str) -> int:
     return 0
 
 
-def parse_known_names(text: str | None, known: Sequence[str]) -> NameAnswer:
-    """The known names that a text, as `normalised` returns it, gives as its answer."""
+def parse_known_names(
+    text: str | None, known: Sequence[str], aliases: Mapping[str, str] | None = None
+) -> NameAnswer:
+    """The known names that a text, as `normalised` returns it, gives as its answer; `aliases` are
+    other spellings, with the known name that each stands for."""
     if text is None or not text.strip():
         return NameAnswer(rule="no text")
     begin = answer_part(text)
     part = text[begin:]
-    mentions = find_names(text, known)
+    mentions = find_names(text, known, aliases)
     mine = tuple(m for m in mentions if m.at[0] >= begin)
     first = min((m.at[0] - begin for m in mine), default=len(part))
     if (opening := _STARTS_NONE.match(part)) is not None and opening.end() <= first:
@@ -153,9 +156,12 @@ def parse_known_names(text: str | None, known: Sequence[str]) -> NameAnswer:
     return NameAnswer(others=tuple(filter(None, others)), mentions=mentions, rule="no known name")
 
 
-def find_names(text: str, known: Sequence[str]) -> tuple[Mention, ...]:
-    """All mentions of the known names, the longest at each position."""
-    index = _index(tuple(known))
+def find_names(
+    text: str, known: Sequence[str], aliases: Mapping[str, str] | None = None
+) -> tuple[Mention, ...]:
+    """All mentions of the known names, the longest at each position, also by their aliases."""
+    names = aliases or {}
+    index = _index((*known, *names))
     tokens = [(m.start(), m.end(), _folded(m[0])) for m in _TOKEN.finditer(text)]
     mentions: list[Mention] = []
     at = 0
@@ -163,7 +169,7 @@ def find_names(text: str, known: Sequence[str]) -> tuple[Mention, ...]:
         for spelled, name in index.get(tokens[at][2], ()):
             if tuple(t[2] for t in tokens[at : at + len(spelled)]) == spelled:
                 span = tokens[at][0], tokens[at + len(spelled) - 1][1]
-                mentions.append(Mention(name, span, _how(text, span)))
+                mentions.append(Mention(names.get(name, name), span, _how(text, span)))
                 at += len(spelled)
                 break
         else:

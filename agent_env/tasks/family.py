@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -19,6 +19,7 @@ from agent_env.protocols import Limits, Scorer
 from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.tasks.task import Prompt, Task
 
+OptionsRecord = TypeVar("OptionsRecord", bound=Record)
 Materials = Mapping[str, MaterialTable]
 """Tables by digest, as samples name them."""
 
@@ -147,7 +148,12 @@ class Rewording:
 
 def read_options(family: Family, texts: Sequence[str]) -> Record:
     """The family's options from KEY=VALUE texts; several values are separated by commas."""
-    fields = family.options.model_fields
+    return record_options(family.options, family.name, texts)
+
+
+def record_options(record: type[OptionsRecord], owner: str, texts: Sequence[str]) -> OptionsRecord:
+    """The same for any record; ConfigError names what the `owner` has no option for."""
+    fields = record.model_fields
     values: dict[str, str | list[str]] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
@@ -156,11 +162,11 @@ def read_options(family: Family, texts: Sequence[str]) -> Record:
             raise ConfigError(f"--option '{text}' is not KEY=VALUE")
         if key not in fields:
             known = ", ".join(fields) or "none"
-            raise ConfigError(f"{family.name} has no option '{key}'; known: {known}")
+            raise ConfigError(f"{owner} has no option '{key}'; known: {known}")
         if key in values:
             raise ConfigError(f"--option {key} is given twice; separate several values by commas")
         values[key] = _several(value) if _is_tuple(fields[key].annotation) else value
-    return checked_options(family, values)
+    return _checked(record, owner, values)
 
 
 def option_texts(values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -174,11 +180,15 @@ def _text(value: Any) -> str:
 
 def checked_options(family: Family, values: Mapping[str, Any]) -> Record:
     """The family's options with these values, such as those of run.json; ConfigError if invalid."""
+    return _checked(family.options, family.name, values)
+
+
+def _checked(record: type[OptionsRecord], owner: str, values: Mapping[str, Any]) -> OptionsRecord:
     try:
-        return family.options.model_validate(values)
+        return record.model_validate(values)
     except ValidationError as exc:
-        known = family.options.model_fields
-        raise ConfigError(f"option of {family.name}: {user_problem(exc.errors(), known)}") from exc
+        problem = user_problem(exc.errors(), record.model_fields)
+        raise ConfigError(f"option of {owner}: {problem}") from exc
 
 
 def _several(value: str) -> list[str]:

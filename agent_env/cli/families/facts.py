@@ -28,15 +28,27 @@ facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_a
 
 @facts.command("import")
 def import_table(
-    file: Annotated[Path, typer.Argument(help="Your CSV.")], out: Out, now: Now = None
+    file: Annotated[Path, typer.Argument(help="CSV, JSON lines, Parquet, SQLite or DuckDB.")],
+    out: Out,
+    now: Now = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="KEY=VALUE, repeatable: event, start, end (columns), date-format, encoding, table."
+        ),
+    ] = None,
 ) -> None:
     """Check an event table of your own and write it in full form.
 
-    Example: agent-env facts import mine.csv --out events.csv
+    Example: agent-env facts import mine.csv --out events.csv --option event=name
     """
-    from agent_env.temporal.facts.user_tables import import_events
+    from agent_env.tasks.family import record_options
+    from agent_env.temporal.facts.user_tables import EventTableOptions, import_events
 
-    result = import_events(file, out, _day(now))
+    options = record_options(EventTableOptions, "facts import", option or ())
+    result = import_events(file, out, _day(now), options)
+    for text in result.notes:
+        say(f"{file.name}: {text}")
     print(f"{result.events} events in {result.out}, {result.lasting} of them still lasting")
 
 

@@ -69,43 +69,40 @@ def import_command(
 
 @tdbench.command()
 def doctor(
-    file: Annotated[Path, typer.Argument(help="CSV, Parquet, SQLite or DuckDB.", metavar="FILE")],
-    table: Annotated[str | None, typer.Option(help="Of a database: which table.")] = None,
-    question: Annotated[
-        str, typer.Option(help="Columns that a question states, by commas; finds conflicts, gaps.")
-    ] = "",
-    answer: Annotated[str, typer.Option(help="Columns that it asks for, by commas.")] = "",
-    repair: Annotated[
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="A table file; two or three that hops join.", metavar="FILE..."),
+    ],
+    option: Annotated[
         list[str] | None,
-        typer.Option(help="PROBLEM=POLICY, such as zero-length=drop; or standard. Repeatable."),
+        typer.Option(help="An option of the task: KEY=VALUE, such as repair=standard. Repeatable."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the repaired rows here, as CSV.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Name what keeps questions from a table, and repair it; exit code 1 where something is left.
+    """Show how a table is read, what keeps questions from it, and how many questions come out.
 
-    Example: agent-env tdbench doctor leaders.csv --question country,role --answer name
+    Exit code 1 where a problem is left. Example:
+    agent-env tdbench doctor leaders.csv --option repair=standard
     """
-    from agent_env.families.tdbench.commands import examine
-    from agent_env.temporal.facts.table_doctor import Question
+    from agent_env.families.tdbench.intake import examine
 
-    columns = Question(_columns(question), _columns(answer))
-    report = examine(file, table, columns, repair or (), out)
+    report = examine(files, option or (), out)
     if as_json:
         print(json.dumps(report.as_json(), ensure_ascii=False))
     else:
-        print_table(report.table())
-        if not report.before:
-            print("no problem")
+        for table in report.tables:
+            print_table(table.table(report.policies))
+        if report.kinds:
+            print_table(report.kinds_table())
         if report.out is not None:
-            say(f"{len(report.log)} rows repaired; {report.out}, each in {report.log_file}")
-        elif report.is_blocked:
-            say("no question can be made as it stands; --repair standard --out FILE.csv repairs")
+            lines = {entry.line for table in report.tables for entry in table.log}
+            say(f"{len(lines)} rows repaired; {report.out}, each in {report.log_file}")
+        if report.is_blocked:
+            say("no question can be made as it stands; --option repair=standard repairs")
+        else:
+            print(f"to make questions, with all that was found out:\n  {report.command}")
     sys.exit(int(report.is_blocked))
-
-
-def _columns(text: str) -> tuple[str, ...]:
-    return tuple(name.strip().lower() for name in text.split(",") if name.strip())
 
 
 @tdbench.command()

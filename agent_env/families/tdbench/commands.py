@@ -10,22 +10,10 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.published import Difference, FileProof
 from agent_env.families.tdbench.published_samples import Differing
 from agent_env.families.tdbench.published_sql import Columns
-from agent_env.temporal.facts.table_doctor import (
-    BLOCKING,
-    MEANINGS,
-    PROBLEMS,
-    Finding,
-    Question,
-    Repair,
-    diagnose,
-    read_policies,
-    repaired,
-)
 
 if TYPE_CHECKING:
     from agent_env.families.tdbench.layouts import Layout
@@ -117,80 +105,6 @@ def _sizes(tables: Sequence[Columns]) -> dict[str, int]:
         number = sum(name.partition(" (")[0] == table.name for name in sizes) + 1
         sizes[table.name if number == 1 else f"{table.name} ({number})"] = len(table.rows)
     return sizes
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorReport:
-    """What stands in the way of questions from a table, before and after the repairs."""
-
-    file: Path
-    rows: int
-    before: tuple[Finding, ...]
-    after: tuple[Finding, ...]
-    policies: dict[str, str]
-    log: tuple[Repair, ...]
-    out: Path | None
-    log_file: Path | None
-
-    @property
-    def is_blocked(self) -> bool:
-        """Whether questions cannot be made yet."""
-        return any(finding.problem in BLOCKING for finding in self.after)
-
-    def as_json(self) -> dict[str, object]:
-        """The object that `--json` prints."""
-        return {
-            "file": str(self.file),
-            "rows": self.rows,
-            "before": [asdict(finding) for finding in self.before],
-            "after": [asdict(finding) for finding in self.after],
-            "policies": self.policies,
-            "repairs": [asdict(repair) for repair in self.log],
-            "blocked": self.is_blocked,
-            "out": str(self.out) if self.out else None,
-        }
-
-    def table(self) -> ResultTable:
-        """Problems with their rows, policies and an example."""
-        rows: list[tuple[Cell, ...]] = []
-        for problem, policies in PROBLEMS.items():
-            own = [finding for finding in self.before if finding.problem == problem]
-            left = sum(finding.problem == problem for finding in self.after)
-            if own or left:
-                example = f"line {own[0].line}: {own[0].text}" if own else ""
-                policy = self.policies.get(problem, "keep")
-                choices = ", ".join((*policies, "keep"))
-                rows.append((problem, len(own), policy, left, choices, example[:90]))
-        columns = ("problem", "rows", "policy", "left", "policies", "for example")
-        notes = tuple(f"{row[0]}: {MEANINGS[str(row[0])]}" for row in rows)
-        title = f"{self.file.name}: {self.rows} rows"
-        heads = tuple(Column(name, 0, is_kept=True) for name in columns)
-        return ResultTable("doctor", title, heads, tuple(rows), notes)
-
-
-def examine(
-    file: Path, table: str | None, question: Question, repairs: Sequence[str], out: Path | None
-) -> DoctorReport:
-    """Name what keeps questions from a table; repair its rows by named policies and write them to
-    `out`, with a log beside it."""
-    from agent_env.episodes.run_folder import write_whole
-    from agent_env.temporal.facts.table_records import read_sheet
-    from agent_env.temporal.facts.writing import write_csv
-
-    sheet, policies = read_sheet(file, table), read_policies(repairs)
-    if not question.keys and "standard" in repairs:
-        policies.pop("dependency", None)
-    mended, log = repaired(sheet, policies, question)
-    log_file = None
-    if out is not None:
-        rows = ((*row.values, row.start, row.end) for row in mended.rows)
-        write_csv((*sheet.columns, "start", "end"), rows, out)
-        log_file = out.with_name(f"{out.stem}.repairs.jsonl")
-        lines = (json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in log)
-        write_whole(log_file, "".join(lines).encode())
-    before, after = (tuple(diagnose(each, question)) for each in (sheet, mended))
-    count = len(sheet.rows)
-    return DoctorReport(file, count, before, after, policies, tuple(log), out, log_file)
 
 
 def lay_out(

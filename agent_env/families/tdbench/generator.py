@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from random import Random
@@ -15,15 +15,16 @@ from agent_env.families.tdbench.hops import hop_queries
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.proving import proofs_of
 from agent_env.families.tdbench.query import Query, make_samples
-from agent_env.families.tdbench.relations import check_queries, draw_queries
+from agent_env.families.tdbench.relations import ANSWER_COUNTS, check_queries, draw_queries
 from agent_env.families.tdbench.sample import Kind, TdbenchSample
 from agent_env.families.tdbench.sources import Source, read_now, sources
-from agent_env.families.tdbench.specials import current_queries, special_queries
+from agent_env.families.tdbench.specials import MAX_FAILURES, current_queries, special_queries
 from agent_env.families.tdbench.templates import DROPPED, reads_back
 from agent_env.families.tdbench.user_hops import make_chain, user_hop_queries
 from agent_env.tasks.family import SampleSet
 from agent_env.temporal.allen import RELATIONS
 from agent_env.temporal.facts.table_pages import TablePages
+from agent_env.temporal.facts.table_records import read_aliases
 
 VERSION = 3
 """Raised whenever the same seed would give other questions."""
@@ -33,7 +34,6 @@ LISTED_KINDS: frozenset[Kind] = frozenset({"nth", "longest", "count"})
 
 def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     """At most `count` samples, all phrasings of a query in sequence, with their tables."""
-    options = _in_small_letters(options)
     tables, now = sources(options, seed), read_now(options)
     materials = {source.table.name: source.table.material() for source in tables}
     digests = {name: material.digest for name, material in materials.items()}
@@ -43,12 +43,15 @@ def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     omissions: Counter[str] = Counter()
     for source in tables:
         omissions.update(source.omissions)
+    aliases = _aliases(options)
     with Engines(materials.values()) as engines:
         maker = _Maker(tables, now, options, engines, rng, omissions)
         for number, query in enumerate(maker.queries(-(-count // options.phrasings))):
             name = f"td-{seed}-{number:05d}"
             proofs = proofs_of(query, pages)
             own = make_samples(query, name, now.isoformat(), digests, rng, VERSION, proofs)
+            if aliases:
+                own = [_with_aliases(sample, aliases) for sample in own]
             if options.templates is not None:
                 omissions[DROPPED] += sum(not reads_back(sample) for sample in own)
                 own = [sample for sample in own if reads_back(sample)]
@@ -61,17 +64,38 @@ def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
         raise ConfigError(f"no question can be made: {why or 'the tables have no fitting rows'}")
     del samples[count:]
     used = {digest for sample in samples for digest in sample.materials}
-    return SampleSet(
-        tuple(samples), tuple(m for m in materials.values() if m.digest in used), reasons
-    )
+    notes = tuple(note for source in tables for note in source.notes)
+    if is_own(options):
+        notes = (*notes, *_by_kind(samples))
+    own_tables = tuple(m for m in materials.values() if m.digest in used)
+    return SampleSet(tuple(samples), own_tables, reasons, notes=notes)
 
 
-def _in_small_letters(options: TdbenchOptions) -> TdbenchOptions:
-    """Columns have small letters, whatever their file has."""
-    columns = {"question": options.question, "answer": options.answer}
-    return options.model_copy(
-        update={key: tuple(name.lower() for name in names) for key, names in columns.items()}
-    )
+def is_own(options: TdbenchOptions) -> bool:
+    """Whether the tables are the user's."""
+    return options.tables not in ("fictional", "shipped")
+
+
+def _aliases(options: TdbenchOptions) -> dict[str, tuple[str, ...]]:
+    by_name: dict[str, tuple[str, ...]] = defaultdict(tuple)
+    for alias, name in read_aliases(options.aliases).items():
+        by_name[name] += (alias,)
+    return by_name
+
+
+def _with_aliases(sample: TdbenchSample, aliases: Mapping[str, tuple[str, ...]]) -> TdbenchSample:
+    names = (*sample.gold, *sample.others)
+    own = {name: aliases[name] for name in names if name in aliases}
+    return sample.model_copy(update={"aliases": own})
+
+
+def _by_kind(samples: Sequence[TdbenchSample]) -> Iterator[str]:
+    """How many queries of each kind have one answer, several, none."""
+    queries = {sample.query: sample for sample in samples}
+    for kind in dict.fromkeys(sample.kind for sample in samples):
+        sizes = Counter(each.cardinality for each in queries.values() if each.kind == kind)
+        counts = ", ".join(f"{sizes[size]} with {words}" for size, words in ANSWER_COUNTS.items())
+        yield f"{sizes.total()} queries of the kind {kind}: {counts}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +121,34 @@ class _Maker:
         total = 0
         for number, kind in enumerate(kinds):
             missing = (count - total) // (len(kinds) - number)
-            for query in self._of_kind(kind, pools, missing):
+            queries = self._of_kind(kind, pools, missing)
+            if is_own(self.options) and self.options.cardinalities != ("none",):
+                drawn = missing if kind in ("relation", "current") else 4 * missing
+                queries = self._balanced(kind, self._of_kind(kind, pools, drawn), missing)
+            for query in queries:
                 total += 1
                 missing -= 1
                 yield query
             self.omissions[f"queries of the kind {kind} for which no rows were found"] += missing
+
+    def _balanced(self, kind: Kind, queries: Iterator[Query], count: int) -> Iterator[Query]:
+        """At most `count`, never more without an answer than with one: else to say so would be
+        right more often than not."""
+        waiting: list[Query] = []
+        made = spare = 0
+        for query in queries:
+            if query.cardinality == "none":
+                waiting.append(query)
+            else:
+                made, spare = made + 1, spare + 1
+                yield query
+            if waiting and spare and made < count:
+                made, spare = made + 1, spare - 1
+                yield waiting.pop(0)
+            if made >= count:
+                return
+        what = f"queries of the kind {kind} without an answer, beyond as many as have one"
+        self.omissions[what] += len(waiting)
 
     def _of_kind(self, kind: Kind, pools: Sequence[QueryPool], count: int) -> Iterator[Query]:
         options, rng = self.options, self.rng
@@ -130,7 +177,10 @@ class _Maker:
             drafts = list(draw_queries(pools, relations, sizes, count, rng, self.omissions))
             yield from check_queries(drafts, self.engines, options.phrasings)
         else:
-            yield from special_queries(kind, pools, count, rng, self.engines, options.phrasings)
+            failures = MAX_FAILURES if is_own(options) else None
+            yield from special_queries(
+                kind, pools, count, rng, self.engines, options.phrasings, failures
+            )
 
     def _hops(self, count: int) -> Iterator[Query]:
         options, engines = self.options, self.engines
@@ -141,9 +191,7 @@ class _Maker:
             return
         own = [source.table for source in self.sources]
         chain = make_chain(own, options.question, options.answer, options.unique)
-        yield from user_hop_queries(
-            chain, count, self.rng, engines, options.phrasings, self.omissions
-        )
+        yield from user_hop_queries(chain, self.rng, engines, options.phrasings, self.omissions)
 
     def _pools(self) -> list[QueryPool]:
         """Every form of question about every table that has groups for it."""

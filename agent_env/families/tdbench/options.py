@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from agent_env.families.tdbench.sample import Cardinality, Granularity, Kind
-from agent_env.records.schema import Record
 from agent_env.temporal.allen import Relation
+from agent_env.temporal.facts.table_records import TemporalTableOptions
 
 
-class TdbenchOptions(Record):
+class TdbenchOptions(TemporalTableOptions):
     """The source of the tables, the kinds of questions, and their form."""
 
     tables: str = "fictional"
-    """`fictional`, `shipped`, or a CSV, Parquet, SQLite or DuckDB file; two or three of them, by
-    commas, for hops."""
+    """`fictional`, `shipped`, or a CSV, JSON, Parquet, SQLite or DuckDB file; two or three of them,
+    by commas, for hops."""
     domains: tuple[str, ...] = ()
     """Which fictional or shipped tables; empty for all."""
     rows: int = Field(default=300, ge=20, le=200_000)
@@ -26,8 +26,8 @@ class TdbenchOptions(Record):
     table: str | None = None
     """Which table of a SQLite or DuckDB file; several by commas for hops."""
     question: tuple[str, ...] = ()
-    """Columns of a file's table that a question states; also of a shipped or fictional one, in
-    place of its own forms of question."""
+    """Columns of a file's table that a question states; default: found, by what the rows depend on.
+    Also of a shipped or fictional one, in place of its own forms of question."""
     answer: tuple[str, ...] = ()
     """Columns that the question asks for."""
     unique: bool = True
@@ -60,3 +60,9 @@ class TdbenchOptions(Record):
     shows none. None for what the questions were made for, which is `open` unless said."""
     phrasings: int = Field(default=3, ge=1, le=9)
     """Number of wordings of each query."""
+
+    @field_validator("question", "answer")
+    @classmethod
+    def _in_small_letters(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """As columns are, whatever their file has."""
+        return tuple(name.lower() for name in names)

@@ -7,7 +7,7 @@ one answer, with several and with none, as far as the tables have rows for them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
@@ -28,7 +28,11 @@ MAX_GROUPS = 40
 MAX_POOLS = 6
 """Pools that are tried for one query."""
 MEETING = ("meets", "met-by")
-ANSWER_COUNTS = {"unique": "one answer", "multiple": "several answers", "none": "no answer"}
+ANSWER_COUNTS: Mapping[Cardinality, str] = {
+    "unique": "one answer",
+    "multiple": "several answers",
+    "none": "no answer",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,10 @@ class TdbenchSample(Sample):
     """The rows that answer; () where there is no answer."""
     others: tuple[str, ...]
     """Wrong answers: those of the other rows of the group, without the gold."""
+    aliases: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, exclude_if=lambda own: not own
+    )
+    """Other names of the gold and of the others; they count as the name itself."""
     outdated: tuple[str, ...] = ()
     """For `current`: those of the others that held before now."""
     roles: tuple[Role, ...] = ()

@@ -104,7 +104,8 @@ def parse_answer(sample: TdbenchSample, text: str) -> ParsedAnswer:
     """The names and dates of the text; of a very long one, of its last part."""
     known = (*sample.gold, *sample.others)
     plain = _as_spelt(normalised(text[-MAX_CHARACTERS:]), known)
-    names = parse_known_names(plain, known)
+    aliases = {alias: name for name, others in sample.aliases.items() for alias in others}
+    names = parse_known_names(plain, known, aliases)
     references = time_references(plain)
     return ParsedAnswer(plain, names, references, tuple(_owners(plain, names.mentions, references)))
 

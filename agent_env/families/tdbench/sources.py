@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -14,9 +14,10 @@ from agent_env.families.tdbench.domains import DOMAINS, ENTRY, GAMES, Domain, us
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.templates import with_templates
 from agent_env.temporal.facts import tables as facts
+from agent_env.temporal.facts.dependencies import dependencies
 from agent_env.temporal.facts.table_doctor import Question, Repair, read_policies, repaired
-from agent_env.temporal.facts.table_records import Sheet
-from agent_env.temporal.facts.temporal_files import load_table
+from agent_env.temporal.facts.table_records import Sheet, read_sheet
+from agent_env.temporal.facts.temporal_files import load_table, make_table
 from agent_env.temporal.facts.temporal_table import (
     TemporalTable,
     Tfd,
@@ -43,6 +44,8 @@ class Source:
     domain: Domain
     table: TemporalTable
     omissions: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+    """What was found out about its file."""
 
 
 def read_now(options: TdbenchOptions) -> date:
@@ -95,30 +98,54 @@ def _domain(name: str, options: TdbenchOptions) -> Domain:
 
 def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
     """A file's table, or the several tables of hops."""
-    loaded = [_load(file, name, options) for file, name in _places(options)]
-    tables = [each.table for each in loaded]
+    places = file_tables(options)
+    sheets = [read_own(file, name, options) for file, name in places]
     hops = set(options.kinds) == {"hops"}
-    if len(tables) > 1 and not hops:
+    if len(sheets) > 1 and not hops:
         raise ConfigError("several tables make questions of hops only: --option kinds=hops")
-    if hops and len(tables) == 1:
+    if hops and len(sheets) == 1:
         raise ConfigError("hops need two or three tables: --option tables=ONE.csv,OTHER.csv")
-    if not options.question or not options.answer:
-        columns = "; ".join(f"{table.name} has {', '.join(table.columns)}" for table in tables)
+    options, notes = with_roles(options, sheets)
+    found = []
+    for (file, name), sheet in zip(places, sheets, strict=True):
+        loaded = _loaded(file, name, sheet, options)
+        domain = Domain(loaded.table.name, ENTRY, (), ())
+        if not hops:
+            name = loaded.table.name
+            domain = user_domain(name, options.question, options.answer, options.unique)
+        if not hops and options.templates is not None:
+            domain = with_templates(domain, Path(options.templates))
+        own = tuple(f"{file.name}: {note}" for note in (*sheet.notes, *notes))
+        found.append(replace(_source(domain, loaded, options, now), notes=own))
+    return tuple(found)
+
+
+def with_roles(
+    options: TdbenchOptions, sheets: Sequence[Sheet]
+) -> tuple[TdbenchOptions, list[str]]:
+    """The options with the columns of question and answer; where they are not stated, those of the
+    dependency with the most groups, and a note on it."""
+    columns = "; ".join(", ".join(sheet.columns) for sheet in sheets)
+    missing = "say what to ask: --option question=COLUMNS --option answer=COLUMNS"
+    if options.question and options.answer:
+        return options, []
+    if len(sheets) > 1:
+        raise ConfigError(f"{missing}; the columns are {columns}")
+    fits = [
+        each
+        for each in dependencies(sheets[0])
+        if set(options.question) <= set(each.keys) and options.answer in ((), (each.answer,))
+    ]
+    if not fits:
         raise ConfigError(
-            f"say what to ask: --option question=COLUMNS --option answer=COLUMNS; {columns}"
+            f"no column is determined by others at every time, with several answers to ask for; "
+            f"{missing} --option unique=false; the columns are {columns}"
         )
-    if hops:
-        domains = [Domain(table.name, ENTRY, (), ()) for table in tables]
-    else:
-        domains = [
-            user_domain(table.name, options.question, options.answer, options.unique)
-            for table in tables
-        ]
-        if options.templates is not None:
-            domains = [with_templates(domain, Path(options.templates)) for domain in domains]
-    return tuple(
-        _source(domain, each, options, now) for domain, each in zip(domains, loaded, strict=True)
-    )
+    own = {"question": fits[0].keys, "answer": (fits[0].answer,)}
+    others = "".join(f"; or {each}" for each in fits[1:3])
+    keys = ",".join(fits[0].keys)
+    note = f"asked by {fits[0]}: --option question={keys} --option answer={fits[0].answer}{others}"
+    return options.model_copy(update=own), [note]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,30 +158,46 @@ class Loaded:
     repairs: Mapping[str, int] = field(default_factory=dict)
 
 
-def _load(file: Path, name: str | None, options: TdbenchOptions) -> Loaded:
-    short: list[int] = []
-    policies = read_policies(options.repair)
-    log: list[Repair] = []
-
-    def repair(sheet: Sheet) -> Sheet:
-        asked = (*options.question, *options.answer)
-        is_whole = options.unique and set(asked) <= set(sheet.columns)
-        own = Question(options.question, options.answer) if is_whole else Question()
-        mended, entries = repaired(sheet, policies, own)
-        log.extend(entries)
-        return mended
-
+def read_own(file: Path, name: str | None, options: TdbenchOptions) -> Sheet:
+    """The rows of one of the files; ConfigError for the file's own defects."""
     try:
-        table = load_table(
-            file, name, options.granularity, options.end_included, too_short=short, repair=repair
-        )
+        return read_sheet(file, options.model_copy(update={"table": name}))
     except DatasetError as exc:
-        hint = "" if not file.is_file() or policies else f". See: agent-env tdbench doctor {file}"
+        raise ConfigError(str(exc)) from exc
+
+
+def repaired_sheet(sheet: Sheet, options: TdbenchOptions) -> tuple[Sheet, list[Repair]]:
+    """The rows after the repairs of the options, and those of `aliases`."""
+    policies = read_policies(options.repair)
+    if sheet.names:
+        policies.setdefault("alias", "name")
+    return repaired(sheet, policies, asked(sheet, options))
+
+
+def asked(sheet: Sheet, options: TdbenchOptions) -> Question:
+    """The columns by which the sheet's rows must not contradict each other."""
+    columns = {*options.question, *options.answer}
+    if not options.unique or not options.question or not columns <= set(sheet.columns):
+        return Question(granularity=options.granularity)
+    return Question(options.question, options.answer, options.granularity)
+
+
+def _loaded(file: Path, name: str | None, sheet: Sheet, options: TdbenchOptions) -> Loaded:
+    short: list[int] = []
+    mended, log = repaired_sheet(sheet, options)
+    try:
+        table = make_table(
+            file, name or file.stem, mended, options.granularity, options.end_included,
+            too_short=short,
+        )  # fmt: skip
+    except DatasetError as exc:
+        hint = "" if options.repair else f". See: agent-env tdbench doctor {file}"
         raise ConfigError(f"{exc}{hint}") from exc
-    return Loaded(table, len(short), Counter(f"{each.problem}={each.policy}" for each in log))
+    lines = {(f"{each.problem}={each.policy}", each.line) for each in log}
+    return Loaded(table, len(short), Counter(policy for policy, _ in lines))
 
 
-def _places(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
+def file_tables(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
     """The files with the names of their tables: one file with several, or several files, whose
     databases take the names in turn."""
     names = [name.strip() for name in (options.table or "").split(",") if name.strip()]
@@ -162,7 +205,8 @@ def _places(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
         return [(Path(options.tables), name) for name in names or [None]]  # type: ignore[list-item]
     files = [Path(text.strip()) for text in options.tables.split(",") if text.strip()]
     turn = iter(names)
-    return [(f, None if f.suffix in (".csv", ".parquet") else next(turn, None)) for f in files]
+    databases = (".db", ".duckdb", ".sqlite", ".sqlite3")
+    return [(f, next(turn, None) if f.suffix in databases else None) for f in files]
 
 
 def _source(domain: Domain, loaded: Loaded, options: TdbenchOptions, now: date) -> Source:

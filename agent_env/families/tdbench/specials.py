@@ -19,25 +19,33 @@ from agent_env.temporal.allen import FOREVER
 from agent_env.temporal.facts.temporal_table import LENGTHS
 
 MAX_TRIES = 40
+MAX_FAILURES = 4
+"""Times in a row that a small table of a user's gives no new query in so many tries."""
 Make = Callable[[QueryPool, Group, Random, Engines, int], Query | None]
 
 
 def special_queries(
     kind: Kind, pools: Sequence[QueryPool], count: int, rng: Random, engines: Engines,
-    phrasings: int,
+    phrasings: int, max_failures: int | None = None,
 ) -> Iterator[Query]:  # fmt: skip
-    """At most `count` different queries of a kind other than `current`."""
+    """At most `count` different queries of a kind other than `current`; `max_failures` ends the
+    search, which otherwise goes on as long as the count says."""
     make = _MAKERS[kind]
     usable = list(pools)
     if kind == "duration":
         usable = [p for p in usable if not p.form.listed and p.table.granularity == "day"]
     earlier: set[str] = set()
+    failures = 0
     for _ in range(count if usable else 0):
+        if failures == max_failures:
+            return
+        failures += 1
         for _ in range(MAX_TRIES):
             pool = rng.choice(usable)
             query = make(pool, rng.choice(pool.groups), rng, engines, phrasings)
             if query is not None and query.sql["sqlite"] not in earlier:
                 earlier.add(query.sql["sqlite"])
+                failures = 0
                 yield query
                 break
 

@@ -155,20 +155,17 @@ class _Path:
 
 
 def user_hop_queries(
-    chain: Chain, count: int, rng: Random, engines: Engines, phrasings: int, omissions: Counter[str]
+    chain: Chain, rng: Random, engines: Engines, phrasings: int, omissions: Counter[str]
 ) -> Iterator[Query]:
-    """At most `count` different queries."""
+    """All different queries, in random order."""
     last = chain.links[-1]
     rows = _rows_by_inputs(last)
     paths = _paths(chain, omissions)
     joined = _joined_rows(chain)
     entries = [(path, values) for path in paths for values in _last_inputs(last, path, rows)]
     rng.shuffle(entries)
-    queries = 0
     template = chain_sql(chain.tables, chain.keys, chain.answers)
     for path, values in entries:
-        if queries >= count:
-            return
         relevant = rows[tuple(values[name] for name in last.inputs)]
         golds = tuple(
             GroupRow(last.table.rows[index].interval, chain.answer(index), index)
@@ -179,10 +176,9 @@ def user_hop_queries(
             omissions[f"hops to more than {MAX_GROUP_ROWS} rows of {last.table.name}"] += 1
         elif len({gold.answer for gold in golds}) < len(golds):
             omissions[f"hops to one answer twice in {last.table.name}"] += 1
-        elif golds or rng.random() < 0.5:  # most values have no answer; half of them are enough
+        else:
             query = _query(chain, path, values, relevant, golds, template, phrasings)
             _check_sql(query, engines)
-            queries += 1
             yield query
 
 

@@ -6,8 +6,6 @@ regardless of case, spaces and dots; persons also without their single initials.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +20,8 @@ from agent_env.families.time_puzzles.published import PublishedPuzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.texts.grammar import compile_text
 from agent_env.families.time_puzzles.texts.meanings import DateSpans
-from agent_env.records.escaping import unguarded
+from agent_env.temporal.date_text import DateReader
+from agent_env.temporal.facts.table_files import cell_text, checked_rows, read_table_file
 from agent_env.temporal.facts.tables import EventRow, FactTables, LifeRow, parse_years
 from agent_env.temporal.partial import PartialDate
 
@@ -51,20 +50,15 @@ class ResolvedFacts:
 def read_event_dates(path: Path) -> tuple[EventRow, ...]:
     """The rows of a table with the COLUMNS (others are ignored); dates may be partial, spans are
     like `1908;1948~1950`. Raises DatasetError with the line of the first defect."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DatasetError(path, None, f"cannot be read: {exc}") from exc
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-    if missing:
+    source = read_table_file(path)
+    if missing := [name for name in COLUMNS if name not in source.columns]:
         raise DatasetError(path, 1, f"no column {', '.join(missing)}")
     rows: list[EventRow] = []
-    for raw in reader:
+    for row in checked_rows(path, source):
         try:
-            rows.append(_row({name: unguarded(raw[name] or "").strip() for name in COLUMNS}))
+            rows.append(_row({name: cell_text(row.cells.get(name)) for name in COLUMNS}))
         except ValueError as exc:
-            raise DatasetError(path, reader.line_num, str(exc)) from exc
+            raise DatasetError(path, row.line, str(exc)) from exc
     return tuple(rows)
 
 
@@ -82,7 +76,7 @@ def _row(raw: dict[str, str]) -> EventRow:
 def _date(text: str) -> PartialDate | None:
     if not text or text.casefold() in OPEN_ENDED:
         return None
-    return PartialDate.parse(text.removesuffix(".0"))
+    return DateReader().read(text)
 
 
 class Resolver:

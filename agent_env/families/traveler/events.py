@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,12 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.traveler.vocabulary import Vocabulary
 from agent_env.families.traveler.zones import iso_time, local, midnight, open_zone, read_time
 from agent_env.records.schema import MaterialTable
+from agent_env.temporal.facts.table_files import (
+    FileRow,
+    cell_text,
+    checked_rows,
+    read_table_file,
+)
 
 MAX_EVENTS = 10_000
 """Events in one set."""
@@ -176,16 +181,10 @@ def _event(kind: str, subject: str, location: str, at: int, zone: tzinfo) -> Eve
 def read_events(file: Path, vocabulary: Vocabulary, now: int, zone: str) -> EventSet:
     """The user's events from a CSV with the COLUMNS; the first defect is named by its line."""
     clock = open_zone(zone)
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as opened:
-            reader = csv.DictReader(opened)
-            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-                raise DatasetError(file, 1, f"no column '{missing[0]}'; wanted {','.join(COLUMNS)}")
-            events = [_read_row(file, reader.line_num, row, vocabulary, clock) for row in reader]
-    except OSError as exc:
-        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
-    except (UnicodeDecodeError, csv.Error) as exc:
-        raise DatasetError(file, None, f"not a CSV in UTF-8: {exc}") from exc
+    source = read_table_file(file)
+    if missing := [name for name in COLUMNS if name not in source.columns]:
+        raise DatasetError(file, 1, f"no column '{missing[0]}'; wanted {','.join(COLUMNS)}")
+    events = [_read_row(file, row, vocabulary, clock) for row in checked_rows(file, source)]
     if not 1 <= len(events) <= MAX_EVENTS:
         raise DatasetError(
             file, None, f"holds {len(events):,} events; 1 to {MAX_EVENTS:,} can be asked"
@@ -196,12 +195,10 @@ def read_events(file: Path, vocabulary: Vocabulary, now: int, zone: str) -> Even
         raise DatasetError(file, None, str(exc)) from exc
 
 
-def _read_row(
-    file: Path, line: int, row: Mapping[str, str | None], vocabulary: Vocabulary, zone: tzinfo
-) -> Event:
-    kind, subject, location, time = ((row[name] or "").strip() for name in COLUMNS)
+def _read_row(file: Path, row: FileRow, vocabulary: Vocabulary, zone: tzinfo) -> Event:
+    kind, subject, location, time = (cell_text(row.cells.get(name)) for name in COLUMNS)
     try:
         vocabulary.event(kind), vocabulary.subject(subject), vocabulary.location(location)
         return _event(kind, subject, location, read_time(time, zone), zone)
     except (ConfigError, ValueError) as exc:
-        raise DatasetError(file, line, str(exc)) from exc
+        raise DatasetError(file, row.line, str(exc)) from exc

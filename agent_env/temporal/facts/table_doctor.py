@@ -6,43 +6,56 @@ Repairs are made in the order of PROBLEMS, and each changed or dropped row is lo
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from agent_env.errors import ConfigError
-from agent_env.temporal.facts.table_records import Sheet, SheetRow
+from agent_env.temporal.allen import Granularity
+from agent_env.temporal.facts.table_records import Cells, Sheet, SheetRow
+from agent_env.temporal.facts.temporal_table import LENGTHS
 from agent_env.temporal.partial import PartialDate
 
 PROBLEMS: Mapping[str, tuple[str, ...]] = {
+    "alias": ("name",),
     "missing-mark": ("blank",),
     "far-end": ("blank",),
-    "no-date": ("drop",),
-    "reversed": ("drop",),
+    "no-date": ("drop", "cut"),
+    "mixed-precision": ("drop",),
+    "reversed": ("drop", "swap"),
     "zero-length": ("drop", "inclusive-ends"),
     "overlap": ("coalesce",),
     "adjoining": ("coalesce",),
-    "dependency": ("drop",),
+    "open-end": ("until-next",),
+    "dependency": ("drop", "until-next"),
     "gap": (),
 }
 """The policies beside `keep`, by problem."""
 MEANINGS: Mapping[str, str] = {
+    "alias": "a value is another name of one in --option aliases; name puts that one",
     "missing-mark": "a date is a mark such as nan",
     "far-end": "an end lies centuries away",
-    "no-date": "no start, or a date that is none",
+    "no-date": "no start, or a date that is none; cut leaves the month of a day that is none",
+    "mixed-precision": "a date is coarser than most; --option granularity cuts all to one",
     "reversed": "ends before its start",
     "zero-length": "ends on its start",
     "overlap": "rows of the same values share days",
     "adjoining": "a row follows one of the same values at once",
-    "dependency": "rows of groups with two answers at a time",
+    "open-end": "no end, and a later row has another answer; until-next ends it there",
+    "dependency": "rows of groups with two answers at a time; drop leaves out the whole group",
     "gap": "a group has no row for a time",
 }
-BLOCKING = ("missing-mark", "no-date", "reversed", "zero-length", "dependency")
+BLOCKING = (
+    "missing-mark", "no-date", "mixed-precision", "reversed", "zero-length", "open-end",
+    "dependency",
+)  # fmt: skip
 """Problems with which no question can be made."""
 STANDARD: Mapping[str, str] = {
-    "missing-mark": "blank", "far-end": "blank", "no-date": "drop", "reversed": "drop",
-    "zero-length": "drop", "overlap": "coalesce", "dependency": "drop",
+    "alias": "name", "missing-mark": "blank", "far-end": "blank", "no-date": "drop",
+    "reversed": "drop", "zero-length": "drop", "overlap": "coalesce", "open-end": "until-next",
+    "dependency": "drop",
 }  # fmt: skip
 """What `standard` stands for."""
 MARKS = frozenset({"nan", "nat", "none", "null", "<na>", "n/a", "-"})
@@ -79,6 +92,8 @@ class Question:
 
     keys: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    granularity: Granularity | None = None
+    """To which dates will be cut; None for that of most of them."""
 
 
 def read_policies(texts: Sequence[str]) -> dict[str, str]:
@@ -105,7 +120,8 @@ def diagnose(sheet: Sheet, question: Question) -> list[Finding]:
     _check_columns(sheet, question)
     rows = [row for row in sheet.rows if _interval(row) is not None]
     found = [
-        *(f for row in sheet.rows for f in _of_row(row)),
+        *(f for row in sheet.rows for f in _of_row(row, sheet.names)),
+        *_of_precision(sheet, question),
         *(Finding("overlap", b.line, _pair(a, b)) for a, b in _same_values(rows) if _shares(a, b)),
         *(
             Finding("adjoining", b.line, _pair(a, b))
@@ -131,10 +147,12 @@ def repaired(
             rows = _with_inclusive_ends(sheet, log)
         elif policy == "coalesce":
             rows = _coalesced(sheet.rows, problem, log)
+        elif policy == "until-next":
+            rows = _until_next(sheet, question, problem, log)
         elif problem == "dependency":
             rows = _without_broken_groups(sheet, question, log)
         else:
-            rows = _mended(sheet.rows, problem, policy, log)
+            rows = _mended(sheet, question, problem, policy, log)
         sheet = replace(sheet, rows=tuple(rows))
     return sheet, log
 
@@ -146,10 +164,24 @@ def _check_columns(sheet: Sheet, question: Question) -> None:
             raise ConfigError(f"there is no column '{name}'; the columns are {names}")
 
 
+def held_spans(sheet: Sheet, open_days: int = FOREVER) -> list[tuple[Cells, int, int]]:
+    """Values, first day and the first day after of each row that held, by start. A row without an
+    end, or with a mark such as nan there, holds for `open_days`."""
+    rows = [_changed(row, "missing-mark", {}) for row in sheet.rows]
+    spans = [(row.values, *span) for row in rows if (span := _interval(row)) is not None]
+    return sorted(
+        ((v, start, min(end, start + open_days)) for v, start, end in spans),
+        key=lambda each: each[1],
+    )
+
+
 # Single rows ------------------------------------------------------------------------------------
 
 
-def _of_row(row: SheetRow) -> Iterator[Finding]:
+def _of_row(row: SheetRow, names: Mapping[str, str]) -> Iterator[Finding]:
+    for text in row.values:
+        if text in names:
+            yield Finding("alias", row.line, f"{text} is {names[text]}")
     for side, text in (("start", row.start), ("end", row.end)):
         if text.casefold() in MARKS:
             yield Finding("missing-mark", row.line, f"{side} is {text}")
@@ -171,28 +203,56 @@ def _of_row(row: SheetRow) -> Iterator[Finding]:
         )
 
 
+def _of_precision(sheet: Sheet, question: Question) -> Iterator[Finding]:
+    dated = [(row, text) for row in sheet.rows for text in (row.start, row.end) if _date(text)]
+    lengths = Counter(len(text) for _, text in dated)
+    if not lengths:
+        return
+    least = max(lengths, key=lambda length: (lengths[length], length))
+    if question.granularity is not None:
+        least = LENGTHS[question.granularity]
+    for row, text in dated:
+        if len(text) < least:
+            yield Finding("mixed-precision", row.line, text)
+
+
 def _mended(
-    rows: Sequence[SheetRow], problem: str, policy: str, log: list[Repair]
+    sheet: Sheet, question: Question, problem: str, policy: str, log: list[Repair]
 ) -> list[SheetRow]:
-    """Rows with the problem blanked or dropped."""
+    """Rows with the problem mended or dropped."""
+    coarse = {finding.line for finding in _of_precision(sheet, question)}
     kept = []
-    for row in rows:
-        if not any(finding.problem == problem for finding in _of_row(row)):
+    for row in sheet.rows:
+        problems = {finding.problem for finding in _of_row(row, sheet.names)}
+        if problem not in problems | ({"mixed-precision"} if row.line in coarse else set()):
             kept.append(row)
             continue
-        after = _blanked(row, problem) if policy == "blank" else None
-        text = None if after is None else after.text
-        log.append(Repair(problem, policy, row.line, row.text, text))
+        after = None if policy == "drop" else _changed(row, problem, sheet.names)
+        if after != row:
+            text = None if after is None else after.text
+            log.append(Repair(problem, policy, row.line, row.text, text))
         kept += [after] if after else []
     return kept
 
 
-def _blanked(row: SheetRow, problem: str) -> SheetRow:
+def _changed(row: SheetRow, problem: str, names: Mapping[str, str]) -> SheetRow:
+    if problem == "alias":
+        return replace(row, values=tuple(names.get(text, text) for text in row.values))
     if problem == "far-end":
         return replace(row, end="")
+    if problem == "reversed":
+        return replace(row, start=row.end, end=row.start)
+    if problem == "no-date":
+        return replace(row, start=_cut(row.start), end=_cut(row.end))
     start, end = ("" if text.casefold() in MARKS else text for text in (row.start, row.end))
     values = tuple("" if text.casefold() in VALUE_MARKS else text for text in row.values)
     return replace(row, values=values, start=start, end=end)
+
+
+def _cut(text: str) -> str:
+    """The month of a day that does not exist; any other text as it is."""
+    is_none = text and _date(text) is None
+    return text[:7] if is_none and re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-\d\d", text) else text
 
 
 def _with_inclusive_ends(sheet: Sheet, log: list[Repair]) -> list[SheetRow]:
@@ -272,7 +332,10 @@ def _of_groups(rows: Sequence[SheetRow], sheet: Sheet, question: Question) -> It
         return
     for own in _by_keys(rows, sheet, question).values():
         for one, other in _conflicts(own, sheet, question):
-            yield Finding("dependency", other.line, _pair(one, other))
+            if not one.end and _span(one)[0] < _span(other)[0]:
+                yield Finding("open-end", one.line, _pair(other, one))
+            else:
+                yield Finding("dependency", other.line, _pair(one, other))
         until, before = _span(own[0])[1], own[0]
         for row in own[1:]:
             if _span(row)[0] > until:
@@ -294,6 +357,34 @@ def _conflicts(
             if any(old.values[place] != row.values[place] for place in places):
                 yield old, row
         held.append(row)
+
+
+def _until_next(
+    sheet: Sheet, question: Question, problem: str, log: list[Repair]
+) -> list[SheetRow]:
+    """Rows (those without an end, or all) end at the latest where the next of their group with
+    another answer starts."""
+    if not question.keys:
+        raise ConfigError(f"repair {problem}=until-next needs the columns of question and answer")
+    places = sheet.places(question.answers)
+    result = {row.line: row for row in sheet.rows}
+    held = [row for row in sheet.rows if _interval(row) is not None]
+    for own in _by_keys(held, sheet, question).values():
+        for number, row in enumerate(own):
+            following = next(
+                (
+                    other
+                    for other in own[number + 1 :]
+                    if _span(row)[0] < _span(other)[0]
+                    and any(row.values[place] != other.values[place] for place in places)
+                ),
+                None,
+            )
+            is_meant = problem == "dependency" or not row.end
+            if is_meant and following is not None and _span(following)[0] < _span(row)[1]:
+                result[row.line] = after = replace(row, end=following.start)
+                log.append(Repair(problem, "until-next", row.line, row.text, after.text))
+    return list(result.values())
 
 
 def _without_broken_groups(sheet: Sheet, question: Question, log: list[Repair]) -> list[SheetRow]:

@@ -1,30 +1,53 @@
-"""Reads the cells of a temporal table from CSV, Parquet, SQLite and DuckDB files, as text."""
+"""The rows of a user's temporal table: which columns hold their time, and dates as ISO text."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-import sqlite3
-from collections.abc import Iterable, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.records.escaping import unguarded
-from agent_env.temporal.facts.sql_text import identifier
-from agent_env.temporal.facts.temporal_table import TIME_COLUMNS
+from agent_env.temporal.date_text import DateReader, date_reader
+from agent_env.temporal.facts.table_files import (
+    TableOptions,
+    cell_text,
+    checked_rows,
+    read_table_file,
+)
 
-EXTRA = "needs DuckDB: pip install 'agent-env[tdbench]'"
 Cells = tuple[str, ...]
+START_WORDS = (
+    "start begin from since started began beginning opened founded introduced effective inscribed "
+    "admission released release"
+).split()
+END_WORDS = (
+    "end to until till through ended finish finished left closed dissolved repealed expired "
+    "discharge"
+).split()
+_BESIDE = frozenset("date day month year time of in at on the term office reign valid".split())
+OPEN_ENDS = frozenset(
+    {"present", "now", "current", "currently", "today", "ongoing", "incumbent", "to date"}
+)
+"""Ends that say that a row still lasts."""
+NO_COLUMN = "none"
+
+
+class TemporalTableOptions(TableOptions):
+    """How a temporal table is to be read, where it is not found out."""
+
+    start: str | None = None
+    """The column with the first day of a row; default: found by its name, else by its dates."""
+    end: str | None = None
+    """The column with the end of a row, or none; default: found likewise."""
+    aliases: str | None = None
+    """A table file with the columns name and aliases (several joined by |): other names of values,
+    which are made one in the table and are right in an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """A row as it stands in the file."""
+    """A row of the file, its dates as ISO text where they can be read."""
 
     line: int
     values: Cells
@@ -43,106 +66,150 @@ class Sheet:
 
     columns: Cells
     rows: tuple[SheetRow, ...]
+    notes: tuple[str, ...] = ()
+    """What was found out about the file."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """By alias, the name that it stands for."""
 
     def places(self, names: Sequence[str]) -> tuple[int, ...]:
         """Where these columns stand."""
         return tuple(self.columns.index(name) for name in names)
 
 
-def read_sheet(file: Path, table: str | None = None) -> Sheet:
-    """The file's rows, spaces and midnights aside; `table` names one of a database. DatasetError
-    where there are no columns `start` and `end` (in any letter case)."""
-    names, records = _read_records(file, table)
-    first = 2 if file.suffix == ".csv" else 1
-    columns, places = _columns(file, names)
-    rows = []
-    for line, record in enumerate(records, start=first):
-        *values, start, end = (" ".join(record[place].split()) for place in places)
-        rows.append(SheetRow(line, tuple(values), _day(start), _day(end)))
-    return Sheet(columns, tuple(rows))
-
-
-def _day(text: str) -> str:
-    return re.sub(r"[ T]00:00(:00(\.0+)?)?$", "", text)
-
-
-def _read_records(file: Path, table: str | None) -> tuple[Cells, list[Cells]]:
-    if not file.is_file():
-        raise DatasetError(file, None, "there is no such file")
-    if file.suffix == ".csv":
-        return _csv(file)
-    if file.suffix == ".parquet":
-        return _duckdb(file, "SELECT * FROM read_parquet(?)", [str(file)])
-    if table is None:
-        raise ConfigError(f"{file.name} is a database; name one of its tables")
-    if file.read_bytes()[:16] == b"SQLite format 3\0":
-        return _sqlite(file, f"SELECT * FROM {identifier(table)}")
-    return _duckdb(file, f"SELECT * FROM {identifier(table)}", [])
-
-
-def _csv(file: Path) -> tuple[Cells, list[Cells]]:
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-        records = [tuple(map(unguarded, line)) for line in lines if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as exc:
-        raise DatasetError(file, None, f"cannot be read: {exc}") from exc
-    if not records:
-        raise DatasetError(file, None, "is empty")
-    for line, record in enumerate(records, start=1):
-        if len(record) != len(records[0]):
-            counts = f"{len(record)} cells under {len(records[0])} columns"
-            raise DatasetError(file, line, f"{counts}; quote cells that hold commas")
-    return records[0], records[1:]
-
-
-def _sqlite(file: Path, query: str) -> tuple[Cells, list[Cells]]:
-    try:
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as base:
-            cursor = base.execute(query)
-            return tuple(c[0] for c in cursor.description), _texts(cursor)
-    except sqlite3.Error as exc:
-        raise DatasetError(file, None, f"cannot be read: {exc}") from exc
-
-
-def _duckdb(file: Path, query: str, values: list[str]) -> tuple[Cells, list[Cells]]:
-    try:
-        import duckdb
-    except ImportError as exc:
-        raise ConfigError(f"{file.name} {EXTRA}") from exc
-    where = ":memory:" if values else str(file)
-    try:
-        with duckdb.connect(where, read_only=not values) as base:
-            cursor = base.execute(query, values)
-            return tuple(c[0] for c in cursor.description or ()), _texts(cursor.fetchall())
-    except duckdb.Error as exc:
-        raise DatasetError(file, None, f"cannot be read: {str(exc).splitlines()[0]}") from exc
-
-
-def _texts(records: Iterable[Sequence[Any]]) -> list[Cells]:
-    return [tuple(_text(cell) for cell in record) for record in records]
-
-
-def _text(cell: Any) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, datetime):
-        return cell.date().isoformat()
-    return cell.isoformat() if isinstance(cell, date) else str(cell)
-
-
-def _columns(file: Path, names: Cells) -> tuple[Cells, tuple[int, ...]]:
-    """The columns without those of time, and the places of all: values, start, end."""
-    lower = [name.strip().lower() for name in names]
-    if twice := sorted({name for name in lower if lower.count(name) > 1}):
-        raise DatasetError(file, 1, f"column '{twice[0]}' stands twice")
-    for name in TIME_COLUMNS:
-        if name not in lower:
-            raise DatasetError(file, 1, f"no column '{name}'")
-    if "" in lower:
-        raise DatasetError(file, 1, "a column has no name")
-    values = [place for place, name in enumerate(lower) if name not in TIME_COLUMNS]
-    if not values:
+def read_sheet(file: Path, options: TemporalTableOptions | None = None) -> Sheet:
+    """The file's rows; DatasetError or ConfigError where it is not clear which columns hold their
+    time, or which day a date means."""
+    options = options or TemporalTableOptions()
+    source = read_table_file(file, options)
+    rows = checked_rows(file, source)
+    columns: dict[str, str] = {}
+    for name in source.columns:
+        own = name.strip().lower()
+        if own in columns:
+            raise DatasetError(file, 1, f"column '{own}' stands twice")
+        columns[own] = name
+    notes = list(source.notes)
+    if columns.pop("", None) is not None:
+        notes.append("a column without a name is left out")
+    texts = {own: [cell_text(row.cells.get(name)) for row in rows] for own, name in columns.items()}
+    start, end = _time_columns(file, texts, options)
+    if (start, end) != ("start", "end"):
+        notes.append(f"a row starts by the column {start}, ends by {end or 'none: all still last'}")
+    starts, ends = texts.pop(start), texts.pop(end) if end else [""] * len(rows)
+    if not texts:
         raise DatasetError(file, 1, "has no column beside start and end")
-    time = [lower.index(name) for name in TIME_COLUMNS]
-    return tuple(lower[place] for place in values), (*values, *time)
+    ends = ["" if text.casefold() in OPEN_ENDS else text for text in ends]
+    reader = date_reader([*starts, *ends], options.date_format, str(file))
+    if reader.form is not None and options.date_format is None:
+        notes.append(f"dates are {reader.form}, as some can be nothing else")
+    if any(re.search(r"\d:\d\d", t) and not re.search(r"[T ]00:00", t) for t in (*starts, *ends)):
+        notes.append("times of day are left aside")
+    records = zip(rows, zip(*texts.values(), strict=True), starts, ends, strict=True)
+    return Sheet(
+        tuple(texts),
+        tuple(
+            SheetRow(row.line, values, _iso(first, reader), _iso(last, reader))
+            for row, values, first, last in records
+        ),
+        tuple(notes),
+        read_aliases(options.aliases),
+    )
+
+
+def read_aliases(file: str | None) -> dict[str, str]:
+    """Names by alias; DatasetError for a row without one, or an alias of two names."""
+    if file is None:
+        return {}
+    path, names = Path(file), dict[str, str]()
+    for row in checked_rows(path, read_table_file(path)):
+        cells = {key.strip().lower(): value for key, value in row.cells.items()}
+        name, others = cell_text(cells.get("name")), cells.get("aliases", cells.get("alias"))
+        texts = others if isinstance(others, list) else cell_text(others).split("|")
+        for alias in filter(None, map(cell_text, texts)):
+            if names.setdefault(alias, name) != name:
+                reason = f"'{alias}' is an alias of '{names[alias]}' and of '{name}'"
+                raise DatasetError(path, row.line, reason)
+        if not name:
+            raise DatasetError(path, row.line, "needs the columns name and aliases, both filled in")
+    return names
+
+
+def _iso(text: str, reader: DateReader) -> str:
+    try:
+        return str(reader.read(text)) if text else ""
+    except ValueError:
+        return text
+
+
+# Which columns hold the time --------------------------------------------------------------------
+
+
+def _time_columns(
+    file: Path, texts: Mapping[str, Sequence[str]], options: TemporalTableOptions
+) -> tuple[str, str | None]:
+    """The columns of starts and of ends; None for a table without ends."""
+    start = _stated(options.start, "start", texts) or _by_name(START_WORDS, texts)
+    is_endless = options.end == NO_COLUMN and NO_COLUMN not in texts
+    end = None
+    if not is_endless:
+        end = _stated(options.end, "end", texts) or _by_name(END_WORDS, texts)
+    if start is not None and (end is not None or is_endless):
+        return start, end
+    dated = [name for name in texts if name not in (start, end) and _holds_dates(texts[name])]
+    if start is None and dated:
+        if len(dated) == 1 or (len(dated) == 2 and end is None):
+            start, *rest = sorted(dated, key=lambda name: _mean_year(texts[name]))
+            return start, end or next(iter(rest), None)
+    elif start is not None:
+        later = [name for name in dated if _mean_year(texts[name]) >= _mean_year(texts[start])]
+        return start, later[0] if len(later) == len(dated) == 1 else None
+    dates = f"; dates stand in {', '.join(dated)}" if dated else "; no column holds dates only"
+    reason = f"no column '{'end' if start else 'start'}'{dates}; say --option start=COLUMN"
+    raise DatasetError(file, 1, f"{reason} --option end=COLUMN (or end=none)")
+
+
+def _stated(name: str | None, role: str, texts: Mapping[str, Sequence[str]]) -> str | None:
+    if name is not None and name.lower() not in texts:
+        raise ConfigError(f"{role}={name}: there is no such column; there are {', '.join(texts)}")
+    return name and name.lower()
+
+
+def _by_name(role_words: Sequence[str], texts: Mapping[str, Sequence[str]]) -> str | None:
+    """The column whose name says the role; the earliest word decides between several."""
+    if role_words[0] in texts:
+        return role_words[0]
+    fits = []
+    for name, cells in texts.items():
+        words = set(re.findall(r"[a-z]+", _SUFFIX.sub(r" \1", name)))
+        ranks = [rank for rank, word in enumerate(role_words) if word in words]
+        filled = [any(map(str.isdigit, text)) for text in cells if text]
+        if ranks and words <= _BESIDE | set(role_words) and 2 * sum(filled) >= len(filled):
+            fits.append((ranks[0], name))
+    return min(fits)[1] if fits else None
+
+
+_SUFFIX = re.compile(r"(?<=[a-z])(date|day|month|year)\b")
+_YEARS = re.compile(r"(?:.*\D)?(1\d{3}|20\d\d|21\d\d)(?:\D.*)?")
+
+
+def _holds_dates(texts: Sequence[str]) -> bool:
+    """Whether 90 % of the texts that are not empty are dates of the years 1000 to 2199, two
+    different ones at least."""
+    filled = [text for text in texts if text and text.casefold() not in OPEN_ENDS]
+    dates = [text for text in filled if _YEARS.fullmatch(text) and _may_be_date(text)]
+    return len(set(dates)) > 1 and len(dates) >= 0.9 * len(filled)
+
+
+def _may_be_date(text: str) -> bool:
+    for form in (None, "day-first", "month-first"):
+        try:
+            DateReader(form).read(text)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+def _mean_year(texts: Sequence[str]) -> float:
+    years = [int(match[1]) for text in texts if (match := _YEARS.fullmatch(text))]
+    return sum(years) / len(years) if years else 0.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from agent_env.errors import DatasetError
-from agent_env.records.escaping import unguarded
+from agent_env.temporal.facts.table_files import checked_rows, read_table_file
 from agent_env.temporal.partial import PartialDate
 
 SHIPPED = Path(__file__).parent
@@ -141,26 +139,13 @@ def read_rows(file: Path, parse: Callable[[dict[str, str]], Row]) -> tuple[Row, 
 
 
 def _rows(file: Path, parse: Callable[[dict[str, str]], Row]) -> Iterator[Row]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        why = getattr(exc, "strerror", None) or exc
-        raise DatasetError(file, None, f"cannot be read: {why}") from exc
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    for raw in _records(file, reader):
+    for row in checked_rows(file, read_table_file(file)):
         try:
-            yield parse({k: unguarded(v or "").strip() for k, v in raw.items() if k})
+            yield parse({name: str(cell or "").strip() for name, cell in row.cells.items()})
         except KeyError as exc:
-            raise DatasetError(file, reader.line_num, f"no column {exc}") from exc
+            raise DatasetError(file, row.line, f"no column {exc}") from exc
         except ValueError as exc:
-            raise DatasetError(file, reader.line_num, str(exc)) from exc
-
-
-def _records(file: Path, reader: csv.DictReader[str]) -> Iterator[dict[str, str | None]]:
-    try:
-        yield from reader
-    except csv.Error as exc:
-        raise DatasetError(file, reader.line_num, f"is no CSV: {exc}") from exc
+            raise DatasetError(file, row.line, str(exc)) from exc
 
 
 def _event(raw: dict[str, str]) -> EventRow:

@@ -1,44 +1,55 @@
-"""Loads temporal tables from CSV, Parquet, SQLite and DuckDB; every defect is named by row."""
+"""Makes temporal tables of the rows of a file; every defect is named by row."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from agent_env.errors import DatasetError
+from agent_env.errors import DatasetError, DatasetErrors
 from agent_env.temporal.allen import Granularity
-from agent_env.temporal.facts.table_records import Cells, Sheet, SheetRow, read_sheet
+from agent_env.temporal.facts.table_records import (
+    Cells,
+    Sheet,
+    SheetRow,
+    TemporalTableOptions,
+    read_sheet,
+)
 from agent_env.temporal.facts.temporal_table import LENGTHS, TemporalRow, TemporalTable
 from agent_env.temporal.facts.writing import write_csv
 from agent_env.temporal.partial import PartialDate
 
-DEFECTS_LISTED = 20
-"""How many defects an error spells out."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 def load_table(
     file: Path,
-    table: str | None = None,
+    options: TemporalTableOptions | None = None,
+    end_included: bool = False,
+    fictional: bool = False,
+) -> TemporalTable:
+    """The rows of any table file; `options` state what `read_sheet` cannot find out."""
+    sheet = read_sheet(file, options)
+    name = (options and options.table) or file.stem
+    return make_table(file, name, sheet, end_included=end_included, fictional=fictional)
+
+
+def make_table(
+    file: Path,
+    name: str,
+    sheet: Sheet,
     granularity: Granularity | None = None,
     end_included: bool = False,
     fictional: bool = False,
     too_short: list[int] | None = None,
-    repair: Callable[[Sheet], Sheet] | None = None,
 ) -> TemporalTable:
-    """The rows of a CSV or Parquet file, or of a table of a SQLite or DuckDB file.
+    """The rows of a sheet as a table; DatasetErrors names each that cannot hold.
 
-    Columns `start` and `end` (in any case) hold YYYY, YYYY-MM or YYYY-MM-DD, an empty end lasts
-    still. All dates have one precision, or `granularity` cuts them to a coarser one.
-    `end_included`: the ends are last days (months, years), not the first ones after. Rows that
+    An empty end lasts still. All dates have one precision, or `granularity` cuts them to a coarser
+    one. `end_included`: the ends are last days (months, years), not the first ones after. Rows that
     begin and end in one unit of `granularity` are left out; `too_short` takes their lines.
-    `repair` changes the rows before they are checked.
     """
-    sheet = read_sheet(file, table)
-    if repair is not None:
-        sheet = repair(sheet)
     defects: list[tuple[int, str]] = []
     parsed_rows = [_row(row, defects) for row in sheet.rows]
     precision = granularity or _granularity(parsed_rows, defects)
@@ -50,10 +61,10 @@ def load_table(
         and (row := _cut(line, values, start, end, precision, end_included, defects, short))
     ]
     if defects:
-        raise _error(file, sorted(set(defects)))
+        raise DatasetErrors(file, sorted(set(defects)))
     if not rows:
         raise DatasetError(file, None, "holds no row")
-    stem = re.sub(r"\W+", "_", (table or file.stem).lower()).strip("_")
+    stem = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_")
     name = stem if NAME.fullmatch(stem) else f"t_{stem}"[:60]
     return TemporalTable(name, sheet.columns, tuple(rows), precision, fictional)
 
@@ -139,12 +150,3 @@ def next_unit(day: date, granularity: Granularity) -> date:
     if granularity == "month":
         return date(day.year + day.month // 12, day.month % 12 + 1, 1)
     return date.fromordinal(day.toordinal() + 1)
-
-
-def _error(file: Path, defects: Sequence[tuple[int, str]]) -> DatasetError:
-    """One error for all; each defect is named by its row."""
-    (line, first), *others = defects[:DEFECTS_LISTED]
-    texts = [first, *(f"row {number}: {reason}" for number, reason in others)]
-    if len(defects) > DEFECTS_LISTED:
-        texts.append(f"and {len(defects) - DEFECTS_LISTED} more")
-    return DatasetError(file, line, "; ".join(texts))

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
 
-from agent_env.errors import DatasetError
-from agent_env.records.escaping import unguarded
+from agent_env.errors import DatasetError, DatasetErrors
+from agent_env.temporal.date_text import DateReader, date_reader
 from agent_env.temporal.facts.event_names import is_point
 from agent_env.temporal.facts.rules import (
-    Defect,
     Entry,
     precision_defects,
     row_defects,
     table_defects,
 )
+from agent_env.temporal.facts.table_files import (
+    FileRow,
+    TableFile,
+    TableOptions,
+    cell_text,
+    read_table_file,
+)
+from agent_env.temporal.facts.table_records import OPEN_ENDS
 from agent_env.temporal.facts.tables import COLUMNS, EventRow, parse_obscurity, parse_spans
 from agent_env.temporal.facts.writing import write_events
 from agent_env.temporal.partial import PartialDate
 
-NEEDED = ("event", "start", "end", "multi_year_spans")
+NEEDED = ("event", "start", "end")
 COLUMNS_ALLOWED = (*COLUMNS, "role", "precision", "now", "obscurity")
-DEFECTS_LISTED = 20
-"""How many defects an error spells out."""
+
+
+class EventTableOptions(TableOptions):
+    """How an event table is to be read, where its columns have other names."""
+
+    event: str | None = None
+    """The column with the names of the events; default: event."""
+    start: str | None = None
+    """The column with their first days; default: start."""
+    end: str | None = None
+    """The column with their last days; default: end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,94 +52,83 @@ class ImportSummary:
     events: int
     lasting: int
     """Events without an end, which last still at the stated now."""
+    notes: tuple[str, ...] = ()
+    """What was found out about the file."""
 
 
-def import_events(file: Path, out: Path, now: date) -> ImportSummary:
+def import_events(
+    file: Path, out: Path, now: date, options: EventTableOptions | None = None
+) -> ImportSummary:
     """Check a user's table and write it in the full form; nothing is written where any row of it
     is wrong. `now` is the day as of which rows without an end still last."""
-    rows = read_user_events(file, now)
+    rows, notes = _read(file, now, options or EventTableOptions())
     write_events(rows, out)
-    return ImportSummary(out, len(rows), sum(row.now is not None for row in rows))
+    return ImportSummary(out, len(rows), sum(row.now is not None for row in rows), notes)
 
 
 def read_user_events(file: Path, now: date) -> tuple[EventRow, ...]:
-    """The rows of a table in the full or the small form; DatasetError names all defects."""
-    lines, defects = _lines(file)
-    header, body = _header(file, lines)
+    """The rows of a table in the full or the small form; DatasetErrors names all defects."""
+    return _read(file, now, EventTableOptions())[0]
+
+
+def _read(
+    file: Path, now: date, options: EventTableOptions
+) -> tuple[tuple[EventRow, ...], tuple[str, ...]]:
+    """The rows, and what was found out about the file."""
+    source = read_table_file(file, options)
+    if not source.columns:
+        raise DatasetError(file, None, f"is empty; its first line is {','.join(NEEDED)}")
+    columns, notes = _columns(file, source, options)
+    texts = [cell_text(row.cells.get(columns[n])) for row in source.rows for n in ("start", "end")]
+    dates = date_reader(texts, options.date_format, str(file))
+    if dates.form is not None and options.date_format is None:
+        notes.append(f"dates are {dates.form}, as some can be nothing else")
+    defects: list[tuple[int | None, str]] = []
     entries: list[Entry] = []
-    for line in body:
-        entry, wrong = _entry(line, header, now)
-        defects += [Defect(line.number, reason) for reason in wrong]
+    for row in source.rows:
+        entry, wrong = _entry(row, columns, dates, now)
+        defects += [(row.line, reason) for reason in wrong]
         if entry is not None:
             entries.append(entry)
-    defects += table_defects(entries)
+    defects += [(defect.line, defect.reason) for defect in table_defects(entries)]
     if defects:
-        raise _error(file, sorted(defects, key=lambda defect: defect.line))
+        raise DatasetErrors(file, sorted(defects, key=lambda defect: defect[0] or 0))
     if not entries:
         raise DatasetError(file, None, "holds no event")
-    return tuple(entry.row for entry in entries)
+    return tuple(entry.row for entry in entries), (*source.notes, *notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    number: int
-    """Where the record begins in the file."""
-    cells: tuple[str, ...]
-
-
-def _lines(file: Path) -> tuple[list[_Line], list[Defect]]:
-    """All records that are not blank, up to where the file stops being CSV."""
-    reader = csv.reader(io.StringIO(_text(file), newline=""), strict=True)
-    lines: list[_Line] = []
-    begins = 1
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                lines.append(_Line(begins, tuple(map(unguarded, cells))))
-            begins = reader.line_num + 1
-    except csv.Error as exc:
-        return lines, [Defect(begins, f"is no CSV from here on: {exc}; check its quotes")]
-    return lines, []
-
-
-def _text(file: Path) -> str:
-    try:
-        data = file.read_bytes()
-    except OSError as exc:
-        raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        line = data.count(b"\n", 0, exc.start) + 1
-        reason = f"byte 0x{data[exc.start]:02x} is not UTF-8; save the table as CSV in UTF-8"
-        raise DatasetError(file, line, reason) from exc
-
-
-def _header(file: Path, lines: Sequence[_Line]) -> tuple[tuple[str, ...], Sequence[_Line]]:
-    """The names of the columns, and the lines below them."""
-    if not lines:
-        raise DatasetError(file, None, f"is empty; its first line is {','.join(NEEDED)}")
-    first = lines[0]
-    names = tuple(cell.strip().lower() for cell in first.cells)
-    wrong = [f"no column '{name}'" for name in NEEDED if name not in names]
-    wrong += [f"unknown column '{name}'" for name in names if name not in COLUMNS_ALLOWED]
-    wrong += [f"column '{n}' stands twice" for n in dict.fromkeys(names) if names.count(n) > 1]
+def _columns(
+    file: Path, source: TableFile, options: EventTableOptions
+) -> tuple[dict[str, str], list[str]]:
+    """The file's columns by what they hold, and a note on those that hold nothing known."""
+    own = {name.strip().lower(): name for name in source.columns if name.strip()}
+    stated = {role: getattr(options, role) or role for role in NEEDED}
+    columns = {n: own[n] for n in COLUMNS_ALLOWED if n in own and n not in stated}
+    columns |= {role: own[name.lower()] for role, name in stated.items() if name.lower() in own}
+    wrong = [
+        f"no column '{name}'; name the {role} by --option {role}=COLUMN"
+        for role, name in stated.items()
+        if role not in columns
+    ]
+    unused = [name for name in own if own[name] not in columns.values()]
+    for name in unused:
+        if likely := get_close_matches(name, COLUMNS_ALLOWED, 1, 0.75):
+            wrong.append(f"unknown column '{name}'; write {likely[0]}, or another name")
     if wrong:
-        reason = f"{'; '.join(wrong)}; comma-separated, needed: {', '.join(NEEDED)}; known too: "
-        rest = ", ".join(name for name in COLUMNS_ALLOWED if name not in NEEDED)
-        raise DatasetError(file, first.number, reason + rest)
-    return names, lines[1:]
+        raise DatasetError(file, 1, f"{'; '.join(wrong)}; it has {', '.join(source.columns)}")
+    return columns, [f"no event shows the column {name}" for name in unused]
 
 
-def _entry(line: _Line, header: tuple[str, ...], now: date) -> tuple[Entry | None, list[str]]:
+def _entry(
+    line: FileRow, columns: Mapping[str, str], dates: DateReader, now: date
+) -> tuple[Entry | None, list[str]]:
     """The row, as far as it can be read, and all that is wrong with it."""
-    if len(line.cells) != len(header):
-        counts = f"{len(line.cells)} cells under {len(header)} columns"
-        return None, [f"{counts}; quote cells that hold commas"]
-    # Breaks and runs of blanks within a cell would break prompts and pages.
-    raw = {k: " ".join(v.split()) for k, v in zip(header, line.cells, strict=True)}
+    if line.problem:
+        return None, [line.problem]
+    raw = {key: cell_text(line.cells.get(name)) for key, name in columns.items()}
     wrong = [f"{k} holds a control character" for k, v in raw.items() if not v.isprintable()]
-    start, end = _day(raw, "start", wrong), _day(raw, "end", wrong)
+    start, end = _day(raw, "start", dates, wrong), _day(raw, "end", dates, wrong)
     spans = _spans(raw, wrong)
     as_of = _now(raw, now, wrong)
     obscurity = _obscurity(raw, wrong)
@@ -150,12 +154,13 @@ def _entry(line: _Line, header: tuple[str, ...], now: date) -> tuple[Entry | Non
     role = raw.get("role", "")
     if role and start is None and not spans:
         wrong.append(f"'{row.event}' has the role '{role}' and no start")
-    return Entry(line.number, row, spans, role), wrong
+    return Entry(line.line, row, spans, role), wrong
 
 
-def _day(raw: dict[str, str], name: str, wrong: list[str]) -> PartialDate | None:
+def _day(raw: dict[str, str], name: str, dates: DateReader, wrong: list[str]) -> PartialDate | None:
+    text = raw[name]
     try:
-        return PartialDate.parse(raw[name]) if raw[name] else None
+        return dates.read(text) if text and text.casefold() not in OPEN_ENDS else None
     except ValueError as exc:
         hint = ", or nothing while it lasts" if name == "end" else ""
         wrong.append(f"{name} {exc}{hint}")
@@ -164,7 +169,7 @@ def _day(raw: dict[str, str], name: str, wrong: list[str]) -> PartialDate | None
 
 def _spans(raw: dict[str, str], wrong: list[str]) -> tuple[range, ...]:
     try:
-        return parse_spans(raw["multi_year_spans"])
+        return parse_spans(raw.get("multi_year_spans", ""))
     except ValueError as exc:
         wrong.append(f"multi_year_spans {exc}")
         return ()
@@ -198,12 +203,3 @@ def _now(raw: dict[str, str], now: date, wrong: list[str]) -> date:
     if own > now:
         wrong.append(f"now {own} lies after {now}, the stated now")
     return own
-
-
-def _error(file: Path, defects: Sequence[Defect]) -> DatasetError:
-    """One error for all; each defect is named by file and line."""
-    first, *others = defects[:DEFECTS_LISTED]
-    texts = [first.reason, *(f"{file.name}:{defect.line}: {defect.reason}" for defect in others)]
-    if len(defects) > DEFECTS_LISTED:
-        texts.append(f"and {len(defects) - DEFECTS_LISTED} more")
-    return DatasetError(file, first.line, "; ".join(texts))

@@ -98,15 +98,15 @@ def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> No
 def test_a_table_is_examined_and_repaired_with_a_log(tmp_path: Path) -> None:
     file, out = tmp_path / "posts.csv", tmp_path / "mended.csv"
     file.write_text("Post,Who,Start,End\na,P,2001,2005\na,Q,2005,2005\na,R,2005,nan\n")
-    columns = ("--question", "Post", "--answer", "Who")
+    columns = ("--option", "question=Post", "--option", "answer=Who")
     code, shown, said = typed("tdbench", "doctor", file, *columns)
-    assert (code, "--repair standard" in said) == (1, True)
+    assert (code, "--option repair=standard" in said) == (1, True)
     assert "zero-length" in shown
     assert "line 3: 2005 to 2005" in shown
-    repair = ("--repair", "standard", "--out", out)
+    repair = ("--option", "repair=standard", "--out", out)
     code, shown, _ = typed("tdbench", "doctor", file, *columns, *repair, "--json")
     report = json.loads(shown)
-    assert (code, report["blocked"], len(report["repairs"])) == (0, False, 2)
+    assert (code, report["blocked"], len(report["tables"][0]["log"])) == (0, False, 2)
     assert out.read_text() == "post,who,start,end\na,P,2001,2005\na,R,2005,\n"
     log = [json.loads(line) for line in (tmp_path / "mended.repairs.jsonl").open()]
     assert [(e["line"], e["policy"], e["after"]) for e in log] == [

@@ -186,7 +186,7 @@ def test_defects_of_rows_are_named_together(tmp_path: Path) -> None:
         "before its start",
         "by year",
         "2002-02-30",
-        "row 5: ends on its start",
+        ":5: ends on its start",
         "tdbench doctor",
     ):
         assert part in str(caught.value)

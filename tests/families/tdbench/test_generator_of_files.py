@@ -39,7 +39,7 @@ def samples(found: SampleSet) -> list[TdbenchSample]:
 
 def test_a_published_table_generates_once_it_is_repaired(tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match=r"ends on its start.*'nan' is not a date.*tdbench doctor"
+        ConfigError, match=r"(?s)ends on its start.*'nan' is not a date.*tdbench doctor"
     ):
         made(tmp_path)
     found = made(tmp_path, repair=("standard",))

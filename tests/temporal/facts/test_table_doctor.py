@@ -105,7 +105,7 @@ def test_nothing_is_repaired_that_is_not_asked_for(sheet: Sheet) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("nonsense=drop", "unknown problem 'nonsense'; known: missing-mark, far-end"),
+        ("nonsense=drop", "unknown problem 'nonsense'; known: alias, missing-mark, far-end"),
         ("overlap=drop", "overlap has the policies coalesce, keep"),
         ("gap", "gap has the policies keep"),
     ],

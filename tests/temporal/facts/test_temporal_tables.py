@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.temporal.facts.table_records import TemporalTableOptions
 from agent_env.temporal.facts.temporal_files import load_table, write_table
 from agent_env.temporal.facts.temporal_join import closure, joined_tfds, natural_join
 from agent_env.temporal.facts.temporal_table import (
@@ -81,15 +82,16 @@ def test_the_same_table_from_every_kind_of_file(tmp_path: Path) -> None:
         lite.execute("CREATE TABLE l(country, name, Start, End)")
         rows = [(*r.values, str(r.start), r.end and str(r.end)) for r in LEADERS.rows]
         lite.executemany("INSERT INTO l VALUES (?, ?, ?, ?)", rows)
+        lite.execute("CREATE TABLE other(x)")
     files = [("leaders.csv", None), ("leaders.parquet", None), ("base.duckdb", "l"),
              ("base.sqlite", "l")]  # fmt: skip
     for file, name in files:
-        found = load_table(tmp_path / file, name)
+        found = load_table(tmp_path / file, TemporalTableOptions(table=name))
         assert found.columns == ("country", "name")
         assert [(r.values, r.start, r.end) for r in found.rows] == [
             (r.values, r.start, r.end) for r in LEADERS.rows
         ]
-    with pytest.raises(ConfigError, match="name one of its tables"):
+    with pytest.raises(ConfigError, match="by --option table=NAME: l, other"):
         load_table(tmp_path / "base.sqlite")
 
 
@@ -102,8 +104,8 @@ def test_included_ends_become_the_first_day_after(tmp_path: Path) -> None:
 
 def test_a_column_of_time_that_is_missing_is_named(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
-    file.write_text("who,begin,end\nA,2001,2003\n")
-    with pytest.raises(DatasetError, match="no column 'start'"):
+    file.write_text("who,place,end\nA,x,2003\n")
+    with pytest.raises(DatasetError, match="no column 'start'; no column holds dates only; say"):
         load_table(file)
 
 
