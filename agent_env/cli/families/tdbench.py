@@ -98,7 +98,9 @@ def doctor(
         if report.out is not None:
             lines = {entry.line for table in report.tables for entry in table.log}
             say(f"{len(lines)} rows repaired; {report.out}, each in {report.log_file}")
-        if report.is_blocked:
+        if not report.command:
+            say("no question can be made without --option question=COLUMNS --option answer=COLUMNS")
+        elif report.is_blocked:
             say("no question can be made as it stands; --option repair=standard repairs")
         else:
             print(f"to make questions, with all that was found out:\n  {report.command}")

@@ -19,6 +19,7 @@ from agent_env.families.tdbench.sample import Cardinality, Kind, TdbenchSample
 from agent_env.families.tdbench.sources import (
     asked,
     file_tables,
+    policies_of,
     read_own,
     repaired_sheet,
     with_roles,
@@ -32,7 +33,6 @@ from agent_env.temporal.facts.table_doctor import (
     Finding,
     Repair,
     diagnose,
-    read_policies,
 )
 from agent_env.temporal.facts.table_records import Sheet
 from agent_env.temporal.partial import PartialDate
@@ -104,14 +104,15 @@ class IntakeReport:
     kinds: tuple[KindReport, ...]
     """Empty where a problem is left that keeps all questions away."""
     command: str
-    """What makes questions of these tables, with every option that was found out."""
+    """What makes questions of these tables, with every option that was found out; empty where it
+    is not clear what to ask."""
     out: Path | None
     log_file: Path | None
 
     @property
     def is_blocked(self) -> bool:
         """Whether questions cannot be made yet."""
-        return any(table.is_blocked for table in self.tables)
+        return any(table.is_blocked for table in self.tables) or not self.command
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
@@ -171,8 +172,8 @@ def examine(files: Sequence[Path], texts: Sequence[str], out: Path | None) -> In
     given = (part for text in option_texts(chosen) for part in ("--option", text))
     command = shlex.join(["agent-env", "generate", "tdbench", "--out", "mine.jsonl", *given])
     log_file = None if out is None else _write(mended[0], reports[0].log, out)
-    policies = read_policies(options.repair)
-    return IntakeReport(tuple(reports), policies, kinds, command, out, log_file)
+    shown = command if is_askable else ""
+    return IntakeReport(tuple(reports), policies_of(options), kinds, shown, out, log_file)
 
 
 def _unasked(options: TdbenchOptions, sheets: Sequence[Sheet]) -> list[str]:

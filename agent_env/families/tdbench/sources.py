@@ -168,10 +168,13 @@ def read_own(file: Path, name: str | None, options: TdbenchOptions) -> Sheet:
 
 def repaired_sheet(sheet: Sheet, options: TdbenchOptions) -> tuple[Sheet, list[Repair]]:
     """The rows after the repairs of the options, and those of `aliases`."""
-    policies = read_policies(options.repair)
-    if sheet.names:
-        policies.setdefault("alias", "name")
-    return repaired(sheet, policies, asked(sheet, options))
+    return repaired(sheet, policies_of(options), asked(sheet, options))
+
+
+def policies_of(options: TdbenchOptions) -> dict[str, str]:
+    """The policies of `repair`, and that of `aliases`."""
+    own = {"alias": "name"} if options.aliases else {}
+    return own | read_policies(options.repair)
 
 
 def asked(sheet: Sheet, options: TdbenchOptions) -> Question:

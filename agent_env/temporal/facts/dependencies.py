@@ -46,11 +46,7 @@ def dependencies(sheet: Sheet) -> list[Dependency]:
 
 def _dependencies(sheet: Sheet, spans: Sequence[tuple[Cells, int, int]]) -> list[Dependency]:
     rows = spans[:MOST_ROWS]
-    columns = [
-        place
-        for place in range(len(sheet.columns))
-        if len({values[place] for values, _, _ in rows}) > 1
-    ][:MOST_COLUMNS]
+    columns = range(len(sheet.columns))[:MOST_COLUMNS]
     result: list[Dependency] = []
     for size in range(1, MOST_KEYS + 1):
         for keys in combinations(columns, size):

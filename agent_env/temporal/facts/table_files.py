@@ -28,6 +28,7 @@ from agent_env.temporal.facts.sql_text import identifier
 SEPARATORS = ",;\t|"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+_ACCENTED = re.compile(r"\w*[^\x00-\x7f]\w*")
 _NOT_WESTERN = re.compile("[^\x00-\x7f‘’“”–—…•€°§\u00a0-\u00bf]{3}")
 """Three accented letters in a row: hardly any western word has them, most other scripts do."""
 
@@ -140,8 +141,8 @@ def _decoded(file: Path, data: bytes, encoding: str | None) -> tuple[str, tuple[
         except UnicodeDecodeError:
             text = ""
         if text and not _NOT_WESTERN.search(text):
-            word = next(word for word in text.split() if not word.isascii())
-            note = f"encoding cp1252, as it is not UTF-8 ('{word[:40]}'); encoding=NAME if not"
+            word = _ACCENTED.findall(text)[0][:40]
+            note = f"encoding cp1252, as it is not UTF-8 ('{word}'); encoding=NAME if not"
             return text, (note,)
     line = data.count(b"\n", 0, at) + 1
     reason = f"byte 0x{data[at]:02x} is not UTF-8; name the encoding: --option encoding=cp1250"

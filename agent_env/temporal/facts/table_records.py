@@ -194,10 +194,11 @@ _YEARS = re.compile(r"(?:.*\D)?(1\d{3}|20\d\d|21\d\d)(?:\D.*)?")
 
 def _holds_dates(texts: Sequence[str]) -> bool:
     """Whether 90 % of the texts that are not empty are dates of the years 1000 to 2199, two
-    different ones at least."""
+    different ones at least, or one beside a `present`."""
     filled = [text for text in texts if text and text.casefold() not in OPEN_ENDS]
     dates = [text for text in filled if _YEARS.fullmatch(text) and _may_be_date(text)]
-    return len(set(dates)) > 1 and len(dates) >= 0.9 * len(filled)
+    is_open = any(text.casefold() in OPEN_ENDS for text in texts)
+    return len(set(dates)) + is_open > 1 and len(dates) >= 0.9 * len(filled)
 
 
 def _may_be_date(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,31 @@ def test_a_table_is_examined_and_repaired_with_a_log(tmp_path: Path) -> None:
     assert [(e["line"], e["policy"], e["after"]) for e in log] == [
         (4, "blank", "a, R (2005 to now)"), (3, "drop", None),
     ]  # fmt: skip
+
+
+def test_a_table_as_it_comes_is_examined_and_asked_by_the_command_that_is_shown(
+    tmp_path: Path,
+) -> None:
+    rows = "".join(
+        f"{land};König;{land}{n};{3 + n}.8.{1900 + 20 * n + k};{4 + n}.8.{1920 + 20 * n + k}\n"
+        for k, land in enumerate("ABC") for n in range(4)
+    )  # fmt: skip
+    file = tmp_path / "könige.csv"
+    file.write_bytes(f"Land;Amt;Name;Von;Bis\n{rows}".encode("cp1252"))
+    code, shown, _ = typed("tdbench", "doctor", file, "--json")
+    report = json.loads(shown)
+    assert (code, report["blocked"]) == (0, False)
+    kinds = {each["kind"]: each for each in report["kinds"]}
+    assert kinds["longest"]["sizes"] == {"multiple": 3}
+    assert kinds["count"]["sizes"] == {}
+    assert kinds["count"]["why"] == "needs an answer that comes twice in its group"
+    assert kinds["hops"]["why"].startswith("hops need two or three tables")
+    command = shlex.split(report["command"].replace("mine.jsonl", str(tmp_path / "mine.jsonl")))
+    code, _, said = typed(*command[1:], "--option", "phrasings=1", "--count", 9)
+    assert code == 0, said
+    assert "asked by" not in said  # the command states all roles
+    assert "könige.csv: encoding cp1252" in said
+    assert "9 queries of the kind relation: " in said
 
 
 def test_the_options_of_another_task_are_unknown(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.score import measure
 from agent_env.tasks.family import SampleSet
 
 LEADERS = """Country,Role,Name,Start,End
@@ -49,6 +50,61 @@ def test_a_published_table_generates_once_it_is_repaired(tmp_path: Path) -> None
         "rows of leaders repaired by zero-length=drop": 1,
         "rows of leaders repaired by dependency=drop": 2,
     }
+
+
+def test_what_to_ask_is_found_and_said(tmp_path: Path) -> None:
+    text = "Land;Amt;Name;Von;Bis;Bild\n" + "".join(
+        f"{land};König;{land}{n};{3 + n}.8.{1900 + 20 * n};{3 + n + 1}.8.{1920 + 20 * n};x{n}\n"
+        for land in "AB" for n in range(4)
+    )  # fmt: skip
+    found = made(tmp_path, text, question=(), answer=())
+    assert {sample.answers for sample in samples(found)} == {("name",)}
+    assert found.notes[:3] == (
+        "leaders.csv: cells separated by ;",
+        "leaders.csv: a row starts by the column von, ends by bis",
+        "leaders.csv: asked by land → name (2 groups with several answers): --option question=land "
+        "--option answer=name; or land → bild (2 groups with several answers); or amt → bild "
+        "(1 groups with several answers)",
+    )
+
+
+def test_a_column_that_nothing_determines_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="say what to ask: --option question=COLUMNS"):
+        made(tmp_path, "a,b,start,end\nx,P,2000,2001\n", question=(), answer=())
+
+
+def test_no_answer_is_never_right_more_often_than_not(tmp_path: Path) -> None:
+    rows = "".join(f"{g},{g}{n},{1990 + 3 * n},{1993 + 3 * n}\n" for g in "xyz" for n in range(6))
+    rows += "x,x0,2008,2010\n"
+    own = {"question": ("a",), "answer": ("b",), "kinds": ("count", "nth"), "count": 40}
+    found = made(tmp_path, f"a,b,start,end\n{rows}", **own)
+    sizes = Counter((sample.kind, sample.cardinality) for sample in samples(found))
+    assert sizes["count", "none"] <= sizes["count", "unique"] == 1
+    assert sizes["nth", "none"] <= sizes["nth", "unique"]
+    assert found.notes[0] == "2 queries of the kind count: 1 with one answer, 0 with several " + (
+        "answers, 1 with no answer"
+    )
+
+
+def test_an_alias_is_one_with_its_name_in_table_and_answer(tmp_path: Path) -> None:
+    (tmp_path / "names.csv").write_text("name,aliases\nShōwa,Hirohito|Emperor Hirohito\n")
+    text = (
+        "land,emperor,start,end\nJapan,Taishō,1912,1926\nJapan,Hirohito,1926,1950\n"
+        "Japan,Shōwa,1950,1989\nJapan,Akihito,1989,2019\n"
+    )
+    found = made(
+        tmp_path, text, question=("land",), answer=("emperor",), kinds=("longest",),
+        aliases=str(tmp_path / "names.csv"), repair=("adjoining=coalesce",),
+    )  # fmt: skip
+    (sample,) = samples(found)
+    assert (sample.gold, sample.aliases) == (
+        ("Shōwa",),
+        {"Shōwa": ("Hirohito", "Emperor Hirohito")},
+    )
+    for answer in ("Hirohito, from 1926 to 1989", "Shōwa (Hirohito), from 1926 to 1989"):
+        metrics = measure(sample, answer)["metrics"]
+        assert isinstance(metrics, dict)
+        assert (metrics["answer"], metrics["answer_time"]) == (1.0, 1.0)
 
 
 def test_what_holds_now_is_asked_of_groups_with_one_answer_too(tmp_path: Path) -> None:

@@ -95,6 +95,22 @@ def test_every_gold_is_what_brute_force_finds(
     assert {sample.cardinality for sample in samples} == cardinalities
 
 
+def test_hops_without_an_answer_are_no_more_than_those_with_one(tmp_path: Path) -> None:
+    (tmp_path / "stays.csv").write_text(
+        "patient,ward,start,end\n"
+        + "".join(f"p{n},w{n % 4},20{n:02d}-01-01,20{n:02d}-02-01\n" for n in range(40))
+    )
+    (tmp_path / "heads.csv").write_text(
+        "ward,head,start,end\n" + "".join(f"w{n},h{n},2030-01-01,\n" for n in range(4))
+    )
+    tables = f"{tmp_path}/stays.csv,{tmp_path}/heads.csv"
+    found = made(tables, "patient", "head", now="2041-01-01")
+    sizes = [s.cardinality for s in found.samples if isinstance(s, TdbenchSample)]
+    assert (sizes.count("unique"), sizes.count("none")) == (10, 10)
+    what = "queries of the kind hops without an answer, beyond as many as have one"
+    assert found.left_out[what] == 20
+
+
 def test_each_hop_is_stored_with_its_gold_and_its_time(tmp_path: Path) -> None:
     found = made(write(tmp_path, "stays", "sites", "heads"), "patient,shift", "head")
     sample = next(

@@ -113,3 +113,41 @@ def test_nothing_is_repaired_that_is_not_asked_for(sheet: Sheet) -> None:
 def test_an_unknown_policy_is_named(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         read_policies([text])
+
+
+def findings(text: str, folder: Path, policy: str = "") -> tuple[list[str], list[str]]:
+    """The problems by `who → club`, and the rows after the repair by this policy."""
+    file = folder / "t.csv"
+    file.write_text(f"Who,Club,Start,End\n{text}")
+    found = read_sheet(file)
+    after, _ = repaired(found, read_policies([policy] if policy else []), CLUB)
+    return [each.problem for each in diagnose(found, CLUB)], [row.text for row in after.rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "policy", "rows"),
+    [
+        ("a,X,1990,\na,Y,1995,\n", "open-end", "open-end=until-next",
+         ["a, X (1990 to 1995)", "a, Y (1995 to now)"]),
+        ("a,X,1990,1997\na,Y,1995,1999\n", "dependency", "dependency=until-next",
+         ["a, X (1990 to 1995)", "a, Y (1995 to 1999)"]),
+        ("a,X,1995,1990\n", "reversed", "reversed=swap", ["a, X (1990 to 1995)"]),
+        ("a,X,1990-02-30,1991\n", "no-date", "no-date=cut", ["a, X (1990-02 to 1991)"]),
+        ("a,X,1990-02,1991-03\na,Y,1991,\n", "mixed-precision", "mixed-precision=drop",
+         ["a, X (1990-02 to 1991-03)"]),
+    ],
+)  # fmt: skip
+def test_rows_are_mended_where_they_need_not_be_dropped(
+    tmp_path: Path, text: str, problem: str, policy: str, rows: list[str]
+) -> None:
+    problems, after = findings(text, tmp_path, policy)
+    assert problem in problems
+    assert after == rows
+
+
+def test_a_group_of_releases_without_ends_is_kept_whole_by_the_standard(tmp_path: Path) -> None:
+    text = "".join(f"film{n},P{n},19{n:02d},\nfilm{n},Q{n},20{n:02d},\n" for n in range(20))
+    problems, after = findings(text, tmp_path, "standard")
+    assert problems == ["open-end"] * 20
+    assert len(after) == 40
+    assert after[0] == "film0, P0 (1900 to 2000)"

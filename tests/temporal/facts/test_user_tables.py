@@ -9,7 +9,11 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.temporal.facts.tables import SHIPPED, read_events
-from agent_env.temporal.facts.user_tables import import_events, read_user_events
+from agent_env.temporal.facts.user_tables import (
+    EventTableOptions,
+    import_events,
+    read_user_events,
+)
 from agent_env.temporal.partial import PartialDate
 
 NOW = date(2026, 1, 31)
@@ -78,6 +82,29 @@ def test_importing_an_imported_table_later_changes_no_byte(tmp_path: Path) -> No
     import_events(file, tmp_path / "once.csv", NOW)
     import_events(tmp_path / "once.csv", tmp_path / "twice.csv", date(2026, 6, 1))
     assert (tmp_path / "twice.csv").read_bytes() == (tmp_path / "once.csv").read_bytes()
+
+
+def test_a_table_with_its_own_columns_dates_and_encoding_is_imported(tmp_path: Path) -> None:
+    text = "Name;Von;Bis;Bild\nder Große Krieg;28.7.1914;Nov 11, 1918;x.png\nMesse;1953;present;\n"
+    file = table(tmp_path, text.encode("cp1252"))
+    options = EventTableOptions(event="Name", start="Von", end="Bis")
+    done = import_events(file, tmp_path / "out.csv", NOW, options)
+    assert (tmp_path / "out.csv").read_text("utf-8").splitlines()[1:] == [
+        "der Große Krieg,event,,,1914-07-28,1918-11-11,,,", "Messe,event,,,1953,,,,2026-01-31",
+    ]  # fmt: skip
+    assert done.notes == (
+        "encoding cp1252, as it is not UTF-8 ('Große'); encoding=NAME if not",
+        "cells separated by ;",
+        "no event shows the column bild",
+    )
+
+
+def test_an_import_asks_whether_day_or_month_comes_first(tmp_path: Path) -> None:
+    file = table(tmp_path, "event,start,end\nthe Fair,01/02/1992,\n")
+    with pytest.raises(ConfigError, match="whether '01/02/1992' has the day or the month first"):
+        import_events(file, tmp_path / "out.csv", NOW)
+    import_events(file, tmp_path / "out.csv", NOW, EventTableOptions(date_format="month-first"))
+    assert ",1992-01-02," in (tmp_path / "out.csv").read_text()
 
 
 def test_what_spreadsheets_add_is_no_defect(tmp_path: Path) -> None:

@@ -1,0 +1,69 @@
+"""Dates in any usual form; one that can mean two days is asked for and never guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.temporal.date_text import DateReader, date_reader
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("1990", "1990"), ("1990.0", "1990"), ("871", "0871"), ("1990-5", "1990-05"),
+        ("05/1990", "1990-05"), ("May 1990", "1990-05"), ("1990-05-03", "1990-05-03"),
+        ("1990-05-03T00:00:00Z", "1990-05-03"), ("1990-05-03 00:00:00+02:00", "1990-05-03"),
+        ("19900503", "1990-05-03"), ("1990/5/3", "1990-05-03"), ("4.8.1968", "1968-08-04"),
+        ("Feb 4, 1953", "1953-02-04"), ("4-Feb-1953", "1953-02-04"),
+        ("Sunday, 1st of May 1990", "1990-05-01"), ("Sept. 3, 1939", "1939-09-03"),
+        ("31/12/1990", "1990-12-31"), ("12/31/1990", "1990-12-31"), ("05/05/1990", "1990-05-05"),
+        ("1914-00-00", "1914"), ("1914-07-00", "1914-07"),
+    ],
+)  # fmt: skip
+def test_usual_forms_are_read_to_the_precision_written(text: str, date: str) -> None:
+    assert str(DateReader().read(text)) == date
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1918-02-30", "day is out of range for month"), ("1914-13", "month must be in 1..12"),
+        ("0000", "year 0 is out of range"), ("1914-00-05", "it has a day and no month"),
+        ("-490", "write YYYY"), ("10000", "write YYYY"), ("4.8.68", "write YYYY"),
+        ("Foo 4, 1953", "write YYYY"), ("01/02/1992", "may have the day or the month first"),
+    ],
+)  # fmt: skip
+def test_what_is_no_date_is_told_why(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        DateReader().read(text)
+
+
+def test_one_clear_date_settles_the_order_for_all() -> None:
+    assert str(date_reader(["01/02/1992", "31/01/1992"], None, "f").read("01/02/1992")) == (
+        "1992-02-01"
+    )
+    assert str(date_reader(["01/02/1992", "01-31-1992"], None, "f").read("01/02/1992")) == (
+        "1992-01-02"
+    )
+
+
+def test_an_order_that_nothing_settles_is_asked_for_in_one_line() -> None:
+    with pytest.raises(ConfigError) as caught:
+        date_reader(["x", "01/02/1992", "05/05/1990"], None, "own.csv")
+    assert str(caught.value) == (
+        "own.csv: no date tells whether '01/02/1992' has the day or the month first; say "
+        "--option date-format=day-first or month-first"
+    )
+    with pytest.raises(ConfigError, match="'13/02/1992' has the day first and '02/13/1992' the"):
+        date_reader(["13/02/1992", "02/13/1992"], None, "own.csv")
+
+
+def test_a_stated_form_is_kept_to() -> None:
+    assert str(date_reader([], "month-first", "f").read("01/02/1992")) == "1992-01-02"
+    assert str(date_reader([], "%d.%m.%y", "f").read("4.8.68")) == "2068-08-04"
+    assert str(date_reader([], "%b %Y", "f").read("Aug 1968")) == "1968-08"
+    with pytest.raises(ValueError, match="is not a date of the form %Y"):
+        date_reader([], "%Y", "f").read("1968-08")
+    with pytest.raises(ConfigError, match="date-format 'european' is unknown"):
+        date_reader([], "european", "f")
