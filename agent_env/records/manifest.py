@@ -229,7 +229,9 @@ PARAMETERS = ByName(
     others=Reach.ADDRESS,
 )
 """Of a model; a name that we do not know counts as what a parameter can be at worst."""
-_FILES = ("facts_table", "vocabulary", "events", "curves", "intervals", "tables", "templates")
+_FILES = (
+    "facts_table", "vocabulary", "events", "curves", "intervals", "tables", "templates", "aliases",
+)  # fmt: skip
 OPTIONS = ByName(dict.fromkeys(_FILES, Reach.FILE), others=Reach.NOTHING)
 """Of a family; one that is not ours is code, and can do anything."""
 

@@ -40,7 +40,7 @@ class TemporalTableOptions(TableOptions):
     """The column with the first day of a row; default: found by its name, else by its dates."""
     end: str | None = None
     """The column with the end of a row, or none; default: found likewise."""
-    aliases: str | None = None
+    aliases: Path | None = None
     """A table file with the columns name and aliases (several joined by |): other names of values,
     which are made one in the table and are right in an answer."""
 
@@ -116,21 +116,21 @@ def read_sheet(file: Path, options: TemporalTableOptions | None = None) -> Sheet
     )
 
 
-def read_aliases(file: str | None) -> dict[str, str]:
+def read_aliases(file: Path | None) -> dict[str, str]:
     """Names by alias; DatasetError for a row without one, or an alias of two names."""
     if file is None:
         return {}
-    path, names = Path(file), dict[str, str]()
-    for row in checked_rows(path, read_table_file(path)):
+    names: dict[str, str] = {}
+    for row in checked_rows(file, read_table_file(file)):
         cells = {key.strip().lower(): value for key, value in row.cells.items()}
         name, others = cell_text(cells.get("name")), cells.get("aliases", cells.get("alias"))
         texts = others if isinstance(others, list) else cell_text(others).split("|")
         for alias in filter(None, map(cell_text, texts)):
             if names.setdefault(alias, name) != name:
                 reason = f"'{alias}' is an alias of '{names[alias]}' and of '{name}'"
-                raise DatasetError(path, row.line, reason)
+                raise DatasetError(file, row.line, reason)
         if not name:
-            raise DatasetError(path, row.line, "needs the columns name and aliases, both filled in")
+            raise DatasetError(file, row.line, "needs the columns name and aliases, both filled in")
     return names
 
 
