@@ -141,7 +141,9 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         at = [row.quantity.x or 0.0 for row in rows]
         values = [_or_nan(row.ours.value) for row in rows]
         (colour, marker), line = _look(k), LINES[k % len(LINES)]
-        if rows and rows[0].is_shortcut:
+        if not rows:
+            continue  # nothing was measured
+        if rows[0].is_shortcut:
             axes.plot(at, values, line, color=GREY, linewidth=1.1, label=literal(name), zorder=1)
             continue
         from_middle = ours.index(name) - (len(ours) - 1) / 2

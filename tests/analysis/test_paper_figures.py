@@ -29,3 +29,11 @@ def test_curves_stand_side_by_side_for_two_readings_of_the_gold_whatever_shortcu
         "m, published": 0.976, "shortcut constant, published": 1.0,
         "shortcut oracle, published": 1.0, "m, corrected": 1.024,
     }  # fmt: skip
+
+
+def test_a_shortcut_that_answers_nothing_has_no_curve() -> None:
+    nothing = Estimate(None, method="no answer")
+    idle = [PaperRow("shortcut idle", "", "", quantity, None, nothing, "") for quantity in COUNTS]
+    figure = paper_figure(ExperimentResult("figure4", "", COUNTS, {}, (*curve("m", ""), *idle)))
+    assert figure is not None
+    assert [str(line.get_label()) for line in figure.axes[0].lines] == ["m"]

@@ -12,7 +12,7 @@ from agent_env.analysis.paper_results import Measurement
 from agent_env.errors import DatasetError
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.paper_values import ROWS, TABLE_7, TABLE_27, paper_domain
+from agent_env.families.tdbench.paper_values import ROWS, TABLE_4, TABLE_7, TABLE_27, paper_domain
 from agent_env.families.tdbench.reproduced_files import (
     FILTERS,
     ImportTally,
@@ -111,6 +111,14 @@ def test_the_papers_values_agree_with_each_other() -> None:
             assert len(values) == len(experiment.quantities)
         assert (experiment.measure is None) == bool(experiment.not_reproduced)
     assert set(PAPER.models.values()) == set(ROWS)
+
+
+def test_the_average_row_of_table_4_is_the_mean_of_the_others() -> None:
+    models = [values for row, values in TABLE_4.items() if row != "Average"]
+    for place, average in enumerate(TABLE_4["Average"]):
+        assert average is not None
+        own = [value for values in models if (value := values[place]) is not None]
+        assert sum(own) / len(own) == pytest.approx(average, abs=0.11)
 
 
 def test_the_papers_questions_of_reasoning_are_those_of_wikipedia_without_medical_ones() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.families.traveler.reproduction import TABLE_5, TABLE_6
 from tests.commands import Done, agent_env
 
 
@@ -64,3 +65,10 @@ def test_responses_of_a_model_of_the_slides_stand_beside_its_row(whole: Done, fo
         "--file", f"all-sizes={questions}", "--only", "table6", "--json", cwd=folder,
     )  # fmt: skip
     assert rows(done, "table6")["gpt-4-0125-preview", "explicit"] == (0.84, 0.0, 11)
+
+
+@pytest.mark.parametrize("table", [TABLE_5, TABLE_6])
+def test_the_average_row_is_the_mean_of_the_models(table: dict[str, tuple[float, ...]]) -> None:
+    models = [values for row, values in table.items() if row != "Average"]
+    means = [sum(column) / len(column) for column in zip(*models, strict=True)]
+    assert means == pytest.approx(list(table["Average"]), abs=0.011)
