@@ -24,6 +24,7 @@ class Commands(CommandTable):
             "run": "ask:run",
             "resume": "ask:resume",
             "study": "study:study",
+            "trust": "trust:trust",
             "models": "local:models",
             "serve": "serve:serve",
             "serve-model": "local:serve_model",

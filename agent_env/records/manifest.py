@@ -184,7 +184,7 @@ FolderName = Annotated[str, Field(pattern=r"^([^/\\.]|\.[^/\\.]|\.\.[^/\\])[^/\\
 class StoppingSettings(Stored):
     """When a run may stop before all its samples are asked."""
 
-    contrasts: Plain[tuple[str, ...]]
+    contrasts: Plain[tuple[str, ...]] = Field(min_length=1)
     """As in `--until`; the run stops when all of them are decided."""
     alpha: Plain[float] = Field(default=0.05, gt=0, lt=1)
     margin: Plain[float | None] = Field(default=None, gt=0, lt=1)

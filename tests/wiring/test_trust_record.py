@@ -13,7 +13,14 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.records.manifest import Manifest
+from agent_env.permits import NOTHING
+from agent_env.records.manifest import Manifest, PluginUse, WebSettings
+from agent_env.records.mcp import McpServer
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFile, ModelServer
+from agent_env.records.reach import Reach, values_of
+from agent_env.records.schema import Condition
+from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
 from agent_env.runs.run import Run
@@ -118,3 +125,102 @@ def test_files_in_the_folder_reach_nowhere(own: RunFolder, tmp_path: Path) -> No
     assert names(reply_cache="replies.db") == ["reply cache"]
     (own.path / "replies.db").symlink_to(tmp_path / "outside")
     assert names(reply_cache=str(own.path / "replies.db")) == ["reply cache"]
+
+
+WEIGHTS = ModelFile(path="/x", bytes=1, digest="0", architecture="llama")
+CONFINED = {"name": "srv", "command": ("python", "x.py"), "sandboxed": True}
+
+
+@pytest.mark.parametrize(
+    ("known", "other"),
+    [
+        (CONFINED, {"command": ("python", "x.py", "in", "a", "sandbox")}),
+        (
+            {"name": "srv", "command": ("python", "x.py"), "environment": ("KEY",)},
+            {"name": "srv", "command": ("python", "x.py", "with", "KEY")},
+        ),
+        ({"name": "srv", "command": ("a b",)}, {"name": "srv", "command": ("a", "b")}),
+        ({"name": "srv", "command": ("a",)}, {"name": "srv", "url": "a"}),
+    ],
+)
+def test_no_server_is_taken_for_another(
+    own: RunFolder, known: dict[str, object], other: dict[str, object]
+) -> None:
+    for first, second in ((known, other), (other, known)):
+        own.change(sandbox=None, mcp=(McpServer(**{"name": "srv", **first}),))
+        record_run(own, lambda text: None)
+        assert not _asks(own)
+        own.change(mcp=(McpServer(**{"name": "srv", **second}),))
+        assert _asks(own)
+        record = state_folder("runs")
+        assert record is not None
+        shutil.rmtree(record)
+
+
+def test_a_key_that_goes_to_an_address_now_is_another_setting(own: RunFolder) -> None:
+    """The usual key of the API, where the run was confirmed with none."""
+    address = {"base_url": "http://127.0.0.1:9/v1"}
+    own.change(sandbox=None, model="compatible/x", model_parameters=address | {"api_key_env": ""})
+    record_run(own, lambda text: None)
+    assert not _asks(own)
+    own.change(model_parameters=address)
+    assert _asks(own)
+
+
+def test_a_record_of_an_earlier_version_is_not_read(own: RunFolder) -> None:
+    folder = state_folder("runs")
+    assert folder is not None
+    (file,) = folder.iterdir()
+    run = json.loads(file.read_text())["run"]
+    file.write_text(json.dumps({"run": run, "settings": ["sandbox unsafe-subprocess in /"]}))
+    assert _asks(own)
+
+
+def _with(own: RunFolder, path: str) -> Manifest:
+    """The manifest with something outside at this place."""
+    server = McpServer(name="srv", command=("x",), environment=("K",), sandboxed=True)
+    entries: dict[str, dict[str, object]] = {
+        "server": {"server": ModelServer(command="x", file=WEIGHTS)},
+        "mcp": {"mcp": (server, McpServer(name="far", url="http://x"))},
+        "model_facts": {"model_facts": ModelFacts(date="2026-01-01", source="x",
+                                                  input_per_million=1.0)},
+        "web_settings": {"web": "live", "web_settings": WebSettings(
+            search="searxng", search_url="http://x", fetcher="a.py:f", pages="/x",
+            allow_hosts=("x:1",), obey_robots=False)},
+        "web": {"web": "live"}, "reply_cache": {"reply_cache": "/x"}, "task": {"task": "a.py:F"},
+        "sandbox": {"sandbox": "unsafe-subprocess"}, "scorer": {"scorer": "a.py:s"},
+        "metrics": {"metrics": ("a.py:m",)}, "model": {"model": "compatible/x"},
+        "plugins": {"plugins": (PluginUse(kind="family", name="time-puzzles",
+                                          reference="a.py:F"),)},
+        "model_parameters": {"model": "compatible/x", "model_parameters": {
+            "base_url": "http://x", "api_key_env": "K", "extra_body": {"a": 1},
+            "hosted_tools": True, "new": "x"}},
+        "conditions": {"conditions": (Condition(name="base", tools=("own",), strategy="a.py:s",
+                                                own_tools=(ToolTraits(name="own",
+                                                                      path="a.py:t"),)),)},
+        "options": {"options": {"facts_table": "/x"}},
+    }  # fmt: skip
+    return own.manifest().model_copy(update={"sandbox": None, **entries[path]})
+
+
+def test_every_field_that_reaches_outside_is_asked_for(own: RunFolder) -> None:
+    """By the fields themselves: each place that says a reach has a setting once something stands
+    there, and without it there is no permit."""
+    tops = {each.path.partition(".")[0] for each in values_of(own.manifest())
+            if each.reach is not Reach.NOTHING}  # fmt: skip
+    tops |= {"server", "mcp", "model_facts", "plugins", "reply_cache", "scorer"}
+    for top in sorted(tops):
+        settings = outside_settings(own.path, _with(own, top))
+        assert settings, top
+        assert all(each.grants for each in settings if each.name != "robots.txt"), top
+        assert not any(each.grants and each.is_covered(NOTHING) for each in settings), top
+
+
+def test_a_new_field_is_asked_for_by_its_name(own: RunFolder) -> None:
+    manifest = own.manifest().model_copy(
+        update={"sandbox": None, "model_parameters": {"callback": "http://x"}}
+    )
+    (setting,) = outside_settings(own.path, manifest)
+    assert (str(setting), setting.grants) == (
+        "model_parameters.callback http://x", ((Reach.ADDRESS, "http://x"),),
+    )  # fmt: skip

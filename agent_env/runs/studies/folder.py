@@ -127,7 +127,8 @@ class StudyFolder:
         """Lets the file say what is reached from now on, and lists all its mistakes; ConfigError
         for a study of somebody else's, unless `confirmed`."""
         if self.is_foreign:
-            record, asked = self.record, self.plan.outside()
+            record = self.record
+            asked = [f"{text} ({reach})" for text, reach in self.plan.outside()]
             if record is None or not confirmed:
                 how = f"agent-env study resume {self.path} --trust-run"
                 raise ConfigError(

@@ -106,19 +106,21 @@ class StudyPlan(Scope):
         yield from ((("tasks", name), task) for name, task in self.tasks.items())
         yield from ((("models", name), model) for name, model in self.models.items())
 
-    def outside(self) -> list[str]:
-        """What the file asks for outside the study's folder, an entry each, for users."""
+    def outside(self) -> list[tuple[str, str]]:
+        """What the file asks for outside the study's folder, for users, and what that reaches."""
         asked = []
         for place, scope in self.scopes():
             for each in values_of(scope):
                 name, reach = each.path.removeprefix("options_of_run."), each.reach or Reach.CODE
                 if name.startswith(("tasks.", "models.")) or not each.value:
                     continue
-                if reach is Reach.CODE and name != "model" and not _names_code(each.value):
-                    continue
+                if reach is Reach.CODE and not _names_code(each.value):
+                    if name != "model":
+                        continue
+                    reach = Reach.ADDRESS
                 if reach is not Reach.NOTHING and str(each.value) not in SCRIPTS:
                     where = ".".join((*place, name))
-                    asked.append(f"{where} {text_of(each.value)} ({reach.value})")
+                    asked.append((f"{where} {text_of(each.value)}", reach.value))
         return asked
 
     def run_options(

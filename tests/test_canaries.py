@@ -1,0 +1,332 @@
+"""A canary in every field of run.json and of study.toml: no command over the folder lets one fire.
+
+The fields are those that the records declare. An audit hook sees every process that is started,
+every module that is imported, every connection and every file that is opened in this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import runpy
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from agent_env.errors import AgentEnvError
+from agent_env.records.manifest import Manifest
+from agent_env.records.reach import Reach, values_of
+from agent_env.runs.environment import open_environment
+from agent_env.runs.keywords import keywords_of
+from agent_env.runs.options import RunOptions
+from agent_env.runs.run import Run
+from agent_env.viewer.library import Library
+from tests.commands import agent_env
+
+MARK = "canary0f3a"
+PORT = "59317"
+"""Nobody listens there; that somebody connects is seen."""
+
+
+@dataclass
+class Seen:
+    """What was done in this process while it was looked at."""
+
+    fired: list[str] = field(default_factory=list)
+    is_looking: bool = False
+
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.is_looking:
+            return
+        text = ""
+        if event in ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "import"):
+            text = repr(arguments)
+        elif (event == "open" and "w" in str(arguments[1] or "")) or event == "sqlite3.connect":
+            text = repr(arguments[0])
+        elif event == "socket.connect":
+            text = f"{MARK} {arguments[1]}" if PORT in repr(arguments[1]) else ""
+        elif event == "exec":
+            text = repr(getattr(arguments[0], "co_filename", ""))
+        if MARK in text:
+            self.fired.append(f"{event} {text[:200]}")
+
+
+SEEN = Seen()
+sys.addaudithook(SEEN.hook)
+
+
+@contextmanager
+def looking() -> Iterator[list[str]]:
+    """What fires in the block."""
+    SEEN.fired.clear()
+    SEEN.is_looking = True
+    try:
+        yield SEEN.fired
+    finally:
+        SEEN.is_looking = False
+
+
+def fires(*words: str, **env: str) -> list[str]:
+    """What the command lets fire; it ends with a sentence, and not with a traceback."""
+    with looking() as fired:
+        done = agent_env(*words, env=env)
+    assert "Traceback" not in done.stderr, (words, done.stderr)
+    assert done.returncode in (0, 1, 2), words
+    return fired
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of somebody else's: one episode ended, one is still to be asked."""
+    base = tmp_path_factory.mktemp("theirs")
+    done = agent_env(
+        "run", "time-puzzles", "--limit", "1", "--repeats", "2", "--condition", "base",
+        "--condition", "web", "--out", str(base / "run"),
+        env={"XDG_STATE_HOME": str(base / "state")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for trace in (base / "run").glob("episodes/*/*.2.jsonl"):
+        trace.unlink()
+    return base / "run"
+
+
+def payloads(place: Path) -> dict[str, str]:
+    code = place / f"{MARK}.py"
+    code.write_text("TOOL = answer = FAMILY = None\n")
+    return {
+        "code": f"{code}:TOOL",
+        "command": f"touch {place}/{MARK}",
+        "address": f"http://127.0.0.1:{PORT}/{MARK}",
+        "file": f"{place}/{MARK}.db",
+    }
+
+
+# Plants -------------------------------------------------------------------------------------------
+
+EXAMPLES: dict[str, object] = {
+    "McpServer.name": "srv", "ContextUse.file": "contexts/x.jsonl", "ModelFacts.date": "2026-01-01",
+    "ToolTraits.name": "tool", "Condition.name": "base", "Manifest.web": "live",
+}  # fmt: skip
+"""Values that make a record act on the planted one."""
+
+
+def values(record: type[BaseModel], payload: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """For each field of the record that can hold a text, and of those in it, the record's data with
+    the payload there and as little as can be elsewhere."""
+    least = {
+        name: EXAMPLES.get(f"{record.__name__}.{name}", _example(each.annotation))
+        for name, each in record.model_fields.items()
+        if each.is_required()
+    }
+    for name, each in record.model_fields.items():
+        for inner in _records_in(each.annotation):
+            for path, data in values(inner, payload):
+                whole = "tuple" in str(each.annotation)
+                yield f"{name}.{path}", least | {name: [data] if whole else data}
+        for value in _planted(each.annotation, payload):
+            yield name, least | {name: value}
+
+
+def _planted(annotation: Any, payload: str) -> Iterator[object]:
+    text = str(annotation)
+    if "dict" in text:
+        names = ("base_url", "api_key_env", "extra_body", "facts_table", "tables", MARK)
+        yield from ({name: payload} for name in names)
+    elif "tuple" in text and "str" in text:
+        yield [payload]
+    elif "str" in text or "Literal" in text or "Json" in text:
+        yield payload
+    elif "bool" in text:
+        yield True
+
+
+def _records_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [each for inner in get_args(annotation) for each in _records_in(inner)]
+
+
+def _example(annotation: Any) -> object:
+    text = str(annotation)
+    if records := _records_in(annotation):
+        data = {
+            name: EXAMPLES.get(f"{records[0].__name__}.{name}", _example(each.annotation))
+            for name, each in records[0].model_fields.items()
+            if each.is_required()
+        }
+        return [data] if "tuple" in text else data
+    for word, value in (("dict", {}), ("tuple", []), ("str", "x"), ("int", 1), ("float", 1.0)):
+        if word in text:
+            return value
+    return False
+
+
+def runs_with_a_plant(manifest: dict[str, Any], payload: str) -> Iterator[tuple[str, str, bool]]:
+    """By field, run.json with the payload there and all else as it was; and whether the field says
+    that it reaches outside."""
+    for path, data in values(Manifest, payload):
+        top = path.partition(".")[0]
+        planted = data[top]
+        if isinstance(planted, dict) and isinstance(manifest.get(top), dict):
+            planted = manifest[top] | planted
+        if top == "conditions" and isinstance(planted, list):
+            planted = [manifest["conditions"][0] | planted[0] | {"name": "base"}]
+        whole = manifest | {top: planted}
+        if top == "web_settings":
+            whole |= {"web": "live"}
+        if top == "server":  # the hole: any model, and a server to start
+            whole |= {"model_parameters": {"base_url": f"http://127.0.0.1:{PORT}/v1"}}
+        if top in ("model_parameters", "model_facts"):
+            whole |= {"model": "compatible/x"}
+        try:
+            made = Manifest.model_validate(whole)
+        except ValidationError:
+            continue  # refused by its form
+        found = [each for each in values_of(made) if each.path.startswith(path)]
+        yield path, json.dumps(whole), any(each.reach is not Reach.NOTHING for each in found)
+
+
+FIELDS = 90
+"""At least so many take a text at all."""
+
+
+def commands(run: Path) -> list[tuple[str, ...]]:
+    trace = str(next(run.glob("episodes/web/*.1.jsonl")))
+    out = str(run.parent / "out")
+    return [
+        ("resume", str(run), "--accept-changes"),
+        ("fork", trace, "--at", "0", "--out", out),
+        ("replay", str(run), "--model", "live", "--lenient"),
+        ("replay", str(run), "--tools", "live", "--lenient"),
+        ("curve", str(run), "--at", "1", "--out", out),
+        ("attribute", trace, "--out", out),
+        ("score", str(run)),
+        ("compare", str(run)),
+        ("show", trace),
+        ("diagnose", str(run)),
+        ("episodes", str(run)),
+        ("export", str(run), "--to", "jsonl", "--out", f"{out}.jsonl"),
+        ("pages", "list", str(run)),
+        ("judge", str(run), "--model", "reference"),
+        ("study", "status", str(run.parent)),
+        ("resume", str(run.parent), "--accept-changes"),
+    ]
+
+
+def look_around(run: Path) -> None:
+    """What Python does over a folder: the viewer's library, an environment."""
+    library = Library(run)
+    library.warm()
+    library.close()
+
+    async def step() -> None:
+        async with AsyncExitStack() as stack:
+            opened = await stack.enter_async_context(open_environment(Run(run)))
+            opened.episode(opened.samples[0].id)
+
+    with suppress(AgentEnvError):
+        asyncio.run(step())
+
+
+# Tests --------------------------------------------------------------------------------------------
+
+
+def test_a_canary_in_any_one_field_of_run_json_does_not_fire(folder: Path, tmp_path: Path) -> None:
+    """Of every kind where the field says that it reaches outside; of one kind in turn elsewhere."""
+    run = Path(shutil.copytree(folder, tmp_path / "run"))
+    manifest, fields = json.loads((run / "run.json").read_text()), set[str]()
+    for turn, payload in enumerate(payloads(tmp_path).values()):
+        plants = enumerate(runs_with_a_plant(manifest, payload))
+        for number, (path, text, reaches) in plants:
+            if not reaches and number % 4 != turn:
+                continue
+            fields.add(path)
+            (run / "run.json").write_text(text)
+            for words in commands(run)[: 5 if reaches else 2]:
+                mine = str(tmp_path / "mine")
+                assert fires(*words, XDG_STATE_HOME=mine) == [], (path, words)
+            for made in ("out", "run/episodes", "run/forks", "run/replays"):
+                shutil.rmtree(tmp_path / made, ignore_errors=True)
+            shutil.copytree(folder / "episodes", run / "episodes")
+    assert len(fields) > FIELDS
+    assert not (tmp_path / MARK).exists()
+
+
+def test_a_folder_in_which_every_field_is_hostile_fires_nothing(
+    folder: Path, tmp_path: Path
+) -> None:
+    run, plants = Path(shutil.copytree(folder, tmp_path / "run")), payloads(tmp_path)
+    manifest = json.loads((run / "run.json").read_text())
+    address = f"http://127.0.0.1:{PORT}/v1"
+    for model in ("reference", "compatible/x", f"{plants['code']}", "openai/x"):
+        hostile = {
+            "model": model, "sandbox": "unsafe-subprocess", "web": "live", "tokenizer": "server",
+            "model_parameters": {"base_url": address, "api_key_env": "MY_SECRET",
+                                 "extra_body": {"x": 1}, "hosted_tools": False},
+            "server": {"command": plants["command"], "file": None},
+            "reply_cache": plants["file"], "scorer": plants["code"], "metrics": [plants["code"]],
+            "mcp": [{"name": "srv", "command": ["touch", f"{tmp_path}/{MARK}"],
+                     "environment": ["MY_SECRET"], "tools": [{"name": "t", "offered": "t"}]},
+                    {"name": "far", "url": address}],
+            "web_settings": {"search": "searxng", "search_url": address, "pages": plants["file"],
+                             "allow_hosts": [f"127.0.0.1:{PORT}"], "obey_robots": False},
+            "model_facts": {"input_per_million": 0.0, "date": "2026-01-01", "source": "x"},
+            "options": manifest["options"] | {"facts_table": plants["file"]},
+            "plugins": [{"kind": "family", "name": "time-puzzles", "reference": plants["code"]}],
+            "conditions": [each | {"tools": [*each.get("tools", []), "mine"],
+                                   "own_tools": [{"name": "mine", "path": plants["code"]}],
+                                   "strategy": plants["code"]} for each in manifest["conditions"]],
+            "until": {"contrasts": ["web:base"], "together": [MARK]},
+        }  # fmt: skip
+        (run / "run.json").write_text(json.dumps(manifest | hostile))
+        env = {"XDG_STATE_HOME": str(tmp_path / "mine"), "MY_SECRET": "sk-canary"}
+        for words in commands(run):
+            assert fires(*words, **env) == [], (model, words)
+        with looking() as fired:
+            look_around(run)
+        assert fired == [], model
+    assert not (tmp_path / MARK).exists()
+
+
+def test_a_canary_in_any_field_of_study_toml_does_not_fire(tmp_path: Path) -> None:
+    """Each option of run, at each place of a begun study, and the entries of its own."""
+    study, plants = tmp_path / "study", payloads(tmp_path)
+    study.mkdir()
+    plain = '[tasks.t]\ntask = "time-puzzles"\n[models.m]\nmodel = "reference"\n'
+    (study / "study.toml").write_text(f'limit = 1\nconditions = ["base"]\n{plain}')
+    theirs = {"XDG_STATE_HOME": str(tmp_path / "theirs")}
+    assert agent_env("study", "run", str(study), env=theirs).returncode == 0
+    mine = str(tmp_path / "mine")
+    own = {f"models.m.{name}" for name in ("model", "api_key_env", "prices")} | {"tasks.t.task"}
+    for name in sorted({*keywords_of(RunOptions), *own}):
+        for payload in plants.values():
+            line = f"{name} = {json.dumps(payload)}\n"
+            several = f"{name} = {json.dumps([payload])}\n"
+            for each in (line, several):
+                (study / "study.toml").write_text(f"{each}limit = 1\n{plain}")
+                for words in (("study", "status"), ("study", "resume"), ("resume",)):
+                    assert fires(*words, str(study), XDG_STATE_HOME=mine) == [], (each, words)
+    assert not (tmp_path / MARK).exists()
+
+
+def test_the_hook_sees_each_kind_of_canary(tmp_path: Path) -> None:
+    """What the tests above would see, if it happened."""
+    plants = payloads(tmp_path)
+    with looking() as fired:
+        subprocess.run(["true", plants["command"]], check=True)
+        runpy.run_path(str(tmp_path / f"{MARK}.py"))
+        sqlite3.connect(plants["file"]).close()
+        with socket.socket() as own, suppress(OSError):
+            own.connect(("127.0.0.1", int(PORT)))
+    kinds = {line.split()[0] for line in fired}
+    assert kinds >= {"subprocess.Popen", "exec", "sqlite3.connect", "socket.connect"}
