@@ -13,6 +13,7 @@ paths are blanked out first.
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import os
@@ -206,9 +207,11 @@ class Golden:
             from inspect_ai.log import read_eval_log
 
             return self._plain(read_eval_log(str(file)).model_dump_json())
+        if file.suffix == ".csv":
+            return _blank_table(file.read_text("utf-8"))
         text = self._plain(file.read_text("utf-8", "replace"))
         # a report has seconds among its figures, and the figures are in the tables, too
-        return re.sub(r"\d[\d.,]*", "0", text) if file.suffix == ".html" else text
+        return _FIGURE.sub("0", text) if file.suffix == ".html" else text
 
     def _keep(self, label: str, text: str, code: int = 0) -> None:
         """The digest of an output and its exit code."""
@@ -240,7 +243,7 @@ class Golden:
 _VARIES = re.compile(
     r"(^|_)(id|ids|start|checksum|path|timing|uuid|at|time|timestamp|timestamps|ts|started|completed|created|date|duration|"
     r"seconds|secs|s|ms|us|latency|version|versions|machine|python|platform|host|pid|revision|commit|"
-    r"generated|eval_id|run_id|digest|digests|code|size|mtime|stats)$"
+    r"generated|eval_id|run_id|digest|digests|code|size|mtime|stats)$|\bseconds?\b|^duration_s\b"
 )
 """Names of JSON keys whose values differ between two runs of one tree, or between machines."""
 _KEPT = {"sample_id", "doc_id", "source_id", "tool_call_id", "call_id"}
@@ -248,8 +251,12 @@ _FORMS = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d[\d.,:-]*(Z|[+-]\d\d:?\d\d)?"), "TIME"),
     (re.compile(r"\b\d+(?:\.\d+)?(?:e-\d+)? ?(?:s|ms|seconds|CPU-s)\b"), "TIME"),
     (re.compile(r"(?<=-)[a-z][0-9a-f]{10}\b"), "MARK"),  # of matplotlib's SVG
-    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "ID"),
+    (re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"), "ID"),
+    (re.compile(r"^[0-9a-f]{12}$"), "CODE"),
 )
+
+
+_FIGURE = re.compile(r"\b[0-9a-f]{12}\b|[-+−]?\d[\d.,]*")
 
 
 def _blank(value: Any) -> Any:
@@ -260,7 +267,16 @@ def _blank(value: Any) -> Any:
         }
     if isinstance(value, list):
         return [_blank(own) for own in value]
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
     return _blank_text(value) if isinstance(value, str) else value
+
+
+def _blank_table(text: str) -> str:
+    """A table without its columns of seconds."""
+    head, *rows = csv.reader(text.splitlines())
+    kept = [at for at, name in enumerate(head) if not _VARIES.search(name)]
+    return "\n".join(",".join(row[at] for at in kept) for row in (head, *rows))
 
 
 def _blank_text(text: str) -> str:
