@@ -336,14 +336,8 @@ class _Work:
         reason = experiment.not_reproduced
         readings = self.sets.readings(experiment, self.setups, self.runs, self.answered)
         ours = [] if experiment.measure is None else self._measurements(experiment, readings)
-        lost = {
-            run.manifest.model: self._lost_script(
-                self.setups[name], run, self.evidence().tasks[name]
-            )
-            for name in experiment.setups
-            for run in self.evidence().runs.get(name, ())
-        }
-        ours = [(g, replace(m, remark=lost.get(m.row) or m.remark)) for g, m in ours]
+        lost = self._lost_scripts(experiment)
+        ours = [(gold, replace(m, remark=lost.get(m.row) or m.remark)) for gold, m in ours]
         if AVERAGE in experiment.published:
             ours += average_row(ours, len(experiment.published) - 1, paper_row)
         rows = comparison_rows(
@@ -406,20 +400,32 @@ class _Work:
 
         return reason
 
-    def _lost_script(self, setup: Setup, run: RunData, task: Task) -> str:
-        """That the model is a script which does not know the wording of published questions."""
+    def _lost_scripts(self, experiment: Experiment) -> dict[str, str]:
+        """What is said of each scripted model that cannot read the questions."""
+        runs = self.evidence().runs
+        return {
+            run.manifest.model: self._lost_script(name, run, self.evidence().tasks[name])
+            for name in experiment.setups
+            for run in runs.get(name, ())
+        }
+
+    def _lost_script(self, setup: str, run: RunData, task: Task) -> str:
+        """That the model is a script which does not know the wording of published questions; ""
+        where it is none, or answers one of them."""
+        model, is_of_file = run.manifest.model, self.setups[setup].questions in self.sets.files
+        if model not in load_family(task.name).policies or not is_of_file:
+            return ""
         observed = [each for own in run.observations.values() for each in own]
-        has_right = any(each.metrics.get(task.right_metric) for each in observed)
-        is_script = run.manifest.model in load_family(task.name).policies
-        is_lost = is_script and setup.questions in self.sets.files and not has_right
-        return f"{run.manifest.model} is a script, which cannot read these questions" * is_lost
+        if any(each.metrics.get(task.right_metric) for each in observed):
+            return ""
+        return f"{model} is a script, which cannot read these questions"
 
     def _other_questions(self, name: str, run: RunData, task: Task) -> str:
         """How model or questions of a run differ from the paper's."""
         setup = self.setups[name]
         population = setup.population
         if run.manifest.model in load_family(task.name).policies:
-            return self._lost_script(setup, run, task) or f"{run.manifest.model} is a script"
+            return self._lost_script(name, run, task) or f"{run.manifest.model} is a script"
         if population is None:
             return ""
         is_asked = bool(run.manifest.samples_digest)  # not read from a file of responses

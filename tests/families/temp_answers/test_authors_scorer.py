@@ -1,0 +1,47 @@
+"""The published rules on single answers of a run, as mode paper has them for response files."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.families.temp_answers.authors_scorer import score
+from agent_env.families.temp_answers.sample import TimeQuestion
+from agent_env.records.schema import Episode
+
+QUESTION = TimeQuestion(
+    id="q", task="temp-answers", gold=("20",), split="table", question_type="person",
+    question="How old?", form="a number of years", kind="number", unit="years", amount=20,
+    label="20", answer_format="<num_years>", answer_unit="years",
+)  # fmt: skip
+OBJECT = QUESTION.model_copy(
+    update={
+        "split": "arithmetic", "keys": {"answer": "years"}, "label": "{'answer': 20}",
+        "answer_format": '"<answer>"',
+    }
+)  # fmt: skip
+
+
+def metrics(question: TimeQuestion, text: str) -> dict[str, float]:
+    episode = Episode(
+        sample="q", condition="base", repeat=1, model="m", status="finished", answer=text,
+        stop_reason="answered",
+    )  # fmt: skip
+    return score(question, episode).metrics
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "exact", "smape"),
+    [
+        (QUESTION, "Final Answer: 20 years and 3 months", 1.0, 0.0),
+        (QUESTION, "Final Answer: 20,500", 1.0, 0.0),
+        (QUESTION, "Final Answer: 30", 0.0, 20.0),
+        (QUESTION, "It is 20.", 0.0, 100.0),
+        (OBJECT, '{"explanation": "x", "answer": 20}', 1.0, 0.0),
+        (OBJECT, ' "x", "answer": 20}', 1.0, 0.0),
+        (OBJECT, '{"explanation": "x", "answer": 20,}', 0.0, 100.0),
+    ],
+)
+def test_digits_are_read_as_published(
+    question: TimeQuestion, text: str, exact: float, smape: float
+) -> None:
+    assert metrics(question, text) == {"exact_match": exact, "smape": smape}
