@@ -129,11 +129,8 @@ def _summary(
     )
 
 
-def summary_table(
-    comparison: Comparison, title: str, missing: Mapping[str, tuple[int, int]] | None = None
-) -> ResultTable:
-    """Conditions by row. `missing` has, by condition, how many episodes never began, and of how
-    many."""
+def summary_table(comparison: Comparison, title: str, notes: Sequence[str] = ()) -> ResultTable:
+    """Conditions by row; `notes` come last below it."""
     rows, metrics = summarise(comparison), comparison.study.metrics
     columns = (
         Column("condition"), Column("episodes", 0), Column("finished", 0, is_kept=True),
@@ -150,8 +147,7 @@ def summary_table(
         *on_forms(arm.condition for arm in comparison.study.arms),
         *(f"{label.removesuffix(MARK)}{MARK} cannot mean anything: {problem}"
           for label, problem in problems.items()),
-        *(f"{never} of {total} episodes of {name} never began"
-          for name, (never, total) in (missing or {}).items()),
+        *notes,
     )  # fmt: skip
     return ResultTable("summary", title, columns, cells, notes)
 

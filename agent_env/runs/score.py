@@ -78,7 +78,11 @@ class RunScores:
         where = self.folder.path
         title = f"{self.manifest.task} · {self.manifest.model} · {where}"
         missing = never_began(self.folder, self.manifest)
-        tables = [summary_table(self.comparison, title, missing), *self._statistics()]
+        notes = [f"{never} of {total} episodes of {name} never began"
+                 for name, (never, total) in missing.items()]  # fmt: skip
+        notes += [f"{name}: up to {most} tries at a sample, where the run asks {asked}"
+                  for name, (most, asked) in tries(self.folder, self.manifest).items()]  # fmt: skip
+        tables = [summary_table(self.comparison, title, notes), *self._statistics()]
         return [*tables, judge_table(self.judges, f"judges · {where}")] if self.judges else tables
 
     def _statistics(self) -> list[ResultTable]:
@@ -99,6 +103,7 @@ class RunScores:
             "run": str(self.folder.path),
             "conditions": {row.condition: row.as_json() for row in summarise(self.comparison)},
             "never_began": {name: number for name, (number, _) in missing.items()},
+            "tries": {name: most for name, (most, _) in tries(self.folder, self.manifest).items()},
             "interrupted": interrupted_totals(self.folder, self.facts).as_json(),
             "after_cutoff": self.late.as_json() if self.late else None,
         }
@@ -259,6 +264,17 @@ def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, i
     started = Counter(trace.parent.name for trace in folder.traces())
     lacking = {c.name: planned - started[c.name] for c in manifest.conditions}
     return {name: (number, planned) for name, number in lacking.items() if number > 0}
+
+
+def tries(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
+    """The most episodes of one sample and how many the run asks, by condition with more than that:
+    agents that are served episodes may begin more."""
+    begun = Counter((trace.parent.name, trace.stem.rpartition(".")[0]) for trace in folder.traces())
+    most: dict[str, tuple[int, int]] = {}
+    for (condition, _), number in begun.items():
+        if number > max(manifest.repeats, most.get(condition, (0, 0))[0]):
+            most[condition] = number, manifest.repeats
+    return most
 
 
 def late_samples(samples: Sequence[Sample], facts: ModelFacts | None) -> AfterCutoff | None:

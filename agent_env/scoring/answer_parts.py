@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent_env.scoring.hedges import takes_back
+
 LONGEST = 20_000
 """Maximum characters of an answer; a longer one is cut, and its part is marked `is_cut`."""
 SHORT = 2_000
@@ -30,6 +32,8 @@ class Part:
     """Whether it stands behind `MY ANSWER:` at the start of a line; no other part counts then."""
     is_cut: bool = False
     """Whether it is longer than `LONGEST`."""
+    problem: str = ""
+    """Why it is no answer, such as words below that take it back."""
 
 
 def answer_parts(reply: str, is_final: bool = True) -> Iterator[Part]:
@@ -163,8 +167,8 @@ _GOES_ON = re.compile(
 
 
 def _part(rest: str, where: str, is_marked: bool = False) -> Part:
-    block, _ = _block(rest)
-    return Part(block, where, is_marked, is_cut=len(block) >= LONGEST)
+    block, after = _block(rest)
+    return Part(block, where, is_marked, len(block) >= LONGEST, takes_back(after))
 
 
 def _block(rest: str) -> tuple[str, str]:

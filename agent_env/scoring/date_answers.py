@@ -51,6 +51,8 @@ def parse_date_text(text: str) -> DateAnswer:
 def _of_part(part: Part) -> DateAnswer:
     if part.is_cut:
         return DateAnswer(None, f"is longer than {LONGEST:,} characters")
+    if part.problem:
+        return DateAnswer(None, part.problem)
     written = written_dates(part.text, only_dates=not part.is_marked)
     if written.dates is None:
         return DateAnswer(None, written.problem)

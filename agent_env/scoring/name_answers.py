@@ -2,8 +2,8 @@
 
 Names are compared as words without case, accents and punctuation, the longest first: "Illegal" is
 not "Legal", and "Not legal" is not "Legal" where both are known. A name that is denied ("not X",
-"rather than X") or only referred to ("who succeeded X") is not given. Unknown names beside known
-ones are found in lists, not in prose.
+"rather than X") or only referred to ("who succeeded X") is not given, and nothing is given where
+`hedges` says so. Unknown names beside known ones are found in lists, not in prose.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from agent_env.scoring.hedges import hedge
 from agent_env.scoring.time_references import flat
 
 
@@ -103,6 +104,14 @@ _NO_ENTRY = re.compile(
     r"both|all|total|hop|step|\d)\b",
     re.I,
 )
+_KNOWN = "\0"
+"""Stands for a known name."""
+_LINE = 2_000
+"""Characters of a line that may be a list."""
+_BETWEEN_NAMES = re.compile(r"[,;|/]|\band\b|\bor\b")
+_LIKE_A_NAME = re.compile(
+    rf"{_KNOWN}|[^\W\d_a-z][\w'’.&-]{{0,40}}(?:\s(?:[^\W\d_a-z][\w'’.&-]{{0,40}}|of|the|de|van|von)){{0,5}}"
+)
 _HEAD = re.compile(
     r"[^(\[:;,\n]*?(?=(?<!\s)\s++(?:-++\s|(?:from|since|until|who|was|served|held|started)\b)"
     r"|[(\[:;,\n]|$)"
@@ -122,8 +131,9 @@ def words(text: str) -> tuple[str, ...]:
 def answer_part(text: str) -> int:
     """Where the answer itself begins: after the last `Answer:` or `the answer is`, else 0."""
     for mark in reversed(list(_MARKER.finditer(text))):
-        if text[mark.end() :].strip(" \t\n*_`."):
-            return mark.end()
+        rest = text[mark.end() :]
+        if rest.strip(" \t\n*_`."):
+            return len(text) - len(rest.lstrip(" \t"))
     return 0
 
 
@@ -140,16 +150,24 @@ def parse_known_names(
     mine = tuple(m for m in mentions if m.at[0] >= begin)
     first = min((m.at[0] - begin for m in mine), default=len(part))
     if (opening := _STARTS_NONE.match(part)) is not None and opening.end() <= first:
+        if why := hedge(part, [opening.span()]):
+            return NameAnswer(mentions=mentions, rule=why)
         return NameAnswer(none=True, mentions=mentions, rule="begins with no answer")
     if (opening := _STARTS_UNSURE.match(part)) is not None and opening.end() <= first:
         return NameAnswer(unsure=True, mentions=mentions, rule="begins with unsure")
     names = tuple(dict.fromkeys(m.name for m in mine if m.how == "given"))
-    entries = _unknown_entries(text, begin, mentions)
+    for name in names:
+        spans = [m.at for m in mine if m.name == name and m.how != "aside"]
+        if why := hedge(part, [(start - begin, end - begin) for start, end in spans]):
+            return NameAnswer(mentions=mentions, rule=why)
+    entries = _unknown_entries(part, [(m.at[0] - begin, m.at[1] - begin) for m in mine])
     if names or entries:
         return NameAnswer(names, entries, mentions=mentions, rule="names")
     if _SAYS_UNSURE.search(part):
         return NameAnswer(unsure=True, mentions=mentions, rule="says that it is unsure")
-    if _SAYS_NONE.search(part):
+    if (none := _SAYS_NONE.search(part)) is not None:
+        if why := hedge(part, [none.span()]):
+            return NameAnswer(mentions=mentions, rule=why)
         return NameAnswer(none=True, mentions=mentions, rule="says that there is no answer")
     head = _HEAD.match(part.strip(" \t\n*_`\"'#>-."))
     others = (head[0].strip(" *_`\"'.")[:80],) if head is not None else ()
@@ -203,12 +221,13 @@ def _how_behind(words: str) -> Literal["given", "denied", "aside"]:
     return "aside" if _ASIDE.search(before) else "given"
 
 
-def _unknown_entries(text: str, begin: int, mentions: Sequence[Mention]) -> tuple[str, ...]:
-    """The list entries without a known name that are no remark on one."""
-    bullets = list(_BULLET.finditer(text, begin))
+def _unknown_entries(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """The list entries without a known name, which stand at these spans, that are no remark on
+    one."""
+    bullets = list(_BULLET.finditer(text))
     indent = min((len(b[1]) for b in bullets), default=0)
-    entries = []
-    starts = [m.at[0] for m in mentions]
+    entries = list(_unknown_in_line(text, spans))
+    starts = [start for start, _ in spans]
     for bullet in bullets:
         has_name = bisect_left(starts, bullet.start()) < bisect_left(starts, bullet.end())
         line = bullet[2]
@@ -219,6 +238,24 @@ def _unknown_entries(text: str, begin: int, mentions: Sequence[Mention]) -> tupl
         if head is not None and re.search(r"[^\W\d_]", head[0]):
             entries.append(head[0].strip(" *_`\"'.")[:80])
     return tuple(entries)
+
+
+def _unknown_in_line(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """The unknown names of a first line that is a list of names; () where it is none. Behind commas
+    up to two may say what the last known name is: `Carl Dahl, Tallinn, Estonia`."""
+    end = text.find("\n", len(text) - len(text.lstrip()))
+    line = text[: end if end >= 0 else len(text)]
+    for start, stop in reversed(spans):
+        if stop <= len(line):
+            line = f"{line[:start]}{_KNOWN}{line[stop:]}"
+    items = [each.strip(" \t*_`\"'.[]()") for each in _BETWEEN_NAMES.split(line[:_LINE])]
+    items = [each for each in items if each]
+    if _KNOWN not in items or not all(_LIKE_A_NAME.fullmatch(each) for each in items):
+        return ()
+    last = len(items) - items[::-1].index(_KNOWN)
+    unknown = [each for each in items[:last] if each != _KNOWN]
+    is_remark = len(items) - last <= 2 and not re.search(r"[;|/]|\band\b|\bor\b", line)
+    return tuple(unknown + ([] if is_remark else items[last:]))
 
 
 @lru_cache(maxsize=65536)
@@ -240,13 +277,13 @@ _NUMBER = re.compile(
     re.I,
 )
 _MOST_DIGITS = 40
-_EITHER = re.compile(r"\s*(?:or|to|-|/)\s*", re.I)
+_EITHER = re.compile(r"\s*\(?(?:or|to|and|[-/,;&|])\s*", re.I)
 _COUNTED = re.compile(r"[\s*_`]*(?:times|days?|terms?|stints?)\b", re.I)
 
 
 def parse_number(text: str | None, dates: Sequence[tuple[int, int]]) -> int | None:
     """The number in a text, as `normalised` returns it, outside the spans `dates`; None for no
-    number, or for several of which none is a count of times or days."""
+    number, or for several of which none is a count of times or days, and for a hedge."""
     if text is None:
         return None
     begin = answer_part(text)
@@ -261,7 +298,11 @@ def parse_number(text: str | None, dates: Sequence[tuple[int, int]]) -> int | No
         values = {_number(m[0]) for m in counts}
     if len(values) > 1 and numbers and not text[begin : numbers[0].start()].strip(" \t\n*_`"):
         values = {_number(numbers[0][0])}  # the number itself comes first, then its derivation
-    return values.pop() if len(values) == 1 else None
+    if len(values) != 1:
+        return None
+    (value,) = values
+    spans = [(m.start() - begin, m.end() - begin) for m in numbers if _number(m[0]) == value]
+    return None if hedge(text[begin:], spans) else value
 
 
 def _is_within(place: int, spans: Sequence[tuple[int, int]]) -> bool:

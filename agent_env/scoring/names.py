@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agent_env.scoring.hedges import takes_back
+
 ARTICLES = frozenset({"a", "an", "the"})
 _VANISH = re.compile(r"[.'’`´]")
 _OTHER = re.compile(r"[^\w]+|_")
@@ -105,12 +107,24 @@ def _read(answer: str, rule: str, known: Iterable[str]) -> NameList:
         if names is None:
             return NameList(None, "a list that is not JSON", answer)
         return NameList(tuple(n for n in names if normalise(n) not in _NONE), f"{rule}, JSON")
-    answer = answer.split("\n\n", 1)[0].strip() if rule == "answer line" else answer
+    if rule == "answer line":
+        answer, _, behind = answer.partition("\n\n")
+        answer = answer.strip()
+        if why := takes_back(behind):
+            return NameList(None, why, answer)
+    if asks(answer, known):
+        return NameList(None, "asks", answer)
     if len(answer) > LONGEST:
         answer, rule = answer[:LONGEST], f"{rule}, cut to {LONGEST:,} characters"
     if normalise(answer) in _NONE:
         return NameList((), rule, answer)
     return NameList(split_names(answer, known), rule, answer)
+
+
+def asks(answer: str, known: Iterable[str]) -> bool:
+    """Whether the answer is a question, and not a known name that ends like one."""
+    mark = answer.rstrip(" \t\n*_`\"'")[-1:]
+    return mark == "?" and not any(name.endswith("?") for name in known)
 
 
 def _json_list(text: str) -> list[str] | None:

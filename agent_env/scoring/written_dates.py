@@ -37,6 +37,8 @@ def written_dates(text: str, only_dates: bool = False) -> WrittenDates:
         return WrittenDates(())
     spans = _date_spans(content)
     days = _days(spans)
+    if any(_WRONG.search(note) for note in notes):
+        return WrittenDates(None, "denies its answer in brackets")
     others = {day for note in notes for day in _days(_date_spans(note))} - days
     problem = _problem(content, spans, only_dates) or (
         "names other dates in brackets" if others else ""
@@ -281,11 +283,13 @@ def _number(text: str) -> int:
 _HEDGE = re.compile(
     r"\b(?:not|or|maybe|may|might|perhaps|possibly|probably|likely|either|except|excluding|if|unless"
     r"|to|through|thru|until|till|between|before|after|from|unknown|unsure|unclear|cannot"
+    r"|could|i doubt|false|refuse|nothing but|(?:any|every)thing but|ruled out|excluded"
     r"|(?:is|are|do|does|ca|could|wo|was|were)nt|fails?|failed|invalid|incorrect|wrong|rejected"
     r"|approximately|around|circa|plus|minus|eg|such as|for example|for instance|at least)\b"
     r"|e\.g\.|[✗✘❌×?]",
     re.I,
 )
+_WRONG = re.compile(r"\b(?:wrong|false|incorrect|invalid)\b", re.I)
 _UNFINISHED = re.compile(
     r"\.\.|…|\betc\b|\band (?:so on|more|others)\b|[,&]\s{0,4}$|\band\s{0,4}$", re.I
 )

@@ -21,7 +21,7 @@ from agent_env.runs.http_server import EpisodeServer
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.score import read_scores, score_folder
 
 Result = TypeVar("Result")
 CALL = {
@@ -435,3 +435,17 @@ def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path: Pat
     _served(tmp_path / "run", agent, tries=2, repeats=2)
     second = _served(tmp_path / "run", later, tries=2)
     assert len(set(second)) == 1  # of four episodes of it that are pending
+
+
+def test_whoever_scores_is_told_the_tries(tmp_path: Path) -> None:
+    async def agent(served: Served) -> None:
+        for _ in range(3):
+            body = {"sample": served.exam.samples[0], "condition": "base"}
+            turn = await served.post("/episodes", body, 201)
+            await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
+
+    _served(tmp_path / "run", agent)
+    scores = read_scores(Run(tmp_path / "run"), None, print)
+    notes = scores.tables()[0].notes
+    assert "base: up to 3 tries at a sample, where the run asks 1" in notes
+    assert scores.as_json(with_changes=False)["tries"] == {"base": 3}

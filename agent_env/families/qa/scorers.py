@@ -18,7 +18,8 @@ from agent_env.records.schema import Episode
 from agent_env.scoring.answer_parts import answer_parts
 from agent_env.scoring.date_answers import parse_date_text
 from agent_env.scoring.date_sets import exact_match, f1
-from agent_env.scoring.names import normalise, set_f1, split_names, strict_match, token_f1
+from agent_env.scoring.hedges import hedge
+from agent_env.scoring.names import asks, normalise, set_f1, split_names, strict_match, token_f1
 from agent_env.scoring.time_references import time_references
 from agent_env.temporal.partial import PartialDate
 
@@ -44,7 +45,7 @@ def answer_text(episode: Episode) -> tuple[str, str] | None:
     """The text of the answer and the rule that found it; None without one."""
     is_final = episode.stop_reason in (None, "answered")
     part = next(iter(answer_parts(episode.answer or "", is_final)), None)
-    if part is None:
+    if part is None or part.problem:
         return None
     return part.text.strip().strip("*`").strip(), part.where
 
@@ -62,7 +63,7 @@ def normalised(question: Question, text: str, options: QaOptions) -> Assessment:
     """Equal after normalisation; `token_f1` is SQuAD's, with the best accepted answer."""
     accepted = [normalise(gold) for gold in question.gold]
     answer = normalise(text)
-    match = float(answer in accepted)
+    match = float(answer in accepted and not asks(text, question.gold))
     return _single(match, text, "whole answer, normalised", token_f1=token_f1(accepted, answer))
 
 
@@ -74,10 +75,13 @@ _NUMBER = re.compile(
 def number(question: Question, text: str, options: QaOptions) -> Assessment:
     """Within the tolerance of an accepted number; the answer may have words and a unit around one
     number. `absolute_error` is the distance to the nearest accepted one."""
-    values = {as_number(match[0]) for match in _NUMBER.finditer(text)}
+    places = list(_NUMBER.finditer(text))
+    values = {as_number(match[0]) for match in places}
     if len(values) != 1:
         reason = "no number" if not values else f"{len(values)} different numbers"
         return Assessment(None, reason, {"exact_match": 0.0})
+    if why := hedge(text, [match.span() for match in places]):
+        return Assessment(None, why, {"exact_match": 0.0})
     (value,) = values
     accepted = [as_number(gold) for gold in question.gold]
     distance = min(abs(value - gold) for gold in accepted)
@@ -92,10 +96,13 @@ def _tolerance(gold: Decimal, options: QaOptions) -> Decimal:
 
 def date(question: Question, text: str, options: QaOptions) -> Assessment:
     """The one date of the answer, as precise as an accepted one or finer, and in agreement."""
-    references = {str(each.date) for each in time_references(text) if each.date is not None}
+    places = [each for each in time_references(text) if each.date is not None]
+    references = {str(each.date) for each in places}
     if len(references) != 1:
         reason = "no date" if not references else f"{len(references)} different dates"
         return Assessment(None, reason, {"exact_match": 0.0})
+    if why := hedge(text, [each.at for each in places]):
+        return Assessment(None, why, {"exact_match": 0.0})
     (value,) = references
     accepted = [str(PartialDate.parse(gold)) for gold in question.gold]
     match = any(value == gold or value.startswith(f"{gold}-") for gold in accepted)
@@ -117,6 +124,8 @@ _NONE = frozenset({"none", "no answer", "nothing", "nobody", ""})
 
 def members(question: Question, text: str, options: QaOptions) -> Assessment:
     """The set of normalised members: exact match and F1."""
+    if asks(text, question.gold):
+        return Assessment(None, "asks", {"exact_match": 0.0, "f1": 0.0})
     names = () if normalise(text) in _NONE else split_names(text, question.gold)
     gold = {normalise(each) for each in question.gold}
     answer = {normalise(each) for each in names}
@@ -146,7 +155,8 @@ def _chosen(choices: tuple[str, ...], text: str) -> tuple[str | None, str]:
         letter, rest = match[1].upper(), normalise(text[match.end() :])
         owner = by_text.get(rest)
         if not rest or owner == letter or (owner is None and match["mark"]):
-            return letter, "letter"
+            why = hedge(text, [match.span(1)])
+            return (None, why) if why else (letter, "letter")
         if owner is not None:
             return None, "letter and text of two choices"
     by_name = by_text.get(normalise(text))

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_env.scoring.date_answers import parse_date_text
+from agent_env.scoring.hedges import hedge, takes_back
 
 _MARKER = re.compile(
     r"^(?:[^\S\n]|[>*_`#-])*+my\s+answers?\s*+(?:is)?[*_`]*+\s*+[:：][*_`]*+", re.I | re.M
 )
 _HEDGE = re.compile(
     r"\b(?:or|maybe|perhaps|possibly|probably|either|except|unknown|unsure|unclear|cannot|can't"
-    r"|not sure|don't know)\b",
+    r"|not sure|don't know|i doubt|refuse)\b",
     re.I,
 )
 _NOBODY = re.compile(r"(?:nobody|no[ -]?one|none|no subjects?|\[\s*\]|∅)(?:\b.*)?", re.I)
@@ -32,6 +33,8 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _WORDS = {"never": 0, "none": 0, "once": 1, "twice": 2, "thrice": 3} | {
     word: number for number, word in enumerate(_SMALL)
 }
+_YES_OR_NO = re.compile(r"\b(?:yes|no|true|false)\b", re.I)
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join([*_WORDS, *_TENS])})\b", re.I)
 _SHORT = 120
 """Characters of a reply that is taken as a whole."""
 
@@ -48,14 +51,20 @@ class ParsedAnswer:
 
 def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> ParsedAnswer:
     """The answer of a reply to a question of this template; `subjects` are all possible names."""
-    line, where = _line(text or "")
+    line, where, behind = _line(text or "")
     if line is None:
         return ParsedAnswer(None, where)
+    if why := takes_back(behind):
+        return ParsedAnswer(None, why)
     plain = re.sub(r"[*_`\"“”]|\\boxed", "", line).strip(" \t.!()[]{}")
     if not plain:
         return ParsedAnswer(None, "nothing stands behind the mark")
-    if (hedge := _HEDGE.search(plain)) is not None:
-        return ParsedAnswer(None, f"hedges ('{hedge.group().lower()}')")
+    if (word := _HEDGE.search(plain)) is not None:
+        return ParsedAnswer(None, f"hedges ('{word.group().lower()}')")
+    numbers = _NUMBER if _NUMBER.search(plain) else _NUMBER_WORD
+    given = {"who": _any_of(subjects), "did": _YES_OR_NO, "how-often": numbers}.get(template)
+    if given is not None and (why := hedge(plain, [m.span() for m in given.finditer(plain)])):
+        return ParsedAnswer(None, why)
     if template == "who":
         return _names(plain, subjects, where)
     if template == "did":
@@ -63,18 +72,23 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
     return _number(plain, where) if template == "how-often" else _day(plain, where)
 
 
-def _line(text: str) -> tuple[str | None, str]:
-    """The text of the answer, and where it stands or why there is none."""
+def _line(text: str) -> tuple[str | None, str, str]:
+    """The text of the answer, where it stands or why there is none, and the text below it."""
     markers = list(_MARKER.finditer(text))
     if markers:
-        lines = [line.strip() for line in text[markers[-1].end() :].splitlines()]
-        return next((line for line in lines if line), ""), "after MY ANSWER:"
+        line, _, behind = text[markers[-1].end() :].strip().partition("\n")
+        return line.strip(), "after MY ANSWER:", behind
     whole = text.strip()
     if not whole:
-        return None, "no text"
+        return None, "no text", ""
     if "\n" in whole or len(whole) > _SHORT:
-        return None, "no line that begins with MY ANSWER:"
-    return whole, "the whole reply"
+        return None, "no line that begins with MY ANSWER:", ""
+    return whole, "the whole reply", ""
+
+
+def _any_of(subjects: Sequence[str]) -> re.Pattern[str]:
+    names = "|".join(map(re.escape, (*subjects, "nobody", "no one")))
+    return re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.I)
 
 
 def _names(plain: str, subjects: Sequence[str], where: str) -> ParsedAnswer:
@@ -102,13 +116,13 @@ def _names(plain: str, subjects: Sequence[str], where: str) -> ParsedAnswer:
 
 
 def _mentioned(plain: str, subjects: Sequence[str]) -> set[str]:
-    return {s for s in subjects if re.search(rf"(?<!\w){re.escape(s)}(?!\w)", plain, re.I)}
+    mentions = {match[0].lower() for match in _any_of(subjects).finditer(plain)}
+    return {subject for subject in subjects if subject.lower() in mentions}
 
 
 def _yes_or_no(plain: str, where: str) -> ParsedAnswer:
     words = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
-    matches = re.findall(r"\b(?:yes|no|true|false)\b", plain, re.I)
-    answers = {words[match.lower()] for match in matches}
+    answers = {words[match[0].lower()] for match in _YES_OR_NO.finditer(plain)}
     if len(answers) == 1:
         return ParsedAnswer((answers.pop(),), f"yes or no {where}")
     return ParsedAnswer(None, "says yes and no" if answers else "says neither yes nor no")

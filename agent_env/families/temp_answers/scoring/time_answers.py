@@ -34,6 +34,7 @@ from agent_env.families.temp_answers.scoring.time_units import (
     parse_unit,
     whole,
 )
+from agent_env.scoring.hedges import takes_back
 
 PREFILL = '{"explanation":'
 """Prepended to a response that continues an object."""
@@ -86,8 +87,10 @@ def _read_final_line(text: str, spec: AnswerSpec) -> TimeAnswer:
     rest = text[markers[-1].end() :].strip()
     if not rest:
         return TimeAnswer("truncated", rule="nothing after Final Answer:")
-    line = rest.split("\n", 1)[0].strip()
-    return read_text(line, spec)
+    line, _, behind = rest.partition("\n")
+    if why := takes_back(behind):
+        return unparsable(why)
+    return read_text(line.strip(), spec)
 
 
 def _read_object_text(text: str, raw: str, spec: AnswerSpec) -> TimeAnswer:

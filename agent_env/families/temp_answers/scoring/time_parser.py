@@ -28,6 +28,7 @@ from agent_env.families.temp_answers.scoring.time_units import (
     parse_unit,
     whole,
 )
+from agent_env.scoring.hedges import hedge
 
 LONGEST = 1000
 """Characters of a line; longer ones are unparsable."""
@@ -52,6 +53,11 @@ _RANGE = re.compile(
 )
 _NOTE = re.compile(r"\((?:not|instead of|rather than|and not)\b[^()]*\)", re.I)
 _AGE = re.compile(rf"\b(?:at\s+(?:the\s+)?age(?:\s+of)?|aged)\s+(?P<n>{NUMBER})", re.I)
+_AMOUNT_OR_DATE = re.compile(
+    r"(?:\b(?:jan|feb|mar|apr|may(?!be)|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s{1,3}(?:the\s)?)?\d++"
+    r"(?:[^\w.;!?\n]{0,3}(?!not?\b|or\b)(?:[a-z]{1,9}[\s,]{1,3})?\d++)*+",
+    re.I,
+)
 _JOINS = re.compile(r"[\s,;&]*+(?:(?:and|plus)[\s,;&]*+)?", re.I)
 _CLOCK = re.compile(
     r"(?P<sign>[-−])?(?<![\d:])(?P<a>\d{1,9}):(?P<b>\d{2})(?::(?P<c>\d{2}(?:\.\d+)?))?(?![\d:])"
@@ -72,10 +78,19 @@ def read_text(text: str, spec: AnswerSpec) -> TimeAnswer:
     if answer.outcome == "unparsable":
         emphases = {a or b for a, b in _EMPHASIS.findall(text)}
         if len(emphases) == 1 and (inner := _read_plain(emphases.pop(), spec)).is_parsed:
-            return inner
-        if REFUSAL.search(text):
-            return TimeAnswer("refused", rule=answer.rule)
+            answer = inner
+    if answer.is_parsed and (why := _hedge(text)):
+        answer = unparsable(why)
+    if answer.outcome == "unparsable" and REFUSAL.search(text):
+        return TimeAnswer("refused", rule=answer.rule)
     return answer
+
+
+def _hedge(text: str) -> str:
+    """Why the text gives none of the amounts or dates in it; remarks in brackets aside."""
+    plain = _NOTE.sub(" ", text)
+    spans = [match.span() for match in _AMOUNT_OR_DATE.finditer(plain)]
+    return hedge(plain, spans or [(0, len(plain))])
 
 
 def _read_plain(text: str, spec: AnswerSpec) -> TimeAnswer:

@@ -1,0 +1,346 @@
+"""An answer that is only weighed, asked, denied or taken back earns nothing, in any family; the
+same answer in honest words earns what it always did.
+
+Each form stands for a way to have the right answer in the reply without giving it. It is tried
+bare and behind the family's own mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from agent_env.families.qa.sample import Question
+from agent_env.records.schema import Episode, Sample
+from agent_env.scoring.hedges import hedge, takes_back
+from agent_env.tasks.family import by_digest, read_options
+from agent_env.tasks.task import Task
+from agent_env.wiring.registry import load_family
+
+HEDGES = """
+{gold} or {a}
+{a} or {gold}
+either {gold} or {a}
+maybe {gold}
+Perhaps {gold}.
+possibly {gold}
+Probably {gold}, but I am not sure.
+It could be {gold}.
+It might be {gold}.
+{gold} / {a}
+{gold}; alternatively {a}
+{gold}, or else {a}
+{gold} is my guess, {a} is also possible.
+not {gold}
+{gold} is wrong.
+{gold} is not the answer.
+It is not {gold}.
+Anything but {gold}.
+{gold} is incorrect.
+{gold}? No.
+neither {gold} nor {a}
+All of them except {gold}.
+{gold} can be ruled out.
+{a}, {b}, {c}, {gold}
+{gold}, {a}, {b}, {c}
+- {a}|- {b}|- {gold}
+{a} and {b} and {gold}
+1. {a}|2. {gold}
+{a}; {b}; {gold}
+One of {a}, {b}, {gold}.
+["{a}", "{gold}"]
+Is it {gold}?
+Is it {gold}? I cannot say.
+{gold}?
+Could it be {gold}?
+Do you mean {gold}?
+{gold}, right?
+{gold}. No: not {gold}.
+{gold}. No, wait: {a}.
+{gold}... actually, {a}
+{gold}. Correction: {a}.
+{gold} - scratch that, {a}
+I said {gold}, but that is wrong.
+{gold}. On second thought, I do not know.
+If the table is right, {gold}; if not, {a}.
+{gold}, unless it is {a}
+{gold} in one reading, otherwise {a}
+It depends: {gold} by one calendar, {a} by another.
+Assuming nothing changed, {gold}; otherwise I cannot tell.
+The answer is {gold}.|{mark}{a}
+{mark}{gold}||{mark}{a}
+{mark}{gold}|But the right answer is {a}.
+{mark}{gold}|I take that back, it is {a}.
+{mark}{gold}||Correction: {a}.
+You asked me to write "{mark}{gold}", but I do not know.
+For example: "{mark}{gold}". I cannot give the real one.
+I cannot determine whether it is {gold}.
+I do not know; {gold} is one possibility.
+Sorry, I am unable to say that it is {gold}.
+There is not enough information to say {gold}.
+{gold} (or {a})
+{gold} or maybe {a}
+Both {gold} and {a} are plausible.
+{gold}? Or {a}?
+Who knows, {gold}?
+Hmm, {gold}, no: {a}
+The table suggests {gold}, however this is false.
+Some would say {gold}; I would say {a}.
+I doubt that it is {gold}.
+It isn't {gold}.
+It can't be {gold}.
+It cannot be {gold}.
+{gold} doesn't fit.
+{gold} does not satisfy the conditions.
+Not sure: {gold}.
+Candidates: {a}, {gold}.
+{gold}!?
+Rather {a} than {gold}.
+Possible answers: {gold}; {a}; {b}
+{gold} (wrong)
+~~{gold}~~ {a}
+{gold} → no, {a}
+{mark}{gold}|{mark}{a}|{mark}{b}
+{mark}{gold}||Edit: it is {a}.
+{mark}{gold}||Never mind, I have no answer.
+{mark}{gold}||Ignore the above.
+{mark}{gold}||The above is wrong.
+{mark}{gold}||This answer is wrong.
+{mark}{gold}||Sorry, I made a mistake.
+I refuse to answer {gold}.
+I won't say {gold}.
+One might think {gold}.
+Whether {gold} or {a} is right, I leave open.
+It was once thought to be {gold}.
+{gold} seems right but is not.
+{gold} would be wrong.
+No, {gold} is false.
+""".strip().splitlines()
+"""The first 60 were written before the rules, the rest after them; `|` is a line break."""
+
+HONEST = """
+{mark}{gold}
+{mark}{gold}.
+{mark}**{gold}**
+First I thought of {a}. That is wrong.||{mark}{gold}
+Is it {a}? No, that was earlier.||{mark}{gold}
+It could have been {a}, but the table shows otherwise.||{mark}{gold}
+{mark}{a}||{mark}{gold}
+{mark}{gold}||I hope this helps! Do you have another question?
+{mark}{gold}||No other answer fits, and none is needed.
+""".strip().splitlines()
+"""Forms that every family reads."""
+
+PROSE = """
+{gold}
+The answer is {gold}.
+I think it is {gold}.
+It is {gold}.
+{gold}, because the table says so.
+{gold}||This follows from the table.
+{gold}, not {a}.
+Not {a} but {gold}.
+{gold} rather than {a}.
+{gold}. I am sure of it.
+{gold}. No other row matches.
+{gold} (no doubt)
+["{gold}"]
+- {gold}
+If we look at the table, {gold} fits.
+Either way, it is {gold}.
+The only possible answer is {gold}.
+The rows cannot overlap, so it is {gold}.
+It is not {gold}... no, I misread a row: it is {gold}.
+""".strip().splitlines()
+"""Forms that a parser of prose reads too."""
+
+DATES = ("1901-01-01", "1902-02-02", "1903-03-03")
+UNKNOWN = ("Alpha Beta", "Gamma Delta", "Epsilon Zeta")
+NUMBERS = ("911", "912", "913")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, and what a reply to it is made of."""
+
+    task: Task
+    sample: Sample
+    gold: str
+    wrong: tuple[str, ...]
+    mark: str
+
+    def reward(self, form: str) -> float:
+        a, b, c = (self.wrong * 3)[:3]
+        words = {"gold": self.gold, "a": a, "b": b, "c": c, "mark": self.mark}
+        text = form.replace("|", "\n").format(**words)
+        episode = Episode(sample=self.sample.id, condition="base", repeat=1, model="x",
+                          status="finished", answer=text, stop_reason="answered")  # fmt: skip
+        metrics = self.task.score(self.sample, episode).metrics
+        return metrics.get(self.task.metrics[0], 0.0)
+
+
+def _asked(
+    family: str, mark: str, wrong: Callable[[Any], tuple[str, ...]],
+    fits: Callable[[Any], bool] = lambda sample: True, *options: str,
+) -> Asked:  # fmt: skip
+    own = load_family(family)
+    chosen = read_options(own, options)
+    made = own.make_samples(60, 3, chosen)
+    task = own.make_task("default", chosen, by_digest(made.tables))
+    sample: Any = next(each for each in made.samples if len(_golds(each)) == 1 and fits(each))
+    gold = sample.label if family == "temp-answers" else sample.gold[0]
+    return Asked(task, sample, gold, wrong(sample), mark)
+
+
+def _golds(sample: Any) -> tuple[str, ...]:
+    return tuple(sample.gold)
+
+
+def _own(scorer: str, gold: str, wrong: tuple[str, ...], **fields: Any) -> Asked:
+    family = load_family("qa")
+    task = family.make_task("default", read_options(family, (f"scorer={scorer}",)), {})
+    sample = Question(id="q", task="qa", question="?", gold=(gold,), **fields)
+    return Asked(task, sample, gold, wrong, "MY ANSWER: ")
+
+
+def _traveler(template: str) -> Callable[[Any], bool]:
+    return lambda sample: sample.template == template and not sample.chances
+
+
+def _of_time(kind: str) -> Callable[[Any], bool]:
+    return lambda sample: sample.kind == kind and not sample.keys
+
+
+NAMES = ("Carl Dahl", "Eva Fors", "Bo Ek")
+ASKED: dict[str, Callable[[], Asked]] = {
+    "time-puzzles": lambda: _asked("time-puzzles", "MY ANSWER: ", lambda s: DATES),
+    "tdbench": lambda: _asked("tdbench", "Answer: ", lambda s: s.others[:3],
+                              lambda s: len(s.others) > 2),
+    "tdbench, unknown names": lambda: _asked("tdbench", "Answer: ", lambda s: UNKNOWN),
+    "tdbench current": lambda: _asked("tdbench", "Answer: ", lambda s: s.others[:3],
+                                      lambda s: s.kind == "current", "kinds=current"),
+    "tdbench nth": lambda: _asked("tdbench", "Answer: ", lambda s: s.others[:3],
+                                  lambda s: s.kind == "nth", "kinds=nth"),
+    "tdbench longest": lambda: _asked("tdbench", "Answer: ", lambda s: s.others[:3],
+                                      lambda s: s.kind == "longest", "kinds=longest"),
+    "tdbench duration": lambda: _asked("tdbench", "Answer: ", lambda s: NUMBERS,
+                                       lambda s: s.answer_type == "number", "kinds=duration"),
+    "tdbench hops": lambda: _asked("tdbench", "Answer: ", lambda s: s.others[:3],
+                                   lambda s: s.answer_type == "name", "kinds=hops"),
+    "tempreason": lambda: _asked("tempreason", "Answer: ", lambda s: (*s.negatives, *UNKNOWN),
+                                 lambda s: s.level != "L1"),
+    "timeqa": lambda: _asked("timeqa", "Answer: ", lambda s: (*s.negatives, *UNKNOWN)),
+    "traveler who": lambda: _asked(
+        "traveler", "MY ANSWER: ", lambda s: tuple(sorted({*s.subjects} - {*s.gold})),
+        _traveler("who")),
+    "traveler did": lambda: _asked(
+        "traveler", "MY ANSWER: ", lambda s: ("no",) if s.gold == ("yes",) else ("yes",),
+        _traveler("did")),
+    "traveler how often": lambda: _asked("traveler", "MY ANSWER: ", lambda s: NUMBERS,
+                                         _traveler("how-often")),
+    "traveler when": lambda: _asked("traveler", "MY ANSWER: ", lambda s: DATES, _traveler("when")),
+    "temp-answers number": lambda: _asked("temp-answers", "Final Answer: ", lambda s: NUMBERS,
+                                          _of_time("number")),
+    "temp-answers year": lambda: _asked("temp-answers", "Final Answer: ",
+                                        lambda s: ("1901", "1902", "1903"), _of_time("year")),
+    "temp-answers date": lambda: _asked(
+        "temp-answers", "Final Answer: ",
+        lambda s: ("January 1, 1901", "February 2, 1902", "March 3, 1903"), _of_time("date")),
+    "qa exact": lambda: _own("exact", "Ada Berg", NAMES),
+    "qa normalised": lambda: _own("normalised", "Ada Berg", NAMES),
+    "qa set": lambda: _own("set", "Ada Berg", NAMES),
+    "qa number": lambda: _own("number", "42", NUMBERS),
+    "qa date": lambda: _own("date", "1999-05-18", DATES),
+    "qa dates": lambda: _own("dates", "1999-05-18", DATES),
+    "qa choice": lambda: _own("choice", "B", ("A", "C", "D"), choices=("Ada", "Carl", "Eva", "Bo")),
+}  # fmt: skip
+asked = cache(lambda name: ASKED[name]())
+PROSE_READERS = ("tdbench", "tdbench current", "tdbench nth", "tdbench longest", "tdbench hops")
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_hedge_earns_nothing(name: str) -> None:
+    question = asked(name)
+    earned = {
+        form: reward
+        for text in HEDGES
+        for form in ([text] if "{mark}" in text else [text, "{mark}" + text])
+        if (reward := question.reward(form)) > 0
+    }
+    assert earned == {}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_honest_twin_earns_one(name: str) -> None:
+    question = asked(name)
+    forms = [form for form in HONEST if not (name == "qa exact" and form == "{mark}{gold}.")]
+    lost = {form: reward for form in forms if (reward := question.reward(form)) != 1}
+    assert lost == {}
+
+
+@pytest.mark.parametrize("name", PROSE_READERS)
+def test_honest_prose_earns_one(name: str) -> None:
+    question = asked(name)
+    forms = [each for text in PROSE for each in (text, "{mark}" + text)]
+    assert {form: reward for form in forms if (reward := question.reward(form)) != 1} == {}
+
+
+def test_no_form_stands_twice() -> None:
+    assert len(set(HEDGES)) == 97
+
+
+def test_a_statement_that_there_is_no_answer_hedges_like_any_other() -> None:
+    question = asked("tdbench, unknown names")
+    sample: Any = question.sample
+    nobody = sample.model_copy(
+        update={"gold": (), "golds": (), "cardinality": "none", "others": (*sample.others, "Xu")}
+    )
+    none = replace(question, sample=nobody, gold="No answer", wrong=("Xu",))
+    assert none.reward("{gold}.") == 1
+    assert none.reward("{gold}, because no row matches.") == 1
+    for form in (
+        "{gold}, or {a}.",
+        "{gold}?",
+        "{gold}. No, wait: {a}.",
+        "Maybe there is no answer.",
+    ):
+        assert none.reward(form) == 0, form
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Is it Ada? Yes, it is Ada.", ""),
+        ("Ada. Maybe Ada came late.", ""),
+        ("Ada. It is not Ada.", "denies its answer"),
+        ("Ada F.C. is wrong", "denies its answer"),
+        ("perhaps Ada", "hedges ('perhaps')"),
+        ("Ada. I do not know.", "takes its answer back"),
+        ("Ada. I do not know the day on which she left.", ""),
+        ("Ada, no. 7 of the list", ""),
+        ("Not only Ada", ""),
+    ],
+)
+def test_a_mention_in_its_sentence(text: str, why: str) -> None:
+    name = "Ada F.C." if "F.C." in text else "Ada"
+    places = [at for at in range(len(text)) if text.startswith(name, at)]
+    assert hedge(text, [(at, at + len(name)) for at in places]) == why
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_taken_back"),
+    [
+        ("", False),
+        ("This is what the table says. No other date is possible.", False),
+        ("The correct answer is therefore the one above.", False),
+        ("\nNo, that was wrong.", True),
+        ("\nWait, that is the wrong year.", True),
+        ("I was wrong: it is another.", True),
+    ],
+)
+def test_words_behind_an_answer(behind: str, is_taken_back: bool) -> None:
+    assert bool(takes_back(behind)) is is_taken_back
