@@ -56,7 +56,7 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     from agent_env.web.site.tables import passed_over
 
     level = difficulty(options.difficulty)
-    temporal = [table for file in options.tables for table in _temporal(file)]
+    temporal = [table for file in options.tables for table in _temporal(file, note)]
     tables = _world(options)
     if options.out.exists():
         raise ConfigError(f"{options.out} is there already; remove it or name another --out")
@@ -71,14 +71,18 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     return BuiltWeb(pages, digest, facts, intervals, len(temporal), passed_over(temporal))
 
 
-def _temporal(file: Path) -> Sequence[MaterialTable]:
+def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable]:
     """The tables of NAME.materials.jsonl, or the one of a table file."""
     from agent_env.temporal.facts.table_pages import is_temporal
 
     if file.suffix != ".jsonl":
-        from agent_env.temporal.facts.temporal_files import load_table
+        from agent_env.temporal.facts.table_records import read_sheet
+        from agent_env.temporal.facts.temporal_files import make_table
 
-        return [load_table(file).material()]
+        sheet = read_sheet(file)
+        for text in sheet.notes:
+            note(f"{file.name}: {text}")
+        return [make_table(file, file.stem, sheet).material()]
     from agent_env.episodes.run_folder import read_materials
 
     found = [table for table in read_materials(file) if is_temporal(table)]

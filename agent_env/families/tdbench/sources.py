@@ -168,7 +168,10 @@ def read_own(file: Path, name: str | None, options: TdbenchOptions) -> Sheet:
 
 def repaired_sheet(sheet: Sheet, options: TdbenchOptions) -> tuple[Sheet, list[Repair]]:
     """The rows after the repairs of the options, and those of `aliases`."""
-    return repaired(sheet, policies_of(options), asked(sheet, options))
+    question, policies = asked(sheet, options), policies_of(options)
+    if not question.keys and "standard" in options.repair:
+        policies = {k: v for k, v in policies.items() if k not in ("open-end", "dependency")}
+    return repaired(sheet, policies, question)
 
 
 def policies_of(options: TdbenchOptions) -> dict[str, str]:

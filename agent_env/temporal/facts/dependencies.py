@@ -3,6 +3,7 @@ dependencies), for tables whose user has not said what to ask."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +55,19 @@ def _dependencies(sheet: Sheet, spans: Sequence[tuple[Cells, int, int]]) -> list
             known = {each.answer for each in result if set(each.keys) < set(names)}
             answers = [p for p in columns if p not in keys and sheet.columns[p] not in known]
             result += _of_keys(rows, keys, answers, sheet.columns)
-    return sorted(result, key=lambda each: (each.broken - each.groups, len(each.keys)))
+    labels = {name for place, name in enumerate(sheet.columns) if _are_labels(rows, place)}
+    return sorted(
+        result, key=lambda each: (each.answer in labels, each.broken - each.groups, len(each.keys))
+    )
+
+
+def _are_labels(rows: Sequence[tuple[Cells, int, int]], place: int) -> bool:
+    """Whether a column holds numbers, or a text with a number of its own for each row, as ids and
+    names of files do: a question asks for them if there is nothing else."""
+    texts = [values[place] for values, _, _ in rows]
+    if all(re.fullmatch(r"-?[\d.,]*", text) for text in texts):
+        return True
+    return len(set(texts)) == len(texts) and all(re.search(r"\d", text) for text in texts)
 
 
 def _of_keys(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.temporal.date_text import DateReader, date_reader
+from agent_env.temporal.date_text import DAY_FIRST, MONTH_FIRST, DateReader, date_reader
 from agent_env.temporal.facts.table_files import (
     TableOptions,
     cell_text,
@@ -94,7 +95,8 @@ def read_sheet(file: Path, options: TemporalTableOptions | None = None) -> Sheet
     texts = {own: [cell_text(row.cells.get(name)) for row in rows] for own, name in columns.items()}
     start, end = _time_columns(file, texts, options)
     if (start, end) != ("start", "end"):
-        notes.append(f"a row starts by the column {start}, ends by {end or 'none: all still last'}")
+        others = "" if end else f": all still last; dates stand in {_dated(texts, start)}"
+        notes.append(f"a row starts by the column {start}, ends by {end or 'none'}{others}")
     starts, ends = texts.pop(start), texts.pop(end) if end else [""] * len(rows)
     if not texts:
         raise DatasetError(file, 1, "has no column beside start and end")
@@ -156,15 +158,16 @@ def _time_columns(
     if start is not None and (end is not None or is_endless):
         return start, end
     dated = [name for name in texts if name not in (start, end) and _holds_dates(texts[name])]
-    if start is None and dated:
-        if len(dated) == 1 or (len(dated) == 2 and end is None):
-            start, *rest = sorted(dated, key=lambda name: _mean_year(texts[name]))
-            return start, end or next(iter(rest), None)
-    elif start is not None:
-        later = [name for name in dated if _mean_year(texts[name]) >= _mean_year(texts[start])]
-        return start, later[0] if len(later) == len(dated) == 1 else None
+    if start is not None:
+        return start, None
+    if len(dated) == 1 and (end is None or _follow(texts[dated[0]], texts[end])):
+        return dated[0], end
+    if len(dated) == 2 and end is None:
+        for first, second in (dated, dated[::-1]):
+            if _follow(texts[first], texts[second]):
+                return first, second
     dates = f"; dates stand in {', '.join(dated)}" if dated else "; no column holds dates only"
-    reason = f"no column '{'end' if start else 'start'}'{dates}; say --option start=COLUMN"
+    reason = f"no column 'start'{dates}; say --option start=COLUMN"
     raise DatasetError(file, 1, f"{reason} --option end=COLUMN (or end=none)")
 
 
@@ -188,6 +191,11 @@ def _by_name(role_words: Sequence[str], texts: Mapping[str, Sequence[str]]) -> s
     return min(fits)[1] if fits else None
 
 
+def _dated(texts: Mapping[str, Sequence[str]], start: str) -> str:
+    names = [name for name in texts if name != start and _holds_dates(texts[name])]
+    return ", ".join(names) or "no other column"
+
+
 _SUFFIX = re.compile(r"(?<=[a-z])(date|day|month|year)\b")
 _YEARS = re.compile(r"(?:.*\D)?(1\d{3}|20\d\d|21\d\d)(?:\D.*)?")
 
@@ -196,21 +204,23 @@ def _holds_dates(texts: Sequence[str]) -> bool:
     """Whether 90 % of the texts that are not empty are dates of the years 1000 to 2199, two
     different ones at least, or one beside a `present`."""
     filled = [text for text in texts if text and text.casefold() not in OPEN_ENDS]
-    dates = [text for text in filled if _YEARS.fullmatch(text) and _may_be_date(text)]
+    dates = [text for text in filled if _YEARS.fullmatch(text) and _any_day(text)]
     is_open = any(text.casefold() in OPEN_ENDS for text in texts)
     return len(set(dates)) + is_open > 1 and len(dates) >= 0.9 * len(filled)
 
 
-def _may_be_date(text: str) -> bool:
-    for form in (None, "day-first", "month-first"):
+def _any_day(text: str) -> date | None:
+    """The first day of a date, in whichever order its numbers are; None for any other text."""
+    for form in (None, DAY_FIRST, MONTH_FIRST):
         try:
-            DateReader(form).read(text)
+            return DateReader(form).read(text).first
         except ValueError:
             continue
-        return True
-    return False
+    return None
 
 
-def _mean_year(texts: Sequence[str]) -> float:
-    years = [int(match[1]) for text in texts if (match := _YEARS.fullmatch(text))]
-    return sum(years) / len(years) if years else 0.0
+def _follow(starts: Sequence[str], ends: Sequence[str]) -> bool:
+    """Whether 90 % of the ends lie behind the starts of their rows."""
+    days = [(_any_day(one), _any_day(other)) for one, other in zip(starts, ends, strict=True)]
+    pairs = [(one, other) for one, other in days if one is not None and other is not None]
+    return sum(one < other for one, other in pairs) >= max(1, 0.9 * len(pairs))

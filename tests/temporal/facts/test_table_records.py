@@ -37,7 +37,8 @@ def test_columns_of_time_are_found_by_name_or_by_dates(tmp_path: Path, head: str
 def test_what_is_found_is_said_and_can_be_stated(tmp_path: Path) -> None:
     text = "film,added,released,born\na,2001,1990,1950\nb,2002,1991,1960\n"
     assert sheet(tmp_path, text).notes == (
-        "a row starts by the column released, ends by none: all still last",
+        "a row starts by the column released, ends by none: all still last; dates stand in added, "
+        "born",
     )
     found = sheet(tmp_path, text, start="Released", end="added")
     assert (found.columns, spans(found)[0]) == (("film", "born"), ("1990", "2001"))
@@ -66,6 +67,20 @@ def test_dependencies_are_found_with_the_fewest_columns(tmp_path: Path) -> None:
     assert (first.keys, first.answer, first.groups, first.broken) == (
         ("country", "role"), "name", 3, 0,
     )  # fmt: skip
+
+
+def test_of_two_columns_of_dates_the_earlier_ones_are_the_starts(tmp_path: Path) -> None:
+    found = sheet(tmp_path, "who,b,a\nx,2001,1990\ny,2002,1991\n")
+    assert spans(found) == [("1990", "2001"), ("1991", "2002")]
+
+
+def test_ids_numbers_and_files_are_asked_for_last(tmp_path: Path) -> None:
+    text = "id,patient,bill,doctor,image,start,end\n" + "".join(
+        f"{n},p{n % 4},{n}.5,{'ABC'[n % 3]},x{n}.png,{2000 + n},{2001 + n}\n" for n in range(12)
+    )
+    answers = [each.answer for each in dependencies(sheet(tmp_path, text))]
+    assert answers[0] == "doctor"
+    assert set(answers[-3:]) <= {"id", "bill", "image"}
 
 
 def test_rows_without_ends_are_taken_to_follow_each_other(tmp_path: Path) -> None:
