@@ -17,7 +17,6 @@ from agent_env.web.charset import decode
 from agent_env.web.extract import Extracted, extract
 from agent_env.web.metadata import Metadata, day_of
 from agent_env.worker.host import WorkerFailed, worker
-from agent_env.worker.jobs import Refused
 
 Kind = Literal["html", "text", "pdf", "untold"]
 
@@ -71,8 +70,6 @@ def _sniffed(body: bytes) -> Kind:
 def _pdf(body: bytes) -> Extracted:
     try:
         pdf = worker("pdf").call({"body": b64encode(body).decode()}, timeout_s=_PDF_TIME_S)
-    except Refused as exc:
-        raise ToolError(str(exc)) from exc
     except WorkerFailed as exc:
         raise ToolError(f"the PDF cannot be read: that {exc}") from exc
     metadata = Metadata(None, _pdf_day(pdf["CreationDate"]), _pdf_day(pdf["ModDate"]))

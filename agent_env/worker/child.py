@@ -13,13 +13,17 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from agent_env.worker.jobs import JOBS, Job, Refused
+from agent_env.errors import ConfigError, DatasetError, ToolError
+from agent_env.worker.jobs import JOBS, Job
 from agent_env.worker.wire import receive, send
 
 LONGEST_REQUEST = 512 << 20
 _NEWUSER, _NEWNET = 0x10000000, 0x40000000
 """Flags of unshare (linux/sched.h)."""
 _PAGE = resource.getpagesize()
+
+KINDS = (ToolError, ConfigError, DatasetError)
+"""Errors that who asked gets as they are."""
 
 is_worker = False
 """Whether this process is one: what runs in it calls the functions of other jobs directly."""
@@ -44,7 +48,7 @@ def main() -> None:
     size = _confine(job)
     with suppress(EOFError, ConnectionError):
         while True:
-            _answer(wire, function, receive(wire, LONGEST_REQUEST), size)
+            _answer(wire, function, receive(wire, LONGEST_REQUEST), size, job.is_kept)
 
 
 def _confine(job: Job) -> int:
@@ -54,14 +58,20 @@ def _confine(job: Job) -> int:
     if sys.platform != "linux":
         return -1
     size = os.open("/proc/self/statm", os.O_RDONLY)
-    ctypes.CDLL(None).unshare(_NEWUSER | _NEWNET)  # refused on some systems: then not
+    needs_user = job.is_sealed or os.geteuid() != 0  # root, to read the files of others, stays root
+    flags = _NEWNET | _NEWUSER if needs_user else _NEWNET
+    ctypes.CDLL(None).unshare(flags)  # refused on some systems: then not
     if job.is_sealed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (size + 1, size + 1))
     return size
 
 
 def _answer(
-    wire: socket.socket, function: Callable[..., Any], request: dict[str, Any], size: int
+    wire: socket.socket,
+    function: Callable[..., Any],
+    request: dict[str, Any],
+    size: int,
+    is_kept: bool,
 ) -> None:
     """Sends a message for each item, the last one with `end`. A process that had too little memory,
     or holds half of what a call may take, ends behind its answer."""
@@ -76,8 +86,9 @@ def _answer(
                 send(wire, message)
             message = {"item": item}
         message["end"] = "result"
-    except Refused as exc:
-        message = {"end": "refused", "text": str(exc)}
+    except KINDS as exc:
+        kind = next(each for each in KINDS if isinstance(exc, each))
+        message = {"end": kind.__name__, "text": str(exc)}
     except MemoryError:
         message = {"end": "memory"}
     except Exception as exc:  # of a foreign parser, which raises what it likes
@@ -85,8 +96,8 @@ def _answer(
     signal.setitimer(signal.ITIMER_PROF, 0)
     after = _limit_memory(size, None)
     is_full = message["end"] == "memory" or after - before > request["memory"] // 2
-    send(wire, {**message, "is_last": is_full})
-    if is_full:
+    send(wire, {**message, "is_last": is_full or not is_kept})
+    if is_full or not is_kept:
         os._exit(0)
 
 

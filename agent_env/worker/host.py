@@ -16,16 +16,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import AgentEnvError
+from agent_env.errors import AgentEnvError, DatasetError
 from agent_env.worker import child
-from agent_env.worker.jobs import JOBS, Job, Refused
+from agent_env.worker.jobs import JOBS, Job
 from agent_env.worker.wire import NoMessage, receive, send
 
 AT_ONCE = 4
@@ -40,6 +40,24 @@ class WorkerFailed(AgentEnvError):
     """The call gave no result. The text begins with a verb: `took more than 256 MB of memory`."""
 
 
+def each_of(name: str, files: Sequence[Path], **arguments: Any) -> Iterator[Any]:
+    """What a job yields of files of strangers, with limits in proportion to their size.
+    DatasetError where they take more."""
+    job, size_mb = JOBS[name], sum(map(_size, files)) / 1e6
+    limits = {"memory_mb": job.memory_mb + 12 * size_mb, "cpu_s": job.cpu_s + 20 * size_mb}
+    try:
+        yield from worker(name).each(arguments, **limits)
+    except WorkerFailed as exc:
+        raise DatasetError(", ".join(map(str, files)), None, f"cannot be read: that {exc}") from exc
+
+
+def _size(file: Path) -> int:
+    """Of a file, or of all in a folder."""
+    if not file.is_dir():
+        return file.stat().st_size if file.exists() else 0
+    return sum(each.lstat().st_size for each in file.rglob("*"))
+
+
 class Worker:
     """The processes of one job."""
 
@@ -52,8 +70,8 @@ class Worker:
         os.register_at_fork(after_in_child=self._idle.clear)
 
     def call(self, arguments: dict[str, Any], **limits: float | None) -> Any:
-        """What the function returns; Refused with its own words, WorkerFailed where it ended
-        otherwise. `limits` are `cpu_s` and `memory_mb` in place of the job's, and `timeout_s`."""
+        """What the function returns; the error that it raises for who asked, WorkerFailed where it
+        ended otherwise. `limits`: `cpu_s`, `memory_mb` in place of the job's, and `timeout_s`."""
         return self._call(arguments, _Canceller(), **limits)
 
     async def ask(self, arguments: dict[str, Any], **limits: float | None) -> Any:
@@ -170,7 +188,12 @@ class _Process:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(line,),
-                env={"LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "1", **kept},
+                env={
+                    "LANG": "C.UTF-8",
+                    "MALLOC_ARENA_MAX": "1",
+                    "ARROW_DEFAULT_MEMORY_POOL": "system",
+                    **kept,
+                },
             )
         self.is_idle = True
 
@@ -199,8 +222,10 @@ class _Process:
         except (EOFError, ConnectionError) as exc:
             raise WorkerFailed(self._ending(job)) from exc
         self.is_idle = not message.get("is_last", True)
-        if end == "refused":
-            raise Refused(message.get("text", ""))
+        for kind in child.KINDS:
+            if end == kind.__name__:
+                text = str(message.get("text"))
+                raise kind.__new__(kind, text)  # whole as it is, not made anew of its parts
         if end == "memory":
             raise WorkerFailed(f"took more than {job.memory_mb:,} MB of memory")
         if end != "result":

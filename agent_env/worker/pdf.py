@@ -8,14 +8,14 @@ from typing import Any
 
 import pypdf
 
-from agent_env.worker.jobs import Refused
+from agent_env.errors import ToolError
 
 PAGES = 300
 """That are read, from the first."""
 
 
 def read(body: str) -> dict[str, str]:
-    """Title, text, days and the reader's version, of bytes in base 64; Refused for broken ones."""
+    """Title, text, days, version of the reader; ToolError for a broken file. `body` is base 64."""
     try:
         reader = pypdf.PdfReader(io.BytesIO(b64decode(body)))
         about: dict[str, Any] = dict(reader.metadata or {})
@@ -26,5 +26,5 @@ def read(body: str) -> dict[str, str]:
     except MemoryError:
         raise
     except Exception as exc:  # a foreign parser over foreign bytes raises what it likes
-        raise Refused("the PDF is broken and cannot be read") from exc
+        raise ToolError("the PDF is broken and cannot be read") from exc
     return {**fields, "text": "\n\n".join(texts), "version": pypdf.__version__}

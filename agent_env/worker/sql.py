@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent_env.worker.jobs import Refused
+from agent_env.errors import ToolError
 
 MOST_ROWS = 200
 MOST_CHARACTERS = 20_000
@@ -31,8 +31,8 @@ _BASES: OrderedDict[str, sqlite3.Connection] = OrderedDict()
 
 
 def select(key: str, query: str, tables: list[dict[str, Any]] | None = None) -> str | None:
-    """The rows as text; Refused with SQLite's reason. None where nothing is kept under this key and
-    no tables come along: each with the statements `create` and `insert`, and its rows."""
+    """The rows as text; ToolError with SQLite's reason. None where nothing is kept under this key
+    and no tables come along: each with the statements `create` and `insert`, and its rows."""
     if tables is not None:
         _keep(key, tables)
     if key not in _BASES:
@@ -43,12 +43,12 @@ def select(key: str, query: str, tables: list[dict[str, Any]] | None = None) -> 
         try:
             names = [column[0] for column in cursor.description or ()]
             if not names:
-                raise Refused("there is no query in this; write one SELECT statement")
+                raise ToolError("there is no query in this; write one SELECT statement")
             return _table_text(names, cursor)
         finally:
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as exc:
-        raise Refused(_reason(exc)) from exc
+        raise ToolError(_reason(exc)) from exc
 
 
 def _keep(key: str, tables: list[dict[str, Any]]) -> None:

@@ -13,8 +13,8 @@ class NoMessage(ValueError):
 
 
 def send(wire: socket.socket, message: Any) -> None:
-    """All of the message."""
-    data = json.dumps(message).encode()
+    """All of the message; what JSON does not know, as a day, goes as its text."""
+    data = json.dumps(message, default=str).encode()
     wire.sendall(len(data).to_bytes(4, "big") + data)
 
 

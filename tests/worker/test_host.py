@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from agent_env.errors import ToolError
 from agent_env.worker.host import Worker, WorkerFailed
-from agent_env.worker.jobs import Refused
 
 TABLE = {
     "create": "CREATE TABLE own (a)",
@@ -49,7 +49,7 @@ async def started(before: set[int]) -> set[int]:
 def test_what_a_function_returns_and_refuses_comes_back(worker: Worker) -> None:
     assert worker.call(query("SELECT a FROM own")) == "a\nfirst\nsecond"
     assert asyncio.run(worker.ask({"key": "own", "query": "SELECT 1 AS b"})) == "b\n1"
-    with pytest.raises(Refused, match="no such table: other"):
+    with pytest.raises(ToolError, match="no such table: other"):
         worker.call(query("SELECT a FROM other"))
 
 

@@ -10,10 +10,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.records import safe_files
 from agent_env.runs.foreign.fields import digest, texts
 from agent_env.runs.foreign.inspect_transcript import inspect_transcript
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
@@ -39,13 +37,13 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
     unread: Counter[str] = Counter()
     notes: list[str] = []
     try:
-        if is_zip:
-            _check_sizes(file)
         log = read_eval_log(str(file), is_zip, resolve_attachments=with_transcripts)
         samples = log.samples or []
         summaries = (
             _summaries(file, log, notes.append) if is_zip else [s.summary() for s in samples]
         )
+    except MemoryError:
+        raise
     except Exception as exc:  # Inspect's reader raises what its parts raise
         raise DatasetError(file, None, f"is no log that Inspect reads, or cut: {exc}") from exc
     episodes = [_episode(each, unread) for each in summaries]
@@ -72,19 +70,8 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
             each.model_dump(mode="json", exclude_none=True)
             for each in (log.results.scores if log.results else ())
         ],
-        stream=partial(_stream, file) if with_transcripts and is_zip else None,
+        stream=partial(streamed, file) if with_transcripts and is_zip else None,
     )
-
-
-def _check_sizes(file: Path) -> None:
-    """ValueError where a part is unpacked to more than one file may hold."""
-    with ZipFile(file) as archive:
-        for part in archive.infolist():
-            if part.file_size > safe_files.LARGEST:
-                raise ValueError(
-                    f"{part.filename} holds {part.file_size} bytes unpacked; at most "
-                    f"{safe_files.LARGEST} are read"
-                )
 
 
 def _summaries(file: Path, log: Any, note: Callable[[str], None]) -> list[Any]:
@@ -125,7 +112,7 @@ def _one_by_one(file: Path, without: set[str], note: Callable[[str], None]) -> I
             note(f"sample {each.id}, epoch {each.epoch} cannot be read and is left out: {reason}")
 
 
-def _stream(file: Path, note: Callable[[str], None]) -> Iterator[ForeignEpisode]:
+def streamed(file: Path, note: Callable[[str], None]) -> Iterator[ForeignEpisode]:
     pictures: Counter[str] = Counter()
     for sample in _one_by_one(file, {"store"}, note):
         contents = (m.content for m in sample.messages if not isinstance(m.content, str))

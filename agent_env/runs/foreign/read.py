@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.runs.foreign import fields, harbor, tau2, verifiers
 from agent_env.runs.foreign.inspect_log import read_inspect
 from agent_env.runs.foreign.lm_eval import FIELDS, read_lm_eval
 from agent_env.runs.foreign.log import ForeignLog
-from agent_env.runs.foreign.table import read_columns, read_table
+from agent_env.runs.foreign.parts import joined, log_parts
+from agent_env.runs.foreign.table import Columns, read_columns, read_table
+from agent_env.worker.host import each_of
 
 KNOWN = (
     "known: logs of Inspect (.eval, .json), samples_*.jsonl of lm-evaluation-harness, results "
@@ -42,9 +45,9 @@ def read_logs(
     paths: Sequence[Path], columns: Path | None, with_transcripts: bool = False
 ) -> list[ForeignLog]:
     """The logs of these files and folders, or of NAME=FILE; `columns` maps those of tables.
-    Conversations are read `with_transcripts` alone. ConfigError or DatasetError names the file and
-    what is wrong with it."""
-    mapping = None if columns is None else read_columns(columns)
+    Conversations are read `with_transcripts` alone. They are read in the worker. ConfigError or
+    DatasetError names the file and what is wrong with it."""
+    mapping = None if columns is None else read_columns(columns).model_dump(mode="json")
     logs: list[ForeignLog] = []
     for name, file in map(split_name, paths):
         if not is_log(file):
@@ -53,15 +56,29 @@ def read_logs(
                 if file.is_dir()
                 else f"{file}: there is no such file"
             )
-        with fields.odd_values(file):
-            if mapping is None:
-                own = _read_logs(file, with_transcripts)
-            else:
-                own = read_table(file, mapping)
+        own = joined(
+            file,
+            each_of(
+                "logs", [file], file=str(file), columns=mapping, with_transcripts=with_transcripts
+            ),
+        )
         for log in own:
             _check_repeats(log)
         logs += [replace(log, name=" ".join(filter(None, (name, log.name)))) for log in own]
     return logs
+
+
+def parts(
+    file: str, columns: dict[str, Any] | None, with_transcripts: bool
+) -> Iterator[dict[str, Any]]:
+    """In the worker: the logs of one file or folder, in parts."""
+    path = Path(file)
+    with fields.odd_values(path):
+        if columns is None:
+            logs = _read_logs(path, with_transcripts)
+        else:
+            logs = read_table(path, Columns.model_validate(columns))
+    return log_parts(logs)
 
 
 def _check_repeats(log: ForeignLog) -> None:

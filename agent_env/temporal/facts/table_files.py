@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.records.escaping import unguarded
 from agent_env.records.schema import Record
 from agent_env.temporal.facts.sql_text import identifier
+from agent_env.worker.host import each_of
 
 SEPARATORS = ",;\t|"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),
@@ -71,12 +73,9 @@ def read_table_file(file: Path, options: TableOptions | None = None) -> TableFil
     """The file's rows, blank ones aside; DatasetError names the line of what cannot be read."""
     options = options or TableOptions()
     head = _bytes(file, 16)
-    if head[:4] == b"PAR1" or file.suffix == ".parquet":
-        return _parquet(file)
-    if head == b"SQLite format 3\0":
-        return _sqlite(file, options.table)
-    if head[8:12] == b"DUCK":
-        return _duckdb(file, options.table)
+    is_parquet = head[:4] == b"PAR1" or file.suffix == ".parquet"
+    if is_parquet or head == b"SQLite format 3\0" or head[8:12] == b"DUCK":
+        return _binary(file, options.table)
     if head[:2] in (b"PK", b"\x1f\x8b"):
         raise DatasetError(file, None, "is a spreadsheet or an archive; save the table as CSV")
     text, notes = _decoded(file, _bytes(file), options.encoding)
@@ -221,7 +220,33 @@ def _parse(file: Path, line: int | None, text: str) -> Any:
         raise DatasetError(file, line, f"is not JSON: {exc}") from exc
 
 
-# Binary files -----------------------------------------------------------------------------------
+# Binary files, in the worker: a small one may hold any number of rows, a view run without end --
+
+
+def _binary(file: Path, table: str | None) -> TableFile:
+    about, *parts = each_of("table", [file], file=str(file), table=table)
+    cells = enumerate(chain.from_iterable(parts), start=1)
+    rows = tuple(FileRow(number, row) for number, row in cells)
+    return TableFile(tuple(about["columns"]), rows, notes=tuple(about["notes"]))
+
+
+def binary_parts(file: str, table: str | None) -> Iterator[Any]:
+    """In the worker: columns and notes, then the rows, some at a time; days and times as texts."""
+    path = Path(file)
+    head = _bytes(path, 16)
+    if head == b"SQLite format 3\0":
+        source = _sqlite(path, table)
+    else:
+        source = _duckdb(path, table) if head[8:12] == b"DUCK" else _parquet(path)
+    yield {"columns": source.columns, "notes": source.notes}
+    for first in range(0, len(source.rows), 1000):
+        yield [
+            {
+                name: cell_text(cell) if isinstance(cell, date) else cell
+                for name, cell in row.cells.items()
+            }
+            for row in source.rows[first : first + 1000]
+        ]
 
 
 def _parquet(file: Path) -> TableFile:
@@ -230,7 +255,7 @@ def _parquet(file: Path) -> TableFile:
     except ImportError:
         raise ConfigError(f"{file} needs pyarrow: pip install 'agent-env[parquet]'") from None
     try:
-        table = pyarrow.parquet.read_table(file)
+        table = pyarrow.parquet.read_table(file, use_threads=False)
         rows = tuple(FileRow(n, row) for n, row in enumerate(table.to_pylist(), start=1))
     except (OSError, ValueError) as exc:
         raise DatasetError(file, None, f"is not a Parquet file: {exc}") from exc

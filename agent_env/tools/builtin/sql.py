@@ -22,7 +22,6 @@ from agent_env.temporal.facts.sql_text import identifier
 from agent_env.temporal.facts.table_pages import is_temporal
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 from agent_env.worker.host import WorkerFailed, worker
-from agent_env.worker.jobs import Refused
 from agent_env.worker.sql import MOST_ROWS
 
 DESCRIPTION = f"""\
@@ -55,8 +54,6 @@ class Sql:
             text = await ask(request)
             if text is None:
                 text = await ask({**request, "tables": self.tables})
-        except Refused as exc:
-            raise ToolError(str(exc)) from exc
         except WorkerFailed as exc:
             raise ToolError(f"the query {exc}; ask for less") from exc
         return ToolResult(output=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from agent_env.runs.foreign.as_run import import_logs
 from agent_env.runs.foreign.fields import parse
 from agent_env.runs.foreign.log import ForeignLog
 from agent_env.runs.foreign.read import read_logs
+from agent_env.temporal.facts.table_files import read_table_file
 
 LOGS = Path(__file__).parents[2] / "data" / "foreign"
 
@@ -268,3 +270,22 @@ def test_a_number_that_no_table_means_is_refused(tmp_path: Path, row: str, messa
     columns.write_text('[columns]\nsample = "id"\nrepeat = "n"\nscores = ["right"]\n')
     with pytest.raises(DatasetError, match=message):
         read_logs([tmp_path / "t.csv"], columns)
+
+
+def test_a_small_parquet_file_of_millions_of_rows_is_refused(tmp_path: Path) -> None:
+    """270 kB once took 2.2 GB."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    rows = pa.table({name: pa.repeat(pa.scalar(1, pa.int8()), 20_000_000) for name in ("id", "s")})
+    file, columns = tmp_path / "t.parquet", tmp_path / "columns.toml"
+    pq.write_table(rows, file)
+    columns.write_text('[columns]\nsample = "id"\nscores = ["s"]\n')
+    assert file.stat().st_size < 300_000
+    del rows
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for read in (lambda: read_logs([file], columns), lambda: read_table_file(file)):
+        with pytest.raises(
+            DatasetError, match=r"t\.parquet: cannot be read: that took more than 1,"
+        ):
+            read()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB

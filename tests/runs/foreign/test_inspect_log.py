@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 from agent_env.episodes.export.inspect_log import write
 from agent_env.errors import DatasetError
 from agent_env.runs.foreign.inspect_log import read_inspect
+from agent_env.runs.foreign.read import read_logs
 from tests.episodes.export.runs import a_run, source_of
 
 LOGS = Path(__file__).parents[2] / "data" / "foreign" / "inspect"
@@ -75,12 +77,23 @@ def test_a_broken_sample_is_named_and_the_others_are_read(tmp_path: Path) -> Non
     assert note.startswith("sample 7, epoch 1 cannot be read and is left out: ")
 
 
-def test_a_part_that_unpacks_to_more_than_a_file_may_hold_is_not_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("agent_env.records.safe_files.LARGEST", 100)
-    with pytest.raises(DatasetError, match=r"tool\.eval: .* bytes unpacked; at most 100 are read"):
-        read_inspect(LOGS / "tool.eval")
+def test_a_part_that_unpacks_to_more_than_its_share_is_not_read(tmp_path: Path) -> None:
+    """1.2 GB of spaces in a megabyte."""
+    bomb = tmp_path / "tool.eval"
+    with (
+        ZipFile(LOGS / "tool.eval") as log,
+        ZipFile(bomb, "w", ZIP_DEFLATED, compresslevel=1) as out,
+    ):
+        for part in log.infolist():
+            with out.open(part.filename, "w", force_zip64=True) as file:
+                file.write(log.read(part))
+                if part.filename == "header.json":
+                    for _ in range(1200):
+                        file.write(b" " * 1_000_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DatasetError, match=r"tool\.eval: cannot be read: that took more than 1,"):
+        read_logs([bomb], None)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB
 
 
 def test_a_score_beyond_a_float_is_left_out(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from agent_env.temporal.facts.table_files import (
     checked_rows,
     read_table_file,
 )
+from agent_env.worker.jobs import JOBS
 
 DAY = datetime(2001, 5, 3, tzinfo=UTC)
 ROWS = [("Æthelstan", "924"), ("Eadred", "946")]
@@ -111,3 +112,35 @@ def test_missing_values_are_empty_and_midnights_are_days() -> None:
     assert [cell_text(value) for value in values] == [
         "", "", "2001-05-03", "2001-05-03T12:00:00+00:00", "a b", "3",
     ]  # fmt: skip
+
+
+def test_a_parquet_table_is_read_as_its_rows_are(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    cells = {
+        "id": ["a", "b"],
+        "score": [1, 0.5],
+        "day": [date(2024, 2, 29), None],
+        "at": [datetime(2024, 2, 29, 12), datetime(2024, 3, 1)],
+        "names": [["x", "y"], []],
+    }
+    pq.write_table(pa.table(cells), tmp_path / "t.parquet")
+    source = read_table_file(tmp_path / "t.parquet")
+    assert source.columns == ("id", "score", "day", "at", "names")
+    assert [(row.line, row.cells) for row in source.rows] == [
+        (1, {"id": "a", "score": 1.0, "day": "2024-02-29", "at": "2024-02-29T12:00:00",
+             "names": ["x", "y"]}),
+        (2, {"id": "b", "score": 0.5, "day": None, "at": "2024-03-01", "names": []}),
+    ]  # fmt: skip
+
+
+def test_a_view_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(JOBS, "table", JOBS["table"]._replace(cpu_s=0.5))
+    with closing(sqlite3.connect(tmp_path / "t.db")) as base:
+        base.execute(
+            "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+            "SELECT i FROM n WHERE i < 0"
+        )
+        base.commit()
+    with pytest.raises(DatasetError, match=r"t\.db: cannot be read: that took more than"):
+        read_table_file(tmp_path / "t.db")
