@@ -23,8 +23,6 @@ class Job(NamedTuple):
 
 
 JOBS = {
-        "agent_env.temporal.facts.table_records:records", 1024, 60.0, 512, is_kept=False
-    ),
     "sql": Job("agent_env.worker.sql:select", 256, 5.0, 1, is_sealed=True),
     "logs": Job("agent_env.runs.foreign.read:parts", 1024, 60.0, 512, is_kept=False),
     "log_episodes": Job("agent_env.runs.foreign.parts:stream", 1024, 60.0, 512, is_kept=False),
