@@ -147,8 +147,12 @@ def false_text(text: str, target: Target) -> str | None:
             return None
     else:
         changed = _exchanged(text, dict(zip(target.gold, target.planted, strict=False)))
-    is_other = changed != moved(text, lambda day: day)
+    is_other = _without_links(changed) != _without_links(text)
     return None if not is_other or contradictions(changed) else changed
+
+
+def _without_links(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("- ")]
 
 
 def _move(target: Target, proof: Proof, wanted: date) -> Callable[[date], date]:
@@ -189,10 +193,15 @@ def _with_day(day: date, wanted: date) -> date:
 
 
 def _exchanged(text: str, names: Mapping[str, str]) -> str:
-    """The text with each of these names in the place of the other."""
+    """The text with each of these names in the place of the other; without links to their pages,
+    whose addresses bear the names, too."""
+    if not names:
+        return text
     both = {**{other: name for name, other in names.items()}, **names}
     either = "|".join(map(re.escape, sorted(both, key=len, reverse=True)))
-    return re.sub(rf"(?<!\w)(?:{either})(?!\w)", lambda found: both[found[0]], text)
+    name = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
+    kept = (line for line in text.splitlines() if not (line[:2] == "- " and name.search(line)))
+    return name.sub(lambda found: both[found[0]], "\n".join(kept))
 
 
 def _as_day(text: str) -> date | None:

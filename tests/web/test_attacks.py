@@ -98,6 +98,15 @@ def test_an_answer_that_is_no_date_is_replaced_where_it_stands() -> None:
     named = replace(TARGET, gold=("Falklands War",), planted=("Boer War",))
     assert (false_text(TEXT, named) or "").startswith("Boer War. It began")
     assert false_text(TEXT, replace(named, gold=("Crimean War",))) is None
+    assert false_text(TEXT, replace(named, gold=())) is None
+    gazette = TEXT + "\n- Crimean War <https://gazette.example/1853/10/06/war>"
+    assert false_text(gazette, replace(named, gold=("Crimean War",))) is None
+    both = "The Falklands War was longer than the Boer War."
+    assert false_text(both, named) == "The Boer War was longer than the Falklands War."
+    link = "\n- Boer War <https://tables.example/wars/boer-war>\n- Wars <https://tables.example/w>"
+    assert (false_text(both + link, named) or "").splitlines()[1:] == [
+        "- Wars <https://tables.example/w>"
+    ]
 
 
 def test_nothing_attacks_where_no_page_proves_the_sample() -> None:
