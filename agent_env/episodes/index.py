@@ -42,6 +42,7 @@ COLUMNS = (
 )  # fmt: skip
 CHOICES = ("condition", "model", "status", "stop_reason")
 """Those of COLUMNS with few values."""
+USED = ("steps", "input_tokens", "output_tokens", "duration_s")
 SUMS = ("steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s")
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS episodes (
@@ -51,11 +52,13 @@ CREATE TABLE IF NOT EXISTS metrics (
 CREATE TABLE IF NOT EXISTS means (
     condition TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
     PRIMARY KEY (condition, name));
+CREATE TABLE IF NOT EXISTS used (
+    condition TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
+    PRIMARY KEY (condition, name));
 CREATE TABLE IF NOT EXISTS seen (file TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER);
 CREATE INDEX IF NOT EXISTS in_order ON episodes (condition, sample, repeat);
 CREATE INDEX IF NOT EXISTS by_sample ON episodes (sample);
-CREATE INDEX IF NOT EXISTS counted ON episodes (condition, status, sample, steps, input_tokens,
-    output_tokens, duration_s);
+CREATE INDEX IF NOT EXISTS counted ON episodes (condition, status);
 CREATE INDEX IF NOT EXISTS scored ON metrics (name, episode, value);
 PRAGMA user_version = {VERSION};
 """
@@ -112,6 +115,26 @@ def metric_means(
     }
 
 
+def used_means(db: sqlite3.Connection) -> dict[str, dict[str, float]]:
+    """By condition and quantity of USED: the mean over samples of the finished episodes, without
+    quantities that one of them does not tell."""
+    columns: dict[str, list[SampleMeans]] = {}
+    query = f"SELECT condition, sample, {', '.join(USED)} FROM episodes WHERE status = 'finished'"
+    for condition, sample, *values in db.execute(query):
+        if condition not in columns:
+            columns[condition] = [SampleMeans() for _ in USED]
+        for column, value in zip(columns[condition], values, strict=True):
+            column.add(sample, value)
+    return {
+        condition: {
+            name: mean
+            for name, column in zip(USED, own, strict=True)
+            if column.is_known and (mean := column.mean) is not None
+        }
+        for condition, own in columns.items()
+    }
+
+
 def _check_values(db: sqlite3.Connection) -> None:
     """sqlite3.DatabaseError where a stranger's table holds values that we never write: SQLite
     stores any value in any column."""
@@ -125,8 +148,11 @@ def _check_values(db: sqlite3.Connection) -> None:
         f"SELECT 1 FROM episodes WHERE {' OR '.join(tests)} LIMIT 1",
         "SELECT 1 FROM metrics WHERE typeof(value) <> 'real' OR abs(value) > 1e300 "
         "OR typeof(name) <> 'text' LIMIT 1",
-        "SELECT 1 FROM means WHERE typeof(value) <> 'real' OR abs(value) > 1e300 "
-        "OR typeof(name) <> 'text' OR typeof(condition) <> 'text' LIMIT 1",
+        *(
+            f"SELECT 1 FROM {table} WHERE typeof(value) <> 'real' OR abs(value) > 1e300 "
+            "OR typeof(name) <> 'text' OR typeof(condition) <> 'text' LIMIT 1"
+            for table in ("means", "used")
+        ),
     ):
         if db.execute(query).fetchone():
             raise sqlite3.DatabaseError("it holds values of another type")
@@ -197,6 +223,8 @@ class Index:
                             self._db.commit()
                 gone = [(name,) for name in known]
                 self._db.executemany("DELETE FROM episodes WHERE episode = ?", gone)
+                if count or gone:
+                    self._keep("used", used_means(self._db))
                 self._update_metrics()
         except sqlite3.Error as exc:
             raise StorageError(f"cannot write {self._file}: {exc}") from exc
@@ -225,11 +253,13 @@ class Index:
         except DatasetError:  # no plain file: derived, so it counts as none
             data = b""
         self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", _metrics(data))
-        means = metric_means(self._db)
-        rows = [(place, *each) for place, own in means.items() for each in own.items()]
-        self._db.execute("DELETE FROM means")
-        self._db.executemany("INSERT INTO means VALUES (?, ?, ?)", rows)
+        self._keep("means", metric_means(self._db))
         self._db.execute("INSERT OR REPLACE INTO seen VALUES ('scores.jsonl', ?, ?)", state)
+
+    def _keep(self, table: str, means: Mapping[str, Mapping[str, float]]) -> None:
+        rows = [(place, *each) for place, own in means.items() for each in own.items()]
+        self._db.execute(f"DELETE FROM {table}")
+        self._db.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
 
     def rows(self, filters: Sequence[Filter], limit: int | None = None) -> list[EpisodeRow]:
         """The episodes that satisfy all filters, by condition, sample, repeat."""

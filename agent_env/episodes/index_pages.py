@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_env.episodes.index import COLUMNS, EpisodeRow, as_text
-from agent_env.scoring.sample_means import SampleMeans
+from agent_env.episodes.index import COLUMNS, USED, EpisodeRow, as_text
 
 Verdict = Literal["", "right", "wrong", "partly", "unscored"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "partly", "unscored")
 IN_ORDER = "condition, sample, repeat"
-USED = ("steps", "input_tokens", "output_tokens", "duration_s")
 SORTS = ("steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s")
 
 
@@ -117,29 +115,25 @@ class IndexPages:
 
     def groups(self) -> list[ConditionSummary]:
         """Counts and means by condition."""
-        means: dict[str, dict[str, float]] = {}
-        for condition, name, mean in self._db.execute("SELECT condition, name, value FROM means"):
-            means.setdefault(condition, {})[name] = mean
         counts: dict[str, dict[str, int]] = {}
         query = "SELECT condition, status, count(*) FROM episodes GROUP BY 1, 2"
         for condition, status, number in self._db.execute(query):
             counts.setdefault(condition, {})[status or "unfinished"] = number
-        used = {name: [SampleMeans() for _ in USED] for name in counts}
-        query = (
-            f"SELECT condition, sample, {', '.join(USED)} FROM episodes INDEXED BY counted "
-            "WHERE status = 'finished' ORDER BY condition"
-        )
-        for condition, sample, *values in self._db.execute(query):
-            for column, value in zip(used[condition], values, strict=True):
-                column.add(sample, value)
+        means, used = (self._means(table) for table in ("means", "used"))
         groups = []
-        for condition, columns in sorted(used.items()):
-            steps, into, out, took = (each.mean if each.is_known else None for each in columns)
+        for condition, by_status in sorted(counts.items()):
+            steps, into, out, took = map(used.get(condition, {}).get, USED)
             own = means.get(condition, {})
-            groups.append(
-                ConditionSummary(condition, counts[condition], steps, into, out, took, own)
-            )
+            groups.append(ConditionSummary(condition, by_status, steps, into, out, took, own))
         return groups
+
+    def _means(self, table: str) -> dict[str, dict[str, float]]:
+        means: dict[str, dict[str, float]] = {}
+        for condition, name, mean in self._db.execute(
+            f"SELECT condition, name, value FROM {table}"
+        ):
+            means.setdefault(condition, {})[name] = mean
+        return means
 
     def arrivals(self) -> list[ArrivalCounts]:
         """By condition: finished episodes, and evidence that their tools arrived."""
