@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import FEWEST, Estimate
-from agent_env.analysis.observations import RARE
+from agent_env.analysis.observations import RARE, Observation
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.study import Arm
 from agent_env.analysis.totals import Totals, sum_known
 from agent_env.analysis.treatment import MARK
 from agent_env.records.schema import Condition
+from agent_env.scoring.sample_means import SampleMeans
 
 TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")
 TOKENS = {
@@ -25,7 +26,7 @@ QUANTITIES = (*TOKENS, "steps", "tool_calls", "cost_usd")
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Means per finished episode of one condition, and counts."""
+    """Means over the samples of one condition, and counts."""
 
     label: str
     condition: str
@@ -119,7 +120,7 @@ def _summary(
         metrics=metrics,
         defined={name: sum(name in o.metrics for o in finished) for name in error_metrics},
         used=used,
-        hosted_calls=sum(o.hosted_calls for o in finished) / max(len(finished), 1),
+        hosted_calls=_hosted_calls(finished),
         cut_outputs=sum(o.cut_outputs for o in finished),
         saved_tokens=sum_known([o.saved_tokens for o in finished]),
         without_call=without if offered else None,
@@ -127,6 +128,13 @@ def _summary(
         stop_reasons=dict(Counter(s.stop_reason for s in finished if s.stop_reason).most_common()),
         spent=arm.spent,
     )
+
+
+def _hosted_calls(finished: Sequence[Observation]) -> float:
+    means = SampleMeans()
+    for observation in finished:
+        means.add(observation.sample, observation.hosted_calls)
+    return means.mean or 0.0
 
 
 def summary_table(comparison: Comparison, title: str, notes: Sequence[str] = ()) -> ResultTable:
@@ -165,7 +173,7 @@ def _on_means(rows: Sequence[Summary], metrics: Sequence[str]) -> Iterator[str]:
     """What the means are of."""
     sources = sorted({source for row in rows for source in row.usage_sources})
     source = f"by {' and '.join(sources)}" if sources else "unknown"
-    yield f"means per finished episode, with 95 % confidence intervals; tokens {source}"
+    yield f"means over samples, repeats averaged first, with 95 % CIs; tokens {source}"
     for name in metrics:
         fewer = [f"{row.condition} {row.defined[name]}" for row in rows
                  if row.defined.get(name, row.finished) < row.finished]  # fmt: skip

@@ -13,10 +13,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+from agent_env.temporal.months import LONG_NAMES as MONTHS
+
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTH, _WEEKDAY = "|".join(MONTHS), "|".join(WEEKDAYS)
 _DATE = re.compile(

@@ -13,7 +13,7 @@ SECONDARY = (*RARE, "tool_calls", "duration_s")
 
 
 def use(comparison: Comparison) -> ResultTable:
-    """Tokens, cost, steps, calls, time per finished episode."""
+    """Tokens, cost, steps, calls, time of an episode: means over samples."""
     present = [
         name
         for name in QUANTITIES
@@ -28,7 +28,7 @@ def use(comparison: Comparison) -> ResultTable:
         *(Column(name, DIGITS.get(name, 0), is_secondary=name in SECONDARY) for name in present),
     )
     unknown = [name for name in QUANTITIES if name not in present]
-    notes = ["Means per finished episode; cluster bootstrap intervals."]
+    notes = ["Means over samples, repeats averaged first; cluster bootstrap intervals."]
     if unknown:
         notes.append(f"Not known for these runs: {', '.join(unknown)}.")
     if any(row[k] == (None, None, None) for row in rows for k in range(1, len(row))):
