@@ -33,6 +33,7 @@ FROM_ARGUMENTS = {
     "agent_env.families.event_facts.answers": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
     "agent_env.families.timed_facts.lines": "wordings of the package, matched as a whole",
+    "agent_env.temporal.date_text": "a table of forms, matched as a whole; attacked, none is slow",
     "agent_env.web.guards": "escaped",
 }
 """Modules with a call to `re` whose pattern only the run time knows, and what it is made of."""
