@@ -30,7 +30,7 @@ from agent_env.worker.host import each_of
 SEPARATORS = ",;\t|"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
-_ACCENTED = re.compile(r"\w*[^\x00-\x7f]\w*")
+_ACCENTED = re.compile(r"(?<!\w)[0-9A-Za-z_]*+[^\x00-\x7f]\w*")
 _NOT_WESTERN = re.compile("[^\x00-\x7f‘’“”–—…•€°§\u00a0-\u00bf]{3}")
 """Three accented letters in a row: hardly any western word has them, most other scripts do."""
 
