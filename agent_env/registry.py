@@ -124,7 +124,7 @@ class Registry(Generic[T]):
         """The object, imported now; ConfigError for code that is not built in and that the permit
         does not cover, and, with package and line, for what cannot be imported or is of a wrong
         type."""
-        if entry.path not in (*self.built_in().values(), *self.hidden.values()):
+        if entry.reference or not entry.is_built_in:  # ours by their names have no reference
             permit.check(Reach.CODE, entry.reference or entry.path)
         return self.adapted(load_path(entry.path, f"{self.kind} {_called(entry)}"), entry)
 

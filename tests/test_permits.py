@@ -16,6 +16,7 @@ import agent_env
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.reach import Reach
+from agent_env.tasks.tool_registry import TOOLS
 from agent_env.wiring.trust import own_call
 
 ROOT = Path(agent_env.__file__).parent
@@ -166,6 +167,37 @@ def test_permits_of_this_call_are_made_in_a_short_list_of_places() -> None:
         if isinstance(node, ast.alias) and node.name in ("own_call", "own_plugins")
     }
     assert users | {"wiring/trust.py"} == MAKES_OWN_PERMITS
+
+
+def callers(*functions: str) -> set[str]:
+    return {
+        name
+        for name, tree in sources()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in functions
+    }
+
+
+def test_what_an_allowed_thing_implies_is_said_in_few_places() -> None:
+    assert callers("implying") == {
+        "models/serving/process.py", "runs/serving.py", "web/providers/catalogue.py",
+        "wiring/models.py",
+    }  # fmt: skip
+
+
+def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded() -> None:
+    assert callers("load_path") == {
+        "families/reference/policy.py", "registry.py", "runs/generate.py",
+        "runs/reproduction/engine.py", "tasks/tool_registry.py", "testing/family.py",
+        "wiring/listing.py", "wiring/registry.py",
+    }  # fmt: skip
+
+
+def test_a_module_of_ours_by_its_path_is_no_built_in_plug_in() -> None:
+    """`agent_env.mcp.launch:os.system` in run.json would be a tool with a name of ours."""
+    with pytest.raises(ConfigError, match=r"^the code agent_env\.mcp\.launch:os\.getcwd is not"):
+        TOOLS.find("agent_env.mcp.launch:os.getcwd", NOTHING)
+    assert TOOLS.find("python", NOTHING).traits.name == "python"
 
 
 def test_a_permit_is_made_by_nobody_else() -> None:
