@@ -180,7 +180,7 @@ def callers(*functions: str) -> set[str]:
 
 def test_what_an_allowed_thing_implies_is_said_in_few_places() -> None:
     assert callers("implying") == {
-        "models/serving/process.py", "runs/serving.py", "web/providers/catalogue.py",
+        "models/serving/process.py", "web/providers/catalogue.py",
         "wiring/models.py",
     }  # fmt: skip
 

@@ -58,7 +58,7 @@ def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
     from agent_env.wiring.trust import check_reading
 
     manifest = run.manifest()
-    check_reading(run, manifest)
+    check_reading(run, manifest, again=True)
     if manifest.dataset is not None and dataset is None:
         raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
     family = load_family(manifest.task, run.plugins)

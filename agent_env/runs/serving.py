@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import COMPATIBLE, split_address
-from agent_env.models.serving.process import ServerProcess, free_port, is_free
+from agent_env.models.serving.process import ServerProcess, free_port, is_free, served_permit
 from agent_env.records.manifest import Manifest
 from agent_env.records.model_server import ModelServer
-from agent_env.records.reach import Reach
 from agent_env.runs.options import RunOptions
 from agent_env.wiring.local_models import (
     LOCAL,
@@ -117,8 +116,7 @@ async def start_server(
             port = free_port()
             former, url = (*former, url), _address(port)
             parameters = parameters | {"base_url": url}
-    command = Reach.COMMAND, server.command
-    run.permit = run.permit.implying(command, Reach.ADDRESS, url)  # at another port, too
+    run.permit = served_permit(run.permit, server.command, url)  # at another port, too
     process = ServerProcess(
         server.command, words_of(server, port), url, run.place("server.log"), note,
         permit=run.permit,

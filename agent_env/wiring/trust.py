@@ -158,13 +158,13 @@ def is_known(folder: RunFolder, setting: OutsideSetting) -> bool:
     return _is_in(_recorded(folder.manifest()), folder.path, setting)
 
 
-def check_reading(folder: RunFolder, manifest: Manifest) -> None:
+def check_reading(folder: RunFolder, manifest: Manifest, again: bool = False) -> None:
     """ConfigError where reading the run takes code or files that this user neither wrote into it
-    nor confirmed."""
+    nor confirmed; `again`: where its questions are made again, too."""
     wanted = [
         each
         for each in outside_settings(folder.path, manifest)
-        if each.name in READ_WITH or each.name.startswith("options.")
+        if each.name in READ_WITH or (again and each.name.startswith("options."))
     ]
     if new := [each for each in wanted if not each.is_covered(folder.permit)]:
         raise ConfigError(
@@ -183,8 +183,8 @@ def _permit(path: Path, manifest: Manifest, settings: Iterable[OutsideSetting]) 
 # What a manifest asks for -----------------------------------------------------------------------
 
 CODE = " (its code runs here)"
-READ_WITH = ("family", "strategy", "scorer", "metric")
-"""Kinds of plug-ins whose code even reading a run takes."""
+READ_WITH = ("family", "strategy", "scorer", "metric", "options.facts_table")
+"""Kinds of plug-ins, and a file, that even reading a run takes."""
 TOLD = frozenset(
     {
         "task", "model", "scorer", "metrics", "sandbox", "web", "reply_cache",

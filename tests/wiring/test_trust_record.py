@@ -224,3 +224,14 @@ def test_a_new_field_is_asked_for_by_its_name(own: RunFolder) -> None:
     assert (str(setting), setting.grants) == (
         "model_parameters.callback http://x", ((Reach.ADDRESS, "http://x"),),
     )  # fmt: skip
+
+
+def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(
+    own: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    options = own.manifest().options | {"facts_table": str(tmp_path / "table.json")}
+    own.change(sandbox=None, options=options)
+    with pytest.raises(ConfigError, match=r"to read it takes: options\.facts_table "):
+        _ = Run(own.path).task
+    record_run(own, lambda text: None)
+    assert Run(own.path).task.name == "time-puzzles"

@@ -18,6 +18,7 @@ from pathlib import Path
 from shutil import copyfile
 from subprocess import DEVNULL
 from tempfile import mkstemp
+from urllib.parse import urlsplit
 
 from agent_env import lifeline
 from agent_env.errors import ConfigError, RunStopped
@@ -53,6 +54,15 @@ def is_free(port: int) -> bool:
     return True
 
 
+def served_permit(permit: Permit, command: str, base_url: str) -> Permit:
+    """What covers a server and its address: a command that is allowed may be asked on loopback."""
+    if urlsplit(base_url).hostname in ("127.0.0.1", "localhost", "::1"):
+        return permit.implying((Reach.COMMAND, command), Reach.ADDRESS, base_url)
+    permit.check(Reach.COMMAND, command)
+    permit.check(Reach.ADDRESS, base_url)
+    return permit
+
+
 def filled(command: str, words: Mapping[str, str]) -> str:
     """The command with these words in their places."""
     for place, word in words.items():
@@ -73,9 +83,8 @@ class ServerProcess:
         *,
         permit: Permit,
     ) -> None:
-        """`words` stand for places in the command, such as `{port}`; a permit for the command
-        covers its address."""
-        permit = permit.implying((Reach.COMMAND, command), Reach.ADDRESS, base_url)
+        """`words` stand for places in the command, such as `{port}`."""
+        permit = served_permit(permit, command, base_url)
         self._command, self._log, self._note = filled(command, words), log, note
         self._health = Health(base_url, permit=permit)
         self._process: asyncio.subprocess.Process | None = None

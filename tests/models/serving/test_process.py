@@ -14,7 +14,9 @@ import pytest
 
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.serving import process
-from agent_env.models.serving.process import ServerProcess, free_port, is_free
+from agent_env.models.serving.process import ServerProcess, free_port, is_free, served_permit
+from agent_env.permits import _MINT, NOTHING, Permit
+from agent_env.records.reach import Reach
 from agent_env.wiring.trust import own_call
 
 SERVER = f"exec {sys.executable} -I -S {Path(__file__).with_name('tiny_server.py')}"
@@ -167,3 +169,16 @@ asyncio.run(main())
     while any(map(is_alive, started)) and time.monotonic() < until:
         time.sleep(0.02)
     assert [is_alive(pid) for pid in started] == [False, False]
+
+
+def test_a_server_that_may_be_started_is_asked_on_loopback_and_elsewhere_only_where_allowed() -> (
+    None
+):
+    with pytest.raises(ConfigError, match="the command serve is not allowed"):
+        served_permit(NOTHING, "serve", "http://127.0.0.1:9/v1")
+    command_alone = Permit(_MINT, [(Reach.COMMAND, "serve")], is_own=False)
+    near = served_permit(command_alone, "serve", "http://127.0.0.1:9/v1")
+    assert near.covers(Reach.ADDRESS, "http://127.0.0.1:9/v1/models")
+    assert not near.covers(Reach.ADDRESS, "http://127.0.0.1:8/v1")
+    with pytest.raises(ConfigError, match=r"the address http://far\.example/v1 is not allowed"):
+        served_permit(command_alone, "serve", "http://far.example/v1")
