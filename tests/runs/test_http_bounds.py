@@ -170,3 +170,22 @@ def test_all_bodies_together_and_all_connections_are_bounded(parser: str) -> Non
         assert await _status(port, GET, b"\r\n") == 200
 
     _with(parser, tried)
+
+
+@parsers
+def test_a_client_that_takes_no_answer_is_ended(parser: str) -> None:
+    async def tried(port: int, receipts: Receipts) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(GET + b"\r\n")
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+        (connection,) = receipts.protocols
+        now = asyncio.get_running_loop().time()
+        connection.pause_writing()  # what the transport calls when its buffer is full
+        assert not connection.is_late(now + BODY_S - 1)
+        connection.resume_writing()
+        assert not connection.is_late(now + BODY_S + 1)
+        connection.pause_writing()
+        assert connection.is_late(now + BODY_S + 1)
+        writer.close()
+
+    _with(parser, tried)
