@@ -27,7 +27,7 @@ _WEIGHED = re.compile(
     r"|may (?:also )?be(?! (?:seen|found))|either(?! (?:way|case))|alternatively|otherwise"
     r"|unless|depend(?:s|ing)|if(?! (?:we|you|one|i) (?:look|check|go|read|compare|consider|see))"
     r"|for example|for instance|such as|you asked|i doubt|doubtful|refuse|once thought"
-    r"|plausible|whether|(?:some|one) (?:would|might|may|could) (?:say|think)"
+    r"|plausible|(?:some|one) (?:would|might|may|could) (?:say|think)"
     r"|(?:also|another) (?:a )?possib\w+"
     rf"|one possibility|(?:can(?:not|['’]t| not)|unable to) {_SAY}"
     rf"|(?:do|does|did){_N_T} {_SAY}|impossible to {_SAY}"
@@ -57,7 +57,8 @@ _OR_BEHIND = re.compile(r"[\"'”’*_`)\]]{0,4},? or (?!so\b|more\b|less\b|ther
 _NO_MORE = r"(?: (?:it|that|this|which|more|for (?:sure|certain)))? ?(?:[.!,;)]|$)"
 _BACK = re.compile(
     r"(?:^|[.,;:!?…–—→\n)\]\"”]|\s-)[\"'\s*_]{0,4}(?:but |however,? |sorry,? |oh )?(?:"
-    r"no(?: ?[,:;!]| wait\b|\s-|\.(?! ?\d)|$)|wait,? (?:no|that|it)\b|scratch that|never ?mind\b"
+    r"no(?: ?[,:;!](?! there (?:is|are|was|were) no)| wait\b|\s-|\.(?! ?\d)|$)"
+    r"|wait,? (?:no|that|it)\b|scratch that|never ?mind\b"
     r"|edit ?:|(?:please )?(?:ignore|disregard|forget) (?:that|this|it|the above|my|everything)\b"
     r"|(?:the above|(?:this|that|my) answer) (?:is|was) (?:wrong|incorrect|false|a mistake)\b"
     r"|(?:sorry,? )?i made an? (?:mistake|error)\b"

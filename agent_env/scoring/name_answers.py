@@ -109,6 +109,7 @@ _KNOWN = "\0"
 _LINE = 2_000
 """Characters of a line that may be a list."""
 _BETWEEN_NAMES = re.compile(r"[,;|/]|\band\b|\bor\b")
+_OPENINGS = frozenset("yes so thus hence therefore well indeed okay ok sure finally".split())
 _LIKE_A_NAME = re.compile(
     rf"{_KNOWN}|[^\W\d_a-z][\w'’.&-]{{0,40}}(?:\s(?:[^\W\d_a-z][\w'’.&-]{{0,40}}|of|the|de|van|von)){{0,5}}"
 )
@@ -249,7 +250,7 @@ def _unknown_in_line(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, 
         if stop <= len(line):
             line = f"{line[:start]}{_KNOWN}{line[stop:]}"
     items = [each.strip(" \t*_`\"'.[]()") for each in _BETWEEN_NAMES.split(line[:_LINE])]
-    items = [each for each in items if each]
+    items = [each for each in items if each and each.lower() not in _OPENINGS]
     if _KNOWN not in items or not all(_LIKE_A_NAME.fullmatch(each) for each in items):
         return ()
     last = len(items) - items[::-1].index(_KNOWN)

@@ -152,6 +152,14 @@ Not {a} but {gold}.
 - {gold}
 If we look at the table, {gold} fits.
 Either way, it is {gold}.
+Yes, {gold}.
+To decide, I looked at whether each row overlaps the interval. Only {gold} does.
+After checking whether the rows overlap, I conclude: {gold}.
+{gold}, as of that date. No, there is no second one.
+{gold}. If you need the dates, I can give them.
+{gold}. Note that the row before it ended a day earlier, so it does not count.
+It has to be {gold}; everything else is ruled out.
+**Answer:** {gold}||**Explanation:** The others are not possible, because they ended earlier.
 The only possible answer is {gold}.
 The rows cannot overlap, so it is {gold}.
 It is not {gold}... no, I misread a row: it is {gold}.
