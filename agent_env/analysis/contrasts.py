@@ -9,6 +9,7 @@ from agent_env.analysis.intervals import Estimate, Interval
 from agent_env.analysis.study import Arm
 from agent_env.analysis.treatment import MARK
 from agent_env.errors import ConfigError
+from agent_env.tasks.conditions import is_twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +125,15 @@ def _plain(arm: Arm, own: Sequence[Arm]) -> Arm | None:
     """The arm of the same condition whose answer is not forced; else whose answers are free; else
     whose world is not disturbed; None for an arm that is one."""
     condition = arm.condition
-    name = condition.name.removesuffix(f"~{condition.answer_format}")
     if condition.answer_at is not None:
         name = condition.name.removesuffix(f"~at{condition.answer_at}")
-    elif name == condition.name and condition.disturbance is not None:
-        name = name.removesuffix(f"~{condition.disturbance.suffix}")
-    return next((each for each in own if each is not arm and each.condition.name == name), None)
+        return next((each for each in own if each.condition.name == name), None)
+    for field, plain in (("answer_format", "free"), ("disturbance", None)):
+        for each in own if getattr(condition, field) != plain else ():
+            is_plain = getattr(each.condition, field) == plain
+            if is_plain and is_twin(condition, each.condition, field):
+                return each
+    return None
 
 
 def _against(baseline: str, arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.extra import need_extra
 from agent_env.analysis.observations import QUANTITIES
+from agent_env.extras import need_extra
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from agent_env.analysis.extra import need_extra
+from agent_env.extras import need_extra
 from agent_env.records.escaping import csv_text, latex_text, markdown_text
 
 if TYPE_CHECKING:

@@ -118,6 +118,7 @@ def main() -> None:
         DatasetError,
         DatasetErrors,
     )
+    from agent_env.extras import how_to_install
 
     guard_streams()
     try:
@@ -132,6 +133,10 @@ def main() -> None:
         _fail([_with_hint(exc.format_message(), sys.argv)], 2)
     except AgentEnvError as exc:
         _fail([str(exc)], 1)
+    except ModuleNotFoundError as exc:
+        if exc.name is None or (advice := how_to_install(exc.name)) is None:
+            raise
+        _fail([advice], 2)
     except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -36,7 +36,7 @@ def compare(
     Example: agent-env compare runs/a runs/b --to md --out compared.md --figures figures,
     or agent-env compare plain=a.eval tools=b.eval --html report.html
     """
-    from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
+    from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
     from agent_env.runs.compare import (
         compare_tasks,
         comparison_json,

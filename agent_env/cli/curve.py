@@ -43,7 +43,7 @@ def curve(
     import asyncio
     from dataclasses import asdict, replace
 
-    from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
+    from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
     from agent_env.runs.curve import ask_and_read, draw_curves, plan_curve
     from agent_env.runs.run import Run
 

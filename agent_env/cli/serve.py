@@ -62,9 +62,9 @@ def serve(
     """
     import asyncio
 
-    from agent_env.runs.hosting import check_packages
+    from agent_env.extras import need_extra
 
-    check_packages("serve", "starlette", "uvicorn")
+    need_extra("starlette", "uvicorn", extra="serve")
     token = _token(host, token_env, no_token)
 
     def make_server(exam: Exam, bound: int) -> EpisodeServer:

@@ -14,6 +14,7 @@ from agent_env.records.ablation import SampleAblation, ShiftedWorld
 from agent_env.records.disturbance import WebAblation
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.runs.options import RunOptions
+from agent_env.tasks.conditions import is_twin
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.task import CannotShift, Task
 from agent_env.tasks.tool_registry import needs_web
@@ -72,9 +73,8 @@ def _ablation(condition: Condition) -> WebAblation | None:
 
 
 def _is_plain_without_twin(condition: Condition, conditions: Sequence[Condition]) -> bool:
-    twins = (each for each in conditions if _ablation(each))
     return condition.disturbance is None and not any(
-        each.name.startswith(f"{condition.name}~") for each in twins
+        _ablation(each) and is_twin(condition, each, "disturbance") for each in conditions
     )
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
+from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
 from agent_env.records.manifest import StoppingSettings
 from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects

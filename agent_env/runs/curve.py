@@ -326,6 +326,8 @@ def read_curves(plan: CurvePlan, run: Run, note: Callable[[str], None]) -> Curve
 
 def draw_curves(result: CurveResult, html: Path | None, figures: Path | None) -> Iterator[Path]:
     """Writes the report, and the figure into a folder; yields the files."""
+    if html is None and figures is None:
+        return
     from agent_env.analysis.curve_report import curve_figure, curve_report
     from agent_env.analysis.drawing import save
     from agent_env.episodes.run_folder import write_whole

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
+from agent_env.extras import need_extra
 from agent_env.records.safe_files import new_folder
 from agent_env.tasks.where import parse_where
 
@@ -168,7 +169,7 @@ def _choice(run: Run, options: ExportOptions) -> Choice:
 
 
 def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
-    _needs("opentelemetry.exporter.otlp.proto.http", "otel", "otel")
+    need_extra("opentelemetry.exporter.otlp.proto.http", what="--to otel")
     from agent_env.episodes.export.otel import Collector, send
     from agent_env.wiring.collector import check_headers
 
@@ -180,7 +181,7 @@ def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
 def _write_folder(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     module, package, extra = WRITERS[options.to]
     if package is not None and extra is not None:
-        _needs(package, extra, options.to)
+        need_extra(package, extra=extra, what=f"--to {options.to}")
     out = options.out or source.folder.place(f"exports/{options.to}")
     if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
         raise ConfigError(f"{out} is there already; name a new folder with --out")
@@ -190,12 +191,3 @@ def _write_folder(source: Any, options: ExportOptions) -> tuple[str, dict[str, i
             return str(out), writer.write(source, part)
     except OSError as exc:
         raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
-
-
-def _needs(package: str, extra: str, to: str) -> None:
-    try:
-        import_module(package)
-    except ImportError as exc:
-        raise ConfigError(
-            f"--to {to} needs the extra '{extra}': pip install 'agent-env[{extra}]'"
-        ) from exc

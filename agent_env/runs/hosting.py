@@ -7,7 +7,6 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 from agent_env.errors import ConfigError
@@ -15,15 +14,6 @@ from agent_env.errors import ConfigError
 LOOPBACK = "127.0.0.1"
 GRACE_S = 2
 """From the signal until open requests are cut."""
-
-
-def check_packages(extra: str, *names: str) -> None:
-    """ConfigError where a package of the extra is missing."""
-    for name in names:
-        try:
-            import_module(name)
-        except ImportError:
-            raise ConfigError(f"this needs {name}: pip install 'agent-env[{extra}]'") from None
 
 
 def listening(port: int, host: str = LOOPBACK) -> socket.socket:

@@ -314,8 +314,16 @@ def _concerns(disturbance: Disturbance, condition: Condition) -> bool:
 
 
 def _disturbed(condition: Condition, disturbance: Disturbance) -> Condition:
-    name = f"{condition.name}~{disturbance.suffix}"
+    """Its name ends with the answer format, whichever of the two was chosen first."""
+    bare = condition.name.removesuffix(f"~{condition.answer_format}")
+    name = f"{bare}~{disturbance.suffix}{condition.name[len(bare) :]}"
     return condition.model_copy(update={"name": name, "disturbance": disturbance})
+
+
+def is_twin(one: Condition, other: Condition, field: str) -> bool:
+    """Whether the two are the same condition but for this field, and for their names."""
+    names = (name for name in Condition.model_fields if name not in ("name", field))
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def with_first_steps(

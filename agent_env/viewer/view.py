@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.runs.hosting import check_packages
+from agent_env.extras import need_extra
 
 
 def view_folder(root: Path, port: int, ready: Callable[[str], None]) -> None:
@@ -15,7 +15,7 @@ def view_folder(root: Path, port: int, ready: Callable[[str], None]) -> None:
     may come."""
     if not root.is_dir():
         raise ConfigError(f"{root} is no folder; name a run or a folder of runs")
-    check_packages("viewer", "starlette", "uvicorn", "jinja2")
+    need_extra("starlette", "uvicorn", "jinja2", extra="viewer")
     from agent_env.viewer.serve import serve
 
     serve(root.resolve(), port, ready)

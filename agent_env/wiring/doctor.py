@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from agent_env.errors import ConfigError
-
-EXTRAS = {
-    "tokenizers": "bpe_openai", "analysis": "pandas", "answers": "datefinder",
-    "tdbench": "sqlglot", "search": "tantivy", "viewer": "starlette", "pdf": "pypdf",
-    "warc": "warcio", "parquet": "pyarrow", "inspect": "inspect_ai", "otel": "opentelemetry",
-    "mcp": "mcp", "local": "xllamacpp", "ray": "ray", "serve": "uvicorn", "dev": "hypothesis",
-}  # fmt: skip
+from agent_env.extras import EXTRAS
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +79,9 @@ def _tokenizers() -> list[Check]:
 
 
 def _extras() -> list[Check]:
-    return [
-        Check(
-            f"extra {extra}",
-            find_spec(module) is not None,
-            "installed" if find_spec(module) else f"pip install 'agent-env[{extra}]'",
-        )
-        for extra, module in EXTRAS.items()
-    ]
+    checks = []
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if find_spec(name) is None]
+        text = f"pip install 'agent-env[{extra}]' brings {', '.join(missing)}"
+        checks.append(Check(f"extra {extra}", not missing, text if missing else "installed"))
+    return checks

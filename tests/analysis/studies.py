@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.observations import observe
 from agent_env.analysis.study import Arm, Study
+from agent_env.errors import ConfigError
+from agent_env.records.disturbance import Disturbance, WebAblation
 from agent_env.records.schema import Condition, Episode, Sample, Score
+from agent_env.tasks.conditions import parse_conditions, with_disturbances, with_first_steps
 from agent_env.tasks.task import AnalysisHooks
 
 Scored = tuple[Episode, Score]
+
+
+def _condition(name: str) -> Condition:
+    """The condition as a run has it, with the ablation that its name states."""
+    plain, _, suffix = name.rpartition("~")
+    is_ablated = suffix in get_args(WebAblation)
+    try:
+        parsed = parse_conditions([plain if is_ablated else name])
+    except ConfigError:  # of a fork, or a name of the test's own
+        return Condition(name=name)
+    ablations = [Disturbance(suffix=suffix, ablation=suffix)] if is_ablated else []
+    return with_disturbances(with_first_steps(parsed, ()), ablations)[-1]
 
 
 def study_of(
@@ -30,7 +46,7 @@ def study_of(
             label=name,
             run="run",
             model="m",
-            condition=Condition(name=name),
+            condition=_condition(name),
             observations=tuple(
                 observe(by_id[episode.sample], episode, score)
                 for episode, score in found

@@ -9,10 +9,12 @@ from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import (
+    is_twin,
     parse_condition,
     parse_conditions,
     with_disturbances,
     with_first_steps,
+    with_formats,
 )
 
 
@@ -238,3 +240,27 @@ def test_a_disturbance_makes_a_twin_of_each_condition_that_it_concerns() -> None
         ("ci", None),
         ("ci~faults", faults),
     ]
+
+
+SHIFTED = Disturbance(suffix="shifted", ablation="shifted")
+
+
+def test_a_name_does_not_depend_on_whether_the_format_or_the_world_was_chosen_first() -> None:
+    first = with_formats(with_disturbances(parse_conditions(["web"]), [SHIFTED]), ["schema"])
+    then = with_disturbances(parse_conditions(["web~schema"]), [SHIFTED])
+    assert [each.name for each in first] == ["web~schema", "web~shifted~schema"]
+    assert first == then
+
+
+def test_twins_differ_in_one_field_whatever_their_names_are() -> None:
+    conditions = with_first_steps(parse_conditions(["web"]), ["both"])
+    worlds = with_disturbances(conditions, [SHIFTED])
+    made = {each.name: each for each in with_formats(worlds, ["free", "schema"])}
+    assert len(made) == 8
+
+    def twins(name: str, field: str) -> list[str]:
+        return [o for o in made if o != name and is_twin(made[name], made[o], field)]
+
+    assert twins("web~auto~shifted~schema", "disturbance") == ["web~auto~schema"]
+    assert twins("web~auto~shifted~schema", "answer_format") == ["web~auto~shifted"]
+    assert twins("web~auto~shifted~schema", "first_step") == ["web~shifted~schema"]

@@ -21,6 +21,7 @@ from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm
+from agent_env.tasks.conditions import is_twin
 from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN
 
 SHARES = ("right", "evidence", "memory", "luck", "unstable", "right in blocked")
@@ -122,13 +123,17 @@ def splits_of(comparison: Comparison) -> list[Split]:
 
 def _twin(comparison: Comparison, arm: Arm, kind: str) -> Arm | None:
     """The same condition of the same run with this ablation alone."""
-    condition = arm.condition
-    if condition.disturbance is not None:
+    if arm.condition.disturbance is not None:
         return None
-    base = condition.name.removesuffix(f"~{condition.answer_format}")
-    name = f"{base}~{kind}{condition.name[len(base) :]}"
-    own = (each for each in comparison.study.arms if each.run == arm.run)
-    return next((each for each in own if each.condition.name == name), None)
+    twins = (
+        each
+        for each in comparison.study.arms
+        if each.run == arm.run
+        and (its := each.condition.disturbance) is not None
+        and its.ablation == kind
+        and is_twin(arm.condition, each.condition, "disturbance")
+    )
+    return next(twins, None)
 
 
 def _split(comparison: Comparison, arm: Arm, twins: dict[str, Arm]) -> Split:

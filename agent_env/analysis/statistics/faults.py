@@ -16,6 +16,7 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.statistics.reliability import pass_hat
 from agent_env.analysis.study import Arm
+from agent_env.tasks.conditions import is_twin
 
 NOTES = (
     "Lost: plain − twin, paired by sample. Landed: episodes in which the model read something else "
@@ -79,8 +80,8 @@ def twins_of(
             arm
             for arm in comparison.study.arms
             if arm.run == plain.run
-            and (its := arm.condition.disturbance) is not None
-            and arm.condition.name.replace(f"~{its.suffix}", "", 1) == plain.condition.name
+            and arm.condition.disturbance is not None
+            and is_twin(plain.condition, arm.condition, "disturbance")
             and concerns(arm)
         ]
         if twins:

@@ -180,7 +180,7 @@ def right_steps(file: ResponseFile) -> Steps:
 
 def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
     """The paper's figures as SVG, PNG and PDF, by mode. ConfigError without matplotlib."""
-    from agent_env.analysis.extra import need_extra
+    from agent_env.extras import need_extra
 
     need_extra("matplotlib")
     from agent_env.analysis.drawing import save

@@ -321,7 +321,7 @@ def result_tables(paths: Sequence[Path], note: Note) -> list[SlideTable]:
 
 def write_curves(paths: Sequence[Path], file: Path, note: Note) -> None:
     """Accuracy by number of events as SVG."""
-    from agent_env.analysis.extra import need_extra
+    from agent_env.extras import need_extra
 
     need_extra("matplotlib")
     from agent_env.analysis.drawing import svg_of

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from agent_env.analysis.extra import missing_of
 from agent_env.analysis.paper_results import (
     ExperimentResult,
     experiment_table,
@@ -15,6 +14,7 @@ from agent_env.analysis.paper_results import (
 )
 from agent_env.analysis.result_tables import Column, ResultTable, as_objects
 from agent_env.episodes.run_folder import write_whole
+from agent_env.extras import missing_of
 from agent_env.runs.reproduction.engine import ReproduceResult
 from agent_env.runs.reproduction.paper import Questions, Reproduction
 

@@ -182,6 +182,7 @@ class _Reading:
             parse_conditions,
             with_disturbances,
             with_first_steps,
+            with_formats,
         )
         from agent_env.tasks.family import read_options
         from agent_env.wiring.mcp_options import unread_tools
@@ -204,7 +205,8 @@ class _Reading:
                     )
                     parsed = parse_conditions(names, contexts, tools, options.plugins.permit)
                     first = with_first_steps(parsed, options.first_steps)
-                    return with_disturbances(first, disturbances_of(options, first))
+                    worlds = with_disturbances(first, disturbances_of(options, first))
+                    return with_formats(worlds, options.answer_formats or ("free",))
         return ()
 
     @contextmanager

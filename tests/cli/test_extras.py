@@ -1,0 +1,72 @@
+"""Without the optional packages each command does without, or ends with one line that names the
+extra."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUN = ["run", "time-puzzles", "--limit", "1", "--condition", "web", "--condition", "base"]
+DO_WITHOUT = (
+    [*RUN, "--out", "run"],
+    ["score", "run"],
+    ["compare", "run"],
+    ["diagnose", "run"],
+    ["show", "run/episodes/web/tp-1-00001.1.jsonl"],
+    ["curve", "run", "--at", "1"],
+    ["export", "run", "--to", "atif"],
+    ["generate", "time-puzzles", "--count", "1", "--out", "set.jsonl"],
+    ["doctor"],
+)
+NEED = {
+    "compare run --html r.html": "analysis",
+    "compare run --figures figures": "analysis",
+    "compare run --table correlations": "analysis",
+    "curve run --at 1 --html c.html": "analysis",
+    "curve run --at 1 --figures figures": "analysis",
+    "view run": "viewer",
+    "serve time-puzzles": "serve",
+    "generate tdbench --count 1 --out td.jsonl": "tdbench",
+    "export run --to parquet --out p": "parquet",
+    "export run --to inspect --out i": "inspect",
+    "export run --to otel": "otel",
+    "import log.eval --out imported": "inspect",
+    "mcp serve time-puzzles --condition web --limit 1 --out exam": "mcp",
+    "mcp tools time-puzzles --condition web": "mcp",
+    "run time-puzzles --limit 1 --engine ray --out ray": "ray",
+    "run time-puzzles --limit 1 --tokenizer o200k_base --out counted": "tokenizers",
+    "run time-puzzles --limit 1 --model local --out local": "local",
+}
+"""Commands, and the extra that each names."""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, list[str]]]:
+    folder = tmp_path_factory.mktemp("extras")
+    (folder / "log.eval").write_bytes(b"PK")
+    commands = [*DO_WITHOUT, *(text.split() for text in NEED)]
+    process = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("without_extras.py"))],
+        input=json.dumps(commands), capture_output=True, text=True, cwd=folder, check=True,
+        timeout=300,
+    )  # fmt: skip
+    told = json.loads(process.stdout)
+    return {" ".join(command): each for command, each in zip(commands, told, strict=True)}
+
+
+@pytest.mark.parametrize("command", [" ".join(each) for each in DO_WITHOUT])
+def test_most_commands_do_without_any_extra(outcomes, command):
+    code, errors = outcomes[command]
+    assert code == 0, errors
+
+
+@pytest.mark.parametrize(("command", "extra"), NEED.items(), ids=NEED)
+def test_a_command_that_needs_an_extra_names_it_in_one_line(outcomes, command, extra):
+    code, errors = outcomes[command]
+    assert code == 2, errors
+    assert f"pip install 'agent-env[{extra}]'" in errors[-1]
+    assert not any("Traceback" in line for line in errors)

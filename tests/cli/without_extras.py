@@ -1,0 +1,48 @@
+"""Runs commands in a process in which no module of an extra can be imported; prints, for each, its
+exit code and the last line of its errors."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+
+from agent_env.extras import EXTRAS
+
+HIDDEN = {module for own in EXTRAS.values() for module in own}
+
+
+class Without:
+    """A finder that finds none of the hidden modules."""
+
+    def __init__(self, finder: Any) -> None:
+        self._finder = finder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._finder, name)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        hidden = name.partition(".")[0] in HIDDEN
+        return None if hidden else self._finder.find_spec(name, path, target)
+
+
+def done(arguments: list[str]) -> tuple[int, list[str]]:
+    from agent_env.cli.app import main
+
+    errors = io.StringIO()
+    sys.argv = ["agent-env", *arguments]
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(errors):
+            main()
+    except SystemExit as exc:
+        return int(exc.code or 0), errors.getvalue().splitlines()
+    except Exception as exc:  # what a user would see as a traceback
+        return 99, [repr(exc)]
+    return 0, errors.getvalue().splitlines()
+
+
+if __name__ == "__main__":
+    sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
+    print(json.dumps([done(arguments) for arguments in json.load(sys.stdin)]))
