@@ -3,8 +3,8 @@ each mode of the fake server, whole and streamed.
 
     python benchmarks/providers.py [--limit 50] [--mode mistral] > table.md
 
-The scripted reference model answers behind the server. Its scores must be the same in every mode, and
-each notice near the end of an episode stands behind a tool's output. Prints Markdown.
+The scripted reference model answers behind the server. Its scores must be the same in every mode,
+and each notice near the end of an episode stands behind a tool's output. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 
 from agent_env.models.fake_server import FakeServer, model_policy
 from agent_env.models.fake_server.modes import MODES
-from agent_env.wiring.trust import own_plugins
 from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
 
 COMMAND = [sys.executable, "-m", "agent_env"]
 NOTICE = "replies left"
@@ -58,7 +58,12 @@ async def run_against(mode: str, stream: bool, limit: int, out: Path) -> Outcome
         told, errors = await process.communicate()
     if process.returncode not in (0, 1):
         raise SystemExit(f"{mode}: {errors.decode()[-500:]}")
-    traces = [path.read_text() for path in sorted(out.glob("episodes/*/*.jsonl"))]
+    return outcome_of(out, told, time.perf_counter() - began)
+
+
+def outcome_of(run: Path, told: bytes, seconds: float) -> Outcome:
+    """The counts of a run whose command printed this JSON."""
+    traces = [path.read_text() for path in sorted(run.glob("episodes/*/*.jsonl"))]
     events = [[json.loads(line) for line in text.splitlines()] for text in traces]
     kinds = [each[-1]["kind"] for each in events]
     calls = [event for each in events for event in each if event["kind"] == "model_called"]
@@ -69,7 +74,7 @@ async def run_against(mode: str, stream: bool, limit: int, out: Path) -> Outcome
         refused_calls=sum(call.get("error") is not None for call in calls),
         notices=sum(NOTICE in json.dumps(call.get("added") or ()) for call in calls),
         scores=", ".join(f"{conditions[c]['exact_match']:.2f}" for c in ("base", "web")),
-        seconds=time.perf_counter() - began,
+        seconds=seconds,
     )
 
 
