@@ -13,7 +13,7 @@ from agent_env.records.server_probe import ServerProbe
 RECORDS = SOURCES / "compatibility"
 HEAD = """# Servers that were tried
 
-`agent-env probe http://HOST:PORT/v1 --out probe.json` makes about a dozen short calls to any server
+`agent-env probe http://HOST:PORT/v1 --out probe.json` makes about twenty short calls to any server
 of the Chat Completions API (`--api responses` for the other) and prints what it saw. Its record
 holds neither the address nor the key: put it into `docs/compatibility/` as SERVER-MODEL.json, or
 send it in, and `python -m agent_env.cli.compatibility_page > docs/compatibility.md` writes this

@@ -32,8 +32,8 @@ def probe(
     out: Annotated[Path | None, typer.Option(help="Write the record here, to pass it on.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try any OpenAI-compatible server by about a dozen short calls: tools, streams, usage, JSON
-    schema, seed. The record holds neither the address nor the key.
+    """Try any OpenAI-compatible server by about twenty short calls: tools, streams, usage, JSON
+    schema, seed, what it wants of an agent's requests. The record holds neither address nor key.
 
     Example: agent-env probe http://127.0.0.1:8000/v1 --out probe.json
     """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.api import Api, Exchange, Fault, Question
 from agent_env.models.cleaning import Json
-from agent_env.models.dialect import Dialect, EchoMode
+from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.repetition import LoopWatch
 from agent_env.models.request_fields import Parameters
@@ -74,6 +74,11 @@ class ApiModel:
                 self._check_held(reply)
             return self._with_loop(reply, watch)
         raise failure
+
+    @property
+    def rules(self) -> Rules:
+        """What the server was seen to want."""
+        return self._dialect.rules
 
     async def close(self) -> None:
         """Closes the connections."""

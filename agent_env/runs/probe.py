@@ -49,7 +49,7 @@ async def probe_server(
     model = options.model or _only_model(options.url, facts)
     if options.model is None:  # its context is told by its name
         facts = await server_facts(model, options.url, key, permit)
-    note(f"probing {model}: about a dozen short calls")
+    note(f"probing {model}: about twenty short calls")
     server, version = await server_identity(options.url, permit)
 
     def opened(

@@ -13,6 +13,7 @@ from agent_env.episodes.calls import preflight
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.conversation import Offer, Tokens, Turn
+from agent_env.models.fake_server.modes import MODES
 from agent_env.records.server_probe import ServerProbe
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests import TESTS
@@ -52,9 +53,112 @@ def test_a_server_that_calls_tools() -> None:
         "usage": True, "ends by itself": True, "tools": True, "calls parsed": True,
         "required": True, "parallel calls": True, "streaming": True, "usage in streams": True,
         "calls in streams": True, "reasoning": None, "JSON schema": True, "logprobs": False,
-        "seed": None,
+        "seed": None, "stop sequences": True, "max_tokens": True, "cache writes told": None,
+        "unknown fields": True, "schema beside tools": True, "user behind tool": True,
+        "reasoning back": None, "other call ids": True,
     }  # fmt: skip
-    assert (record.model, record.calls, record.api) == ("fake", 3 + 8, "chat")
+    assert (record.model, record.calls, record.api) == ("fake", 3 + 14, "chat")
+
+
+async def shy(turns: list[Turn], offers: list[Offer]) -> Answer:
+    """Calls a tool that is offered alone, once; of two it calls none by itself."""
+    if len(offers) == 1 and not any(turn.role == "tool" for turn in turns):
+        return Answer(calls=(Call(offers[0].name, '{"city": "Oslo"}'),))
+    return Answer(text="seven")
+
+
+RULES = {
+    "lenient": {},
+    "openai": {
+        "stop sequences": (False, "refused"),
+        "max_tokens": (False, "max_completion_tokens"),
+        "unknown fields": (False, "refused"),
+    },
+    "deepseek": {
+        "required": (False, "refused"),
+        "JSON schema": (False, "refused"),
+        "schema beside tools": (False, "refused"),
+        "reasoning": (True, "reasoning_content"),
+        "reasoning back": (True, "required"),
+    },
+    "kimi": {
+        "required": (False, "refused"),
+        "reasoning": (True, "reasoning_content"),
+        "reasoning back": (True, "required"),
+    },
+    "gemini": {"reasoning back": (True, "required")},
+    "minimax": {
+        "required": (False, ""),
+        "reasoning": (True, "<think>"),
+        "reasoning back": (True, "required"),
+    },
+    "glm": {
+        "required": (False, ""),
+        "reasoning": (True, "reasoning_content"),
+        "reasoning back": (True, "required"),
+    },
+    "openrouter": {
+        "reasoning": (True, "reasoning, reasoning_details"),
+        "reasoning back": (True, "required"),
+        "cache writes told": (True, ""),
+    },
+    "litellm": {
+        "required": (False, "refused"),
+        "reasoning": (True, "reasoning_content, thinking_blocks"),
+        "reasoning back": (True, "required"),
+        "cache writes told": (True, ""),
+    },
+    "mistral": {
+        "reasoning": (True, "content"),
+        "user behind tool": (False, ""),
+        "other call ids": (False, "refused"),
+        "usage in streams": (True, "not asked for"),
+        "seed": (False, "refused"),
+    },
+    "vllm": {
+        "reasoning": (True, "reasoning"),
+        "reasoning back": (True, "required"),
+        "schema beside tools": (False, ""),
+    },
+    "llama.cpp": {"schema beside tools": (False, "")},
+    "no-echo": {
+        "reasoning": (True, "reasoning_content"),
+        "reasoning back": (False, "refused: reasoning_content"),
+    },
+    "no-echo-422": {
+        "reasoning": (True, "reasoning_content"),
+        "reasoning back": (False, "refused: reasoning_content"),
+    },
+    "future": {"reasoning back": (True, "required")},
+}
+"""What the probe tells of each mode that it does not tell of the lenient one."""
+BY_THE_WAY = ("calls in streams", "calls parsed", "seed", "logprobs", "parallel calls")
+"""What follows from another rule, or from what the fake model says."""
+
+
+@pytest.fixture(scope="module")
+def lenient() -> dict[str, tuple[bool | None, str]]:
+    return details(probed(FakeServer(shy, mode="lenient"), model="fake"))
+
+
+def details(record: ServerProbe) -> dict[str, tuple[bool | None, str]]:
+    return {feature.name: (feature.is_seen, feature.detail) for feature in record.features}
+
+
+def test_every_mode_has_its_rules_here() -> None:
+    assert list(RULES) == list(MODES)
+
+
+@pytest.mark.parametrize("mode", RULES)
+def test_the_rules_of_each_mode_are_found_by_a_probe(mode, lenient) -> None:
+    told = details(probed(FakeServer(shy, mode=mode), model="fake"))
+    expected = RULES[mode]
+    found = {
+        name: each
+        for name, each in told.items()
+        if each != lenient[name] and (name in expected or name not in BY_THE_WAY)
+    }
+    assert found == expected
 
 
 def test_calls_in_the_text_are_seen_as_such() -> None:

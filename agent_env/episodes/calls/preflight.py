@@ -130,7 +130,7 @@ async def short_call(
     model: Model,
     specs: Sequence[ToolSpec],
     options: ReplyOptions = ReplyOptions(),
-    question: Message = QUESTION,
+    messages: Sequence[Message] = (QUESTION,),
 ) -> tuple[Probe, Reply | None]:
     """What one call tells, and its reply; None where there was none."""
     names, began = tuple(spec.name for spec in specs), time.perf_counter()
@@ -138,7 +138,7 @@ async def short_call(
     try:
         with boundary(ModelError, f"model {model.name}"):
             async with asyncio.timeout(CALL_S):
-                reply = await _by_its_rules(model, (question,), specs, options)
+                reply = await _by_its_rules(model, messages, specs, options)
     except EpisodeError as exc:
         usage = exc.usage if isinstance(exc, ModelError) else None
         kind = exc.kind if isinstance(exc, ModelError) else None
@@ -147,7 +147,7 @@ async def short_call(
         error = {"error": str(exc), "error_kind": kind}
         known = {"usage": usage} if usage else {}
         return Probe(tools=names, tool_choice=choice, **error, **known), None
-    charged = known_or_estimated(reply.usage, (question,), specs, reply.message)
+    charged = known_or_estimated(reply.usage, messages, specs, reply.message)
     return Probe(
         tools=names,
         tool_choice=choice,

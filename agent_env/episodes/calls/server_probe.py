@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import JsonValue
@@ -14,11 +14,13 @@ from pydantic import JsonValue
 from agent_env.episodes.calls.preflight import (
     AWAY,
     MOST_OUTPUT,
+    QUESTION,
     REFUSED,
     Target,
     preflight,
     short_call,
 )
+from agent_env.models.dialect import Rules
 from agent_env.models.provider_fields import REASONING
 from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.manifest import Preflight, Probe
@@ -53,6 +55,9 @@ PARALLEL = Message(
     content="Find the weather in Oslo and the time in Lima. Call both tools in this one reply.",
 )
 PLAIN = Message(role="user", content="How many days has a week?")
+SEVEN = ("seven", "Seven", "7")
+"""What most models say to that."""
+NOTICE = Message(role="user", content="You have 2 replies left.")
 DIGITS = Message(role="user", content="Write ten random digits, and nothing else.")
 SCHEMA: dict[str, JsonValue] = {
     "type": "object",
@@ -73,36 +78,90 @@ class ServerCalls:
     count: int = 0
     away: str | None = None
     """The error after which no further call is made."""
+    rules: Rules = field(default_factory=Rules)
+    """What the last call taught of the server."""
 
     async def call(
         self,
         parameters: Mapping[str, JsonValue],
-        question: Message = PLAIN,
+        question: Message | Sequence[Message] = PLAIN,
         specs: Sequence[ToolSpec] = (),
         options: ReplyOptions = ReplyOptions(),
     ) -> tuple[Probe, Reply | None, dict[str, Any]]:
-        """One call: what it tells, its reply, and the body of it."""
+        """One call: what it tells, its reply, and the body of it; `rules` has what it taught."""
+        self.rules = Rules()
+        messages = (question,) if isinstance(question, Message) else question
         if self.away is not None:
             return Probe(error="not asked any more", error_kind=self.away), None, {}
         self.count += 1
         async with self.open_model({"max_output_tokens": MOST_OUTPUT, **parameters}) as opened:
             model, bodies = opened
-            probe, reply = await short_call(model, specs, options, question)
+            probe, reply = await short_call(model, specs, options, messages)
+            self.rules = getattr(model, "rules", Rules())
             self.away = probe.error_kind if probe.error_kind in AWAY else None
             return probe, reply, bodies[-1] if bodies else {}
 
     async def features(self, found: Preflight) -> AsyncIterator[Feature]:
         """What each further call shows, after those of the preflight."""
         yield await self._parallel()
-        stream, _, body = await self.call({"stream": True})
+        stream, plain, body = await self.call({"stream": True})
+        told = "not asked for" if "stream_options" in self.rules.refused else ""
         yield _answered("streaming", stream)
-        yield _feature("usage in streams", stream, stream.usage.source == "provider")
+        yield _feature("usage in streams", stream, stream.usage.source == "provider", told)
         yield await self._streamed_call()
         yield _reasoning(body)
         yield await self._schema()
         if self.has_seed:
             yield await self._logprobs()
             yield await self._seed()
+            yield await self._stop(plain)
+            async for feature in self._second_step():
+                yield feature
+
+    async def _stop(self, plain: Reply | None) -> Feature:
+        """Whether stop sequences end a reply that would go on without."""
+        goes_on = plain is not None and any(text in plain.message.content for text in SEVEN)
+        probe, reply, _ = await self.call({}, PLAIN, (), ReplyOptions(stop=SEVEN))
+        if "stop" in self.rules.refused:
+            return Feature(name="stop sequences", is_seen=False, detail="refused")
+        is_cut = reply is not None and not any(text in reply.message.content for text in SEVEN)
+        return _feature("stop sequences", probe, is_cut if goes_on else None)
+
+    async def _second_step(self) -> AsyncIterator[Feature]:
+        """What the server wants of the request behind a tool's result."""
+        probe, reply, _ = await self.call({}, QUESTION, [WEATHER])
+        name = "max_completion_tokens" if "max_tokens" in self.rules.refused else ""
+        yield _feature("max_tokens", probe, not name, name)
+        written = probe.usage.cache_write_tokens
+        yield Feature(name="cache writes told", is_seen=written is not None or None)
+        unknown, _, _ = await self.call({"extra_body": {"agent_env_probe": True}})
+        yield _answered("unknown fields", unknown)
+        held, _, _ = await self.call({}, QUESTION, [WEATHER], ReplyOptions(schema=SCHEMA))
+        yield _feature("schema beside tools", held, bool(held.calls) if probe.calls else None)
+        if reply is None or not reply.message.tool_calls:
+            return
+        said = reply.message
+        probe, _, _ = await self.call({}, (QUESTION, said, *_results(said), NOTICE), [WEATHER])
+        yield _feature("user behind tool", probe, not self.rules.order)
+        yield await self._reasoning_back(said)
+        other = _renamed(said)
+        probe, _, _ = await self.call({}, (QUESTION, other, *_results(other)), [WEATHER])
+        yield _answered("other call ids", probe)
+
+    async def _reasoning_back(self, said: Message) -> Feature:
+        """Whether the server wants its reasoning back, or refuses it (by the last call)."""
+        refused = ", ".join(sorted(self.rules.refused - {"max_tokens"}))
+        if refused:
+            return Feature(name="reasoning back", is_seen=False, detail=f"refused: {refused}")
+        content = said.content.rpartition("</think>")[2]
+        if said.provider_fields is None and content == said.content:
+            return Feature(name="reasoning back")
+        bare = said.model_copy(update={"provider_fields": None, "content": content})
+        messages = (QUESTION, bare, *_results(bare))
+        probe, _, _ = await self.call({"echo_reasoning": "never"}, messages, [WEATHER])
+        is_wanted = probe.error is not None and probe.error_kind in REFUSED
+        detail = "required" if is_wanted else ""
+        return Feature(name="reasoning back", is_seen=is_wanted or None, detail=detail)
 
     async def _parallel(self) -> Feature:
         probe, _, _ = await self.call({}, PARALLEL, [WEATHER, CLOCK])
@@ -162,6 +221,7 @@ def _of_preflight(found: Preflight) -> list[Feature]:
     added = auto.added_input_tokens
     last = found.probes[-1]
     cut = last.finish_reason == "length" and not last.calls
+    refuses = last.error_kind in REFUSED and last.tool_choice == "required"
     parsed = [check.calls_parsed for check in (auto, required)]
     return [
         Feature(name="usage", is_seen=found.tells_usage),
@@ -175,10 +235,26 @@ def _of_preflight(found: Preflight) -> list[Feature]:
             is_seen=False if False in parsed else True if True in parsed else None,
         ),
         Feature(
-            name="required", is_seen=required.required_obeyed,
-            detail=f"cut at {MOST_OUTPUT} tokens" if cut else "",
+            name="required", is_seen=False if refuses else required.required_obeyed,
+            detail="refused" if refuses else f"cut at {MOST_OUTPUT} tokens" if cut else "",
         ),
     ]  # fmt: skip
+
+
+def _renamed(said: Message) -> Message:
+    """The message with one call, under an id that is not the server's."""
+    first, fields = said.tool_calls[0], said.provider_fields
+    if fields is not None and first.id in fields.calls:
+        fields = fields.model_copy(update={"calls": {"call_1": fields.calls[first.id]}})
+    call = first.model_copy(update={"id": "call_1"})
+    return said.model_copy(update={"tool_calls": (call,), "provider_fields": fields})
+
+
+def _results(reply: Message) -> list[Message]:
+    return [
+        Message(role="tool", tool_call_id=call.id, content="Sunny, 20 degrees.")
+        for call in reply.tool_calls
+    ]
 
 
 def _answered(name: str, probe: Probe) -> Feature:
@@ -198,7 +274,13 @@ def _reasoning(body: Mapping[str, Any]) -> Feature:
     """The field that holds the reasoning; none tells nothing, for the model may not reason."""
     choices = body.get("choices") or [{}]
     message = choices[0].get("message") or {}
-    fields = [name for name in (*REASONING, "reasoning_details") if message.get(name)]
+    names = (*REASONING, "reasoning_details", "thinking_blocks")
+    fields = [name for name in names if message.get(name)]
+    content = message.get("content") or ""
+    if isinstance(content, list) and any(part.get("type") == "thinking" for part in content):
+        fields.append("content")
+    if isinstance(content, str) and content.startswith("<think>"):
+        fields.append("<think>")
     fields += [
         "reasoning item"
         for item in body.get("output") or ()
