@@ -34,7 +34,6 @@ NEED = {
     "export run --to parquet --out p": "parquet",
     "export run --to inspect --out i": "inspect",
     "export run --to otel": "otel",
-    "import log.eval --out imported": "inspect",
     "mcp serve time-puzzles --condition web --limit 1 --out exam": "mcp",
     "mcp tools time-puzzles --condition web": "mcp",
     "run time-puzzles --limit 1 --engine ray --out ray": "ray",
@@ -47,7 +46,6 @@ NEED = {
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, list[str]]]:
     folder = tmp_path_factory.mktemp("extras")
-    (folder / "log.eval").write_bytes(b"PK")
     commands = [*DO_WITHOUT, *(text.split() for text in NEED)]
     process = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("without_extras.py"))],
