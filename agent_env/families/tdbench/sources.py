@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from agent_env.errors import ConfigError, DatasetError
+from agent_env.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors
 from agent_env.families.tdbench.domains import DOMAINS, ENTRY, GAMES, Domain, user_domain
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.templates import with_templates
@@ -197,8 +197,9 @@ def _loaded(file: Path, name: str | None, sheet: Sheet, options: TdbenchOptions)
             too_short=short,
         )  # fmt: skip
     except DatasetError as exc:
-        hint = "" if options.repair else f". See: agent-env tdbench doctor {file}"
-        raise ConfigError(f"{exc}{hint}") from exc
+        problems = exc.lines if isinstance(exc, DatasetErrors) else (str(exc),)
+        hint = f"`agent-env tdbench doctor {file}` says how to repair them"
+        raise ConfigErrors(problems if options.repair else (*problems, hint)) from exc
     lines = {(f"{each.problem}={each.policy}", each.line) for each in log}
     return Loaded(table, len(short), Counter(policy for policy, _ in lines))
 

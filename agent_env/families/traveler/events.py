@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from pathlib import Path
 from random import Random
 
@@ -179,7 +179,7 @@ def _event(kind: str, subject: str, location: str, at: int, zone: tzinfo) -> Eve
 
 
 def read_events(file: Path, vocabulary: Vocabulary, now: int, zone: str) -> EventSet:
-    """The user's events from a CSV with the COLUMNS; the first defect is named by its line."""
+    """The user's events from a table with the COLUMNS; the first defect is named by its line."""
     clock = open_zone(zone)
     source = read_table_file(file)
     if missing := [name for name in COLUMNS if name not in source.columns]:
@@ -197,6 +197,8 @@ def read_events(file: Path, vocabulary: Vocabulary, now: int, zone: str) -> Even
 
 def _read_row(file: Path, row: FileRow, vocabulary: Vocabulary, zone: tzinfo) -> Event:
     kind, subject, location, time = (cell_text(row.cells.get(name)) for name in COLUMNS)
+    if isinstance(moment := row.cells.get("time"), datetime):
+        time = moment.isoformat()  # midnight has no time of day in a cell's text
     try:
         vocabulary.event(kind), vocabulary.subject(subject), vocabulary.location(location)
         return _event(kind, subject, location, read_time(time, zone), zone)

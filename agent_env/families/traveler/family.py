@@ -61,7 +61,7 @@ class Options(Record):
     vocabulary: Path | None = None
     """A JSON file of your own vocabulary."""
     events: Path | None = None
-    """A CSV of your own events: event,subject,location,time; sizes and draws are then idle."""
+    """A table of your own events: event,subject,location,time; sizes and draws are then idle."""
     curves: Path | None = None
     """A JSON file of measured curves, or a folder with one for each event; None takes the
     parametric ones."""

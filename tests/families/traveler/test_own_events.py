@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,20 @@ def test_a_table_of_the_users_is_asked_about(tmp_path: Path) -> None:
     assert {traveler_sample(s).size for s in made.samples} == {16}
     (table,) = made.tables
     assert table.rows[0][:4] == ("read book", "Tom", "kitchen", "2023-01-11T10:00+00:00")
+
+
+def test_semicolons_and_parquet_are_read_too(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    cells = {"event": "read book", "subject": "Tom", "location": "kitchen"}
+    midnight = datetime(2023, 1, 1, tzinfo=UTC)
+    file = tmp_path / "mine.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([cells | {"time": midnight}]), file)
+    text = "event;subject;location;time\nread book;Tom;kitchen;2023-01-01T00:00\n"
+    for each in (file, own(tmp_path, text)):
+        (event,) = read_events(each, HOME, NOW, "UTC").events
+        assert event.at == midnight.timestamp()
 
 
 @pytest.mark.parametrize(
