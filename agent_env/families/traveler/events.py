@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, timedelta, tzinfo
 from pathlib import Path
 from random import Random
 
@@ -197,8 +197,6 @@ def read_events(file: Path, vocabulary: Vocabulary, now: int, zone: str) -> Even
 
 def _read_row(file: Path, row: FileRow, vocabulary: Vocabulary, zone: tzinfo) -> Event:
     kind, subject, location, time = (cell_text(row.cells.get(name)) for name in COLUMNS)
-    if isinstance(moment := row.cells.get("time"), datetime):
-        time = moment.isoformat()  # midnight has no time of day in a cell's text
     try:
         vocabulary.event(kind), vocabulary.subject(subject), vocabulary.location(location)
         return _event(kind, subject, location, read_time(time, zone), zone)

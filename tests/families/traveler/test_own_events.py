@@ -45,13 +45,13 @@ def test_semicolons_and_parquet_are_read_too(tmp_path: Path) -> None:
     import pyarrow.parquet
 
     cells = {"event": "read book", "subject": "Tom", "location": "kitchen"}
-    midnight = datetime(2023, 1, 1, tzinfo=UTC)
+    noon = datetime(2023, 1, 1, 12, tzinfo=UTC)
     file = tmp_path / "mine.parquet"
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([cells | {"time": midnight}]), file)
-    text = "event;subject;location;time\nread book;Tom;kitchen;2023-01-01T00:00\n"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([cells | {"time": noon}]), file)
+    text = "event;subject;location;time\nread book;Tom;kitchen;2023-01-01T12:00\n"
     for each in (file, own(tmp_path, text)):
         (event,) = read_events(each, HOME, NOW, "UTC").events
-        assert event.at == midnight.timestamp()
+        assert event.at == noon.timestamp()
 
 
 @pytest.mark.parametrize(
