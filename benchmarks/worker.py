@@ -9,6 +9,7 @@ their limit of CPU time.
 from __future__ import annotations
 
 import asyncio
+import resource
 import statistics
 import sys
 import time
@@ -67,7 +68,9 @@ async def beside_slow_ones(slow: int) -> list[float]:
 async def main() -> None:
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     starts = sorted(start_ms() for _ in range(20))
-    print(f"start to first answer: median {starts[10]:.0f} ms, least {starts[0]:.0f} ms")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = (used.ru_utime + used.ru_stime) * 1000 / len(starts)
+    print(f"to the first answer: median {starts[10]:.0f} ms, least {starts[0]:.0f}; CPU {cpu:.0f}")
     tool = Sql([TABLE])
     thread = ThreadPoolExecutor(1)
     thread.submit(sql.select, tool.key, QUERY, tool.tables).result()

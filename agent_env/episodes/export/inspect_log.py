@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from agent_env.episodes.export.chat import arguments_of, storable
 from agent_env.episodes.export.source import Choice, EpisodeRecord, Source
 from agent_env.episodes.inspect_chat import (
@@ -23,6 +25,7 @@ from agent_env.episodes.inspect_chat import (
     to_usage,
 )
 from agent_env.episodes.trace.fold import gave_nothing
+from agent_env.errors import ConfigError, first_problem
 from agent_env.models.prices import cost_usd
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message
@@ -43,7 +46,15 @@ AT_ONCE = 2_000
 
 def write(source: Source, out: Path) -> dict[str, int]:
     """Write the logs into the folder `out`; how many samples each has. A condition with more than
-    `AT_ONCE` episodes gets several, CONDITION.2.eval and so on."""
+    `AT_ONCE` episodes gets several, CONDITION.2.eval and so on. ConfigError for a value that a log
+    of Inspect cannot hold, as a run.json by another hand may."""
+    try:
+        return _write(source, out)
+    except ValidationError as exc:
+        raise ConfigError(f"Inspect takes no such log: {first_problem(exc.errors())}") from exc
+
+
+def _write(source: Source, out: Path) -> dict[str, int]:
     manifest, counts = source.manifest, dict[str, int]()
     samples, parts = list[Any](), Counter[str]()
 

@@ -255,11 +255,14 @@ def _parquet(file: Path) -> TableFile:
     except ImportError:
         raise ConfigError(f"{file} needs pyarrow: pip install 'agent-env[parquet]'") from None
     try:
-        table = pyarrow.parquet.read_table(file, use_threads=False)
-        rows = tuple(FileRow(n, row) for n, row in enumerate(table.to_pylist(), start=1))
+        with pyarrow.parquet.ParquetFile(file) as table:
+            columns = tuple(table.schema_arrow.names)
+            batches = table.iter_batches(10_000, use_threads=False)
+            cells = chain.from_iterable(batch.to_pylist() for batch in batches)
+            rows = tuple(FileRow(n, row) for n, row in enumerate(cells, start=1))
     except (OSError, ValueError) as exc:
         raise DatasetError(file, None, f"is not a Parquet file: {exc}") from exc
-    return TableFile(tuple(table.column_names), rows)
+    return TableFile(columns, rows)
 
 
 def _sqlite(file: Path, table: str | None) -> TableFile:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_env.episodes.export.inspect_log import write
+from agent_env.errors import ConfigError
+from agent_env.runs.run import Run
 from tests.episodes.export.runs import a_run, source_of
 
 inspect_log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
@@ -84,3 +87,17 @@ def test_many_episodes_are_spread_over_several_logs(
     assert [sample.id for log in logs for sample in log.samples] == [
         "cut", "lost", "right", "wrong",
     ]  # fmt: skip
+
+
+def test_control_characters_in_a_run_are_exported_or_refused_in_one_line(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run")
+    manifest = run.path / "run.json"
+    data = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(data | {"dataset": "\0\x1b[2J"}))
+    (tmp_path / "out").mkdir()
+    assert write(source_of(Run(run.path)), tmp_path / "out")
+    manifest.write_text(json.dumps(data | {"created_at": data["created_at"] + "\0\x1b[2J"}))
+    with pytest.raises(
+        ConfigError, match=r"^Inspect takes no such log: created: .*Invalid isoform"
+    ):
+        write(source_of(Run(run.path)), tmp_path / "out")
