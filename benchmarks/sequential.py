@@ -223,7 +223,7 @@ def orders(rng: np.random.Generator, runs: int) -> None:
             names = [f"{run}-{n}" for n in range(MOST)]
             samples = [Sample(id=name, task="t", gold=()) for name in names]
             for place, given in enumerate(({}, dict(zip(names, rates, strict=True)))):
-                settings = StoppingSettings(contrasts=(), pass_rates=given, seed=run)
+                settings = StoppingSettings(contrasts=("web:base",), pass_rates=given, seed=run)
                 order = order_of(samples, names, settings)
                 test, before = SequentialTest(StoppingRule()), 0.0
                 for n, (row,) in enumerate(order.looks):

@@ -23,15 +23,16 @@ from agent_env.analysis.resampling import (
 )
 from agent_env.analysis.sequential.rule import StoppingRule
 from agent_env.analysis.sequential.walk import (
+    Order,
     SequentialResult,
     Walk,
+    interleaved_order,
     order_of,
     stoppable_contrasts,
 )
 from agent_env.analysis.study import Arm, Study
 from agent_env.analysis.trends import unit_of
 from agent_env.errors import ConfigError
-from agent_env.records.manifest import StoppingSettings
 from agent_env.scoring.sample_means import SampleMeans
 
 FEW_CLUSTERS = 20
@@ -57,7 +58,7 @@ class Options:
     """Those that were fixed before the data; all other `contrasts` are exploratory."""
     margin: float | None = None
     """The largest difference that is called none, for tests of equivalence."""
-    until: StoppingSettings | None = None
+    until: StoppingRule | None = None
     """A sequential test over all arms; its contrasts may be none, for those estimated. None for
     those with which the runs could stop."""
     target_effect: float = 0.05
@@ -279,27 +280,33 @@ class Comparison:
     @cached_property
     def sequential(self) -> tuple[SequentialResult, ...]:
         """The contrasts by the tests that the runs could stop by, or by that of the options."""
+        is_error = self.metric in self.study.error_metrics
         if self.options.until is not None:
-            return self._sequential(self.options.until, self.study.arms, self.metric)
-        return tuple(
-            result
-            for settings, runs in self.study.tests
-            for result in self._sequential(
-                settings,
-                [arm for arm in self.study.arms if arm.run in runs],
-                self.study.metrics[0],
-            )
-        )
+            contrasts = stoppable_contrasts(self.options.contrasts, self.study.arms, is_error)
+            chosen = contrasts or [plan for plan in self.plans if plan.dose is None]
+            names = [sample.id for sample in self.study.samples]
+            order = interleaved_order(names, self.cluster_names, seed=1)
+            return self._sequential(chosen, order, self.options.until, self.study.arms, self.metric)
+        results: list[SequentialResult] = []
+        metric = self.study.metrics[0]
+        for settings, runs in self.study.tests:
+            arms = [arm for arm in self.study.arms if arm.run in runs]
+            is_error = metric in self.study.error_metrics
+            chosen = stoppable_contrasts(settings.contrasts, arms, is_error)
+            order = order_of(self.study.samples, self.cluster_names, settings)
+            rule = StoppingRule(settings.alpha, settings.margin)
+            results += self._sequential(chosen, order, rule, arms, metric)
+        return tuple(results)
 
     def _sequential(
-        self, settings: StoppingSettings, arms: Sequence[Arm], metric: str
+        self,
+        chosen: Sequence[PlannedContrast],
+        order: Order,
+        rule: StoppingRule,
+        arms: Sequence[Arm],
+        metric: str,
     ) -> tuple[SequentialResult, ...]:
-        contrasts = stoppable_contrasts(
-            settings.contrasts, arms, metric in self.study.error_metrics
-        )
-        chosen = contrasts or [plan for plan in self.plans if plan.dose is None]
-        order = order_of(self.study.samples, self.cluster_names, settings)
-        walk = Walk(chosen, order, StoppingRule(settings.alpha, settings.margin))
+        walk = Walk(chosen, order, rule)
         for arm in arms:
             for row, score in enumerate(self.column(arm, metric)):
                 walk.note(arm.label, row, None if np.isnan(score) else float(score))

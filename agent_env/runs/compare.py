@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
 from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
-from agent_env.records.manifest import StoppingSettings
 from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.run import Run
@@ -185,6 +184,7 @@ def _comparison(
     """With the contrasts that were planned before the data, and those added later."""
     from agent_env.analysis.comparison import Comparison, Options
     from agent_env.analysis.contrast_text import readable_contrasts
+    from agent_env.analysis.sequential.rule import StoppingRule
 
     if options.baseline is not None and options.contrasts:
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
@@ -203,11 +203,7 @@ def _comparison(
             margin=options.margin,
             target_effect=options.wanted,
             resamples=options.resamples,
-            until=StoppingSettings(
-                contrasts=own, alpha=options.alpha, margin=options.margin, interleaved=True
-            )
-            if options.sequential
-            else None,
+            until=StoppingRule(options.alpha, options.margin) if options.sequential else None,
         ),
     )
 
