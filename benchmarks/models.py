@@ -40,9 +40,10 @@ from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
+from agent_env.wiring.trust import own_call
 
-ChatCompletions = partial(ApiModel, compatible.API)
-Responses = partial(ApiModel, openai.API)
+ChatCompletions = partial(ApiModel, compatible.API, permit=own_call())
+Responses = partial(ApiModel, openai.API, permit=own_call())
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
