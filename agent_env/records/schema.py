@@ -12,7 +12,7 @@ import hashlib
 from functools import cached_property
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from agent_env.records.ablation import SampleAblation
 from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, SampleAttack
@@ -225,6 +225,14 @@ class Usage(Stored):
     """Where the figures come from; all but `provider` are our own counts or estimates."""
     hosted_calls: Plain[dict[str, int] | None] = None
     """Calls that the provider's own tools made within the reply, by kind."""
+
+    @field_validator(
+        "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens"
+    )
+    @classmethod
+    def _count(cls, value: int | None) -> int | None:
+        """Less than nothing is no count, and would give limits back what was spent."""
+        return None if value is None or value < 0 else value
 
 
 class Repetition(Stored):

@@ -38,7 +38,7 @@ def asks_of(folder: Path) -> list[Ask]:
         raise ConfigError(f"{folder} is no run and no study, and holds none")
     if (folder / FILE).exists():
         study = StudyFolder(folder)
-        trusted = not study.is_foreign
+        trusted = study.record is not None and not study.is_foreign
         asks += [Ask(FILE, text, reach, trusted) for text, reach in study.plan.outside()]
     for path in runs:
         run = Run.open(path)

@@ -92,7 +92,7 @@ async def fork(
             out, fork_manifest, beginnings, [sample], materials, source.pages, utc_now, files,
             recording,
         )  # fmt: skip
-        record_run(out, listener.note)
+        record_run(out, listener.note, source)
         await run_episodes(out, None, listener)
     return out
 

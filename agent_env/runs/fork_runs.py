@@ -186,7 +186,7 @@ async def _opened(
         run, manifest, plan.beginnings(), plan.samples, materials, source.pages, utc_now, files,
         plan.parent,
     )  # fmt: skip
-    record_run(run, listener.note)
+    record_run(run, listener.note, source)
     return run
 
 

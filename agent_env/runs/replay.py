@@ -172,7 +172,7 @@ async def _live_model(
     fresh = fresh_manifest(manifest)
     samples = run.read("samples.jsonl")
     out.create(fresh, samples, run.materials_bytes(), copied_files(run, manifest))
-    record_run(out, note)
+    record_run(out, note, run)
     note(f"what the model says is recorded in {out.path}")
     is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"), run.plugins)
     calls = open_calls(out, fresh, manifest.concurrency, stack, note, is_up)

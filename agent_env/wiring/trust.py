@@ -7,8 +7,9 @@ by) is done only where this call's options say it, where this user confirmed it 
 where this user made the run. The record of the last two is a file of this user's, below
 $XDG_STATE_HOME; without it, or where it is broken, everything is to be confirmed again.
 A run is known by its id and the digest of its samples, so its folder may be moved and copied. For
-code outside a sandbox that is not enough, as a trace holds code: there the folder must be the one
-that was recorded, by its path or its inode.
+what gets the calls of traces (code outside a sandbox, MCP servers, tools that are not ours) that is
+not enough, as a trace can hold any call: there the folder must be the one that was recorded, by its
+path or its inode.
 Not guaranteed: anything against someone who can write files as this user.
 """
 
@@ -134,11 +135,23 @@ def how_to_trust(folder: RunFolder) -> str:
     return f"once: agent-env resume {folder.path} --trust-run"
 
 
-def record_run(folder: RunFolder, note: Callable[[str], None]) -> None:
+def record_run(
+    folder: RunFolder, note: Callable[[str], None], source: RunFolder | None = None
+) -> None:
     """Record that this user wants what the run's manifest says: it was made by this call, or this
-    call's options changed it. `note` gets it where that cannot be recorded."""
+    call's options changed it. Of a run that was made from `source`, only what that may reach, as
+    its manifest can ask for more than this call needed. `note` gets it where that cannot be
+    recorded."""
     manifest = folder.manifest()
-    if settings := outside_settings(folder.path, manifest):
+    settings = outside_settings(folder.path, manifest)
+    if source is not None:
+        known = _recorded(source.manifest())
+        settings = [
+            each
+            for each in settings
+            if each.is_covered(source.permit) or _is_in(known, source.path, each)
+        ]
+    if settings:
         _record(folder.path, manifest, settings, note)
     folder.permit = _permit(folder.path, manifest, settings)
 
@@ -183,6 +196,8 @@ def _permit(path: Path, manifest: Manifest, settings: Iterable[OutsideSetting]) 
 # What a manifest asks for -----------------------------------------------------------------------
 
 CODE = " (its code runs here)"
+GET_CALLS = ("sandbox", "mcp server", "tool")
+"""Settings that the calls of a trace reach, when it is replayed or gone on with."""
 READ_WITH = ("family", "strategy", "scorer", "metric", "options.facts_table")
 """Kinds of plug-ins, and a file, that even reading a run takes."""
 TOLD = frozenset(
@@ -344,7 +359,8 @@ def _of_web(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
             for host in settings.allow_hosts
         ]
         if not settings.obey_robots:
-            outside.append(OutsideSetting("robots.txt", "ignored"))
+            grants = ((Reach.HOST, "robots.txt ignored"),)
+            outside.append(OutsideSetting("robots.txt", "ignored", grants=grants))
     if settings.pages is not None and not _is_inside(folder, settings.pages):
         outside.append(_of_file("page store", settings.pages))
     return outside
@@ -370,7 +386,7 @@ def _forms(folder: Path, setting: OutsideSetting) -> tuple[dict[str, JsonValue],
         "name": setting.name,
         **(setting.parts or {"value": setting.value}),
     }
-    if setting.name != "sandbox":
+    if setting.name not in GET_CALLS:
         return (whole,)
     return tuple(whole | form for form in _folder_forms(folder))
 

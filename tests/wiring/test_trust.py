@@ -315,6 +315,21 @@ def test_another_model_alone_does_not_take_the_planted_address(foreign: Foreign)
     assert foreign.canary.asked == []
 
 
+def test_a_replay_hands_on_no_trust_in_what_it_did_not_use(
+    foreign: Foreign, tmp_path: Path
+) -> None:
+    """With a live model, a run's servers and sandbox are neither used nor asked for."""
+    command = {"name": "srv", "command": ["touch", str(foreign.file)], "environment": ["MY_SECRET"]}
+    foreign.plant(mcp=[command | {"tools": [{"name": "t", "offered": "t"}]}])
+    out = tmp_path / "again"
+    done = foreign.command("replay model", "--out", str(out))
+    assert (done.returncode, (out / "run.json").exists()) == (0, True), done.stderr
+    for words in (["resume", str(out)], ["replay", str(out), "--tools", "live"]):
+        refused = agent_env(*words, env=foreign.environment)
+        assert (refused.returncode, "it asks for: mcp server srv" in refused.stderr) == (2, True)
+    assert not foreign.file.exists()
+
+
 def test_pages_are_not_read_from_where_a_foreign_run_says(foreign: Foreign) -> None:
     plant_page_store(foreign)
     for words in (

@@ -56,12 +56,26 @@ def test_a_run_that_was_moved_is_still_ones_own(own: RunFolder, tmp_path: Path) 
     assert not _asks(Run(own.path.rename(tmp_path / "moved")))
 
 
-def test_a_copy_is_trusted_with_servers_but_not_with_code(own: RunFolder, tmp_path: Path) -> None:
-    copy = Run(shutil.copytree(own.path, tmp_path / "copy"))
-    assert _asks(copy)
-    own.change(sandbox=None, reply_cache="/x/y")
-    record_run(own, lambda text: None)
-    assert not _asks(Run(shutil.copytree(own.path, tmp_path / "other")))
+def test_a_copy_is_trusted_with_addresses_but_not_with_what_gets_the_calls_of_its_traces(
+    own: RunFolder, tmp_path: Path
+) -> None:
+    def asks(**update: object) -> bool:
+        own.change(**{"sandbox": None, "mcp": (), "conditions": plain, **update})
+        record_run(own, lambda text: None)
+        assert not _asks(own)
+        shutil.rmtree(tmp_path / "copy", ignore_errors=True)
+        return _asks(Run(shutil.copytree(own.path, tmp_path / "copy")))
+
+    plain = own.manifest().conditions
+    code = tmp_path / "mine.py"
+    code.write_text("")
+    mine = ToolTraits(name="add", path=f"{code}:add")
+    calls_it = plain[0].model_copy(update={"tools": ("add",), "own_tools": (mine,)})
+    assert not asks(reply_cache="/x/y")
+    assert asks(sandbox="unsafe-subprocess")
+    assert asks(mcp=(McpServer(name="srv", command=("serve",)),))
+    assert asks(mcp=(McpServer(name="srv", url="http://127.0.0.1:9/mcp"),))
+    assert asks(conditions=(calls_it,))
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff\x00", b'{"run": "0"}'])

@@ -222,13 +222,13 @@ class StudyFolder:
     ) -> dict[str, str]:
         """Runs whatever is missing, with the changes of study.toml that are allowed; ConfigError
         lists the others by field, or the study is somebody else's."""
+        record, before = self.record, self.begun_plan
+        if record is None or before is None:  # nothing of the file is obeyed for that
+            raise ConfigError(
+                f"{self.path} was not begun yet; begin it: agent-env study run {self.path}"
+            )
         self.allow(note, course.options.trust_run)
         with self.locked():
-            record, before = self.record, self.begun_plan
-            if record is None or before is None:
-                raise ConfigError(
-                    f"{self.path} was not begun yet; begin it: agent-env study run {self.path}"
-                )
             fields = changed_fields(before, self.plan)
             self._check_changes(fields)
             await self._prepare(note)

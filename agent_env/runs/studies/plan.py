@@ -20,7 +20,7 @@ from agent_env.records.reach import ByName, Code, Key, Money, Plain, Reach, valu
 from agent_env.records.schema import Record
 from agent_env.runs.keywords import from_arguments, keywords_of
 from agent_env.runs.options import RunOptions, reach_of
-from agent_env.sandbox.choose import SANDBOXES
+from agent_env.sandbox.choose import SANDBOXES, UNSAFE
 from agent_env.tasks.family import option_texts
 from agent_env.tasks.scorers import METRICS, SCORERS
 from agent_env.tasks.tool_registry import TOOLS
@@ -172,10 +172,14 @@ def _names_code(value: JsonValue) -> bool:
     """Whether the value may name code that is not ours."""
     texts = value if isinstance(value, list) else [value]
     parts = [part for text in texts for part in re.split(r"[+~]", str(text))]
-    return any(":" in part.removeprefix("cited:").removeprefix("mcp:") for part in parts) or any(
-        part in registry.names() and not registry.is_built_in(part)
+    return any(
+        ":" in part.removeprefix("cited:").removeprefix("mcp:")
+        or part == UNSAFE
+        or any(
+            part in registry.names() and not registry.is_built_in(part)
+            for registry in (FAMILIES, TOOLS, SANDBOXES, SCORERS, METRICS, STRATEGIES)
+        )
         for part in parts
-        for registry in (FAMILIES, TOOLS, SANDBOXES, SCORERS, METRICS, STRATEGIES)
     )
 
 

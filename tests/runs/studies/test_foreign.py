@@ -120,3 +120,23 @@ def test_run_folders_without_study_json_are_foreign_too(sent: Path) -> None:
         2, True,
     )  # fmt: skip
     assert not (sent.parent / "canary").exists()
+
+
+@pytest.mark.parametrize("command", ["study resume", "resume", "study status", "trust"])
+def test_a_study_that_was_never_begun_is_obeyed_by_run_and_check_alone(
+    sent: Path, command: str
+) -> None:
+    shutil.rmtree(sent / "few")
+    (sent / "study.json").unlink()
+    done = _as("me", sent, *command.split(), str(sent))
+    assert not (sent.parent / "canary").exists()
+    assert ("trusted" in done.stdout, "Traceback" in done.stderr) == (False, False)
+
+
+def test_code_without_a_sandbox_is_listed(sent: Path) -> None:
+    (sent / "study.toml").write_text(PLAN.replace("limit = 2", 'sandbox = "unsafe-subprocess"'))
+    done = _as("me", sent, "study", "resume", str(sent))
+    assert "it asks for: sandbox unsafe-subprocess (code). To allow it" in done.stderr
+    (sent / "study.toml").write_text(PLAN.replace("limit = 2", 'sandbox = "docker"'))
+    done = _as("me", sent, "study", "resume", str(sent))
+    assert "it asks for: nothing outside." in done.stderr
