@@ -71,8 +71,8 @@ OWN = {
 }
 """What the command line names, or settings of this machine: nothing of a folder."""
 OUR_MODULES = {
-    "__init__.py", "analysis/extra.py", "analysis/statistics/__init__.py", "cli/help.py",
-    "cli/options.py", "runs/export.py", "runs/hosting.py", "tasks/tool_registry.py",
+    "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/help.py",
+    "cli/options.py", "runs/export.py", "tasks/tool_registry.py",
     "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py", "wiring/registry.py",
     "worker/child.py",
 }  # fmt: skip

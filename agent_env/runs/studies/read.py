@@ -16,6 +16,7 @@ from agent_env.errors import AgentEnvError, ConfigError, DatasetErrors, user_pro
 from agent_env.permits import Permit
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
+from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Condition
 from agent_env.runs.disturbance_options import disturbances_of
 from agent_env.runs.keywords import keyword_problem, keywords_of
@@ -38,7 +39,7 @@ ELSEWHERE = {
 def read_text(file: Path) -> str:
     """The text of study.toml."""
     try:
-        return file.read_text(encoding="utf-8")
+        return read_file(file.parent, file).decode()
     except FileNotFoundError:
         advice = f"agent-env study new {file.parent} writes one"
         raise ConfigError(f"{file.parent} is no study: it has no {file.name}; {advice}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -140,3 +141,16 @@ def test_code_without_a_sandbox_is_listed(sent: Path) -> None:
     (sent / "study.toml").write_text(PLAN.replace("limit = 2", 'sandbox = "docker"'))
     done = _as("me", sent, "study", "resume", str(sent))
     assert "it asks for: nothing outside." in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["a fifo", "a link out of the folder"])
+def test_a_plan_that_is_no_plain_file_of_the_folder_is_not_opened(sent: Path, kind: str) -> None:
+    (sent / "study.toml").unlink()
+    if kind == "a fifo":
+        os.mkfifo(sent / "study.toml")
+    else:
+        (sent.parent / "elsewhere.toml").write_text(PLAN)
+        (sent / "study.toml").symlink_to(sent.parent / "elsewhere.toml")
+    for words in (["study", "status"], ["study", "resume"], ["trust"], ["compare"]):
+        done = _as("me", sent, *words, str(sent))
+        assert (done.returncode, "cannot read" in done.stderr) == (2, True), words
