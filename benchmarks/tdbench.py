@@ -14,9 +14,8 @@ from datetime import date
 from random import Random
 
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.temporal.facts.temporal_join import natural_join
-from agent_env.temporal.facts.temporal_table import TemporalRow, TemporalTable
+from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.temporal.facts.temporal_table import TemporalRow, TemporalTable, natural_join
 
 ROUNDS = 3
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean, median
 
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.sample import GoldRow, TdbenchSample
+from agent_env.families.tdbench.sample import GoldRow, TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.score import measure
 
 KINDS = ("relation", "current", "nth", "longest", "count", "duration", "hops")

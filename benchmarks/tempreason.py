@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import median
 
 from agent_env.families.tempreason.family import FAMILY as TEMPREASON
-from agent_env.families.timed_facts.extractor import extract
+from agent_env.families.timed_facts.extraction import extract
 from agent_env.families.timed_facts.sample import timed
 from agent_env.families.timed_facts.score import score
 from agent_env.families.timed_facts.solver import solve

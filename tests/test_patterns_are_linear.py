@@ -30,9 +30,9 @@ FROM_ARGUMENTS = {
     "agent_env.families.time_puzzles.texts.vocabulary": "words of a text that a form matched",
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.loose_json": "escaped",
-    "agent_env.families.event_facts.answers": "escaped",
+    "agent_env.families.event_facts.sample": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
-    "agent_env.families.timed_facts.lines": "wordings of the package, matched as a whole",
+    "agent_env.families.timed_facts.wording": "wordings of the package, matched as a whole",
     "agent_env.temporal.date_text": "a table of forms, matched as a whole; attacked, none is slow",
     "agent_env.web.guards": "escaped",
 }

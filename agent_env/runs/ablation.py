@@ -153,7 +153,7 @@ def open_web_store(
 ) -> tuple[SqlitePages | None, FullText | None]:
     """The store of the run's web, and the index of a sealed one; no store where it is yet to be
     recorded."""
-    from agent_env.temporal.facts.table_pages import is_temporal
+    from agent_env.temporal.facts.articles import is_temporal
     from agent_env.web.full_text import FullText
     from agent_env.web.page_store import SqlitePages
     from agent_env.web.sealed import SealedWeb

@@ -142,7 +142,7 @@ def check_proofs(
 
 def _addresses(settings: WebSettings, tables: Sequence[MaterialTable]) -> set[str]:
     """The URLs of all pages of the run's sealed web."""
-    from agent_env.temporal.facts.table_pages import is_temporal
+    from agent_env.temporal.facts.articles import is_temporal
     from agent_env.web.page_store import SqlitePages
     from agent_env.web.sealed import SealedWeb
 

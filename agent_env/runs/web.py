@@ -73,11 +73,10 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
 
 def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable]:
     """The tables of NAME.materials.jsonl, or the one of a table file."""
-    from agent_env.temporal.facts.table_pages import is_temporal
+    from agent_env.temporal.facts.articles import is_temporal
 
     if file.suffix != ".jsonl":
-        from agent_env.temporal.facts.table_records import read_sheet
-        from agent_env.temporal.facts.temporal_files import make_table
+        from agent_env.temporal.facts.table_records import make_table, read_sheet
 
         sheet = read_sheet(file)
         for text in sheet.notes:
@@ -109,7 +108,7 @@ def _world(options: BuildOptions) -> FactTables:
         raise ConfigError("--entities and --seed go with --world fictional")
     if options.facts_table is None:
         return shipped_tables()
-    from agent_env.temporal.facts.worlds import read_world
+    from agent_env.temporal.facts.tables import read_world
 
     return read_world(options.facts_table, shipped_tables())
 
@@ -136,8 +135,7 @@ def _write_tables(out: Path, tables: FactTables) -> tuple[Path | None, Path | No
     """The fact tables of an invented world, beside its pages."""
     if not tables.invented:
         return None, None
-    from agent_env.temporal.facts.intervals import write_intervals
-    from agent_env.temporal.facts.worlds import write_world
+    from agent_env.temporal.facts.tables import write_intervals, write_world
 
     facts, intervals = out.with_suffix(".facts.csv"), out.with_suffix(".intervals.csv")
     write_world(tables, facts)

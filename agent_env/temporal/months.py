@@ -1,12 +1,16 @@
 """Months as numbers, and how they are written: `Jan, 1992`, `January 1992`, `1992-01`, `1992`.
 
 Years have three or four digits.
+
+Adding months and years to a day: what would pass the end of a month stops there.
 """
 
 from __future__ import annotations
 
+import calendar
 import re
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 from typing import Literal
 
@@ -83,3 +87,13 @@ def write_month(value: Month, style: Style = "short") -> str:
     if style == "iso":
         return f"{year:04d}-{index + 1:02d}"
     return f"{LONG_NAMES[index]} {year}" if style == "long" else f"{NAMES[index]}, {year}"
+
+
+def add_months(day: date, months: int) -> date:
+    """So many months later, or earlier: 31 January and a month give the last day of February.
+    OverflowError outside the years 1 to 9999."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    if not date.min.year <= year <= date.max.year:
+        raise OverflowError(f"{day} and {months} months is no day of the years 1 to 9999")
+    last = calendar.monthrange(year, month + 1)[1]
+    return date(year, month + 1, min(day.day, last))

@@ -22,9 +22,11 @@ from agent_env.errors import ConfigError, SearchError
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
 from agent_env.records.waits import retry_after_s
-from agent_env.temporal.facts.kept_pages import ImportQuery, ItemPage, Kind
-from agent_env.temporal.facts.sparql import (
+from agent_env.temporal.facts.statements import (
     ENTITY,
+    ImportQuery,
+    ItemPage,
+    Kind,
     Solution,
     detail_query,
     items_of,

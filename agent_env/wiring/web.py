@@ -32,7 +32,7 @@ async def open_web(
 ) -> Web:
     """The web of the manifest's mode; its store's digest is checked against, or put into, run.json:
     before the first episode where the store does not change, after the last where it grows."""
-    from agent_env.temporal.facts.table_pages import is_temporal
+    from agent_env.temporal.facts.articles import is_temporal
     from agent_env.web.opened import open_frozen, open_live
 
     settings = manifest.web_settings

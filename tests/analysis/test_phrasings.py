@@ -8,7 +8,7 @@ from agent_env.analysis.statistics.phrasings import Consistency
 from agent_env.analysis.statistics.phrasings import consistency as consistency_of
 from agent_env.families.tdbench.family import HOOKS
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.task import AnalysisHooks
 

@@ -91,10 +91,10 @@ def table(
     """
     from agent_env.cli.run import one_of, say
     from agent_env.cli.tables import print_table
-    from agent_env.families.timed_facts.commands import cell_scores
-    from agent_env.families.timed_facts.layouts import (
+    from agent_env.families.timed_facts.commands import (
         LAYOUTS,
         as_object,
+        cell_scores,
         every_cell,
         extraction_means,
         extraction_table,

@@ -85,7 +85,7 @@ def doctor(
     Exit code 1 where a problem is left. Example:
     agent-env tdbench doctor leaders.csv --option repair=standard
     """
-    from agent_env.families.tdbench.intake import examine
+    from agent_env.families.tdbench.commands import examine
 
     report = examine(files, option or (), out)
     if as_json:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from agent_env.families.event_facts.answers import first_line, labelled
 from agent_env.families.event_facts.sample import (
     EventSample,
     event_sample,
     event_task,
+    first_line,
+    labelled,
     make_sample,
     stated,
 )

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, SearchError
-from agent_env.temporal.facts.tables import EventRow, shipped_tables
+from agent_env.temporal.facts.tables import EventRow, shipped_tables, write_csv, write_events
 from agent_env.temporal.facts.user_tables import read_user_events
-from agent_env.temporal.facts.writing import write_csv, write_events
 from agent_env.wiring.trust import own_call
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from agent_env.runs.options import RunOptions
     from agent_env.runs.run import Run
     from agent_env.runs.start import Listener
-    from agent_env.temporal.facts.kept_pages import ImportQuery, KeptPages
-    from agent_env.temporal.facts.statements import Gathered
+    from agent_env.temporal.facts.statements import Gathered, ImportQuery, KeptPages
     from agent_env.web.providers.client import Patience
 from agent_env.web.wikidata import QueryService
 
@@ -65,8 +63,7 @@ async def import_wikidata(
     continues behind the last of them. `languages` are in order of preference; `sitelinks` is the
     least number of encyclopedias with an article. SearchError where the service fails.
     """
-    from agent_env.temporal.facts.kept_pages import ImportQuery, KeptPages
-    from agent_env.temporal.facts.statements import Gathered
+    from agent_env.temporal.facts.statements import Gathered, ImportQuery, KeptPages
     from agent_env.web.wikidata import WIKIDATA, QueryService, parse_kinds
 
     query = ImportQuery(

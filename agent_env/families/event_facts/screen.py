@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from agent_env.families.event_facts.answers import (
-    Unreadable,
-    first_line,
-    labelled,
-    read_bound,
-    read_years,
-)
 from agent_env.families.event_facts.sample import (
     ONGOING,
     EventSample,
+    Unreadable,
     event_sample,
     event_task,
+    first_line,
+    labelled,
     make_sample,
+    read_bound,
+    read_years,
     stated,
 )
 from agent_env.protocols import Limits

@@ -1,12 +1,188 @@
-"""The family qa."""
+"""The family qa.
+
+`qa` as a Task: its prompt and its scorer.
+
+Shortcuts of a user's own questions: the majority, a random answer or choice, the oracle.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from random import Random
+
 from agent_env.errors import ConfigError
 from agent_env.families.qa.reading import read_questions
-from agent_env.families.qa.sample import NAME, QaOptions
-from agent_env.families.qa.task import make_task
+from agent_env.families.qa.sample import (
+    LETTERS,
+    NAME,
+    QaOptions,
+    Question,
+    ScorerName,
+    qa_question,
+)
+from agent_env.families.qa.scorers import MEASURES, METRICS, answer_text
+from agent_env.records.json_schema import DATE, NUMBER, TEXT, Json, list_of, matching, one_of
+from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
+from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.family import Family, SampleSet
+from agent_env.tasks.shortcuts import majority, oracle, random_answer
+from agent_env.tasks.task import AnalysisHooks, Shortcut, Task
+
+WITHOUT = ("regex", "judge")
+"""Scorers whose right answer is no text that could be given."""
+
+
+def shortcuts(options: QaOptions) -> tuple[Shortcut, ...]:
+    """Those that the scorer of the options can score."""
+    if options.scorer in WITHOUT:
+        return ()
+
+    def answer(sample: Sample) -> str:
+        gold = qa_question(sample).gold
+        if options.scorer == "set":
+            return f"MY ANSWER: {json.dumps(list(gold), ensure_ascii=False)}"
+        return f"MY ANSWER: {', '.join(gold) if options.scorer == 'dates' else gold[0]}"
+
+    chance = random_answer(answer)
+    if options.scorer == "choice":
+        chance = Shortcut("random", "a random choice", lambda samples: _random_choice)
+    return (majority(answer), chance, oracle(answer))
+
+
+def _random_choice(sample: Sample, rng: Random) -> str | None:
+    count = len(qa_question(sample).choices)
+    return f"MY ANSWER: {rng.choice(LETTERS[:count])}" if count else None
+
+
+PROMPT = """\
+{context}{question}
+{choices}
+{form}"""
+
+_LINE = "Finish with one last line that holds nothing but your answer: MY ANSWER: followed by "
+FORMS: dict[ScorerName, str] = {
+    "exact": "the answer.",
+    "normalised": "the answer, as short as possible.",
+    "number": "one number.",
+    "date": "one date as YYYY-MM-DD, YYYY-MM or YYYY, as precisely as the question asks for it.",
+    "dates": "the dates as YYYY-MM-DD, separated by commas, or None if there is no such date.",
+    "set": "all answers, separated by semicolons, or None if there is none.",
+    "choice": "the letter of the right choice.",
+    "regex": "the answer.",
+    "judge": "the answer.",
+}
+
+
+def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialTable]) -> Task:
+    """The task with the scorer of the options."""
+    if prompt != "default":
+        raise ConfigError(f"unknown prompt '{prompt}'; known: default, or a file of your own")
+
+    def fields(sample: Sample, condition: Condition) -> dict[str, str]:
+        return prompt_fields(qa_question(sample), options)
+
+    def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
+        return (Message(role="user", content=_wording(fields(sample, condition))),)
+
+    def score(sample: Sample, episode: Episode) -> Score:
+        return score_answer(qa_question(sample), episode, options)
+
+    def cluster(sample: Sample) -> str:
+        return qa_question(sample).columns.get(options.cluster, "")
+
+    return Task(
+        name=NAME,
+        sample_type=Question,
+        prompt=start,
+        scorer=score,
+        metrics=METRICS.get(options.scorer, ("exact_match",)),
+        error_metrics=frozenset({"absolute_error"} if options.scorer == "number" else ()),
+        default_conditions=("base",),
+        placeholders={"question": True, "context": False, "choices": False, "form": False},
+        fields=fields,
+        wording=_wording,
+        form=lambda sample: answer_form(qa_question(sample), options.scorer),
+        analysis=AnalysisHooks(_groups, cluster, options.cluster),
+        shortcuts=shortcuts(options),
+    )
+
+
+def answer_form(question: Question, scorer: ScorerName) -> AnswerForm:
+    """What the scorer compares."""
+    answer: Json = {
+        "number": NUMBER,
+        "date": matching("[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?"),
+        "dates": list_of(DATE, most=31),
+        "set": list_of(TEXT, most=31),
+        "choice": one_of(LETTERS[: len(question.choices)]),
+    }.get(scorer, TEXT)
+    separator = "; " if scorer == "set" else ", "
+
+    def text(value: object) -> str:
+        return f"MY ANSWER: {separator.join(value) or 'None' if isinstance(value, list) else value}"
+
+    return AnswerForm(answer, text)
+
+
+def prompt_fields(question: Question, options: QaOptions) -> dict[str, str]:
+    """The texts of the placeholders."""
+    choices = [f"{LETTERS[n]}) {text}" for n, text in enumerate(question.choices)]
+    return {
+        "question": question.question,
+        "context": question.context,
+        "choices": "\n".join(choices),
+        "form": options.form or _LINE + FORMS[options.scorer],
+    }
+
+
+def _wording(values: Mapping[str, str]) -> str:
+    spaced = {name: f"{text}\n" if text else "" for name, text in values.items()}
+    context = f"{spaced['context']}\n" if spaced["context"] else ""
+    return PROMPT.format(**{**values, "context": context, "choices": spaced["choices"]})
+
+
+def _groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
+    return {name: (value,) for name, value in qa_question(sample).columns.items()}
+
+
+def score_answer(question: Question, episode: Episode, options: QaOptions) -> Score:
+    """The score by the scorer of the options."""
+    if options.scorer == "judge":
+        return _judged(question, episode)
+
+    def measure(text: str | None) -> dict[str, object]:
+        answer = answer_text(episode)
+        zeros = dict.fromkeys((m for m in METRICS.get(options.scorer, ("exact_match",))
+                               if m != "absolute_error"), 0.0)  # fmt: skip
+        if answer is None:
+            rule = "no line that begins with MY ANSWER:"
+            return {"outcome": "unreadable", "rule": rule, "metrics": zeros}
+        result = MEASURES[options.scorer](question, answer[0], options)
+        return {
+            "outcome": "unreadable" if result.answer is None else "read",
+            "answer": result.answer,
+            "rule": f"{result.rule}, {answer[1]}",
+            "metrics": zeros | result.metrics,
+        }
+
+    return episode_score(question, episode, measure)
+
+
+def _judged(question: Question, episode: Episode) -> Score:
+    """By the last verdict of a judge; not scored without one."""
+    says = [each for each in episode.judged if each.says in ("right", "wrong")]
+
+    def measure(text: str | None) -> dict[str, object]:
+        if not says:
+            rule = "no verdict yet: agent-env judge RUN --model MODEL --metric judged_right"
+            return {"outcome": "scorer_failed", "rule": rule}
+        rule = f"verdict of {says[-1].judge}"
+        metrics = {"judged_right": float(says[-1].says == "right")}
+        return {"outcome": "read", "answer": (text or "",), "rule": rule, "metrics": metrics}
+
+    return episode_score(question, episode, measure)
 
 
 def _no_samples(count: int, seed: int, options: QaOptions) -> SampleSet:

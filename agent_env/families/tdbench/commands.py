@@ -1,19 +1,47 @@
-"""What the commands on TDBench do: import a published set, lay runs out as in the paper."""
+"""What the commands on TDBench do: import a published set, lay runs out as in the paper.
+
+`tdbench doctor`: how a user's tables are read, what keeps questions from them, and how many
+questions of each kind come out.
+"""
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.errors import ConfigError
+from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.published import Difference, FileProof
 from agent_env.families.tdbench.published_samples import Differing
 from agent_env.families.tdbench.published_sql import Columns
+from agent_env.families.tdbench.sample import Cardinality, Kind, TdbenchOptions, TdbenchSample
+from agent_env.families.tdbench.sources import (
+    asked,
+    file_tables,
+    policies_of,
+    read_own,
+    repaired_sheet,
+    with_roles,
+)
+from agent_env.tasks.family import option_texts, read_options
+from agent_env.temporal.facts.table_doctor import (
+    BLOCKING,
+    FAR_YEAR,
+    MEANINGS,
+    PROBLEMS,
+    Finding,
+    Repair,
+    diagnose,
+)
+from agent_env.temporal.facts.table_records import Sheet
+from agent_env.temporal.partial import PartialDate
 
 if TYPE_CHECKING:
     from agent_env.families.tdbench.layouts import Layout
@@ -116,7 +144,7 @@ def lay_out(
 ) -> Layout:
     """The table or figure of the paper, of any runs of this family; `sheets` are those that people
     filled in."""
-    from agent_env.families.tdbench.answers import ScoredAnswer, condition_names
+    from agent_env.families.tdbench.layout_columns import ScoredAnswer, condition_names
     from agent_env.families.tdbench.layouts import make_layout
     from agent_env.families.tdbench.sample import NAME, tdbench_sample
     from agent_env.runs.label import item_name, majority_labels
@@ -156,3 +184,196 @@ def draw(layout: Layout, folder: Path) -> list[Path]:
     if layout.name not in FIGURES:
         raise ConfigError(f"layout {layout.name} is no figure; figures are {', '.join(FIGURES)}")
     return list(save(layout_figure(layout), folder, layout.name))
+
+
+MOST_QUERIES = 100
+"""Queries of each kind that are made to count them."""
+NEEDS: Mapping[Kind, str] = {
+    "relation": "groups with two answers; question=… answer=… unique=false may make larger ones",
+    "current": "rows that hold as of now",
+    "nth": "groups with two answers, whose rows start on different days",
+    "longest": "a group with two answers and two rows that ended",
+    "count": "an answer that comes twice in its group",
+    "duration": "dates by the day, and rows of two groups that share days and ended",
+    "hops": "two or three tables",
+}
+"""What a kind of question is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """One table's problems, before and after the repairs."""
+
+    name: str
+    rows: int
+    notes: tuple[str, ...]
+    before: tuple[Finding, ...]
+    after: tuple[Finding, ...]
+    log: tuple[Repair, ...]
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether questions cannot be made yet."""
+        return any(finding.problem in BLOCKING for finding in self.after)
+
+    def table(self, policies: Mapping[str, str]) -> ResultTable:
+        """Problems with their numbers of rows, policies and an example."""
+        rows: list[tuple[Cell, ...]] = []
+        for problem, choices in PROBLEMS.items():
+            own = [finding for finding in self.before if finding.problem == problem]
+            left = {finding.line for finding in self.after if finding.problem == problem}
+            if own or left:
+                example = f"line {own[0].line}: {own[0].text}"[:90] if own else ""
+                policy, names = policies.get(problem, "keep"), ", ".join((*choices, "keep"))
+                count = len({finding.line for finding in own})
+                rows.append((problem, count, policy, len(left), names, example))
+        columns = ("problem", "rows", "policy", "left", "policies", "for example")
+        notes = (*self.notes, *(f"{row[0]}: {MEANINGS[str(row[0])]}" for row in rows))
+        heads = tuple(Column(name, 0, is_kept=True) for name in columns)
+        return ResultTable("doctor", f"{self.name}: {self.rows} rows", heads, tuple(rows), notes)
+
+
+@dataclass(frozen=True, slots=True)
+class KindReport:
+    """How many queries of a kind the tables give."""
+
+    kind: Kind
+    sizes: Mapping[Cardinality, int]
+    """By the number of answers."""
+    why: str = ""
+    """Why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeReport:
+    """What came of an examination."""
+
+    tables: tuple[TableReport, ...]
+    policies: dict[str, str]
+    kinds: tuple[KindReport, ...]
+    """Empty where a problem is left that keeps all questions away."""
+    command: str
+    """What makes questions of these tables, with every option that was found out; empty where it
+    is not clear what to ask."""
+    out: Path | None
+    log_file: Path | None
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether questions cannot be made yet."""
+        return any(table.is_blocked for table in self.tables) or not self.command
+
+    def as_json(self) -> dict[str, object]:
+        """The object that `--json` prints."""
+        return {
+            "tables": [asdict(table) for table in self.tables],
+            "policies": self.policies,
+            "kinds": [asdict(kind) for kind in self.kinds],
+            "blocked": self.is_blocked,
+            "command": self.command,
+            "out": str(self.out) if self.out else None,
+        }
+
+    def kinds_table(self) -> ResultTable:
+        """The kinds with their numbers of queries."""
+        sizes: tuple[Cardinality, ...] = get_args(Cardinality)
+        rows = tuple(
+            (each.kind, sum(each.sizes.values()), *(each.sizes.get(s, 0) for s in sizes), each.why)
+            for each in self.kinds
+        )
+        names = ("kind", "queries", "one answer", "several", "none", "why none is made")
+        heads = tuple(Column(name, 0, is_kept=True) for name in names)
+        note = f"At most {MOST_QUERIES} of a kind are counted; each is worded --option phrasings=N"
+        return ResultTable("kinds", "Queries that can be made", heads, rows, (f"{note} times.",))
+
+
+def examine(files: Sequence[Path], texts: Sequence[str], out: Path | None) -> IntakeReport:
+    """Examine tables under KEY=VALUE options of the task; repair their rows by the policies of
+    `repair`, and write those of a single table to `out`, with a log beside it."""
+    options = read_options(FAMILY, [f"tables={','.join(map(str, files))}", *texts])
+    assert isinstance(options, TdbenchOptions)
+    places = file_tables(options)
+    if out is not None and len(places) > 1:
+        raise ConfigError("--out takes the rows of one table")
+    sheets = [read_own(file, name, options) for file, name in places]
+    notes: list[str] = []
+    try:
+        options, notes = with_roles(options, sheets)
+    except ConfigError as exc:
+        notes = [str(exc)]
+    notes += _unasked(options, sheets)
+    reports, mended = [], []
+    for (file, name), sheet in zip(places, sheets, strict=True):
+        after, log = repaired_sheet(sheet, options)
+        mended.append(after)
+        question = asked(sheet, options)
+        before, left = (tuple(diagnose(each, question)) for each in (sheet, after))
+        title = f"{file.name} {name}" if name else file.name
+        own = (*sheet.notes, *(notes if sheet is sheets[-1] else ()))
+        reports.append(TableReport(title, len(sheet.rows), own, before, left, tuple(log)))
+    if len(places) > 1:
+        options = options.model_copy(update={"kinds": ("hops",)})
+    if options.now is None:
+        options = options.model_copy(update={"now": _last_day(mended)})
+    is_askable = bool(options.question and options.answer)
+    kinds = () if any(r.is_blocked for r in reports) or not is_askable else _kinds(options)
+    chosen = options.model_dump(exclude_defaults=True)
+    given = (part for text in option_texts(chosen) for part in ("--option", text))
+    command = shlex.join(["agent-env", "generate", "tdbench", "--out", "mine.jsonl", *given])
+    log_file = None if out is None else _write(mended[0], reports[0].log, out)
+    shown = command if is_askable else ""
+    return IntakeReport(tuple(reports), policies_of(options), kinds, shown, out, log_file)
+
+
+def _unasked(options: TdbenchOptions, sheets: Sequence[Sheet]) -> list[str]:
+    """A note on the columns that no question is about."""
+    used = {*options.question, *options.answer}
+    names = [name for sheet in sheets for name in sheet.columns if name not in used]
+    if len(sheets) > 1 or not used or not names:
+        return []
+    return [f"no question asks by or for {', '.join(names)}; an open book shows them in its rows"]
+
+
+def _last_day(sheets: Sequence[Sheet]) -> str:
+    """The last date of the tables, which their `now` cannot precede."""
+    texts = (text for sheet in sheets for row in sheet.rows for text in (row.start, row.end))
+    days = []
+    for text in filter(None, texts):
+        try:
+            days.append(PartialDate.parse(text).last)
+        except ValueError:
+            continue
+    known = [day for day in days if day.year < FAR_YEAR]
+    return max(known).isoformat() if known else "2025-01-01"
+
+
+def _kinds(options: TdbenchOptions) -> tuple[KindReport, ...]:
+    """What the generator makes of the tables, kind by kind."""
+    from agent_env.families.tdbench.generator import make
+
+    reports = []
+    kinds: tuple[Kind, ...] = ("hops",) if options.kinds == ("hops",) else tuple(NEEDS)
+    for kind in kinds:
+        own = options.model_copy(update={"kinds": (kind,), "phrasings": 1})
+        try:
+            samples = make(MOST_QUERIES, 1, own).samples
+        except ConfigError as exc:
+            why = str(exc).splitlines()[0] if kind == "hops" else f"needs {NEEDS[kind]}"
+            reports.append(KindReport(kind, {}, why))
+            continue
+        sizes = Counter(each.cardinality for each in samples if isinstance(each, TdbenchSample))
+        reports.append(KindReport(kind, dict(sizes)))
+    return tuple(reports)
+
+
+def _write(sheet: Sheet, log: Sequence[Repair], out: Path) -> Path:
+    """The rows as CSV, and the log beside them."""
+    from agent_env.episodes.run_folder import write_whole
+    from agent_env.temporal.facts.tables import write_csv
+
+    rows = ((*row.values, row.start, row.end) for row in sheet.rows)
+    write_csv((*sheet.columns, "start", "end"), rows, out)
+    log_file = out.with_name(f"{out.stem}.repairs.jsonl")
+    lines = (json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in log)
+    write_whole(log_file, "".join(lines).encode())
+    return log_file

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from random import Random
 
 from agent_env.families.tdbench import prompts
-from agent_env.families.tdbench.answer_form import answer_form
 from agent_env.families.tdbench.authors_scorer import make_scorer as make_authors_scorer
-from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.sample import NAME, TdbenchSample, tdbench_sample
+from agent_env.families.tdbench.prompts import answer_form
+from agent_env.families.tdbench.sample import NAME, TdbenchOptions, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.tdbench.shortcuts import HIDDEN, task_shortcuts
-from agent_env.families.timed_facts.orders import with_orders
+from agent_env.families.timed_facts.strategies import with_orders
 from agent_env.protocols import Limits
 from agent_env.records.ablation import ShiftedWorld
 from agent_env.records.schema import Condition, Message, Sample
@@ -40,7 +39,7 @@ HOOKS = AnalysisHooks(
     groups,
     lambda sample: tdbench_sample(sample).query,
     "query",
-    statistics=("agent_env.families.tdbench.certificate:STATISTIC",),
+    statistics=("agent_env.families.tdbench.layouts:STATISTIC",),
 )
 """The phrasings of a query are one cluster."""
 

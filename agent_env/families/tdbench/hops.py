@@ -3,23 +3,45 @@
 The join of games and offices by country keeps the dependencies of both tables, so that
 `games, role → name` (two hops) and `round, role → name` (three) follow; both are derived by
 Armstrong's axioms and checked on the joined rows.
+
+Questions of two and three hops over a user's own tables.
+
+The tables are ordered so that each is reached from the question by what those before it determine
+(`X → Y` at every time, checked on their rows); the last one holds the answer. That the question
+determines the answer in the join follows by Armstrong's axioms and is checked on the joined rows
+too. Gold is computed twice: by this package's temporal natural join, and by SQL on both engines.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
 
-from agent_env.families.tdbench.domains import GAMES, OFFICES, with_article
-from agent_env.families.tdbench.engines import Engines, GoldError
-from agent_env.families.tdbench.groups import MAX_GROUP_ROWS, GroupRow
-from agent_env.families.tdbench.queries import hops_sql, key_marks
-from agent_env.families.tdbench.query import Query, wrong_answers
+from agent_env.errors import ConfigError
+from agent_env.families.tdbench.query import MAX_GROUP_ROWS, GroupRow, Query, wrong_answers
 from agent_env.families.tdbench.sample import Hop
-from agent_env.families.tdbench.wording import THREE_HOPS, TWO_HOPS
-from agent_env.temporal.facts.temporal_join import joined_tfds, natural_join
-from agent_env.temporal.facts.temporal_table import TemporalRow, TemporalTable, snapshot
+from agent_env.families.tdbench.sql import (
+    Engines,
+    GoldError,
+    SqlTemplate,
+    chain_sql,
+    hops_sql,
+    key_marks,
+)
+from agent_env.families.tdbench.wording import GAMES, OFFICES, THREE_HOPS, TWO_HOPS, with_article
+from agent_env.temporal.facts.temporal_table import (
+    TemporalRow,
+    TemporalTable,
+    Tfd,
+    groups,
+    joined_tfds,
+    natural_join,
+    snapshot,
+    tfd_violations,
+)
 
 
 def hop_queries(
@@ -119,3 +141,280 @@ def _check(query: Query, engines: Engines) -> None:
     daily = {term.values[2] for day in days for term in snapshot(offices, day) if term in relevant}
     if not joined == by_engines == sorted(daily):
         raise GoldError(f"join {joined}, engines {by_engines}, days {sorted(daily)}: {query.sql}")
+
+
+HOPS = (2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One table on the way to the answer: the columns that it is entered by, and those that follow
+    from them at any time."""
+
+    table: TemporalTable
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def tfd(self) -> Tfd:
+        return Tfd.of(self.inputs, self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Links in order; the last gives the answer."""
+
+    links: tuple[Link, ...]
+    keys: tuple[str, ...]
+    answers: tuple[str, ...]
+
+    @property
+    def tables(self) -> tuple[TemporalTable, ...]:
+        return tuple(link.table for link in self.links)
+
+    def answer(self, index: int) -> str:
+        """The answer of a row of the last table."""
+        table = self.links[-1].table
+        return ", ".join(table.rows[index].values[at] for at in table.places(self.answers))
+
+    def joined(self, count: int) -> tuple[TemporalTable, list[tuple[int, ...]]]:
+        """The temporal natural join of the first `count` tables (Definition A.2), and for each of
+        its rows the indices of its parents."""
+        table = self.tables[0]
+        parents: list[tuple[int, ...]] = [(index,) for index in range(len(table.rows))]
+        for other in self.tables[1:count]:
+            join = natural_join(table, other, "joined")
+            parents = [(*parents[one], two) for one, two in join.parents]
+            table = join.table
+        return table, parents
+
+
+def make_chain(
+    tables: Sequence[TemporalTable], keys: tuple[str, ...], answers: tuple[str, ...], unique: bool
+) -> Chain:
+    """The order in which the question reaches the answer; ConfigError says why there is none.
+    `unique`: the last table's answer, too, has to depend on what it is entered by."""
+    _user_hops_check(tables, keys, answers)
+    violation = ""
+    for order in itertools.permutations(tables):
+        links = _links(order, keys, answers)
+        if links is None:
+            continue
+        for link in links if unique else links[:-1]:
+            first = next(tfd_violations(link.table, link.tfd), None)
+            if first is not None:
+                violation = f"{link.tfd} does not hold in {link.table.name}: {first}"
+                break
+        else:
+            return Chain(links, keys, answers)
+    way = f"from {', '.join(keys)} to {', '.join(answers)}"
+    names = ", ".join(table.name for table in tables)
+    why = violation or "in no order does each table share a column with those behind it"
+    raise ConfigError(f"no question of several hops leads {way} through {names}: {why}")
+
+
+def _user_hops_check(
+    tables: Sequence[TemporalTable], keys: tuple[str, ...], answers: tuple[str, ...]
+) -> None:
+    if len(tables) not in HOPS:
+        raise ConfigError(f"hops need two or three tables, not {len(tables)}")
+    if len({table.name for table in tables}) < len(tables):
+        raise ConfigError("two tables bear one name; rename a file")
+    if both := set(keys) & set(answers):
+        raise ConfigError(f"column '{min(both)}' is asked and answered")
+    columns = {name for table in tables for name in table.columns}
+    for name in (*keys, *answers):
+        if name not in columns:
+            raise ConfigError(
+                f"no table has a column '{name}'; there are {', '.join(sorted(columns))}"
+            )
+    if any(set(answers) <= set(t.columns) >= set(keys) for t in tables):
+        raise ConfigError(
+            f"{', '.join((*keys, *answers))} stand in one table; hops ask by a column of another"
+        )
+    granularities = {table.granularity for table in tables}
+    if len(granularities) > 1:
+        raise ConfigError(
+            f"the tables are by {' and '.join(sorted(granularities))}; "
+            "cut them with --option granularity="
+        )
+
+
+def _links(
+    order: Sequence[TemporalTable], keys: tuple[str, ...], answers: tuple[str, ...]
+) -> tuple[Link, ...] | None:
+    """The links of the tables in this order; None where one cannot be reached."""
+    if not set(answers) <= set(order[-1].columns):
+        return None
+    reached = set(keys)
+    links = []
+    for number, table in enumerate(order):
+        inputs = tuple(name for name in table.columns if name in reached)
+        later = {name for other in order[number + 1 :] for name in other.columns}
+        outputs = tuple(n for n in table.columns if n in later and n not in reached)
+        if number == len(order) - 1:
+            outputs = answers
+        if not inputs or not outputs:
+            return None
+        links.append(Link(table, inputs, outputs))
+        reached |= set(outputs)
+    if not all(any(name in link.inputs for link in links) for name in keys):
+        return None
+    return tuple(links) if set(links[-1].inputs) - set(keys) else None
+
+
+# Queries ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """A row of each table but the last, by indices, with the values of their join."""
+
+    indices: tuple[int, ...]
+    values: dict[str, str]
+
+
+def user_hop_queries(
+    chain: Chain, rng: Random, engines: Engines, phrasings: int, omissions: Counter[str]
+) -> Iterator[Query]:
+    """All different queries, in random order."""
+    last = chain.links[-1]
+    rows = _rows_by_inputs(last)
+    paths = _paths(chain, omissions)
+    joined = _joined_rows(chain)
+    entries = [(path, values) for path in paths for values in _last_inputs(last, path, rows)]
+    rng.shuffle(entries)
+    template = chain_sql(chain.tables, chain.keys, chain.answers)
+    for path, values in entries:
+        relevant = rows[tuple(values[name] for name in last.inputs)]
+        golds = tuple(
+            GroupRow(last.table.rows[index].interval, chain.answer(index), index)
+            for index in sorted(relevant)
+            if (*path.indices, index) in joined
+        )
+        if len(relevant) > MAX_GROUP_ROWS:
+            omissions[f"hops to more than {MAX_GROUP_ROWS} rows of {last.table.name}"] += 1
+        elif len({gold.answer for gold in golds}) < len(golds):
+            omissions[f"hops to one answer twice in {last.table.name}"] += 1
+        else:
+            query = _user_hops_query(chain, path, values, relevant, golds, template, phrasings)
+            _check_sql(query, engines)
+            yield query
+
+
+def _paths(chain: Chain, omissions: Counter[str]) -> list[_Path]:
+    """All that the question's values lead to before the last table; values that lead to several
+    rows are omitted, as the first hops would not have one answer."""
+    prefix, parents = chain.joined(len(chain.links) - 1)
+    keys = [name for name in chain.keys if name in prefix.columns]
+    tables = " joined with ".join(table.name for table in chain.tables[:-1])
+    indices = {id(row): index for index, row in enumerate(prefix.rows)}
+    paths = []
+    for rows in groups(prefix, keys).values():
+        if len(rows) > 1:
+            what = f"values of {', '.join(keys)} that lead to several rows"
+            omissions[f"{what} (each needs one row in {tables})"] += 1
+            continue
+        values = dict(zip(prefix.columns, rows[0].values, strict=True))
+        paths.append(_Path(parents[indices[id(rows[0])]], values))
+    return paths
+
+
+def _rows_by_inputs(last: Link) -> dict[tuple[str, ...], list[int]]:
+    rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    at = last.table.places(last.inputs)
+    for index, row in enumerate(last.table.rows):
+        rows[tuple(row.values[n] for n in at)].append(index)
+    return rows
+
+
+def _last_inputs(
+    last: Link, path: _Path, rows: Iterable[tuple[str, ...]]
+) -> Iterator[dict[str, str]]:
+    """What the last table is entered by: the path's values, and each value of the question's own
+    columns there that goes with it."""
+    for key in rows:
+        values = dict(zip(last.inputs, key, strict=True))
+        if all(path.values.get(name, value) == value for name, value in values.items()):
+            yield {**path.values, **values}
+
+
+def _joined_rows(chain: Chain) -> set[tuple[int, ...]]:
+    """Indices of all rows that hold together; the join's dependency is derived, and checked on its
+    rows."""
+    table, parents = chain.joined(len(chain.links))
+    tfds = [link.tfd for link in chain.links]
+    derived = joined_tfds([chain.keys], chain.answers, tfds)
+    all_hold = all(not any(tfd_violations(link.table, link.tfd)) for link in chain.links)
+    if all_hold and (not derived or any(tfd_violations(table, derived[0]))):
+        raise GoldError(f"the join does not keep {', '.join(map(str, tfds))}")
+    return set(parents)
+
+
+def _user_hops_query(
+    chain: Chain, path: _Path, values: dict[str, str], relevant: Sequence[int],
+    golds: tuple[GroupRow, ...], template: SqlTemplate, phrasings: int,
+) -> Query:  # fmt: skip
+    keys = {name: values[name] for name in chain.keys}
+    return Query(
+        domain="hops",
+        kind="hops",
+        relation=f"{len(chain.links)}-hop",
+        tables=(chain.tables[-1], *chain.tables[:-1]),
+        keys=keys,
+        answers=chain.answers,
+        relevant=(tuple(relevant), *((index,) for index in path.indices)),
+        golds=golds,
+        others=wrong_answers((chain.answer(index) for index in relevant), golds),
+        sql=template.fill(dict(zip(key_marks(chain.keys), keys.values(), strict=True))),
+        questions=tuple(_question(chain, keys, style) for style in range(phrasings)),
+        hops=(
+            *(_hop(*each, path.values) for each in zip(chain.links, path.indices, strict=False)),
+            Hop(
+                asks=f"{_and(chain.answers)} for {_pairs(chain.links[-1].inputs, values)} then",
+                gold=tuple(dict.fromkeys(gold.answer for gold in golds)),
+            ),
+        ),
+    )
+
+
+def _hop(link: Link, index: int, values: dict[str, str]) -> Hop:
+    row = link.table.rows[index]
+    return Hop(
+        asks=f"{_and(link.outputs)} recorded for {_pairs(link.inputs, values)}, and when",
+        gold=tuple(values[name] for name in link.outputs),
+        start=link.table.written(row.start),
+        end=None if row.end is None else link.table.written(row.end),
+    )
+
+
+def _question(chain: Chain, keys: dict[str, str], style: int) -> str:
+    """The question, from the answer back to its own values."""
+    text = ""
+    for link in chain.links[:-1]:
+        own = [f"{name} {keys[name]}" for name in link.inputs if name in keys]
+        text = f"the {_and(link.outputs)} recorded for {_and([*own, *([text] if text else [])])}"
+    last = [f"{n} {keys[n]}" for n in chain.links[-1].inputs if n in keys]
+    what, where = _and(chain.answers), _and([*last, text])
+    return (
+        f"Which {what} is recorded for {where}, at a time when all these entries hold?",
+        f"For {where}, which {what} stands in an entry that holds at the same time as the rest?",
+        f"Name every {what} that is recorded for {where} while all these entries hold.",
+    )[style % 3]
+
+
+def _pairs(names: Sequence[str], values: dict[str, str]) -> str:
+    return _and([f"{name} {values[name]}" for name in names])
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join(parts)
+
+
+def _check_sql(query: Query, engines: Engines) -> None:
+    """GoldError unless the join and both engines agree."""
+    table = query.tables[0]
+    joined = sorted((g.answer, table.written(table.rows[g.index].start)) for g in query.golds)
+    rows = sorted((", ".join(map(str, row[:-2])), str(row[-2])) for row in engines.both(query.sql))
+    if rows != joined:
+        raise GoldError(f"join {joined}, engines {rows}: {query.sql}")

@@ -1,11 +1,141 @@
-"""The columns of the paper's tables and figures: what each takes from an answer."""
+"""The columns of the paper's tables and figures: what each takes from an answer.
+
+What it costs a model to make a question: input tokens from SQL, and from whole rows.
+
+The paper's Table 26 compares turning a statement into words, which needs only the columns of a
+dependency, with giving a model whole rows to ask about. Tokens are estimated from the bytes (4 a
+token), as no model's tokenizer is at hand.
+
+Scored answers as the paper's tables take them, and means over them with intervals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from agent_env.families.tdbench.answers import Pair, ScoredAnswer, is_closed
-from agent_env.families.tdbench.construction import llm_only_tokens, sql_tokens
+import numpy as np
+
+from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
+from agent_env.analysis.paper_results import percent
+from agent_env.analysis.resampling import ratio, weight_chunks
+from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Condition, MaterialTable
+
+Pair = tuple[float, float]
+"""Numerator and denominator of an answer's part in a ratio; (value, 1) for a mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredAnswer:
+    """One finished answer, with its sample and its row of a layout."""
+
+    sample: TdbenchSample
+    metrics: Mapping[str, float]
+    model: str
+    prompt: str
+    condition: str
+    label: str | None = None
+    """What people say of the answer; None where nobody judged it."""
+    table: MaterialTable | None = None
+    """The first table of the sample."""
+    is_shortcut: bool = False
+    """Whether no model gave it."""
+
+    def metric(self, name: str) -> float | None:
+        """None where it is not defined."""
+        return self.metrics.get(name)
+
+
+def condition_names(manifest: Manifest) -> dict[str, str]:
+    """What tells the conditions of a run apart, by name."""
+    closed = manifest.options.get("book") == "closed"
+    return {each.name: _condition_text(each, closed) for each in manifest.conditions}
+
+
+def _condition_text(condition: Condition, closed: bool) -> str:
+    strategy = "" if condition.strategy == "tool-loop" else f" {condition.strategy}"
+    book = " closed" if closed and condition.name == "base" else ""
+    return f"{condition.name}{book}{strategy}"
+
+
+def is_closed(answer: ScoredAnswer) -> bool:
+    """Whether the question was asked without any rows."""
+    own = answer.sample.book == "closed" and answer.condition.split()[0] == "base"
+    return own or "closed" in answer.condition.split()
+
+
+def estimate(values: Iterable[tuple[str, Pair]]) -> Estimate:
+    """The ratio in percent, with an interval over clusters (queries): Wilson's where every answer
+    is 0 or 1, else the percentiles of a cluster bootstrap."""
+    names, pairs = zip(*own, strict=True) if (own := list(values)) else ((), ())
+    if not pairs or not (total := sum(pair[1] for pair in pairs)):
+        return Estimate(None, method="no answer for it")
+    numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    clusters = np.array([numbers[name] for name in names], dtype=np.int64)
+    if all(pair in ((0.0, 1.0), (1.0, 1.0)) for pair in pairs):
+        column = np.array([[pair[0]] for pair in pairs])
+        (share,) = mean_estimates(column, clusters, np.empty((0, 1)), share=True)
+        return percent(share)
+    sums = np.zeros((len(numbers), 2))
+    np.add.at(sums, clusters, np.array(pairs, dtype=float))
+    value = sum(pair[0] for pair in pairs) / total
+    if np.ptp(sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], 1)) < 1e-12:
+        return percent(Estimate(value, None, None, "all equal", len(pairs), len(numbers)))
+    draws = [
+        ratio(weights @ sums[:, :1], weights @ sums[:, 1:]) for weights in weight_chunks(len(sums))
+    ]
+    return percent(bootstrap_estimate(value, np.concatenate(draws)[:, 0], len(pairs), len(numbers)))
+
+
+def distinct_samples(answers: Sequence[ScoredAnswer]) -> list[ScoredAnswer]:
+    """One answer of each sample."""
+    return list({answer.sample.id: answer for answer in answers}.values())
+
+
+FROM_SQL = """\
+Put a query into words. It reads the table {table}({columns}), whose rows each held from a start \
+up to an end. Write {number} questions that ask for exactly its result, a line each, and nothing \
+else.
+
+{sql}"""
+FROM_ROWS = """\
+Make questions about time from a table. Its rows each held from a start up to an end, and stand \
+below as CSV. Write {number} questions that one of them answers, with the answer, a line each, and \
+nothing else.
+
+{rows}"""
+QUESTIONS = 3
+"""For each query, as in the paper."""
+
+
+def sql_tokens(sample: TdbenchSample, table: MaterialTable | None) -> int | None:
+    """To word the sample's query; None where it has no statement."""
+    sql = sample.sql.get("sqlite")
+    if table is None or sql is None:
+        return None
+    columns = ", ".join((*sample.asked, *sample.answers, "start", "end"))
+    return _text_tokens(
+        FROM_SQL.format(table=table.name, columns=columns, number=QUESTIONS, sql=sql)
+    )
+
+
+def llm_only_tokens(sample: TdbenchSample, table: MaterialTable | None) -> int | None:
+    """To make a question of the rows of the sample's group, with all their columns."""
+    if table is None or not sample.relevant:
+        return None
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerows([table.columns, *(table.rows[index] for index in sample.relevant[0])])
+    return _text_tokens(FROM_ROWS.format(number=QUESTIONS, rows=out.getvalue()))
+
+
+def _text_tokens(text: str) -> int:
+    return -(-len(text.encode()) // 4)
+
 
 Filter = Callable[[ScoredAnswer], bool]
 Cell = Callable[[ScoredAnswer], Pair | None]

@@ -4,17 +4,103 @@ found by search.
 They ask (paper, section C.1) for `current` questions for the answer with `since`, month and year;
 for all others for the answer with its dates, a list where there are several, `No answer`, or
 `unsure`. The words are our own.
+
+Finds the rows of a question's tables that share its words: retrieval without regard to time.
+
+BM25 (k1 1.2, b 0.75) over the words of each row's cells; equal scores keep the table's order.
+
+The form that a server can hold an answer to: entries with their dates, a number, or null where
+the model does not know.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from agent_env.errors import ConfigError
-from agent_env.families.tdbench.retrieval import Retriever
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
+from agent_env.records.json_schema import (
+    DATE,
+    INTEGER,
+    TEXT,
+    Json,
+    closed,
+    list_of,
+    matching,
+    or_null,
+)
 from agent_env.records.schema import Condition, MaterialTable, Sample
+from agent_env.scoring.name_answers import words
+from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.task import Example
+
+
+@dataclass(frozen=True, slots=True)
+class _Passages:
+    texts: tuple[str, ...]
+    counts: tuple[Counter[str], ...]
+    rows_with: Counter[str]
+    """Number of rows that hold each word."""
+    mean_length: float
+
+
+class Retriever:
+    """Searches tables; each is indexed at its first use."""
+
+    def __init__(self, tables: Mapping[str, MaterialTable]) -> None:
+        self._tables = tables
+        self._indexed: dict[str, _Passages] = {}
+
+    def passages(self, sample: TdbenchSample, limit: int) -> str:
+        """The best rows of the sample's tables, one a line; ConfigError where it has no table."""
+        hits: list[tuple[float, str]] = []
+        for digest in sample.materials:
+            if digest in self._tables:
+                hits += self._best(digest, words(sample.question), limit)
+        best = sorted(hits, key=lambda pair: -pair[0])[:limit]
+        if not best:
+            raise ConfigError(
+                f"--prompt retrieval: sample '{sample.id}' names no table that could be searched"
+            )
+        return "Rows that a search found:\n" + "\n".join(text for _, text in best)
+
+    def _best(self, digest: str, query: Sequence[str], limit: int) -> list[tuple[float, str]]:
+        if digest not in self._indexed:
+            self._indexed[digest] = _index(self._tables[digest])
+        index = self._indexed[digest]
+        scored = [(_bm25(index, number, query), number) for number in range(len(index.texts))]
+        scored.sort(key=lambda pair: (-pair[0], pair[1]))
+        return [(score, index.texts[number]) for score, number in scored[:limit]]
+
+
+def _index(table: MaterialTable) -> _Passages:
+    texts = tuple(_passage(table, row) for row in table.rows)
+    counts = tuple(Counter(words(text)) for text in texts)
+    rows_with = Counter(word for count in counts for word in count)
+    total = sum(sum(count.values()) for count in counts)
+    return _Passages(texts, counts, rows_with, total / max(1, len(texts)))
+
+
+def _passage(table: MaterialTable, row: Sequence[str | int | float | None]) -> str:
+    cells = zip(table.columns, row, strict=True)
+    return "- " + "; ".join(f"{name}: {cell}" for name, cell in cells if cell is not None)
+
+
+def _bm25(index: _Passages, number: int, query: Sequence[str]) -> float:
+    count = index.counts[number]
+    length = sum(count.values()) / index.mean_length
+    score = 0.0
+    for word in set(query):
+        if (times := count[word]) > 0:
+            rows, have = len(index.texts), index.rows_with[word]
+            rarity = math.log(1 + (rows - have + 0.5) / (have + 0.5))
+            score += rarity * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length))
+    return score
+
 
 PROMPTS = ("default", "cot", "time-cot", "retrieval")
 """Names: the standard one, worked chains of thought, the same by timelines (Time-CoT), and rows
@@ -193,3 +279,46 @@ def examples(sample: Sample, condition: Condition) -> tuple[Example, ...]:
     pairs = (CURRENT_EXAMPLE,) if own.kind == "current" else COT_EXAMPLES
     empty = {"context": "", "examples": "", "wish": wish(own, "cot")}
     return tuple(Example({**empty, "question": q}, answer) for q, answer in pairs)
+
+
+DATES: dict[str, Json] = {
+    "year": matching("[0-9]{4}"), "month": matching("[0-9]{4}-[0-9]{2}"), "day": DATE,
+}  # fmt: skip
+MONTH = matching(
+    "(January|February|March|April|May|June|July|August|September|October|November|December) "
+    "[0-9]{4}"
+)
+_MOST = 31
+
+
+def answer_form(sample: TdbenchSample) -> AnswerForm:
+    """As the prompt asks for it; an end that is null still lasts."""
+    if sample.answer_type == "number":
+        return AnswerForm(or_null(INTEGER), lambda number: _or_unsure(number, str))
+    if sample.kind == "current":
+        entry = closed({"name": TEXT, "since": MONTH})
+        return AnswerForm(
+            or_null(entry), lambda one: _or_unsure(one, "{0[name]}, since {0[since]}".format)
+        )
+    date = DATES[sample.granularity]
+    entries = or_null(list_of(closed({"name": TEXT, "start": date, "end": or_null(date)}), _MOST))
+    if not sample.hops:
+        return AnswerForm(entries, lambda found: _or_unsure(found, _lines))
+    facts = closed({"facts": list_of(TEXT, _MOST), "answer": entries})
+    return AnswerForm(
+        facts,
+        lambda found: "\n".join(
+            [*found["facts"], f"ANSWER: {_or_unsure(found['answer'], _lines)}"]
+        ),
+    )
+
+
+def _or_unsure(value: Any, text: Any) -> str:
+    return "unsure" if value is None else text(value)
+
+
+def _lines(entries: list[dict[str, str | None]]) -> str:
+    lines = [f"{e['name']}, from {e['start']} to {e['end'] or 'present'}" for e in entries]
+    if len(lines) < 2:
+        return lines[0] if lines else "No answer"
+    return "\n".join(f"- {line}" for line in lines)

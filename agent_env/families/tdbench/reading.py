@@ -14,9 +14,16 @@ from datetime import date
 from functools import cache
 
 from agent_env.families.tdbench import wording
-from agent_env.families.tdbench.domains import DOMAINS, ENTRY, Domain, QuestionForm, Verbs
 from agent_env.families.tdbench.sample import Kind
-from agent_env.families.tdbench.wording import NUMBERS, Offset
+from agent_env.families.tdbench.wording import (
+    DOMAINS,
+    ENTRY,
+    NUMBERS,
+    Domain,
+    Offset,
+    QuestionForm,
+    Verbs,
+)
 
 EXAMPLE_NUMBER = 7
 """Stands for any number while a pattern is made."""

@@ -19,8 +19,8 @@ from agent_env.families.tdbench.sample import GoldRow, Kind, TdbenchSample
 from agent_env.records.ablation import ChangedPage, ShiftedWorld
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.task import CannotShift, TextAt
-from agent_env.temporal.facts.sql_text import identifier
-from agent_env.temporal.facts.table_pages import time_places
+from agent_env.temporal.facts.articles import time_places
+from agent_env.temporal.facts.table_files import identifier
 from agent_env.web.ablation import shifted_from
 from agent_env.web.site.difficulty import LIKELY_FIRST
 from agent_env.web.site.tables import table_pages

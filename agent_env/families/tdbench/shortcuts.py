@@ -12,8 +12,8 @@ from dataclasses import replace
 from operator import eq, gt, lt
 from random import Random
 
+from agent_env.families.tdbench.rewording import BOUNDS
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
-from agent_env.families.tdbench.templates import BOUNDS
 from agent_env.records.schema import MaterialTable, Sample
 from agent_env.tasks.shortcuts import by_question, constant, majority
 from agent_env.tasks.shortcuts import oracle as general_oracle

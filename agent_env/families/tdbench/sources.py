@@ -10,14 +10,18 @@ from datetime import date
 from pathlib import Path
 
 from agent_env.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors
-from agent_env.families.tdbench.domains import DOMAINS, ENTRY, GAMES, Domain, user_domain
-from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.templates import with_templates
+from agent_env.families.tdbench.rewording import with_templates
+from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.families.tdbench.wording import DOMAINS, ENTRY, GAMES, Domain, user_domain
 from agent_env.temporal.facts import tables as facts
-from agent_env.temporal.facts.dependencies import dependencies
-from agent_env.temporal.facts.table_doctor import Question, Repair, read_policies, repaired
-from agent_env.temporal.facts.table_records import Sheet, read_sheet
-from agent_env.temporal.facts.temporal_files import load_table, make_table
+from agent_env.temporal.facts.table_doctor import (
+    Question,
+    Repair,
+    dependencies,
+    read_policies,
+    repaired,
+)
+from agent_env.temporal.facts.table_records import Sheet, load_table, make_table, read_sheet
 from agent_env.temporal.facts.temporal_table import (
     TemporalTable,
     Tfd,

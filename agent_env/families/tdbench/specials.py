@@ -8,13 +8,12 @@ from dataclasses import replace
 from datetime import date
 from random import Random
 
-from agent_env.families.tdbench import queries, wording
-from agent_env.families.tdbench.engines import Engines, GoldError
-from agent_env.families.tdbench.groups import Group, GroupRow, QueryPool
-from agent_env.families.tdbench.queries import SqlTemplate, key_marks
-from agent_env.families.tdbench.query import Query, group_query
+from agent_env.families.tdbench import sql as queries
+from agent_env.families.tdbench import wording
+from agent_env.families.tdbench.query import Group, GroupRow, Query, QueryPool, group_query
 from agent_env.families.tdbench.relations import distractors, row_cells
 from agent_env.families.tdbench.sample import Cardinality, Kind, cardinality_of
+from agent_env.families.tdbench.sql import Engines, GoldError, SqlTemplate, key_marks
 from agent_env.temporal.allen import FOREVER
 from agent_env.temporal.facts.temporal_table import LENGTHS
 

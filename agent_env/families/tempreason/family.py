@@ -1,27 +1,126 @@
-"""TempReason as a family: options, own questions from a seed, published files."""
+"""TempReason as a family: options, own questions from a seed, published files.
+
+Questions of level L1: the time some years and months before or after another.
+
+Reader of TempReason's questions: its own JSON lines, and those of TimeBench.
+
+Its own have question, text_answers, fact_context, context, neg_answers and an id that begins with
+the level; TimeBench's have question, answer, context and, but for L1, fact_context.
+"""
 
 from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from agent_env.errors import ConfigError
-from agent_env.families.tempreason.arithmetic import make_sums
-from agent_env.families.tempreason.published import NAME, read_foreign
-from agent_env.families.timed_facts.drawing import draw_in, draw_neighbour
-from agent_env.families.timed_facts.generating import Draw, SetSpec, make_questions
-from agent_env.families.timed_facts.sample import Setting, timed
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.timed_facts.generating import (
+    Draw,
+    SetSpec,
+    draw_in,
+    draw_neighbour,
+    make_questions,
+)
+from agent_env.families.timed_facts.published import (
+    gold_answers,
+    is_of,
+    objects,
+    optional_text,
+    question_of,
+    question_text,
+    safe_id,
+    texts,
+)
+from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.solver import Ties
 from agent_env.families.timed_facts.task import make_task
+from agent_env.families.timed_facts.wording import read_query, read_shift
 from agent_env.records.ablation import ShiftedWorld
 from agent_env.records.schema import Record, Sample
 from agent_env.tasks.family import Family, Materials, SampleSet
 from agent_env.tasks.task import CannotShift, Task, TextAt
 from agent_env.temporal.facts.tables import FactTables
+from agent_env.temporal.months import month, write_month
+
+NAME = "tempreason"
+
+
+def read_foreign(file: Path, _options: object = None) -> SampleSet | None:
+    """The questions of a published file; None for a file of our samples."""
+    if not is_of(file, "tempreason"):
+        return None
+    return SampleSet(tuple(_sample(file, number, item) for number, item in objects(file)))
+
+
+def _sample(file: Path, number: int, item: dict[str, Any]) -> TimedQuestion:
+    question = question_text(file, number, item)
+    name = "text_answers" if "text_answers" in item else "answer"
+    if name not in item:
+        raise DatasetError(file, number, "text_answers and answer are missing")
+    answers = item[name]
+    if isinstance(answers, dict):
+        name, answers = f"{name}.text", answers.get("text")
+    level = _level(str(item.get("id", "")), question)
+    lines, text = optional_text(item, "fact_context"), optional_text(item, "context")
+    if level != "L1" and lines is None and text is None:
+        raise DatasetError(file, number, "fact_context and context are missing")
+    return question_of(
+        task=NAME,
+        sample_id=safe_id(NAME, item.get("id"), number),
+        level=level,
+        question=question,
+        gold=gold_answers(file, number, name, answers),
+        lines=lines,
+        text=text,
+        negatives=texts(file, number, "neg_answers", item.get("neg_answers") or []),
+    )
+
+
+def _level(sample_id: str, question: str) -> Level:
+    """The level in the id, else by the question's reference."""
+    head = sample_id[:2].upper()
+    if head in ("L1", "L2", "L3"):
+        return head  # type: ignore[return-value]  # one of the three
+    if read_shift(question) is not None:
+        return "L1"
+    query = read_query(question)
+    return "L3" if query is not None and isinstance(query.reference, str) else "L2"
+
+
+def make_sums(task: str, prefix: str, count: int, seed: int) -> tuple[TimedQuestion, ...]:
+    """`count` questions; about two thirds with months, the others with years only."""
+    rng = Random(f"timed/{prefix}/L1/{seed}")
+    return tuple(_sum(task, prefix, seed, number, rng) for number in range(1, count + 1))
+
+
+def _sum(task: str, prefix: str, seed: int, number: int, rng: Random) -> TimedQuestion:
+    years, word = rng.randint(1, 12), rng.choice(("before", "after"))
+    sign = 1 if word == "after" else -1
+    base = month(rng.randint(1850, 2020), rng.randint(1, 12))
+    if rng.random() < 1 / 3:
+        question = f"What is the year {_many(years, 'year')} {word} {base // 12}?"
+        gold = str(base // 12 + sign * years)
+    else:
+        months = rng.randint(1, 11)
+        length = f"{_many(years, 'year')} and {_many(months, 'month')}"
+        question = f"What is the time {length} {word} {write_month(base)}?"
+        gold = write_month(base + sign * (years * 12 + months))
+    return TimedQuestion(
+        id=f"{prefix}-{seed}-L1-{number:05d}",
+        task=task,
+        gold=(gold,),
+        level="L1",
+        cell="L1-single",
+        question=question,
+    )
+
+
+def _many(count: int, unit: str) -> str:
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 class TempReasonOptions(Record):

@@ -6,11 +6,10 @@ from collections import defaultdict
 from datetime import date, timedelta
 
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.temporal.calendar_sets import calendars_over
 from agent_env.temporal.days import DayRange, DaySet
 from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WORLD_CUPS
 from agent_env.temporal.facts.tables import EventRow, FactTables
-from agent_env.temporal.patterns import patterns_over
+from agent_env.temporal.patterns import calendars_over, patterns_over
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.chinese import Chinese
 from agent_env.temporal.systems.japanese import ERAS

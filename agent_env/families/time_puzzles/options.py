@@ -16,8 +16,7 @@ from agent_env.families.time_puzzles.difficulty import parse_target
 from agent_env.families.time_puzzles.puzzle_sets import SetOptions
 from agent_env.records.schema import Record
 from agent_env.temporal.days import DayRange
-from agent_env.temporal.facts.tables import FactTables, shipped_tables
-from agent_env.temporal.facts.worlds import read_world
+from agent_env.temporal.facts.tables import FactTables, read_world, shipped_tables
 
 
 class PuzzleOptions(Record):

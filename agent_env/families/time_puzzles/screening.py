@@ -16,9 +16,7 @@ from agent_env.families.event_facts.commands import dated_by_model
 from agent_env.families.time_puzzles.options import PuzzleOptions, tables_of
 from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener
-from agent_env.temporal.facts.tables import EventRow
-from agent_env.temporal.facts.worlds import write_world
-from agent_env.temporal.facts.writing import write_events
+from agent_env.temporal.facts.tables import EventRow, write_events, write_world
 
 
 async def screen_events(

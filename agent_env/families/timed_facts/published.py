@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent_env.errors import DatasetError
-from agent_env.families.timed_facts.extractor import extract, reference_text
-from agent_env.families.timed_facts.lines import read_facts
-from agent_env.families.timed_facts.questions import date_form
+from agent_env.families.timed_facts.extraction import extract, reference_text
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.solver import Shift, Ties, solve
-from agent_env.families.timed_facts.wording import kind_of
+from agent_env.families.timed_facts.wording import date_form, kind_of, read_facts
 from agent_env.scoring.names import normalise
 from agent_env.temporal.facts.table_files import json_rows
 

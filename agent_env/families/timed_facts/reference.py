@@ -13,12 +13,15 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from agent_env.families.reference.turns import Step, Turn, read_history
-from agent_env.families.timed_facts.extraction import write_extraction, write_shift
-from agent_env.families.timed_facts.extractor import RuleExtraction, extract, reference_text
-from agent_env.families.timed_facts.facts import Fact
-from agent_env.families.timed_facts.questions import read_shift
-from agent_env.families.timed_facts.solver import Query, Shift
-from agent_env.families.timed_facts.wording import KINDS, TIE_RULES
+from agent_env.families.timed_facts.extraction import (
+    RuleExtraction,
+    extract,
+    reference_text,
+    write_extraction,
+    write_shift,
+)
+from agent_env.families.timed_facts.solver import Fact, Query, Shift
+from agent_env.families.timed_facts.wording import KINDS, TIE_RULES, read_shift
 from agent_env.records.schema import Message
 from agent_env.scoring.names import normalise
 from agent_env.temporal.months import NAMES, Span

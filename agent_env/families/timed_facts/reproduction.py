@@ -1,4 +1,5 @@
-"""The experiments of the paper on extraction and code (Li et al. 2024), for `reproduce`."""
+"""The experiments of the paper on extraction and code (Li et al. 2024), for `reproduce`, with the
+two questions that it prints as cases (Tables 5 and 6)."""
 
 from __future__ import annotations
 
@@ -11,9 +12,12 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.paper_results import Measurement, Quantity, percent
 from agent_env.analysis.study import Arm
-from agent_env.families.timed_facts import printed
-from agent_env.families.timed_facts.layouts import LAYOUTS, PAPER_VALUES, Column, heading
+from agent_env.families.timed_facts.commands import LAYOUTS, PAPER_VALUES, Column, heading
+from agent_env.families.timed_facts.published import question_of
+from agent_env.families.timed_facts.sample import Level
+from agent_env.families.timed_facts.solver import Fact
 from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
+from agent_env.families.timed_facts.wording import KINDS, fact_line
 from agent_env.runs.options import RunOptions
 from agent_env.runs.reproduction.paper import (
     Evidence,
@@ -25,6 +29,7 @@ from agent_env.runs.reproduction.paper import (
 )
 from agent_env.runs.reproduction.response_lines import read_response_lines
 from agent_env.runs.reproduction.responses import ResponseFile
+from agent_env.tasks.family import SampleSet
 
 ROWS = {
     "standard": "Standard",
@@ -186,6 +191,55 @@ SHORTCUTS = (
     "Shortcuts: latest-row answers the fact that began last, ignore-time all facts of the topic, "
     "random-row one of them, majority the most frequent answer, constant none."
 )
+Spell = tuple[str, str, str]
+"""A value with its first and its last month."""
+TOL: tuple[Spell, ...] = (
+    ("Vrije Universiteit Amsterdam", "1992-01", "1992-01"),
+    ("Economic and Social Research Institute", "2006-01", "2012-01"),
+    ("University of Hamburg", "2000-01", "2006-01"),
+    ("University of Sussex", "2012-01", "2022-12"),
+)
+ABRAHAMS: tuple[Spell, ...] = (
+    ("Wivenhoe Town F.C.", "2004-01", "2005-01"),
+    ("Heybridge Swifts F.C.", "2001-01", "2004-01"),
+    ("Canvey Island F.C.", "2000-01", "2001-01"),
+    ("Colchester United F.C.", "1996-01", "1999-01"),
+    ("Chesham United F.C.", "2001-01", "2001-01"),
+)
+
+
+def table_5() -> SampleSet:
+    """An employer before another."""
+    when = "before Economic and Social Research Institute"
+    return _printed_case("L3", "employer", "Richard Tol", when, TOL, ("University of Hamburg",))
+
+
+def table_6() -> SampleSet:
+    """The teams in a month with three answers."""
+    gold = ("Canvey Island F.C.", "Chesham United F.C.", "Heybridge Swifts F.C.")
+    return _printed_case("L2", "team", "Paul Abrahams", "in Jan, 2001", ABRAHAMS, gold)
+
+
+def _printed_case(
+    level: Level, kind: str, topic: str, when: str, spells: tuple[Spell, ...], gold: tuple[str, ...]
+) -> SampleSet:
+    facts = (
+        Fact(topic=topic, kind=kind, value=value, start=start, end=end)
+        for value, start, end in spells
+    )
+    sample = question_of(
+        task="tempreason",
+        sample_id=f"tempreason-{topic.replace(' ', '-')}",
+        level=level,
+        question=KINDS[kind].ask.format(t=topic, when=when),
+        gold=gold,
+        lines="\n".join(map(fact_line, facts)),
+        text=None,
+        negatives=tuple(value for value, _, _ in spells),
+    )
+    return SampleSet((sample,))
+
+
 _QUESTIONS: Mapping[str, Questions] = {
     "l2": Questions(
         "l2", "tempreason", "TempReason's test questions of L2 (or TimeBench's)", 1000,
@@ -200,10 +254,10 @@ _QUESTIONS: Mapping[str, Questions] = {
         "setting=open-book", 400, ("answers=single,multi",),
     ),
     "table5": Questions(
-        "table5", "tempreason", "the question of Table 5", 1, printed=printed.table_5
+        "table5", "tempreason", "the question of Table 5", 1, printed=table_5
     ),
     "table6": Questions(
-        "table6", "tempreason", "the question of Table 6", 1, printed=printed.table_6
+        "table6", "tempreason", "the question of Table 6", 1, printed=table_6
     ),
 }  # fmt: skip
 

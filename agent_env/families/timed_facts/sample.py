@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from agent_env.errors import ConfigError
-from agent_env.families.timed_facts.facts import Fact
-from agent_env.families.timed_facts.questions import read_reference, read_shift
-from agent_env.families.timed_facts.solver import Query, Relation, Shift
-from agent_env.families.timed_facts.wording import fact_line, prose
+from agent_env.families.timed_facts.solver import Fact, Query, Relation, Shift
+from agent_env.families.timed_facts.wording import fact_line, prose, read_reference, read_shift
 from agent_env.records.schema import Sample
 
 Level = Literal["L1", "L2", "L3", "easy", "hard"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from agent_env.families.timed_facts.extraction import Extraction, ExtractionError, read_extraction
-from agent_env.families.timed_facts.facts import Fact
-from agent_env.families.timed_facts.questions import date_form
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
-from agent_env.families.timed_facts.solver import Ties, solve
+from agent_env.families.timed_facts.solver import Fact, Ties, solve
 from agent_env.families.timed_facts.strategies import NO_EXTRACTION, NO_PROGRAM
+from agent_env.families.timed_facts.wording import date_form
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.scoring.episode_score import episode_score
 from agent_env.scoring.names import (

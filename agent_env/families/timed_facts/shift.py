@@ -11,16 +11,18 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from agent_env.families.timed_facts.facts import Fact
-from agent_env.families.timed_facts.generating import cell_of, wrong_values
+from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
 from agent_env.families.timed_facts.sample import TimedQuestion
-from agent_env.families.timed_facts.solver import Query, Ties, solve
-from agent_env.families.timed_facts.stories import KIND_OF, story_of
+from agent_env.families.timed_facts.solver import Fact, Query, Ties, solve
 from agent_env.records.ablation import ChangedPage, ShiftedWorld
 from agent_env.tasks.task import CannotShift, TextAt
-from agent_env.temporal.facts.intervals import read_intervals
-from agent_env.temporal.facts.tables import FactTables, IntervalRow, shipped_tables
-from agent_env.temporal.facts.worlds import read_world
+from agent_env.temporal.facts.tables import (
+    FactTables,
+    IntervalRow,
+    read_intervals,
+    read_world,
+    shipped_tables,
+)
 from agent_env.temporal.fiction.histories import OF_OBJECT
 from agent_env.web.ablation import shifted_from
 from agent_env.web.site.difficulty import LIKELY_FIRST

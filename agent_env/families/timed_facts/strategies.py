@@ -2,21 +2,27 @@
 
 An extraction is data, parsed and solved here by the fixed solver, without a sandbox. A program is
 run by the condition's interpreter (`ci`), as a tool call of the strategy.
+
+Prompts of each strategy for a question with a context.
+
+Question (Q), context (C), reasoning (R) and answer (A) are in the orders of the paper (section
+4.2); the wording is ours. A family's field `form` gives the form of its answers.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.extraction import ExtractionError, read_extraction
 from agent_env.families.timed_facts.solver import Ties, solve
 from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample, ToolCall, ToolResult
-from agent_env.tasks.task import Prompt, StrategyParts
+from agent_env.tasks.task import Prompt, StrategyParts, Task
 
 ONE_SHOT = "-1shot"
 """Ends the name of a strategy with one worked example."""
@@ -134,3 +140,145 @@ def run_strategy(parts: StrategyParts, ties: Ties = "all") -> Strategy | None:
             raise ConfigError(f"strategy {name} runs code: use a condition with ci")
         return CodeRun(prompt, condition)
     return ExtractRun(prompt, condition, ties) if plain == "extract-run" else None
+
+
+FORM = "Give the answer as the context writes it, and no other words."
+
+_EXTRACT = """\
+Do not answer the question. Take out of the context what is needed to answer it: every fact about \
+the one whom the question is about, none left out, each with its first and its last month, and \
+what is asked of them. Write one JSON object in this form and nothing else:
+
+{"facts": [{"object": "…", "start": "1992-01", "end": "1998-01"}], "relation": "in", \
+"reference": "1995-01"}
+
+- object: the name as the context writes it. Two facts with the same months are two entries.
+- start, end: YYYY-MM, or YYYY where only the year is told; null where that end is open.
+- relation: in (held at that time), between (held at some time of two months), throughout (held \
+all the time from one month to another), before or after (what came next to it).
+- reference: the name, or the month, or two months as "1992-01 to 1993-05", that the question \
+goes by."""
+
+_EXTRACT_SHIFT = """\
+Do not answer the question. Take out of it what is needed to answer it: the time that it goes by, \
+and how far before or after that time the answer lies. Write one JSON object in this form and \
+nothing else:
+
+{"relation": "after", "reference": "1992-11", "years": 5, "months": 4}
+
+- relation: before or after.
+- reference: the time, as YYYY-MM, or YYYY where only the year is told.
+- years, months: the length, 0 where it has none of them."""
+
+_PROGRAM_SHIFT = """\
+Write one Python program that answers the question, in one ```python block. It counts in months \
+since the year 0 and prints one line: the answer in the form below. It is run as it stands, and \
+what it prints is your answer.
+{form}"""
+
+_PROGRAM = """\
+Write one Python program that answers the question, in one ```python block. It holds the facts of \
+the context as a list of records (first month, last month, name), so that two facts with the same \
+months are both kept, compares years and months, and counts both the first and the last month. It \
+prints one line: the answers as a JSON list of names, [] if there is none. It is run as it stands, \
+and what it prints is your answer.{tie}"""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOrder:
+    """The order and the instruction of a prompt."""
+
+    first: str
+    """`question` or `context`."""
+    instruction: str
+    """At the end of the prompt; placeholder {form}."""
+    example_answer: str
+    """The answer of a worked example; placeholders are the example's fields."""
+    shift_instruction: str | None = None
+    """In place of `instruction` for a question of L1, which has no facts; None for the same."""
+
+
+def _simulated(extract: str, program: str) -> str:
+    """The instruction to extract, then to answer without running anything."""
+    first = extract.replace("Do not answer the question. Take", "First take")
+    return (
+        f"{first.replace(' and nothing else', '')}\n\n"
+        f"Then work out in your head what a program would give that {program}; nothing is run. "
+        "{form}\nThe last line: `Answer:` and the answer."
+    )
+
+
+_REASON_FIRST = (
+    "{form}\nFirst write `Reasoning:` and your reasoning, step by step; then one last line: "
+    "`Answer:` and the answer."
+)
+_ANSWER_FIRST = (
+    "{form}\nFirst write one line: `Answer:` and the answer; then `Reasoning:` and your "
+    "reasoning, step by step."
+)
+_RA, _AR = "Reasoning: {reasoning}\nAnswer: {answer}", "Answer: {answer}\nReasoning: {reasoning}"
+
+ORDERS = {
+    "standard": PromptOrder(
+        "context", "{form}\nWrite one line: `Answer:` and the answer.", "Answer: {answer}"
+    ),
+    "cot-qcra": PromptOrder("question", _REASON_FIRST, _RA),
+    "cot-cqra": PromptOrder("context", _REASON_FIRST, _RA),
+    "cot-qcar": PromptOrder("question", _ANSWER_FIRST, _AR),
+    "cot-cqar": PromptOrder("context", _ANSWER_FIRST, _AR),
+    "extract-run": PromptOrder("question", _EXTRACT, "{extraction}", _EXTRACT_SHIFT),
+    "extract-simulate": PromptOrder(
+        "question",
+        _simulated(_EXTRACT, "compares these months, both ends counted"),
+        "{extraction}\n\nAnswer: {answer}",
+        _simulated(_EXTRACT_SHIFT, "counts these months"),
+    ),
+    "code-run": PromptOrder("question", _PROGRAM, "{program}", _PROGRAM_SHIFT),
+}
+"""By strategy; a name with the suffix -1shot has one worked example first."""
+
+STRATEGY_NAMES = tuple(f"{name}{shot}" for name in ORDERS for shot in ("", ONE_SHOT))
+
+
+def with_orders(task: Task, ties: Ties = "all") -> Task:
+    """The task with these strategies; its fields must include `question` and `context`."""
+    plain, fields = task.prompt, task.fields
+    assert fields is not None
+    strategies = dict.fromkeys(STRATEGY_NAMES, partial(run_strategy, ties=ties))
+
+    def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
+        if condition.strategy not in STRATEGY_NAMES:
+            return plain(sample, condition)
+        order = ORDERS[condition.strategy.removesuffix(ONE_SHOT)]
+        own = Message(role="user", content=prompt_text(order, fields(sample, condition)))
+        if not condition.strategy.endswith(ONE_SHOT):
+            return (own,)
+        return (*_example_turns(task, order, sample, condition), own)
+
+    return replace(task, prompt=prompt, strategies=strategies)
+
+
+def prompt_text(order: PromptOrder, fields: Mapping[str, str]) -> str:
+    """The message: question and context in order, then the instruction."""
+    question = f"Question: {fields['question']}"
+    context = f"Context:\n{fields['context']}" if fields["context"] else ""
+    parts = [question, context] if order.first == "question" else [context, question]
+    instruction = order.instruction
+    if "shift" in fields and order.shift_instruction is not None:
+        instruction = order.shift_instruction
+    tie = f" {fields.get('tie', '')}".rstrip()
+    instruction = instruction.replace("{form}", fields.get("form", FORM)).replace("{tie}", tie)
+    return "\n\n".join(part for part in (*parts, instruction) if part)
+
+
+def _example_turns(
+    task: Task, order: PromptOrder, sample: Sample, condition: Condition
+) -> tuple[Message, Message]:
+    """The family's first worked example, prompted and answered in the same order."""
+    assert task.examples is not None  # checked before the run
+    example = task.examples(sample, condition)[0]
+    answer = order.example_answer
+    for name, text in {**example.fields, "answer": example.answer}.items():
+        answer = answer.replace(f"{{{name}}}", text)
+    prompt = Message(role="user", content=prompt_text(order, example.fields))
+    return prompt, Message(role="assistant", content=answer)

@@ -1,27 +1,75 @@
-"""Questions on timed facts as a Task: prompts and the worked example."""
+"""Questions on timed facts as a Task: prompts and the worked example.
+
+Shortcuts of questions on timed facts: answers without the time that a question names.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from random import Random
 
 from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.extraction import write_extraction, write_shift
-from agent_env.families.timed_facts.facts import Fact
-from agent_env.families.timed_facts.orders import with_orders
 from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
-from agent_env.families.timed_facts.shortcuts import HIDDEN, shortcuts
-from agent_env.families.timed_facts.solver import Query, Shift, Ties
+from agent_env.families.timed_facts.solver import Fact, Query, Shift, Ties
+from agent_env.families.timed_facts.strategies import with_orders
 from agent_env.families.timed_facts.wording import TIE_RULES, fact_line, prose
 from agent_env.protocols import Limits
 from agent_env.records.json_schema import TEXT, list_of, matching
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.task import AnalysisHooks, Example, Task
+from agent_env.tasks.shortcuts import by_question, constant, majority, oracle
+from agent_env.tasks.task import AnalysisHooks, Example, Shortcut, Task
 from agent_env.tasks.task import Shift as WorldShift
 from agent_env.temporal.months import Span, month
+
+HIDDEN = {"gold": (), "negatives": ()}
+
+
+def answer_text(sample: Sample) -> str:
+    """The gold as the prompt asks for it."""
+    return _worded(sample.gold)
+
+
+def shortcuts() -> tuple[Shortcut, ...]:
+    """No answer, the majority, the last fact, a random one, all of them, the gold."""
+    return (
+        constant("that there is no answer", lambda sample: _worded(())),
+        majority(answer_text, lambda sample: timed(sample).level),
+        by_question("latest-row", "the fact that began last", _latest),
+        Shortcut("random-row", "a random fact of the topic", lambda samples: _random),
+        by_question("ignore-time", "all facts of the topic, whenever they held", _every),
+        oracle(answer_text),
+    )
+
+
+def _worded(names: Sequence[str]) -> str:
+    return f"Answer: {names[0] if len(names) == 1 else json.dumps(list(names), ensure_ascii=False)}"
+
+
+def _values(question: TimedQuestion) -> list[str]:
+    """The values of the topic, the fact that began first foremost; none for a question of L1."""
+    facts = sorted(question.own_facts, key=lambda fact: (fact.first or 0, fact.last or 0))
+    return list(dict.fromkeys(fact.value for fact in facts))
+
+
+def _latest(sample: Sample, rng: Random) -> str | None:
+    values = _values(timed(sample))
+    return _worded(values[-1:]) if values else None
+
+
+def _random(sample: Sample, rng: Random) -> str | None:
+    values = _values(timed(sample))
+    return _worded([rng.choice(values)]) if values else None
+
+
+def _every(sample: Sample, rng: Random) -> str | None:
+    values = _values(timed(sample))
+    return _worded(values) if values else None
+
 
 ONE = "There is exactly one answer. Write the name alone, as the context writes it."
 SEVERAL = (

@@ -1,22 +1,166 @@
-"""TimeQA as a family: options, own questions from a seed, published files."""
+"""TimeQA as a family: options, own questions from a seed, published files.
+
+The rules by which the authors of TimeQA score a response, which are those of SQuAD: the whole
+response against the best of the gold answers, without case, punctuation and English articles.
+
+Reader of TimeQA's questions: its JSON lines, its annotated array, and the lines of TimeBench,
+each also packed by gzip.
+
+`targets == [""]`, or TimeBench's `answer == ["unanswerable"]`, means that the question has no
+answer. The level is taken from the file's name (easy, hard), else from TimeBench's question_type
+(explicit, implicit), else from the question: easy ones give a span.
+"""
 
 from __future__ import annotations
 
+import re
+import string
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from agent_env.families.timed_facts.drawing import draw_hard, draw_own_span
-from agent_env.families.timed_facts.generating import Draw, SetSpec, make_questions
+from agent_env.errors import DatasetError
+from agent_env.families.timed_facts.generating import (
+    Draw,
+    SetSpec,
+    draw_hard,
+    draw_own_span,
+    make_questions,
+)
+from agent_env.families.timed_facts.published import (
+    gold_answers,
+    is_of,
+    objects,
+    optional_text,
+    question_of,
+    question_text,
+    safe_id,
+    texts,
+)
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.task import make_task
-from agent_env.families.timeqa.authors_scorer import SCORER
-from agent_env.families.timeqa.published import NAME, read_foreign
-from agent_env.records.schema import Record
+from agent_env.records.schema import Episode, Record, Sample, Score
+from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.family import Family, Materials, SampleSet
-from agent_env.tasks.task import Task
+from agent_env.tasks.task import PublishedScorer, Task
+
+NAME = "timeqa"
+_OWN_SPAN = re.compile(r"^(?>.*?\bfrom\b)(?>.*?\d{4})(?>.*?\b(?:to|until)\b).*?\d{4}", re.I | re.M)
+
+
+def read_foreign(file: Path, _options: object = None) -> SampleSet | None:
+    """The questions of a published file; None for a file of our samples."""
+    if not is_of(file, "timeqa"):
+        return None
+    return SampleSet(tuple(_samples(file)))
+
+
+def _samples(file: Path) -> Iterator[TimedQuestion]:
+    count = 0
+    for number, item in objects(file):
+        if "questions" not in item:
+            yield _plain(file, number, item)
+            continue
+        for sample in _annotated(file, number, item, count):
+            count += 1
+            yield sample
+
+
+def _plain(file: Path, number: int, item: dict[str, Any]) -> TimedQuestion:
+    question, context = question_text(file, number, item), item.get("context")
+    if not isinstance(context, str):
+        context = "\n".join(_paragraph(p) for p in item.get("paragraphs") or [])
+    lines = optional_text(item, "fact_context")
+    if not context.strip() and lines is None:
+        raise DatasetError(file, number, "context, paragraphs and fact_context are missing")
+    name = "answer" if "answer" in item else "targets"
+    return question_of(
+        task=NAME,
+        sample_id=safe_id(NAME, item.get("idx"), number),
+        level=_level(file, question, str(item.get("question_type", ""))),
+        question=question,
+        gold=gold_answers(file, number, name, item.get(name)),
+        lines=lines,
+        text=context or None,
+    )
+
+
+def _paragraph(item: object) -> str:
+    if isinstance(item, dict):
+        return str(item.get("text", item.get("context", "")))
+    return str(item)
+
+
+def _annotated(
+    file: Path, number: int, item: dict[str, Any], before: int
+) -> Iterator[TimedQuestion]:
+    """The questions on one text; `before` counts those of earlier ones."""
+    questions, paras = item.get("questions"), item.get("paras")
+    if not isinstance(questions, list) or not isinstance(paras, list):
+        raise DatasetError(file, number, "questions or paras is not a list")
+    for count, pair in enumerate(questions, start=before + 1):
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise DatasetError(file, number, "a question is not a pair of a text and its answers")
+        answers = pair[1] if isinstance(pair[1], list) else None
+        if answers is None or not all(isinstance(answer, dict) for answer in answers):
+            raise DatasetError(file, number, f"the answers to '{pair[0][:60]}' are no objects")
+        yield question_of(
+            task=NAME,
+            sample_id=safe_id(NAME, item.get("index"), count),
+            level=_level(file, pair[0]),
+            question=pair[0].strip(),
+            gold=texts(file, number, "answer", [str(a.get("answer", "")) for a in answers]),
+            lines=None,
+            text="\n".join(map(str, paras)),
+        )
+
+
+def _level(file: Path, question: str, question_type: str = "") -> Level:
+    levels: tuple[Level, ...] = ("easy", "hard")
+    for level in levels:
+        if level in file.name.casefold():
+            return level
+    if question_type.endswith("_implicit"):
+        return "hard"
+    is_easy = question_type.endswith("_explicit") or _OWN_SPAN.search(question) is not None
+    return "easy" if is_easy else "hard"
+
+
+METRICS = ("squad_em", "squad_f1")
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def score(sample: Sample, episode: Episode) -> Score:
+    """Exact match and token F1."""
+    return episode_score(sample, episode, lambda text: measure(sample.gold, text or ""))
+
+
+def measure(gold: tuple[str, ...], text: str) -> dict[str, object]:
+    """Outcome and metrics of a response; a question without an answer wants an empty one."""
+    answer, golds = _words(text), [_words(name) for name in gold] or [[]]
+    metrics = {
+        "squad_em": float(answer in golds),
+        "squad_f1": max(_token_f1(own, answer) for own in golds),
+    }
+    return {"outcome": "read", "metrics": metrics}
+
+
+def _words(text: str) -> list[str]:
+    return _ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+
+
+def _token_f1(gold: list[str], answer: list[str]) -> float:
+    both = sum((Counter(gold) & Counter(answer)).values())
+    return 2 * both / (len(gold) + len(answer)) if gold and answer else float(gold == answer)
+
+
+SCORER = PublishedScorer(score, METRICS)
+
 
 DRAWS: dict[Level, Draw] = {"easy": draw_own_span, "hard": draw_hard}
 

@@ -2,16 +2,27 @@
 
 Times come as `xsd:dateTime` with a precision and a calendar model of their own. Taken are the
 precisions year (9), month (10) and day (11) in the Gregorian calendar, years 1 to 9999.
+
+Pages of a long import, kept in a file as they come, so that a failure loses none of them.
+
+What a query service is asked about events, and what its answers hold.
+
+Items are listed first, page by page, and then asked about by name: so no page boundary parts the
+statements of an item, and no query needs more than one kind's items sorted.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
+from pydantic import ValidationError
+
+from agent_env.errors import ConfigError, StorageError
 from agent_env.records.schema import Record
 from agent_env.temporal.facts.articles import event_title
 from agent_env.temporal.facts.rules import row_defects
@@ -177,3 +188,173 @@ def with_article(name: str) -> str:
     if " " in name and (_OF_A_PLACE.fullmatch(name) or last in _COMMON_LAST):
         return f"the {name}"
     return name
+
+
+class Kind(Record):
+    """A class of events."""
+
+    name: str
+    item: str
+    """Its item, such as Q178561."""
+
+
+class ImportQuery(Record):
+    """What an import asks for; pages of another one are of no use to it."""
+
+    endpoint: str
+    kinds: tuple[Kind, ...]
+    languages: tuple[str, ...]
+    sitelinks: int
+    """Only items with at least as many articles in all encyclopedias together."""
+    page_size: int
+    """Items per page."""
+
+
+class ItemPage(Record):
+    """One page of the items of a kind."""
+
+    kind: str
+    last: str
+    """The key after which the next page begins."""
+    more: bool
+    """Whether there may be a next page."""
+    items: tuple[Item, ...]
+
+
+class KeptPages:
+    """The file. Guarantees: a page that was added is there after a crash of this process; a line
+    that was cut off is dropped. Not covered: two imports into one file at the same time."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def open(self, query: ImportQuery) -> list[ItemPage]:
+        """The pages kept so far; ConfigError where they are those of another import."""
+        lines = self._whole_lines()
+        if not lines:
+            self._write(query.model_dump_json().encode() + b"\n", "wb")
+            return []
+        try:
+            stored_query = ImportQuery.model_validate_json(lines[0])
+            pages = [ItemPage.model_validate_json(line) for line in lines[1:]]
+        except ValidationError as exc:
+            raise ConfigError(f"{self.file} holds no pages of an import; delete it") from exc
+        if stored_query != query:
+            raise ConfigError(
+                f"{self.file} holds pages of an import that asked for something else; "
+                "ask for the same, delete it, or write to another file"
+            )
+        self._write(b"".join(line + b"\n" for line in lines), "wb")  # without a cut line
+        return pages
+
+    def add(self, page: ItemPage) -> None:
+        """Keep one more page."""
+        self._write(page.model_dump_json().encode() + b"\n", "ab")
+
+    def discard(self) -> None:
+        """The import is done."""
+        self.file.unlink(missing_ok=True)
+
+    def _whole_lines(self) -> list[bytes]:
+        try:
+            return self.file.read_bytes().split(b"\n")[:-1]
+        except FileNotFoundError:
+            return []
+        except OSError as exc:
+            raise ConfigError(f"cannot read {self.file}: {exc.strerror}") from exc
+
+    def _write(self, data: bytes, mode: str) -> None:
+        try:
+            with self.file.open(mode) as file:
+                file.write(data)
+        except OSError as exc:
+            raise StorageError(f"cannot write {self.file}: {exc.strerror}") from exc
+
+
+ENTITY = "http://www.wikidata.org/entity/"
+TIMES: dict[Bound, str] = {"start": "P580", "end": "P582", "point": "P585"}
+
+Solution = Mapping[str, Mapping[str, Any]]
+"""One row of results: terms by variable."""
+
+
+def list_query(query: ImportQuery, kind: Kind, after: str) -> str:
+    """Asks for addresses only. Paged by the last address seen: unlike an offset, that skips and
+    repeats nothing when items come or go in between."""
+    return f"""\
+PREFIX wd: <{ENTITY}>
+PREFIX wdt: <http://www.wikidata.org/prop/direct/>
+PREFIX wikibase: <http://wikiba.se/ontology#>
+SELECT DISTINCT ?item WHERE {{
+  ?item wdt:P31/wdt:P279* wd:{kind.item} ; wikibase:sitelinks ?sitelinks .
+  FILTER(?sitelinks >= {query.sitelinks})
+  FILTER(STR(?item) > "{after}")
+}} ORDER BY STR(?item) LIMIT {query.page_size}"""
+
+
+def detail_query(query: ImportQuery, ids: Sequence[str]) -> str:
+    """Asks for names, descriptions and times. Each branch names the items itself, so that no
+    engine has to look at all items there are."""
+    items = f"VALUES ?item {{ {' '.join(f'wd:{name}' for name in ids)} }}"
+    spoken = ", ".join(f'"{code}"' for code in query.languages)
+    branches = [
+        f"{{ {items} ?item {path} ?{what} . FILTER(LANG(?{what}) IN ({spoken})) }}"
+        for what, path in (("name", "rdfs:label"), ("about", "schema:description"))
+    ]
+    branches += [
+        f"{{ {items} ?item p:{path} ?claim . ?claim a wikibase:BestRank ; psv:{path} ?value . "
+        "?value wikibase:timeValue ?time ; wikibase:timePrecision ?precision ; "
+        f'wikibase:timeCalendarModel ?calendar . BIND("{bound}" AS ?bound) }}'
+        for bound, path in TIMES.items()
+    ]
+    joined = "\n  UNION ".join(branches)
+    return f"""\
+PREFIX wd: <{ENTITY}>
+PREFIX p: <http://www.wikidata.org/prop/>
+PREFIX psv: <http://www.wikidata.org/prop/statement/value/>
+PREFIX wikibase: <http://wikiba.se/ontology#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+PREFIX schema: <http://schema.org/>
+SELECT ?item ?name ?about ?bound ?time ?precision ?calendar WHERE {{
+  {joined}
+}}"""
+
+
+def items_of(ids: Sequence[str], kind: str, solutions: Iterable[Solution]) -> Iterator[Item]:
+    """The listed items with what the details say of them."""
+    names: dict[str, dict[str, str]] = {name: {} for name in ids}
+    abouts: dict[str, dict[str, str]] = {name: {} for name in ids}
+    times: dict[str, list[Statement]] = {name: [] for name in ids}
+    for row in solutions:
+        item = value_of(row, "item").removeprefix(ENTITY)
+        if item not in names:
+            continue
+        for variable, texts in (("name", names), ("about", abouts)):
+            if variable in row:
+                language = str(row[variable].get("xml:lang", "")).lower()
+                texts[item][language] = value_of(row, variable)
+        times[item].extend(_statements(row))
+    for name in ids:
+        stated = tuple(sorted(times[name], key=lambda s: (s.bound, s.time, s.precision)))
+        yield Item(
+            id=name, kind=kind, names=names[name], descriptions=abouts[name], statements=stated
+        )
+
+
+def _statements(row: Solution) -> Iterator[Statement]:
+    """The one that the row holds, if it holds one."""
+    precision = value_of(row, "precision")
+    for bound in TIMES:
+        if value_of(row, "bound") == bound:
+            yield Statement(
+                bound=bound,
+                time=value_of(row, "time"),
+                precision=int(precision) if precision in ("9", "10", "11") else 0,
+                calendar=value_of(row, "calendar").removeprefix(ENTITY),
+            )
+
+
+def value_of(row: Solution, variable: str) -> str:
+    """The value of a term; empty where the variable is not bound."""
+    text = str(row.get(variable, {}).get("value", ""))
+    return text.encode(errors="replace").decode()  # half a surrogate pair fits into no file

@@ -3,6 +3,8 @@ DuckDB.
 
 The one reader for `tdbench`, `facts`, `traveler`, `qa` and imported results. What it had to find
 out (encoding, separator, the table of a database) it says in `notes`; options state it instead.
+
+Names and values as SQL text that SQLite and DuckDB read alike.
 """
 
 from __future__ import annotations
@@ -24,8 +26,18 @@ from typing import Any
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.records.escaping import unguarded
 from agent_env.records.schema import Record
-from agent_env.temporal.facts.sql_text import identifier
 from agent_env.worker.host import each_of
+
+
+def identifier(name: str) -> str:
+    """The name in double quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    """The text in single quotes."""
+    return "'" + value.replace("'", "''") + "'"
+
 
 SEPARATORS = ",;\t|"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),

@@ -1,16 +1,29 @@
-"""Fact tables as typed rows, loaded from CSV; every defect is named by file and line."""
+"""Fact tables as typed rows, loaded from CSV; every defect is named by file and line.
+
+Who stood in which relation to what, from which day to which: rows of a second kind of table.
+
+A whole world in one event table: lives are its rows of kind `person`.
+
+So one file holds all that the puzzles of an invented world are made of.
+
+Writes tables whole or not at all; the same rows give the same bytes.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
-from agent_env.errors import DatasetError
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.records.escaping import csv_text
+from agent_env.records.safe_files import replace_file
 from agent_env.temporal.facts.table_files import checked_rows, read_table_file
 from agent_env.temporal.partial import PartialDate
 
@@ -226,3 +239,120 @@ def _life(raw: dict[str, str]) -> LifeRow:
         date.fromisoformat(raw["end"]),
         raw["source"],
     )
+
+
+ONE_AT_A_TIME: frozenset[Relation] = frozenset({"holds_office", "manages"})
+"""Relations in which an object has one subject at a time."""
+INTERVAL_COLUMNS = ("subject", "relation", "object", "start", "end")
+
+
+def read_intervals(file: Path) -> tuple[IntervalRow, ...]:
+    """The rows of a CSV file with the INTERVAL_COLUMNS; DatasetError for the first defect."""
+    return read_rows(file, _interval)
+
+
+def write_intervals(rows: Sequence[IntervalRow], out: Path) -> None:
+    """The rows in the order given; the same rows give the same bytes."""
+    cells = ((r.subject, r.relation, r.object, str(r.start), str(r.end or "")) for r in rows)
+    write_csv(INTERVAL_COLUMNS, cells, out)
+
+
+def _interval(raw: dict[str, str]) -> IntervalRow:
+    relation = raw["relation"]
+    if relation not in get_args(Relation):
+        raise ValueError(f"unknown relation '{relation}'; known: {', '.join(get_args(Relation))}")
+    start = date.fromisoformat(raw["start"])
+    end = date.fromisoformat(raw["end"]) if raw["end"] else None
+    if end is not None and end < start:
+        raise ValueError(f"'{raw['subject']}' {relation} until {end}, before the start on {start}")
+    return IntervalRow(raw["subject"], relation, raw["object"], start, end)  # type: ignore[arg-type]
+
+
+def overlaps(rows: Iterable[IntervalRow]) -> Iterator[tuple[IntervalRow, IntervalRow]]:
+    """Pairs of rows that give one object two subjects on the same day, where it can have one."""
+    rows_by_post: dict[tuple[str, str], list[IntervalRow]] = defaultdict(list)
+    for row in rows:
+        if row.relation in ONE_AT_A_TIME:
+            rows_by_post[row.relation, row.object].append(row)
+    for spans in rows_by_post.values():
+        spans.sort(key=lambda row: row.start)
+        for before, after in itertools.pairwise(spans):
+            if before.end is None or after.start <= before.end:
+                yield before, after
+
+
+PERSON = "person"
+
+
+def write_world(tables: FactTables, out: Path) -> None:
+    """Events and lives as one event table; the same tables give the same bytes."""
+    write_events([*tables.events, *map(_as_event, tables.people)], out)
+
+
+def read_world(file: Path, others: FactTables) -> FactTables:
+    """The table's events; its people where it has any, else the people and presidents of
+    `others`. DatasetError for the first defect."""
+    rows = read_events(file)
+    events = tuple(row for row in rows if row.kind != PERSON)
+    lives = tuple(_as_life(row, file) for row in rows if row.kind == PERSON)
+    if not lives:
+        return FactTables(events, others.presidents, others.people)
+    return FactTables(events, (), lives)
+
+
+def _as_event(row: LifeRow) -> EventRow:
+    first, last = (PartialDate(d.year, d.month, d.day) for d in (row.start, row.end))
+    return EventRow(row.person, PERSON, row.description, "", first, last, (), row.source)
+
+
+def _as_life(row: EventRow, file: Path) -> LifeRow:
+    return LifeRow(
+        row.event, row.summary, _day(row.start, row, file), _day(row.end, row, file), row.source
+    )
+
+
+def _day(bound: PartialDate | None, row: EventRow, file: Path) -> date:
+    if bound is None or bound.day is None:
+        reason = f"'{row.event}' is a person without a full day of birth and of death"
+        raise DatasetError(file, None, reason)
+    return bound.first
+
+
+def write_events(rows: Sequence[EventRow], out: Path) -> None:
+    """The table in its full form; with the columns `now` and `obscurity` where a row has one."""
+    more = [
+        name for name in ("now", "obscurity") if any(getattr(row, name) is not None for row in rows)
+    ]
+    lines = ((*_cells(row), *(_text(getattr(row, name)) for name in more)) for row in rows)
+    write_csv((*COLUMNS, *more), lines, out)
+
+
+def _cells(row: EventRow) -> tuple[str, ...]:
+    spans = spans_text(row.years)
+    start, end = _text(row.start), _text(row.end)
+    return (row.event, row.kind, row.summary, row.hint, start, end, spans, row.source)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+    return "" if value is None else str(value)
+
+
+def spans_text(years: Sequence[int]) -> str:
+    """Years as spans such as `1908;1948~1950`; the opposite of `parse_years`."""
+    spans: list[list[int]] = []
+    for year in years:
+        if spans and year == spans[-1][1] + 1:
+            spans[-1][1] = year
+        else:
+            spans.append([year, year])
+    return ";".join(f"{a:04d}" if a == b else f"{a:04d}~{b:04d}" for a, b in spans)
+
+
+def write_csv(header: Sequence[str], lines: Iterable[Sequence[str]], out: Path) -> None:
+    """A CSV file for readers that know `unguarded`, whole or not at all."""
+    try:
+        replace_file(out, csv_text((header, *lines)).encode())
+    except OSError as exc:
+        raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc

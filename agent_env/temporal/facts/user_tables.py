@@ -25,8 +25,13 @@ from agent_env.temporal.facts.table_files import (
     read_table_file,
 )
 from agent_env.temporal.facts.table_records import OPEN_ENDS
-from agent_env.temporal.facts.tables import COLUMNS, EventRow, parse_obscurity, parse_spans
-from agent_env.temporal.facts.writing import write_events
+from agent_env.temporal.facts.tables import (
+    COLUMNS,
+    EventRow,
+    parse_obscurity,
+    parse_spans,
+    write_events,
+)
 from agent_env.temporal.partial import PartialDate
 
 NEEDED = ("event", "start", "end")

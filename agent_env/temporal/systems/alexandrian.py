@@ -2,6 +2,10 @@
 
 Twelve months of 30 days and a thirteenth of 5, or 6 in every year before a multiple of four
 (E. G. Richards, Mapping Time, 1998, ch. 25). It runs parallel to the Julian calendar.
+
+The Coptic calendar, counted from 29 August 284 (Julian), the Era of the Martyrs.
+
+The Ethiopic calendar, counted from 29 August 8 (Julian), the Incarnation Era.
 """
 
 from __future__ import annotations
@@ -33,3 +37,47 @@ class Alexandrian(MonthCalendar):
 def is_leap(year: int) -> bool:
     """Whether a Coptic or Ethiopic year has a sixth epagomenal day."""
     return year % 4 == 3
+
+
+class Coptic(Alexandrian):
+    """The Coptic calendar, 1583-01-01 to 2400-12-31 (years 1299 to 2117)."""
+
+    name = "coptic"
+    months = (
+        "Thout",
+        "Paopi",
+        "Hathor",
+        "Koiak",
+        "Tobi",
+        "Meshir",
+        "Paremhat",
+        "Parmouti",
+        "Pashons",
+        "Paoni",
+        "Epip",
+        "Mesori",
+        "Pi Kogi Enavot",
+    )
+    before_year_one = 103604
+
+
+class Ethiopic(Alexandrian):
+    """The Ethiopic calendar, 1583-01-01 to 2400-12-31 (years 1575 to 2393)."""
+
+    name = "ethiopic"
+    months = (
+        "Meskerem",
+        "Tikimt",
+        "Hidar",
+        "Tahsas",
+        "Tir",
+        "Yekatit",
+        "Megabit",
+        "Miazia",
+        "Ginbot",
+        "Sene",
+        "Hamle",
+        "Nehase",
+        "Pagume",
+    )
+    before_year_one = 2795

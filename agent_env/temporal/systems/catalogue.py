@@ -15,8 +15,8 @@ _HERE = "agent_env.temporal.systems"
 CALENDARS: Mapping[str, str] = MappingProxyType(
     {
         "chinese": f"{_HERE}.chinese.Chinese",
-        "coptic": f"{_HERE}.coptic.Coptic",
-        "ethiopic": f"{_HERE}.ethiopic.Ethiopic",
+        "coptic": f"{_HERE}.alexandrian.Coptic",
+        "ethiopic": f"{_HERE}.alexandrian.Ethiopic",
         "hebrew": f"{_HERE}.hebrew.Hebrew",
         "indian-civil": f"{_HERE}.indian.IndianCivil",
         "islamic": f"{_HERE}.islamic.Islamic",

@@ -11,7 +11,7 @@ from datetime import timedelta
 from random import Random
 
 from agent_env.records.schema import MaterialTable
-from agent_env.temporal.facts.table_pages import RowPage, TablePages, time_places
+from agent_env.temporal.facts.articles import RowPage, TablePages, time_places
 from agent_env.temporal.partial import PartialDate
 from agent_env.web.site.difficulty import Difficulty
 from agent_env.web.site.encyclopedia import PASSAGE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.families.event_facts.answers import Unreadable, labelled, read_bound, read_years
+from agent_env.families.event_facts.sample import Unreadable, labelled, read_bound, read_years
 
 
 @pytest.mark.parametrize(

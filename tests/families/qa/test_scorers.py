@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_env.families.qa import scorers
-from agent_env.families.qa.family import FAMILY
+from agent_env.families.qa.family import FAMILY, prompt_fields, score_answer
 from agent_env.families.qa.sample import NAME, QaOptions, Question
-from agent_env.families.qa.task import prompt_fields, score_answer
 from agent_env.records.schema import Episode, Score, Verdict
 from agent_env.tasks.family import read_options
 

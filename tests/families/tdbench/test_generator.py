@@ -10,13 +10,12 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.reading import read_bounds
-from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import SampleSet
 from agent_env.temporal.allen import RELATIONS
-from agent_env.temporal.month_steps import add_months
+from agent_env.temporal.months import add_months
 
 NEVER = "9999-99-99"
 

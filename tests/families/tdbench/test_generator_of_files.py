@@ -10,8 +10,7 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.score import measure
 from agent_env.tasks.family import SampleSet
 

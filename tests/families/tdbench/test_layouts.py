@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.tdbench.answers import ScoredAnswer
+from agent_env.families.tdbench.layout_columns import ScoredAnswer
 from agent_env.families.tdbench.layouts import LAYOUTS, make_layout
 from agent_env.families.tdbench.sample import Certificate
 from agent_env.families.tdbench.score import measure

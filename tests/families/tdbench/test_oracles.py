@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.score import measure
 
 KINDS = ("relation", "current", "nth", "longest", "count", "duration", "hops")

@@ -4,7 +4,6 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.family import make_task
-from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.prompts import (
     COT_EXAMPLES,
     CURRENT_EXAMPLE,
@@ -12,6 +11,7 @@ from agent_env.families.tdbench.prompts import (
     make_fields,
     prompt_text,
 )
+from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.score import measure
 from agent_env.records.schema import Condition
 from tests.families.tdbench.leaders import NAMES, TABLE, current, hops, question

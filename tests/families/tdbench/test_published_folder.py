@@ -7,7 +7,7 @@ from pathlib import Path
 from agent_env.families.tdbench.commands import import_published
 from agent_env.families.tdbench.published import read_published
 from agent_env.families.tdbench.published_samples import published_samples
-from agent_env.families.tdbench.reproduced_files import FILTERS, import_tallies, read_part
+from agent_env.families.tdbench.reproduction import FILTERS, import_tallies, read_part
 from agent_env.families.tdbench.sample import tdbench_sample
 
 FOLDER = Path(__file__).parents[2] / "data" / "published" / "tdbench"

@@ -10,7 +10,7 @@ import pytest
 from agent_env.families.reference.policy import Reference
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.records.schema import Condition, Episode, Message
 from agent_env.tasks.family import by_digest
 from agent_env.temporal.allen import RELATIONS

@@ -11,22 +11,22 @@ import pytest
 from agent_env.analysis.paper_results import Measurement
 from agent_env.errors import DatasetError
 from agent_env.families.tdbench.family import make_task
-from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.paper_values import ROWS, TABLE_4, TABLE_7, TABLE_27, paper_domain
-from agent_env.families.tdbench.reproduced_files import (
+from agent_env.families.tdbench.reproduction import (
+    EXPERIMENTS,
     FILTERS,
+    PAPER,
     ImportTally,
     corrected_gold,
     import_tallies,
     read_part,
 )
-from agent_env.families.tdbench.reproduction import EXPERIMENTS, PAPER
-from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
 from agent_env.runs.reproduction.paper import Evidence
 from agent_env.runs.reproduction.responses import ReadSamples, ResponseRow, response_runs
 from tests.families.tdbench.leaders import TABLE, current, hops, question
-from tests.families.tdbench.test_published_proof import HEAD, MISSPELT, write
-from tests.families.tdbench.test_published_proof import ROWS as CULTURE
+from tests.families.tdbench.test_published import HEAD, MISSPELT, write
+from tests.families.tdbench.test_published import ROWS as CULTURE
 
 GROUP = ((0, 1, 2, 3),)
 RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"

@@ -6,10 +6,8 @@ from datetime import date
 
 import pytest
 
-from agent_env.families.tdbench.domains import OFFICE, OFFICES
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.model_wording import NO_LINE, NO_REPLY, TWICE, read_reply
-from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.reading import read_bounds
 from agent_env.families.tdbench.rewording import (
     ColumnValues,
@@ -18,8 +16,8 @@ from agent_env.families.tdbench.rewording import (
     refusal,
     requirements,
 )
-from agent_env.families.tdbench.sample import TdbenchSample
-from agent_env.families.tdbench.wording import condition, sentence
+from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
+from agent_env.families.tdbench.wording import OFFICE, OFFICES, condition, sentence
 from agent_env.tasks.family import by_digest
 from agent_env.temporal.allen import RELATIONS, Relation
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.shift import SHIFTED, exchanged, golds_in, shifted_world
 from agent_env.records.schema import Proof
 from agent_env.tasks.task import CannotShift

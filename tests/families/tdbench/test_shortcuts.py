@@ -6,8 +6,7 @@ import pytest
 
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
 from agent_env.tasks.shortcuts import shortcut_scores
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 

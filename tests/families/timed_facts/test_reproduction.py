@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.families.timed_facts import printed
+from agent_env.families.timed_facts import reproduction as printed
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import timed
 from agent_env.tasks.family import SampleSet

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.families.timed_facts.facts import Fact
-from agent_env.families.timed_facts.lines import read_facts
-from agent_env.families.timed_facts.questions import read_query
-from agent_env.families.timed_facts.solver import RELATIONS, Query, solve
+from agent_env.families.timed_facts.solver import RELATIONS, Fact, Query, solve
+from agent_env.families.timed_facts.wording import read_facts, read_query
 from agent_env.temporal.months import Span, month
 
 from .oracle import brute_force

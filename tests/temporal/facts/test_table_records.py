@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.temporal.facts.dependencies import dependencies
+from agent_env.temporal.facts.table_doctor import dependencies
 from agent_env.temporal.facts.table_records import Sheet, TemporalTableOptions, read_sheet
 
 

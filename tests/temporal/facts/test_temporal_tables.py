@@ -12,16 +12,17 @@ import duckdb
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.temporal.facts.table_records import TemporalTableOptions
-from agent_env.temporal.facts.temporal_files import load_table, write_table
-from agent_env.temporal.facts.temporal_join import closure, joined_tfds, natural_join
+from agent_env.temporal.facts.table_records import TemporalTableOptions, load_table, write_table
 from agent_env.temporal.facts.temporal_table import (
     TemporalRow,
     TemporalTable,
     Tfd,
     as_of,
+    closure,
     coalesced,
     coarser,
+    joined_tfds,
+    natural_join,
     snapshot,
     tfd_violations,
 )

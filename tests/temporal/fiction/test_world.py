@@ -9,12 +9,10 @@ from collections import Counter, defaultdict
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.temporal.facts.intervals import overlaps
 from agent_env.temporal.facts.rules import row_defects
-from agent_env.temporal.facts.tables import shipped_tables
-from agent_env.temporal.fiction.cast import TODAY
+from agent_env.temporal.facts.tables import overlaps, shipped_tables
 from agent_env.temporal.fiction.names import ordinal
-from agent_env.temporal.fiction.world import make_world
+from agent_env.temporal.fiction.world import TODAY, make_world
 
 WORLD = make_world(1500, seed=3)
 LIVES = {row.person: row for row in WORLD.people}

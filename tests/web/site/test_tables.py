@@ -9,11 +9,11 @@ from functools import cache
 import pytest
 
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.records.schema import MaterialTable
 from agent_env.scoring.evidence import stands_in
 from agent_env.tasks.family import SampleSet
-from agent_env.temporal.facts.table_pages import TablePages, is_temporal
+from agent_env.temporal.facts.articles import TablePages, is_temporal
 from agent_env.web.extract import extract
 from agent_env.web.site.difficulty import LEVELS
 from agent_env.web.site.sheet import Sheet

@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 from convertdate import coptic as convertdate_coptic
 
+from agent_env.temporal.systems.alexandrian import Coptic, Ethiopic
 from agent_env.temporal.systems.base import CalendarDate, NoSuchDate
-from agent_env.temporal.systems.coptic import Coptic
 
 from .oracles import disagreements
 
@@ -35,3 +35,26 @@ def test_every_month_of_the_range_agrees_with_convertdate() -> None:
         return convertdate_coptic.from_gregorian(day.year, day.month, day.day)
 
     assert disagreements(Coptic(), other) == []
+
+
+@pytest.mark.parametrize(
+    ("when", "day"),
+    [
+        (CalendarDate(1888, 6, 23), "1896-03-01"),  # the battle of Adwa
+        (CalendarDate(2000, 1, 1), "2007-09-12"),  # the millennium
+        (CalendarDate(2016, 1, 1), "2023-09-12"),
+        (CalendarDate(2017, 1, 1), "2024-09-11"),  # Enkutatash
+        (CalendarDate(2017, 1, 17), "2024-09-27"),  # Meskel
+    ],
+)
+def test_known_days_convert_both_ways_of_ethiopic(when: CalendarDate, day: str) -> None:
+    assert Ethiopic().to_gregorian(when) == date.fromisoformat(day)
+    assert Ethiopic().from_gregorian(date.fromisoformat(day)) == when
+
+
+def test_every_month_of_the_range_is_convertdates_coptic_one_276_years_on() -> None:
+    def other(day: date) -> tuple[int, int, int]:
+        year, month, number = convertdate_coptic.from_gregorian(day.year, day.month, day.day)
+        return year + 276, month, number
+
+    assert disagreements(Ethiopic(), other) == []

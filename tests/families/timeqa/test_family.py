@@ -1,4 +1,7 @@
-"""TimeQA's published formats: lines of questions, and the annotated array."""
+"""TimeQA's own rules: the whole response against the best gold answer.
+
+TimeQA's published formats: lines of questions, and the annotated array.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,27 @@ import pytest
 
 from agent_env.errors import DatasetError
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
-from agent_env.families.timeqa.published import read_foreign
+from agent_env.families.timeqa.family import measure, read_foreign
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "exact", "f1"),
+    [
+        (("Marn F.C.", "Vell"), "marn fc", 1, 1),
+        (("The Marn",), "Marn", 1, 1),
+        (("Marn Bears",), "Answer: Marn Bears", 0, 0.8),
+        (("Marn Bears", "Vell"), "Marn Bears, Vell", 0, 0.8),
+        (("Zürich",), "Zurich", 0, 0),
+        ((), "", 1, 1),
+        ((), "unanswerable", 0, 0),
+    ],
+)
+def test_a_response_is_compared_whole(
+    gold: tuple[str, ...], text: str, exact: float, f1: float
+) -> None:
+    metrics = measure(gold, text)["metrics"]
+    assert metrics == {"squad_em": exact, "squad_f1": pytest.approx(f1)}
+
 
 LINE = {
     "idx": "/wiki/Knox#P39#2",

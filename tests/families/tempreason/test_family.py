@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.families.tempreason.published import read_foreign
+from agent_env.families.tempreason.family import read_foreign
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.solver import TIES

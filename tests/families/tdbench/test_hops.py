@@ -11,8 +11,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import SampleSet, by_digest
 
