@@ -1,19 +1,32 @@
-"""Tokens, money and time that a run will take: at most by its limits and prices; expected by the
-means of an earlier run, else by a guess that is stated."""
+"""Tokens, money and time that a run will take, and the differences that it can show: at most by
+limits and prices; expected by the means of an earlier run, else by a guess that is stated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from agent_env.analysis.power import minimum_detectable_effect
+from agent_env.analysis.resampling import standard_errors
 from agent_env.analysis.study import RunData
 from agent_env.models.addresses import split_address
 from agent_env.models.prices import MILLION, cost_usd
-from agent_env.records.forecast import Amounts, ConditionForecast, Forecast
+from agent_env.records.forecast import (
+    Amounts,
+    ConditionForecast,
+    DetectableDifference,
+    Forecast,
+)
 from agent_env.records.manifest import Manifest, Preflight, Probe
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Condition, Usage
+
+if TYPE_CHECKING:
+    from agent_env.analysis.comparison import Comparison
+    from agent_env.analysis.contrasts import PlannedContrast
 
 STEPS = 5
 """Guess: model calls of an episode with tools; one without."""
@@ -240,3 +253,64 @@ def _times(value: float | None, number: int) -> float | None:
 def _number(limits: Mapping[str, Any], name: str) -> float | None:
     value = limits.get(name)
     return value if isinstance(value, int | float) else None
+
+
+# What the plan can show --------------------------------------------------------------------------
+
+DISAGREEMENT = 0.3
+"""Guess: the share of pairs whose scores differ, where no earlier run tells."""
+FEWEST_PAIRS = 10
+"""Independent pairs of an earlier run without which its variance is not taken."""
+
+
+def detectable_differences(
+    planned: Comparison, earlier: Comparison | None
+) -> tuple[DetectableDifference, ...]:
+    """What each contrast of a plan can show, by the variance of paired differences in an earlier
+    run, whose conditions are taken by name, of the same model where it has them."""
+    return tuple(_detectable(each, planned, earlier) for each in planned.plans if not each.dose)
+
+
+def _detectable(
+    contrast: PlannedContrast, planned: Comparison, earlier: Comparison | None
+) -> DetectableDifference:
+    samples = len(planned.study.samples)
+    error, basis = (None, "") if earlier is None else _earlier_error(contrast, planned, earlier)
+    if error is None:
+        pairs = sum(abs(weight) for _, weight in contrast.weights) / 2
+        error = (DISAGREEMENT * pairs / planned.cluster_count) ** 0.5
+        basis = f"guess: {100 * DISAGREEMENT:.0f} % of pairs differ{basis and f' ({basis})'}"
+    return DetectableDifference(
+        task=planned.study.task,
+        contrast=contrast.name,
+        samples=samples,
+        difference=minimum_detectable_effect(error),
+        basis=basis,
+    )
+
+
+def _earlier_error(
+    contrast: PlannedContrast, planned: Comparison, earlier: Comparison
+) -> tuple[float | None, str]:
+    """The standard error that the contrast would have over the planned clusters, and where it
+    comes from; None where the earlier runs do not tell, and why."""
+    values = np.zeros(len(earlier.study.samples))
+    names = dict[str, None]()
+    for label, weight in contrast.weights:
+        arm = planned.study.arm(label)
+        like = [a for a in earlier.study.arms if a.condition.name == arm.condition.name]
+        own = [a for a in like if split_address(a.model)[0] == split_address(arm.model)[0]]
+        if not like:
+            return None, f"no earlier run has {arm.condition.name}"
+        chosen = (own or like)[0]
+        names[chosen.run if own else f"{chosen.run} ({split_address(chosen.model)[0]})"] = None
+        values += weight * earlier.column(chosen, earlier.metric)
+    clusters = len(np.unique(earlier.clusters[~np.isnan(values)]))
+    if clusters < FEWEST_PAIRS:
+        return None, f"{clusters} pairs in {', '.join(names)} are too few"
+    error = float(standard_errors(values[:, None], earlier.clusters)[0])
+    if error == 0:
+        return None, f"all pairs alike in {', '.join(names)}"
+    scale = (clusters / planned.cluster_count) ** 0.5
+    pairs = int((~np.isnan(values)).sum())
+    return error * scale, f"{', '.join(names)}, {pairs} pairs"

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.forecast import added, capped, forecast_run, side_by_side
-from agent_env.analysis.power import detectable_differences
+from agent_env.analysis.forecast import (
+    added,
+    capped,
+    detectable_differences,
+    forecast_run,
+    side_by_side,
+)
 from agent_env.analysis.study import RunData, assemble
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.records.forecast import (

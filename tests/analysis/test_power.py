@@ -8,7 +8,7 @@ from statistics import stdev
 import pytest
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.power import detectable_differences
+from agent_env.analysis.forecast import detectable_differences
 from agent_env.analysis.study import Arm, Study
 from agent_env.records.schema import Condition, Episode, Sample, Score
 from tests.analysis.studies import study_of

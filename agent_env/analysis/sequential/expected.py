@@ -10,7 +10,7 @@ from math import log
 
 import numpy as np
 
-from agent_env.analysis.power import DISAGREEMENT
+from agent_env.analysis.forecast import DISAGREEMENT
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.sequential.capital import FRACTIONS, LOG_SHARES
 from agent_env.analysis.sequential.rule import ONE_STAGE, TWO_STAGES

@@ -1,8 +1,8 @@
-"""The statistics of a study. Every module of this package is one, and is listed nowhere else.
+"""The statistics of a study: every `Statistic` that a module of this package defines.
 
-A module says in STATISTIC its name, its place, what it needs, and the table that it makes of a
-study; all who show statistics (`score`, `compare`, the report, JSON, CSV, LaTeX) go through
-`tables_of`. A family brings statistics of its own by dotted path, see `AnalysisHooks.statistics`.
+It holds the statistic's name, its place, what it needs, and the table that it makes of a study. All
+that shows statistics (`score`, `compare`, the report, JSON, CSV, LaTeX) goes through `tables_of`.
+A family brings its own by dotted path, see `AnalysisHooks.statistics`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ class Statistic:
 
 def statistics_of(comparison: Comparison) -> list[Statistic]:
     """Every statistic, the family's own included, in the order in which they are read."""
-    paths = [f"{__name__}.{module.name}:STATISTIC" for module in iter_modules(__path__)]
-    loaded = []
-    for path in (*paths, *comparison.hooks.statistics):
-        module, _, name = path.partition(":")
-        loaded.append(getattr(import_module(module), name))
-    return sorted(loaded, key=lambda statistic: (statistic.order, statistic.name))
+    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    values = (value for module in modules for value in vars(module).values())
+    statistics = [value for value in values if isinstance(value, Statistic)]
+    for path in comparison.hooks.statistics:
+        module_name, _, name = path.partition(":")
+        statistics.append(getattr(import_module(module_name), name))
+    return sorted(statistics, key=lambda statistic: (statistic.order, statistic.name))
 
 
 def statistics_named(comparison: Comparison, names: Sequence[str]) -> list[Statistic]:

@@ -183,7 +183,7 @@ def _paired(values: Floats) -> Floats:
     return paired
 
 
-STATISTIC = Statistic(
+ABLATION = Statistic(
     "ablation", ablation, order=22, section="Results", is_main=True, in_score=True,
     without_rows="No condition has a twin in a blocked or shifted web; run --web-ablation makes "
     "them.",

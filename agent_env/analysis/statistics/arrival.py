@@ -30,6 +30,6 @@ def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
     return pairs
 
 
-STATISTIC = Statistic(
+TREATMENT = Statistic(
     "treatment", treatment, order=30, section="Results", is_main=True, in_score=True
 )

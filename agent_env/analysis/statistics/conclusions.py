@@ -19,4 +19,4 @@ def in_words(comparison: Comparison) -> ResultTable:
     )
 
 
-STATISTIC = Statistic("conclusions", in_words, order=1, section="Conclusions", is_main=True)
+CONCLUSIONS = Statistic("conclusions", in_words, order=1, section="Conclusions", is_main=True)

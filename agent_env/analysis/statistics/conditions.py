@@ -57,4 +57,4 @@ def _on_errors(comparison: Comparison) -> Iterator[str]:
             yield f"{name}: the less the better; over the samples where it is defined: {counts}."
 
 
-STATISTIC = Statistic("conditions", conditions, order=10, section="Results", is_main=True)
+CONDITIONS = Statistic("conditions", conditions, order=10, section="Results", is_main=True)

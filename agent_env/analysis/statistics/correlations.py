@@ -40,4 +40,4 @@ def between_metrics(comparison: Comparison) -> list[Correlation]:
     return correlations
 
 
-STATISTIC = Statistic("correlations", correlations, order=80, needs=("scipy",))
+CORRELATIONS = Statistic("correlations", correlations, order=80, needs=("scipy",))

@@ -78,4 +78,4 @@ def _difference_row(c: Contrast) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-STATISTIC = Statistic("differences", differences, order=20, section="Results", is_main=True)
+DIFFERENCES = Statistic("differences", differences, order=20, section="Results", is_main=True)

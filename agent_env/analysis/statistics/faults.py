@@ -18,7 +18,7 @@ from agent_env.analysis.statistics.reliability import pass_hat
 from agent_env.analysis.study import Arm
 from agent_env.tasks.conditions import is_twin
 
-NOTES = (
+FAULT_NOTES = (
     "Lost: plain − twin, paired by sample. Landed: episodes in which the model read something else "
     "than a tool gave. Recovery: right although a fault landed; after explicit or implicit ones, "
     "where no other kind landed.",
@@ -56,7 +56,9 @@ def faults(comparison: Comparison) -> ResultTable:
         for twin in twins:
             passed = [estimates[places[twin.label]].cell for estimates in by_k.values()]
             rows.append((*_row(comparison, plain, twin), *passed))
-    return ResultTable("faults", "Faults of tools", columns, tuple(rows), (*NOTES, *_levels(pairs)))
+    return ResultTable(
+        "faults", "Faults of tools", columns, tuple(rows), (*FAULT_NOTES, *_levels(pairs))
+    )
 
 
 def _levels(pairs: Sequence[tuple[Arm, Sequence[Arm]]]) -> list[str]:
@@ -167,7 +169,7 @@ def more_of(comparison: Comparison, before: Arm, after: Arm, quantities: Sequenc
     return estimate
 
 
-STATISTIC = Statistic(
+FAULTS = Statistic(
     "faults", faults, order=62, section="Faults and attacks", in_score=True,
     without_rows="No condition has a twin with faults of tools; run --faults makes them.",
 )  # fmt: skip

@@ -105,4 +105,4 @@ def tools(comparison: Comparison) -> ResultTable:
     return ResultTable("tools", "What the tools bought", columns, tuple(rows), notes)
 
 
-STATISTIC = Statistic("tools", tools, order=110)
+TOOLS = Statistic("tools", tools, order=110)

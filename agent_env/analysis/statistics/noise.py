@@ -60,7 +60,7 @@ def noise(comparison: Comparison) -> ResultTable:
     return ResultTable("noise", "Noise between repeats", columns, rows, notes)
 
 
-STATISTIC = Statistic(
+NOISE = Statistic(
     "noise", noise, order=60,
     without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
 )  # fmt: skip

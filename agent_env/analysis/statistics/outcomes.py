@@ -28,4 +28,4 @@ def outcomes(comparison: Comparison) -> ResultTable:
     return ResultTable("outcomes", "How answers miss", columns, tuple(rows), notes)
 
 
-STATISTIC = Statistic("outcomes", outcomes, order=50, section="Results")
+OUTCOMES = Statistic("outcomes", outcomes, order=50, section="Results")

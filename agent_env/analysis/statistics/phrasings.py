@@ -137,7 +137,7 @@ def phrasings(comparison: Comparison) -> ResultTable:
     return ResultTable("phrasings", title, columns, rows, tuple(notes))
 
 
-STATISTIC = Statistic(
+PHRASINGS = Statistic(
     "phrasings", phrasings, order=55, in_score=True,
     without_rows="No query was asked in two phrasings.",
 )  # fmt: skip

@@ -73,7 +73,7 @@ def _ranking(
     return Correlation(*names, estimates[0], estimates[1], len(x))
 
 
-STATISTIC = Statistic(
+RANKINGS = Statistic(
     "rankings", rankings, order=90, needs=("scipy",),
     without_rows="Rankings need at least three models and two conditions that all of them have.",
 )  # fmt: skip

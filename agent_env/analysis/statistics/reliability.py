@@ -47,7 +47,7 @@ def _all_right(right: list[list[float]], k: int) -> Floats:
     )  # fmt: skip
 
 
-STATISTIC = Statistic(
+RELIABILITY = Statistic(
     "reliability", reliability, order=70,
     without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
 )  # fmt: skip

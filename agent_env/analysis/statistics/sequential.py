@@ -55,7 +55,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-STATISTIC = Statistic(
+SEQUENTIAL = Statistic(
     "sequential", sequential, order=15, section="Results", is_main=True, in_score=True,
     without_rows="No run could stop early; run --until makes the test, compare --sequential makes "
     "it afterwards.",

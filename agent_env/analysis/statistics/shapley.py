@@ -157,4 +157,4 @@ def _place(tool: str) -> int:
     return ("web", "cal", "ci").index(tool)
 
 
-STATISTIC = Statistic("shapley", shapley, order=112, is_main=True)
+SHAPLEY = Statistic("shapley", shapley, order=112, is_main=True)

@@ -49,6 +49,6 @@ def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
 
 ORACLE = "sees gold"
 """The run's name of a shortcut that sees the gold."""
-STATISTIC = Statistic(
+SHORTCUTS = Statistic(
     "shortcuts", shortcuts, order=12, section="Results", is_main=True, in_score=True
 )

@@ -36,4 +36,4 @@ def use(comparison: Comparison) -> ResultTable:
     return ResultTable("use", "What an episode uses", columns, rows, tuple(notes))
 
 
-STATISTIC = Statistic("use", use, order=40, section="Results")
+USE = Statistic("use", use, order=40, section="Results")
