@@ -1,11 +1,12 @@
-"""What a run will use: at most by its limits, expected by an earlier run or a stated guess."""
+"""What a run will use: at most by its limits, expected by an earlier run or a stated guess.
+
+What a plan of so many samples can show, by earlier_of_power pairs or by a guess.
+"""
 
 from __future__ import annotations
 
 from typing import Any
-
 import pytest
-
 from agent_env.analysis.forecast import added, forecast_run, side_by_side
 from agent_env.analysis.study import RunData
 from agent_env.analysis.totals import Totals
@@ -13,6 +14,13 @@ from agent_env.records.forecast import Amounts
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight, Probe
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Condition, Usage
+import random
+from statistics import stdev
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.forecast import detectable_differences
+from agent_env.analysis.study import Arm, Study
+from agent_env.records.schema import Condition, Episode, Sample, Score
+from tests.analysis.studies import study_of
 
 PRICES = ModelFacts(input_per_million=1.0, output_per_million=4.0, date="2026-01-01", source="x")
 LIMITS = {"steps": 10, "tokens": 50_000, "time_s": 60.0}
@@ -108,3 +116,56 @@ def test_models_side_by_side_take_the_longest_time_and_all_the_money() -> None:
     parts = [Amounts(most_tokens=5, most_s=10.0), Amounts(most_tokens=7, most_s=4.0)]
     assert side_by_side(parts) == Amounts(most_tokens=12, most_s=10.0)
     assert added(parts) == Amounts(most_tokens=12, most_s=14.0)
+
+
+def planned(samples: int, conditions: tuple[str, ...] = ("base", "web")) -> Comparison:
+    arms = tuple(
+        Arm(name, "later", "m", Condition(name=name), observations=(), asked=samples)
+        for name in conditions
+    )
+    given = tuple(Sample(id=f"p{i}", task="t", gold=()) for i in range(samples))
+    return Comparison(Study("t", ("exact_match",), arms, given, ()))
+
+
+def earlier_of_power(scores: dict[str, list[float]]) -> Comparison:
+    scored = [
+        (
+            Episode(sample=f"s{i}", condition=name, repeat=1, model="m", status="finished"),
+            Score(sample=f"s{i}", condition=name, repeat=1, outcome="read", rule="",
+                  metrics={"exact_match": value}),
+        )
+        for name, values in scores.items()
+        for i, value in enumerate(values)
+    ]  # fmt: skip
+    return study_of(scored, list(scores), ("exact_match",))
+
+
+def test_without_an_earlier_run_the_guess_is_stated() -> None:
+    (found,) = detectable_differences(planned(100), None)
+    assert found.difference == pytest.approx(2.8015852 * (0.3 / 100) ** 0.5)
+    assert (found.contrast, found.samples) == ("web − base", 100)
+    assert found.basis == "guess: 30 % of pairs differ"
+
+
+def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number() -> None:
+    rng = random.Random(1)
+    base, web = ([float(rng.random() < p) for _ in range(40)] for p in (0.3, 0.6))
+    (found,) = detectable_differences(planned(160), earlier_of_power({"base": base, "web": web}))
+    spread = stdev(after - before for after, before in zip(web, base, strict=True))
+    assert found.difference == pytest.approx(2.8015852 * spread / 160**0.5)
+    assert found.basis == "run, 40 pairs"
+
+
+@pytest.mark.parametrize(
+    ("scores", "why"),
+    [
+        ({"base": [1.0] * 20, "web": [1.0] * 20}, "all pairs alike in run"),
+        ({"base": [1.0] * 20}, "no earlier_of_power run has web"),
+        ({"base": [1.0] * 9, "web": [0.0] * 8 + [1.0]}, "9 pairs in run are too few"),
+    ],
+)
+def test_what_earlier_pairs_do_not_tell_is_guessed(
+    scores: dict[str, list[float]], why: str
+) -> None:
+    (found,) = detectable_differences(planned(50), earlier_of_power(scores))
+    assert found.basis == f"guess: 30 % of pairs differ ({why})"
