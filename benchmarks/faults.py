@@ -12,8 +12,7 @@ from random import Random
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.observations import Observation, observe
-from agent_env.analysis.statistics.attacks import attacks
-from agent_env.analysis.statistics.faults import faults
+from agent_env.analysis.statistics.disturbances import attacks, faults
 from agent_env.analysis.study import Arm, Study
 from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import IMPLICIT, CallFault, Disturbance, Fault, SampleAttack

@@ -21,7 +21,7 @@ import agent_env as ae
 from agent_env.analysis.attribution import ForkCounts, attribution
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.simulated import Plant, study
-from agent_env.analysis.statistics.shapley import coalitions_of, tool_values
+from agent_env.analysis.statistics.gains import coalitions_of, tool_values
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.planted_steps import PlantedSteps

@@ -23,11 +23,20 @@ import numpy as np
 
 import agent_env as ae
 from agent_env.analysis.resampling import Floats
-from agent_env.analysis.sequential.capital import FRACTIONS, LOG_SHARES, Look
 from agent_env.analysis.sequential.expected import ends
-from agent_env.analysis.sequential.rule import SequentialTest, StoppingRule
-from agent_env.analysis.sequential.unbiased import mean_after_stopping
-from agent_env.analysis.sequential.walk import interleaved_order, look_order, order_of
+from agent_env.analysis.sequential.rule import (
+    FRACTIONS,
+    LOG_SHARES,
+    Look,
+    SequentialTest,
+    StoppingRule,
+)
+from agent_env.analysis.sequential.walk import (
+    interleaved_order,
+    look_order,
+    mean_after_stopping,
+    order_of,
+)
 from agent_env.records.manifest import StoppingSettings
 from agent_env.records.schema import Sample
 

@@ -9,9 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from agent_env.analysis import resampling
-from agent_env.analysis.contrast_estimates import Scale, contrast_values, measure
 from agent_env.analysis.contrast_text import parse_contrasts, readable_contrasts
-from agent_env.analysis.contrasts import Contrast, PlannedContrast, plan
+from agent_env.analysis.contrasts import (
+    Contrast,
+    PlannedContrast,
+    Scale,
+    contrast_values,
+    measure,
+    plan,
+    unit_of,
+)
 from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.resampling import (
@@ -31,7 +38,6 @@ from agent_env.analysis.sequential.walk import (
     stoppable_contrasts,
 )
 from agent_env.analysis.study import Arm, Study
-from agent_env.analysis.trends import unit_of
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
 

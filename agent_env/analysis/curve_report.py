@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 
 from agent_env.analysis.budget_curve import BudgetCurves, CurvePoint
 from agent_env.analysis.drawing import clean, wrapped
-from agent_env.analysis.figure_parts import BARS, bars_of, legend, limit, looks, panels, words
-from agent_env.analysis.method import settings
-from agent_env.analysis.report import Chapter, Section, SvgFigure, inline_svg, report_of
+from agent_env.analysis.figures import BARS, bars_of, legend, limit, looks, panels, words
+from agent_env.analysis.report import Chapter, Section, SvgFigure, inline_svg, report_of, settings
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.records.manifest import Manifest
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agent_env.analysis.power import minimum_detectable_effect
 from agent_env.analysis.resampling import standard_errors
+from agent_env.analysis.significance import minimum_detectable_effect
 from agent_env.analysis.study import RunData
 from agent_env.models.addresses import split_address
 from agent_env.models.prices import MILLION, cost_usd

@@ -23,7 +23,7 @@ from agent_env.analysis.resampling import (
     weight_chunks,
 )
 from agent_env.analysis.result_tables import Cell
-from agent_env.analysis.student import student_quantile
+from agent_env.analysis.significance import student_quantile
 
 LEVEL = 0.95
 FEWEST = 5

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent_env.analysis.attack_trails import AttackTrail, attack_trail
-from agent_env.analysis.fault_trails import FaultTrail, fault_trail
+from agent_env.analysis.fault_trails import AttackTrail, FaultTrail, attack_trail, fault_trail
 from agent_env.analysis.totals import episode_cost
 from agent_env.analysis.treatment import Arrival, arrival
 from agent_env.records.model_facts import ModelFacts

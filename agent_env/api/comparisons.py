@@ -75,7 +75,7 @@ class Comparison:
 
     def by(self, group: str) -> ResultTable:
         """The main metric broken down by what the samples have: `facts`, `calendar`, …"""
-        from agent_env.analysis.breakdowns import breakdown
+        from agent_env.analysis.statistics.results import breakdown
 
         return breakdown(self._comparison, group)
 

@@ -154,7 +154,7 @@ def _with_hint(text: str, words: list[str]) -> str:
     """Options that are repeated take one value each; who gives several hears it. Who writes an
     option of the task as a flag hears how it is written."""
     if unknown := re.match(r"No such option: --([a-z-]+)", text):
-        from agent_env.cli.task_options import options_of_task
+        from agent_env.cli.help import options_of_task
 
         key = unknown[1].replace("-", "_")
         task, options = options_of_task(words[2:]) if words[1:2] in HAS_TASK else ("", ())

@@ -1,18 +1,19 @@
-"""Commands that ask models: `run` and `resume`."""
+"""Commands that ask models: `run` and `resume`, in this process or over a cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli import engine as scale
+from agent_env.cli import ask as scale
 from agent_env.cli.options import with_options
 from agent_env.cli.preflight import print_checks
-from agent_env.cli.run import AsJson, RunPath, print_scores, say, scored_when_stopped
+from agent_env.cli.run import AsJson, RunPath, one_of, print_scores, say, scored_when_stopped
 from agent_env.cli.study import resume_study, run_side_by_side, tell_outcomes
 from agent_env.errors import ConfigError
 
@@ -185,3 +186,41 @@ def _tell(
     again, last = f"agent-env resume {parent}", f"agent-env compare {parent} compares the models."
     names = dict.fromkeys((str(folder.relative_to(parent)) for folder in folders), "done")
     tell_outcomes(names, outcomes, again, last)
+
+
+PANEL = "Scale-out"
+
+EngineName = Annotated[
+    str, typer.Option("--engine", help="local, or ray (extra).", rich_help_panel=PANEL)
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="ray: the cluster, HOST:PORT; default: RAY_ADDRESS, or this machine alone.",
+        rich_help_panel=PANEL,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="ray: actors; default: one a processor.", rich_help_panel=PANEL),
+]
+
+
+def chosen_engine(
+    engine: str,
+    address: str | None,
+    workers: int | None,
+    reply_cache: Path | None = None,
+    web: str | None = None,
+) -> Engine | None:
+    """None for the local one; ConfigError where the run cannot be spread."""
+    from agent_env.errors import ConfigError
+
+    if one_of(engine, ("local", "ray"), "--engine") == "local":
+        if address is not None or workers is not None:
+            raise ConfigError("--address and --workers go with --engine ray")
+        return None
+    from agent_env.runs.ray.engine import RayOptions, check_engine, run_on_ray
+
+    check_engine(reply_cache, web)
+    return partial(run_on_ray, options=RayOptions(address, workers))

@@ -1,5 +1,8 @@
 """Help in sections, as plain text: typer's own boxes need rich, whose parts take longer to import
-than everything else that `agent-env --help` does."""
+than everything else that `agent-env --help` does.
+
+The commands that take a task show the options of the one that is named.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,15 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from agent_env.wiring.trust import own_call
+
+if TYPE_CHECKING:
+    from agent_env.tasks.option_help import OptionHelp
 
 WIDTH = 100
 PLAIN: dict[str, Any] = {"max_content_width": WIDTH}
@@ -53,8 +61,6 @@ class Sectioned(TyperCommand):
             plain = "Arguments" if parameter.param_type_name == "argument" else "Options"
             rows.append((getattr(parameter, "rich_help_panel", None) or plain, row))
         if any(parameter.name == "task" for parameter in self.params):
-            from agent_env.cli.task_options import help_rows
-
             heading, options = help_rows(self.words)
             rows += [(heading, row) for row in options]
         _write(formatter, rows)
@@ -134,3 +140,29 @@ def _write(formatter: Any, rows: Iterable[tuple[str, tuple[str, str]]]) -> None:
     for section, its in sections.items():
         with formatter.section(section):
             formatter.write_dl(its)
+
+
+def options_of_task(words: Sequence[str]) -> tuple[str, Sequence[OptionHelp]]:
+    """The first task that is named among the words of a command, and its options."""
+    from agent_env.errors import ConfigError
+    from agent_env.tasks.option_help import option_help
+    from agent_env.wiring.registry import FAMILIES
+
+    named = (word for word in words if word in FAMILIES.names() or word.endswith(":FAMILY"))
+    if not (task := next(named, "")):
+        return "", ()
+    try:
+        return task, option_help(FAMILIES.find(task, own_call()).options)
+    except ConfigError:  # told by the command itself, where it is run
+        return "", ()
+
+
+def help_rows(words: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:
+    """A heading and a row for each option of the task that the words name; no row where they name
+    none."""
+    task, options = options_of_task(words)
+    rows = []
+    for option in options:
+        default = "" if option.default is None else f"  [default: {option.default}]"
+        rows.append((f"{option.name}=<{option.type}>", f"{option.help}{default}"))
+    return f"Options of {task}, each as --option KEY=VALUE", rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.mcp_server import WHAT, told
+from agent_env.cli.mcp import WHAT, told
 from agent_env.cli.options import with_options
 from agent_env.cli.run import say
 

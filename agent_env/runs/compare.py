@@ -212,8 +212,8 @@ def select_tables(
     comparison: Comparison, names: Sequence[str], by: Sequence[str]
 ) -> list[ResultTable]:
     """The named tables (`all` for every one that has rows), then the breakdowns."""
-    from agent_env.analysis.breakdowns import breakdown
     from agent_env.analysis.statistics import statistics_named, statistics_of
+    from agent_env.analysis.statistics.results import breakdown
 
     if not names:
         chosen = [statistic for statistic in statistics_of(comparison) if statistic.is_main]

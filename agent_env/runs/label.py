@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from agent_env.analysis.agreement import (
+from agent_env.analysis.judges import (
     ClassAgreement,
     Labels,
     by_class,
     cohen_kappa,
     krippendorff_alpha,
+    last_verdict,
     majority,
     mean_kappa,
     only,
 )
-from agent_env.analysis.judges import last_verdict
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.escaping import csv_text, unguarded

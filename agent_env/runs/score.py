@@ -14,9 +14,9 @@ from agent_env.registry import NO_OBJECTS, Objects
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.cutoff import AfterCutoff
     from agent_env.analysis.judges import JudgeAgreement
     from agent_env.analysis.result_tables import ResultTable
+    from agent_env.analysis.summary import AfterCutoff
     from agent_env.analysis.totals import Totals
     from agent_env.episodes.rescoring import Rescoring
     from agent_env.episodes.run_folder import RunFolder
@@ -94,8 +94,8 @@ class RunScores:
     def as_json(self, with_changes: bool) -> dict[str, object]:
         """The object that `--json` prints."""
         from agent_env.analysis.result_tables import as_objects
-        from agent_env.analysis.statistics.arrival import arrivals
         from agent_env.analysis.statistics.phrasings import consistency
+        from agent_env.analysis.statistics.results import arrivals
         from agent_env.analysis.summary import summarise
 
         missing = never_began(self.folder, self.manifest)
@@ -279,7 +279,7 @@ def tries(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
 
 def late_samples(samples: Sequence[Sample], facts: ModelFacts | None) -> AfterCutoff | None:
     """The samples on events after the model's knowledge cutoff; None if it is unknown."""
-    from agent_env.analysis.cutoff import after_cutoff
+    from agent_env.analysis.summary import after_cutoff
     from agent_env.tasks.event_dates import event_date, last_dates
     from agent_env.temporal.facts.tables import shipped_tables
 

@@ -181,7 +181,7 @@ def study_of(runs: Sequence[RunData], task: Task) -> Study:
 def shortcuts_of(task: Task) -> Callable[[Sequence[Sample]], tuple[Arm, ...]]:
     """Makes an arm of each of the task's shortcuts; they answer when a table needs them."""
     from agent_env.analysis.observations import observe
-    from agent_env.analysis.statistics.shortcuts import ORACLE
+    from agent_env.analysis.statistics.results import ORACLE
     from agent_env.analysis.study import SHORTCUT, Arm
     from agent_env.records.schema import Condition
     from agent_env.tasks.shortcuts import CONDITION, shortcut_scores

@@ -1,32 +1,183 @@
-"""The viewer as an ASGI app: which address shows what."""
+"""The viewer as an ASGI app: its pages, and the guard around them.
+
+The guard keeps traces from harming their reader, and other web pages from reading traces.
+Guaranteed: a page of the viewer runs no script but its own file, loads nothing from elsewhere and
+stands in no frame; a request that names another host than this one (DNS rebinding) or that another
+site sent is refused, and so is everything but GET and HEAD.
+Not guaranteed: that other users of this machine cannot connect to the port.
+
+Templates escape everything, and control characters are made visible.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import re
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from jinja2 import Environment
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent_env.analysis.result_tables import text_of
 from agent_env.episodes.index_pages import SORTS, VERDICTS, EpisodeFilter
 from agent_env.errors import AgentEnvError, ConfigError
+from agent_env.records.escaping import visible
 from agent_env.runs.compare import CompareOptions, compare_folders, select_tables
+from agent_env.runs.hosting import LOOPBACK, listening, serve_app
 from agent_env.runs.opened import Assessment, OpenRun, TraceEvents
-from agent_env.viewer.bars import time_chart, token_chart
-from agent_env.viewer.beside import aligned, parted_at
-from agent_env.viewer.guard import Guard
 from agent_env.viewer.library import Library
-from agent_env.viewer.render import environment, page
-from agent_env.viewer.story import Story, story
+from agent_env.viewer.story import Story, aligned, parted_at, story, time_chart, token_chart
+
+_LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)
+
+
+def environment() -> Environment:
+    """The templates with their filters; what they do not know is an error."""
+    templates = Environment(
+        loader=PackageLoader("agent_env.viewer"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "plain": plain,
+        "cell": text_of,
+        "count": count,
+        "score": score,
+        "seconds": seconds,
+        "usd": usd,
+        "moment": moment,
+        "part": lambda text: quote(text, safe=""),
+        "place": lambda text: quote(text, safe="/"),
+    }
+    templates.tests["weblink"] = lambda url: bool(_LINK.match(url))
+    templates.globals["query"] = query
+    for name in templates.list_templates(extensions=["html"]):
+        templates.get_template(name)  # compiled before the first page is asked for
+    return templates
+
+
+def page(templates: Environment, name: str, status: int = 200, /, **values: object) -> Response:
+    """The template as a response."""
+    text = templates.get_template(name).render(**values)
+    data = text.encode("utf-8", "replace")
+    return Response(data, status, media_type="text/html; charset=utf-8")
+
+
+def plain(text: object) -> str:
+    """Text with its control characters and turners of direction as visible escapes."""
+    return visible(str(text))
+
+
+def query(parameters: Mapping[str, str], **changes: object) -> str:
+    """An address's query with some parts changed; empty ones are left out."""
+    merged = {**parameters, **{name: str(value) for name, value in changes.items()}}
+    nonempty = {name: value for name, value in merged.items() if value}
+    return f"?{urlencode(nonempty)}" if nonempty else "?"
+
+
+def count(value: float | None) -> str:
+    """1,234; a dash for what is unknown."""
+    if isinstance(value, int):  # of any size
+        return f"{value:,}" if abs(value) < 10**15 else "very many"
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def score(value: float | None) -> str:
+    """Three digits; a dash for what is unknown."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def seconds(value: float | None) -> str:
+    """0.012 s, 3.4 s, 2 min 5 s."""
+    if value is None:
+        return "–"
+    if value >= 120:
+        return f"{int(value // 60):,} min {int(value % 60)} s"
+    return f"{value:.1f} s" if value >= 1 else f"{value:.3f} s"
+
+
+def usd(value: float | None) -> str:
+    """US dollars with as many digits as a call needs."""
+    return "–" if value is None else f"${value:.2f}" if value >= 1 else f"${value:.5f}"
+
+
+def moment(stamp: str) -> str:
+    """An ISO time as YYYY-MM-DD HH:MM in UTC; as it is where it is none."""
+    try:
+        time = datetime.fromisoformat(stamp)
+    except ValueError:
+        return stamp
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class Guard:
+    """Around the whole app; `port` is the one that it is served on."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+        if port == 80:
+            self._hosts |= {"127.0.0.1", "localhost"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await (refusal or self._app)(scope, receive, with_headers)
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        if headers.getlist("host") not in [[host] for host in self._hosts]:
+            addresses = " or ".join(f"http://{host}" for host in sorted(self._hosts))
+            return PlainTextResponse(f"This viewer answers at {addresses} only.\n", 421)
+        if scope["method"] not in ("GET", "HEAD"):
+            return PlainTextResponse("The viewer only reads.\n", 405, {"allow": "GET, HEAD"})
+        if headers.get("sec-fetch-site") == "cross-site" and (
+            headers.get("sec-fetch-mode") != "navigate"
+            or headers.get("sec-fetch-dest") != "document"
+        ):
+            return PlainTextResponse("Not for other sites.\n", 403)
+        return None
+
 
 ROWS = 100
 """Episodes on a page."""
@@ -337,3 +488,15 @@ def _file_stamp(file: Path | None) -> str:
     except OSError:
         status = None
     return "gone" if status is None else f"{status.st_size}.{status.st_mtime_ns}"
+
+
+def serve(root: Path, port: int, ready: Callable[[str], None]) -> None:
+    """Serve the runs below `root`; `ready` hears the address. Comes back after Ctrl-C. A `port` of
+    0 takes a free one; ConfigError where the port is taken."""
+    with listening(port) as listener:
+        bound = listener.getsockname()[1]
+        library = Library(root)
+        library.warm()
+        app = make_app(library, bound)
+        ready(f"http://{LOOPBACK}:{bound}/")
+        asyncio.run(serve_app(app, listener))

@@ -16,6 +16,6 @@ def view_folder(root: Path, port: int, ready: Callable[[str], None]) -> None:
     if not root.is_dir():
         raise ConfigError(f"{root} is no folder; name a run or a folder of runs")
     need_extra("starlette", "uvicorn", "jinja2", extra="viewer")
-    from agent_env.viewer.serve import serve
+    from agent_env.viewer.app import serve
 
     serve(root.resolve(), port, ready)

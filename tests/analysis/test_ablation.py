@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.analysis.statistics.ablation import ablation, splits_of
+from agent_env.analysis.statistics.disturbances import ablation, splits_of
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN, AnalysisHooks
 from tests.analysis.studies import study_of

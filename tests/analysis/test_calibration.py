@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agent_env.analysis.contrast_estimates import ContrastValues, Scale, measure
-from agent_env.analysis.contrasts import Contrast, PlannedContrast
+from agent_env.analysis.contrasts import Contrast, ContrastValues, PlannedContrast, Scale, measure
 from agent_env.analysis.resampling import cluster_count, draw_weights
 from agent_env.analysis.simulated import Plant, gains, scores
 

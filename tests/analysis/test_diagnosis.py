@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from agent_env.analysis.answer_basis import Basis
 from agent_env.analysis.conduct import calls_of
-from agent_env.analysis.date_sources import date_source
-from agent_env.analysis.diagnosis import Diagnosis, diagnose
+from agent_env.analysis.diagnosis import Basis, Diagnosis, date_source, diagnose
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables, in_lines
 from agent_env.analysis.result_tables import render
 from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday

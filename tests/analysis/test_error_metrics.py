@@ -9,7 +9,7 @@ from agent_env.analysis.drawing import literal, png_of
 from agent_env.analysis.figures import all_figures
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.statistics import statistics_of, tables_of
-from agent_env.analysis.statistics.conditions import conditions
+from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.study import Arm, Study
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition

@@ -10,12 +10,10 @@ from matplotlib.text import Text
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import save, wrapped
-from agent_env.analysis.figure_parts import dodged, looks
-from agent_env.analysis.figures import all_figures
+from agent_env.analysis.figures import all_figures, dodged, looks
 from agent_env.analysis.frames import episodes
 from agent_env.analysis.simulated import Plant, study
-from agent_env.analysis.statistics.conditions import conditions
-from agent_env.analysis.statistics.differences import differences
+from agent_env.analysis.statistics.results import conditions, differences
 
 EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0, "web+ci": 0.2}
 

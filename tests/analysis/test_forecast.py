@@ -1,25 +1,24 @@
 """What a run will use: at most by its limits, expected by an earlier run or a stated guess.
 
-What a plan of so many samples can show, by earlier_of_power pairs or by a guess.
+What a plan of so many samples can show, by earlier pairs or by a guess.
 """
 
 from __future__ import annotations
 
+import random
+from statistics import stdev
 from typing import Any
+
 import pytest
-from agent_env.analysis.forecast import added, forecast_run, side_by_side
-from agent_env.analysis.study import RunData
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.forecast import added, detectable_differences, forecast_run, side_by_side
+from agent_env.analysis.study import Arm, RunData, Study
 from agent_env.analysis.totals import Totals
 from agent_env.records.forecast import Amounts
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight, Probe
 from agent_env.records.model_facts import ModelFacts
-from agent_env.records.schema import Condition, Usage
-import random
-from statistics import stdev
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.forecast import detectable_differences
-from agent_env.analysis.study import Arm, Study
-from agent_env.records.schema import Condition, Episode, Sample, Score
+from agent_env.records.schema import Condition, Episode, Sample, Score, Usage
 from tests.analysis.studies import study_of
 
 PRICES = ModelFacts(input_per_million=1.0, output_per_million=4.0, date="2026-01-01", source="x")
@@ -127,7 +126,7 @@ def planned(samples: int, conditions: tuple[str, ...] = ("base", "web")) -> Comp
     return Comparison(Study("t", ("exact_match",), arms, given, ()))
 
 
-def earlier_of_power(scores: dict[str, list[float]]) -> Comparison:
+def earlier_scores(scores: dict[str, list[float]]) -> Comparison:
     scored = [
         (
             Episode(sample=f"s{i}", condition=name, repeat=1, model="m", status="finished"),
@@ -150,7 +149,7 @@ def test_without_an_earlier_run_the_guess_is_stated() -> None:
 def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number() -> None:
     rng = random.Random(1)
     base, web = ([float(rng.random() < p) for _ in range(40)] for p in (0.3, 0.6))
-    (found,) = detectable_differences(planned(160), earlier_of_power({"base": base, "web": web}))
+    (found,) = detectable_differences(planned(160), earlier_scores({"base": base, "web": web}))
     spread = stdev(after - before for after, before in zip(web, base, strict=True))
     assert found.difference == pytest.approx(2.8015852 * spread / 160**0.5)
     assert found.basis == "run, 40 pairs"
@@ -160,12 +159,12 @@ def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number() -> None:
     ("scores", "why"),
     [
         ({"base": [1.0] * 20, "web": [1.0] * 20}, "all pairs alike in run"),
-        ({"base": [1.0] * 20}, "no earlier_of_power run has web"),
+        ({"base": [1.0] * 20}, "no earlier run has web"),
         ({"base": [1.0] * 9, "web": [0.0] * 8 + [1.0]}, "9 pairs in run are too few"),
     ],
 )
 def test_what_earlier_pairs_do_not_tell_is_guessed(
     scores: dict[str, list[float]], why: str
 ) -> None:
-    (found,) = detectable_differences(planned(50), earlier_of_power(scores))
+    (found,) = detectable_differences(planned(50), earlier_scores(scores))
     assert found.basis == f"guess: 30 % of pairs differ ({why})"

@@ -10,7 +10,7 @@ from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import proportion_confint
 
 from agent_env.analysis.intervals import mean_estimates, paired_share_interval, wilson
-from agent_env.analysis.power import minimum_detectable_effect, samples_needed
+from agent_env.analysis.significance import minimum_detectable_effect, samples_needed
 
 NOTHING_DRAWN = np.empty((0, 1))
 

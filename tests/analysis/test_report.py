@@ -11,8 +11,7 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import LONGEST, literal
-from agent_env.analysis.method import settings
-from agent_env.analysis.report import report_html
+from agent_env.analysis.report import report_html, settings
 from agent_env.analysis.simulated import Plant, study
 from agent_env.records.escaping import visible
 from agent_env.records.manifest import WebSettings

@@ -1,14 +1,30 @@
-"""Tests on counts against published values and a second implementation."""
+"""Tests on counts against published values and a second implementation.
+
+TOST: its p-values by an independent computation, and its level by simulation.
+
+Student's t equals scipy's.
+"""
 
 from __future__ import annotations
 
+from math import comb
+
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t, ttest_1samp
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from agent_env.analysis.significance import holm, mcnemar_exact, mcnemar_mid
+from agent_env.analysis.significance import (
+    holm,
+    mcnemar_exact,
+    mcnemar_mid,
+    student_quantile,
+    student_tail,
+    tost_p,
+)
 
 COUNTS = st.integers(0, 60)
 
@@ -47,3 +63,90 @@ def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
 
 def test_what_was_not_tested_stays_untested_and_is_not_counted() -> None:
     assert holm([0.04, None, 0.01]) == [0.04, None, 0.02]
+
+
+def alone(count: int) -> np.ndarray:
+    return np.arange(count, dtype=np.int64)
+
+
+def scipy_tost(values: np.ndarray, margin: float) -> float:
+    return max(
+        float(ttest_1samp(values, -margin, alternative="greater").pvalue),
+        float(ttest_1samp(values, margin, alternative="less").pvalue),
+    )
+
+
+@settings(max_examples=30)
+@given(st.integers(5, 60), st.floats(0.01, 0.5), st.integers(0, 10**6))
+def test_of_unbounded_scores_it_is_two_paired_t_tests(n: int, margin: float, seed: int) -> None:
+    values = np.random.default_rng(seed).normal(0.05, 0.3, n)
+    assert tost_p(values, alone(n), margin, None) == pytest.approx(scipy_tost(values, margin))
+
+
+@settings(max_examples=30)
+@given(st.integers(5, 60), st.floats(0.01, 0.5), st.integers(0, 10**6))
+def test_of_bounded_scores_a_gain_and_a_loss_are_added_and_the_margin_is_narrowed(
+    n: int, margin: float, seed: int
+) -> None:
+    values = np.random.default_rng(seed).choice([-1.0, 0.0, 1.0], n, p=[0.1, 0.7, 0.2])
+    added = np.append(values, [1.0, -1.0])
+    assert tost_p(values, alone(n), margin, 1.0) == pytest.approx(
+        scipy_tost(added, margin - 1 / (n + 2))
+    )
+
+
+def test_samples_of_one_cluster_count_together() -> None:
+    """Thirty copies of ten samples say as much as the ten."""
+    values = np.array([0.0, 0.1, -0.1, 0.2, 0.0, -0.2, 0.1, 0.0, 0.1, -0.1])
+    copies, clusters = np.repeat(values, 30), np.repeat(alone(10), 30)
+    assert tost_p(copies, clusters, 0.2, 1.0) == pytest.approx(tost_p(values, alone(10), 0.2, 1.0))
+
+
+def test_unknown_values_are_left_out() -> None:
+    values = np.array([0.0, 0.1, np.nan, -0.1, 0.2, 0.0, -0.2])
+    known = values[~np.isnan(values)]
+    assert tost_p(values, alone(7), 0.3, 1.0) == tost_p(known, alone(6), 0.3, 1.0)
+
+
+def test_few_clusters_show_nothing() -> None:
+    assert tost_p(np.zeros(40), np.repeat(alone(4), 10), 0.9, 1.0) is None
+
+
+def test_ten_equal_pairs_do_not_show_that_no_difference_is_larger_than_5_points() -> None:
+    p = tost_p(np.zeros(10), alone(10), 0.05, 1.0)
+    assert p is not None
+    assert p > 0.3
+
+
+def p_of(gains: int, losses: int, n: int, margin: float) -> float:
+    values = np.zeros(n)
+    values[:gains], values[gains : gains + losses] = 1.0, -1.0
+    p = tost_p(values, alone(n), margin, 1.0)
+    assert p is not None
+    return p
+
+
+@pytest.mark.parametrize("losses", [0.0, 0.02])
+def test_a_difference_at_the_margin_is_called_equivalent_in_at_most_5_percent(
+    losses: float,
+) -> None:
+    """Exactly, over the numbers of gains and losses that have a chance."""
+    n, margin = 200, 0.1
+    wrong = [
+        comb(n, up) * comb(n - up, down) * (margin + losses) ** up * losses**down
+        * (1 - margin - 2 * losses) ** (n - up - down)
+        for up in range(31)
+        for down in range(12 if losses else 1)
+        if p_of(up, down, n, margin) < 0.05
+    ]  # fmt: skip
+    assert 0.02 < sum(wrong) <= 0.05
+
+
+@given(st.floats(-60, 60), st.integers(1, 2000))
+def test_the_tail_is_that_of_scipy(value: float, df: int) -> None:
+    assert student_tail(value, df) == pytest.approx(float(t.sf(value, df)), rel=1e-8, abs=1e-200)
+
+
+@given(st.floats(1e-7, 0.499), st.integers(1, 2000))
+def test_the_quantile_is_that_of_scipy(tail: float, df: int) -> None:
+    assert student_quantile(tail, df) == pytest.approx(float(t.isf(tail, df)), rel=1e-6, abs=1e-9)

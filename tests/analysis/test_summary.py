@@ -1,4 +1,7 @@
-"""Summaries: what counts, what does not, and what is unknown."""
+"""Summaries: what counts, what does not, and what is unknown.
+
+Samples about what a model cannot have read.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent_env.analysis.summary import Summary, summarise
-from agent_env.records.schema import Episode, Score
+from agent_env.analysis.summary import Summary, after_cutoff, summarise
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.testing import puzzle
 
 from .studies import Scored, study_of
 
@@ -67,3 +72,36 @@ def test_a_condition_without_episodes_has_no_figures() -> None:
 def test_how_episodes_ended_is_told() -> None:
     row = summary(result("a"), result("b", stop_reason="steps"), result("c"))
     assert row.stop_reasons == {"answered": 2, "steps": 1}
+
+
+DATES = {"a": "2023-12-31", "b": "2024", "c": "2024-06-30", "d": "2024-07-01", "e": "2025"}
+SAMPLES = [puzzle(name) for name in ("a", "b", "c", "d", "e", "unknown")]
+
+
+def date(sample: Sample) -> str | None:
+    return DATES.get(sample.id)
+
+
+def knowing(cutoff: str | None) -> ModelFacts:
+    return ModelFacts(date="2026-01-01", source="made up", knowledge_cutoff=cutoff)
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "later"),
+    [
+        ("2024-06", ("d", "e")),
+        ("2024", ("e",)),
+        ("2024-06-29", ("c", "d", "e")),
+        ("2022", ("a", "b", "c", "d", "e")),
+        ("2025", ()),
+    ],
+)
+def test_samples_with_a_later_event_are_flagged(cutoff: str, later: tuple[str, ...]) -> None:
+    found = after_cutoff(SAMPLES, date, knowing(cutoff))
+    assert found is not None
+    assert (found.samples, found.asked, found.undated) == (later, 6, 1)
+
+
+def test_without_a_cutoff_nothing_is_said() -> None:
+    assert after_cutoff(SAMPLES, date, knowing(None)) is None
+    assert after_cutoff(SAMPLES, date, None) is None

@@ -10,9 +10,9 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.diagnosis import diagnose
-from agent_env.analysis.method import method_words
+from agent_env.analysis.report import method_words
 from agent_env.analysis.simulated import Plant, study
-from agent_env.analysis.statistics.conditions import conditions
+from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.summary import summarise, summary_table
 from agent_env.episodes.results import score_run
 from agent_env.episodes.run_folder import RunFolder

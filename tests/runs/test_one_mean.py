@@ -12,7 +12,7 @@ import yaml
 
 import agent_env as ae
 from agent_env.analysis.episode_tables import episode_table
-from agent_env.analysis.statistics.conditions import CONDITIONS
+from agent_env.analysis.statistics.results import CONDITIONS
 from agent_env.episodes.index import Index
 from agent_env.episodes.index_pages import IndexPages
 from agent_env.runs.episodes import list_episodes

@@ -12,7 +12,7 @@ import pytest
 
 import agent_env as ae
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.conclusions import conclusions
+from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.errors import ConfigError
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run

@@ -7,9 +7,8 @@ from random import Random
 
 import pytest
 
-from agent_env.analysis.breakdowns import breakdown
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.statistics.shortcuts import shortcuts
+from agent_env.analysis.statistics.results import breakdown, shortcuts
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.manifest import Manifest

@@ -8,9 +8,7 @@ from agent_env.episodes.trace.reader import read_trace
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.records.schema import ToolResult as Result
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled
-from agent_env.viewer.bars import HEIGHT, token_chart
-from agent_env.viewer.beside import aligned, parted_at
-from agent_env.viewer.story import Story, arguments, story
+from agent_env.viewer.story import HEIGHT, Story, aligned, arguments, parted_at, story, token_chart
 from tests.viewer.stage import RIGHT, begin, end, make_run, step
 
 

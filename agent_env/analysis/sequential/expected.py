@@ -12,8 +12,7 @@ import numpy as np
 
 from agent_env.analysis.forecast import DISAGREEMENT
 from agent_env.analysis.resampling import Floats
-from agent_env.analysis.sequential.capital import FRACTIONS, LOG_SHARES
-from agent_env.analysis.sequential.rule import ONE_STAGE, TWO_STAGES
+from agent_env.analysis.sequential.rule import FRACTIONS, LOG_SHARES, ONE_STAGE, TWO_STAGES
 from agent_env.analysis.sequential.walk import Order
 from agent_env.records.forecast import ExpectedSamples
 

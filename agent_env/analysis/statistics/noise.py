@@ -1,4 +1,4 @@
-"""How much of a difference is chance: flips between repeats."""
+"""What repeats show: how much of a difference is chance, and reliability (pass^k)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm
@@ -62,5 +63,45 @@ def noise(comparison: Comparison) -> ResultTable:
 
 NOISE = Statistic(
     "noise", noise, order=60,
+    without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
+)  # fmt: skip
+
+
+def reliability(comparison: Comparison) -> ResultTable:
+    """pass^k; no rows without repeats."""
+    by_k = pass_hat(comparison)
+    labels = [arm.label for arm in comparison.study.arms]
+    rows = [(label, *(by[i].cell for by in by_k.values())) for i, label in enumerate(labels)]
+    columns = (Column("condition"), *(Column(f"pass^{k}") for k in by_k))
+    notes = ("pass^k: the chance that k episodes of one sample are all exactly right.",)
+    many = tuple(rows) if len(by_k) > 1 else ()
+    return ResultTable("reliability", "Reliability over repeats", columns, many, notes)
+
+
+def pass_hat(comparison: Comparison, most: int | None = None) -> dict[int, list[Estimate]]:
+    """pass^k by k: the chance that k episodes of one sample are all right (Yao et al. 2024), one
+    estimate per arm; an episode is right where it scores 1, or has an error of 0. Samples with
+    fewer than k finished episodes are left out."""
+    scores = [
+        [[float(s == 0 if comparison.is_error else s >= 1) for s in own] for own in found]
+        for found in (comparison.scores(arm) for arm in comparison.study.arms)
+    ]
+    most = most or max((len(own) for arm in scores for own in arm), default=0)
+    found: dict[int, list[Estimate]] = {}
+    for k in range(1, most + 1):
+        values = np.column_stack([_all_right(arm, k) for arm in scores])
+        found[k] = comparison.estimates(values, share=True)
+    return found
+
+
+def _all_right(right: list[list[float]], k: int) -> Floats:
+    return np.array(
+        [comb(int(sum(own)), k) / comb(len(own), k) if len(own) >= k else np.nan
+         for own in right]
+    )  # fmt: skip
+
+
+RELIABILITY = Statistic(
+    "reliability", reliability, order=70,
     without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
 )  # fmt: skip

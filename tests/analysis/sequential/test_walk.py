@@ -1,22 +1,26 @@
-"""Samples are looked at in a fixed order, cluster by cluster, whatever order they end in."""
+"""Samples are looked at in a fixed order, cluster by cluster, whatever order they end in.
+
+The estimate after a test that stopped early.
+"""
 
 from __future__ import annotations
 
 import random
+from math import log
 
 import numpy as np
 import pytest
 
 from agent_env.analysis.contrasts import PlannedContrast
-from agent_env.analysis.sequential.capital import FRACTIONS, gains
 from agent_env.analysis.sequential.expected import ends
-from agent_env.analysis.sequential.rule import StoppingRule
+from agent_env.analysis.sequential.rule import FRACTIONS, Look, SequentialTest, StoppingRule, gains
 from agent_env.analysis.sequential.walk import (
     Draw,
     Order,
     Walk,
     interleaved_order,
     look_order,
+    mean_after_stopping,
     order_of,
 )
 from agent_env.errors import ConfigError
@@ -268,3 +272,34 @@ def test_a_weighted_order_knows_the_sign_before_the_last_samples() -> None:
     (result,) = walk.results()
     assert (result.looked, result.decision) == (28, "difference")
     assert result.plain_mean == pytest.approx(float(np.mean(DIFFERENCES)), abs=0.15)
+
+
+THRESHOLD = log(20)
+
+
+def test_the_mean_of_a_test_that_could_not_stop_is_the_plain_one() -> None:
+    looks = [Look(value) for value in (1.0, 0.0, 0.0, -1.0, 1.0)]
+    assert mean_after_stopping(looks, None, THRESHOLD) == pytest.approx(0.2, abs=1e-9)
+
+
+def test_it_is_the_mean_of_the_first_look_over_the_orders_that_do_not_stop_before() -> None:
+    """Eight gains stop the test; so of the eleven places of the loss the last three are out."""
+    looks = [Look(1.0)] * 5 + [Look(-1.0)] + [Look(1.0)] * 5
+    exact = (1 * -1 + 7 * 1) / 8
+    assert mean_after_stopping(looks, None, THRESHOLD) == pytest.approx(exact, abs=0.05)
+
+
+def test_a_lucky_start_does_not_raise_it() -> None:
+    """The bias of 80 runs with a true difference of 0.3; the plain mean is 0.05 too high."""
+    rng = np.random.default_rng(5)
+    estimates, plain = [], []
+    for _ in range(80):
+        test = SequentialTest(StoppingRule())
+        while not test.is_decided(0):
+            test.look(0, Look(float(rng.choice([1.0, 0.0, -1.0], p=[0.4, 0.5, 0.1]))))
+        verdict = test.verdict(0)
+        looks = test.evidence[0].looks[: verdict.stop]
+        plain.append(np.mean([look.value for look in looks]))
+        estimates.append(mean_after_stopping(looks, None, verdict.threshold, orders=60))
+    assert np.mean(plain) - 0.3 > 0.02
+    assert abs(np.mean(estimates) - 0.3) < 0.03

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.analysis.method import settings
+from agent_env.analysis.report import settings
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.runs.compare import CompareOptions, TaskComparison, compare_tasks, select_tables
 

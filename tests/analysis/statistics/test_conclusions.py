@@ -9,9 +9,9 @@ from functools import cache
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.conclusions import conclusions
 from agent_env.analysis.contrasts import Contrast
 from agent_env.analysis.simulated import Plant, study
+from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.study import Study
 from agent_env.records.manifest import StoppingSettings
 

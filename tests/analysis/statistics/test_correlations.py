@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from agent_env.analysis.correlation import _kendall, _spearman, correlate
 from agent_env.analysis.resampling import draw_weights
+from agent_env.analysis.statistics.correlations import _kendall, _spearman, correlate
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=40)
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.contrasts import slope_parts, unit_of
 from agent_env.analysis.simulated import Plant, study
-from agent_env.analysis.trends import slope_parts, unit_of
 
 
 @settings(max_examples=40)

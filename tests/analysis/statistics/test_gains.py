@@ -6,7 +6,7 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.simulated import Plant, study
-from agent_env.analysis.statistics.shapley import shapley, shapley_weights
+from agent_env.analysis.statistics.gains import shapley, shapley_weights
 from agent_env.runs.compare import select_tables
 
 GAINS = {

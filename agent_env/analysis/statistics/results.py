@@ -1,0 +1,342 @@
+"""The results of a study: conditions, differences, shortcuts, tools that arrived, sequential tests,
+use of tokens and time, outcomes, and the main metric by groups of samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.contrasts import Contrast, unit_of
+from agent_env.analysis.observations import QUANTITIES, RARE
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.summary import on_forms
+from agent_env.analysis.treatment import Treatment, treatment_table, treatments
+
+
+def conditions(comparison: Comparison) -> ResultTable:
+    """Each arm's episodes and metrics, the main one also with failures as 0."""
+    metrics, study = comparison.study.metrics, comparison.study
+    rows = []
+    unscored = any(o.outcome == "scorer_failed" for arm in study.arms for o in arm.observations)
+    kinds = (*_KINDS, "scorer_failed") if unscored else _KINDS
+    for i, arm in enumerate(study.arms):
+        finished = sum(o.counts for o in arm.observations)
+        troubles = [sum(o.outcome == kind for o in arm.observations) for kind in kinds]
+        scores = [comparison.means[name][i].cell for name in metrics]
+        rows.append((arm.label, arm.asked, finished, *troubles, arm.missing, *scores,
+                     comparison.of_all[i].cell))  # fmt: skip
+    heads = ("episodes", "finished", *(k.replace("_", " ") for k in kinds), "never begun")
+    columns = (
+        Column("condition"),
+        *(Column(name, 0) for name in heads),
+        *(Column(name, is_secondary=name != comparison.metric) for name in metrics),
+        Column(f"{comparison.of_all_metric} of all"),
+    )
+    methods = {e.method for name in metrics for e in comparison.means[name] if e.method}
+    notes = (
+        f"{len(study.samples)} samples in {comparison.cluster_count} clusters. Means are over "
+        "samples, repeats of one sample averaged first; unreadable answers score 0. Failed, "
+        "unfinished and never begun episodes enter no mean but the last column, where they are 0.",
+        *(["Episodes whose scorer failed enter no column."] if unscored else []),
+        *_on_errors(comparison),
+        *on_forms(arm.condition for arm in study.arms),
+        f"95 % intervals: {', '.join(sorted(methods))}.",
+        *comparison.remarks,
+    )
+    return ResultTable("conditions", f"Conditions of {study.task}", columns, tuple(rows), notes)
+
+
+_KINDS = ("unreadable", "failed", "unfinished")
+
+
+def _on_errors(comparison: Comparison) -> Iterator[str]:
+    """Which metrics are better where they are less, and over how many samples they are means."""
+    for name in comparison.study.metrics:
+        if name in comparison.study.error_metrics:
+            counts = ", ".join(
+                f"{arm.label} {estimate.samples}"
+                for arm, estimate in zip(comparison.study.arms, comparison.means[name], strict=True)
+            )
+            yield f"{name}: the less the better; over the samples where it is defined: {counts}."
+
+
+CONDITIONS = Statistic("conditions", conditions, order=10, section="Results", is_main=True)
+
+
+def differences(comparison: Comparison) -> ResultTable:
+    """The planned differences with interval, tests, and what could be resolved."""
+    effect = comparison.options.target_effect
+    margin = comparison.options.margin
+    columns = (
+        Column("difference"), Column("status"), Column(comparison.metric, 3, signed=True),
+        Column("95 % CI, simultaneous", 3, signed=True, is_secondary=True),
+        Column("better", 0, is_secondary=True),
+        Column("worse", 0, is_secondary=True, is_second=True),
+        Column("p", is_secondary=True), Column("p (Holm)"),
+        Column("p McNemar, exact", is_secondary=True),
+        Column("p McNemar, mid", is_secondary=True),
+        Column("p TOST", is_secondary=True), Column("p TOST (Holm)"),
+        Column("minimum detectable effect"), Column(f"n for {effect:g}", 0, is_secondary=True),
+        Column("pairs", 0), Column("unpaired", 0),
+    )  # fmt: skip
+    rows = tuple(_difference_row(c) for c in comparison.contrasts)
+    tested = sum(c.p_value is not None for c in comparison.contrasts)
+    how = (
+        "p: sign-flip permutation test, mid-p, two-sided; Holm's correction over the "
+        f"{tested} {'test' if tested == 1 else 'tests'} of this table."
+    )
+    if any(c.p_mcnemar is not None for c in comparison.contrasts):
+        how += " The exact McNemar test is conservative; its mid-p form is close to its level."
+    notes = (
+        f"Paired by sample, repeats averaged. {how if tested else 'Nothing was to be tested.'}",
+        *_on_kinds(comparison.contrasts, margin),
+        *_on_power(comparison.contrasts, effect),
+    )
+    return ResultTable("differences", "Differences, paired by sample", columns, rows, notes)
+
+
+def _on_kinds(contrasts: Sequence[Contrast], margin: float | None) -> Iterator[str]:
+    """What the rarer columns and rows mean, where there are any."""
+    if any(c.simultaneous is not None for c in contrasts):
+        yield "Simultaneous intervals hold for all rows together (bootstrap max-t)."
+    if margin is not None:
+        yield (
+            f"p TOST: two one-sided tests that no difference is larger than {margin:g}; Holm's "
+            "correction over them."
+        )
+    for unit in dict.fromkeys(unit_of(c.planned.dose)[1] for c in contrasts if c.planned.dose):
+        yield (
+            f"A trend is per {unit}: a slope within samples, and an association, as the model "
+            "chooses its dose; better and worse count the samples where it rises and falls."
+        )
+    if any(c.planned.is_exploratory for c in contrasts):
+        yield "Exploratory: in no plan that was made before the data."
+
+
+def _on_power(contrasts: Sequence[Contrast], effect: float) -> Iterator[str]:
+    """What the columns on power mean, where they say anything."""
+    if any(c.detectable is not None for c in contrasts):
+        yield ("Minimum detectable effect: the true difference found in 80 % of cases at 5 %.")
+    if any(c.needed is not None for c in contrasts):
+        yield f"n for {effect:g}: samples that show such a difference in 80 % of cases at 5 %."
+
+
+def _difference_row(c: Contrast) -> tuple[Cell, ...]:
+    return (
+        c.name, "exploratory" if c.planned.is_exploratory else None, c.difference.cell,
+        c.simultaneous and (None, *c.simultaneous), c.better, c.worse, c.p_value, c.p_holm,
+        c.p_mcnemar, c.p_mcnemar_mid, c.p_equivalence, c.p_equivalence_holm, c.detectable,
+        c.needed, c.pairs, c.unpaired,
+    )  # fmt: skip
+
+
+DIFFERENCES = Statistic("differences", differences, order=20, section="Results", is_main=True)
+
+
+def shortcuts(comparison: Comparison) -> ResultTable:
+    """Each condition and each shortcut by the main metric, with the difference from the best
+    shortcut that sees no gold."""
+    arms, baselines = comparison.study.arms, comparison.shortcut_arms
+    rows = []
+    best = best_shortcut(comparison)
+    for group in (arms, baselines):
+        estimates = comparison.estimates_over(group, comparison.metric) if baselines else []
+        for arm, estimate in zip(group, estimates, strict=bool(baselines)):
+            above = None
+            if best is not None and group is arms:
+                difference = comparison.column(arm, comparison.metric) - best[1]
+                above = comparison.estimates(difference[:, None], share=False)[0].cell
+            rows.append((arm.label, estimate.cell, estimate.samples, above))
+    columns = (
+        Column("answers by"), Column(comparison.metric), Column("n", 0),
+        Column(f"above {best[0] if best else 'the best shortcut'}", signed=True),
+    )  # fmt: skip
+    rules = tuple(f"{arm.label}: {arm.model}." for arm in baselines)
+    rules += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
+    title = "Shortcuts on the same samples"
+    return ResultTable("shortcuts", title, columns, tuple(rows), rules)
+
+
+def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
+    """The best one that sees no gold, and its column of scores; None where there is none."""
+    by_score = {}
+    for arm in comparison.shortcut_arms:
+        column = comparison.column(arm, comparison.metric)
+        if arm.run != ORACLE and not np.isnan(column).all():
+            by_score[arm.label] = column
+    if not by_score:
+        return None
+    sign = -1 if comparison.is_error else 1
+    label = max(by_score, key=lambda name: sign * float(np.nanmean(by_score[name])))
+    return label, by_score[label]
+
+
+ORACLE = "sees gold"
+"""The run's name of a shortcut that sees the gold."""
+SHORTCUTS = Statistic(
+    "shortcuts", shortcuts, order=12, section="Results", is_main=True, in_score=True
+)
+
+
+def treatment(comparison: Comparison) -> ResultTable:
+    """Whether the tools of each arm arrived; no rows where none has any."""
+    return treatment_table(arrivals(comparison))
+
+
+def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
+    """What the finished episodes of each condition with tools tell, with the arm's label."""
+    pairs = []
+    for run in dict.fromkeys(arm.run for arm in comparison.study.arms):
+        arms = {arm.condition.name: arm for arm in comparison.study.arms if arm.run == run}
+        own = {
+            name: [o.arrival for o in arm.observations if o.arrival is not None and o.counts]
+            for name, arm in arms.items()
+        }
+        problems = {name: arm.problem for name, arm in arms.items() if arm.problem is not None}
+        conditions = [arm.condition for arm in arms.values()]
+        in_text = any(arm.in_text for arm in arms.values())
+        rows = treatments(conditions, own, problems, in_text)
+        pairs += [(arms[row.condition].label, row) for row in rows]
+    return pairs
+
+
+TREATMENT = Statistic(
+    "treatment", treatment, order=30, section="Results", is_main=True, in_score=True
+)
+
+
+def sequential(comparison: Comparison) -> ResultTable:
+    """A row for each contrast of a sequential test."""
+    results = comparison.sequential
+    columns = (
+        Column("contrast"), Column("decision"), Column("estimate", 3, signed=True),
+        Column("p"), Column("looked", 0), Column("planned", 0), Column("clusters", 0),
+        Column("uncorrected", 3, signed=True),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            each.name, each.decision, each.estimate.cell, each.p_value, each.looked, each.planned,
+            each.clusters, each.plain_mean,
+        )
+        for each in results
+    )  # fmt: skip
+    return ResultTable("sequential", "Sequential tests", columns, rows, _notes(comparison))
+
+
+def _notes(comparison: Comparison) -> tuple[str, ...]:
+    results = comparison.sequential
+    if not results:
+        return ()
+    levels = ", ".join(sorted({f"{1 - each.alpha:.4g}" for each in results}))
+    margins = sorted({each.margin for each in results if each.margin is not None})
+    size = f" than {', '.join(f'{margin:g}' for margin in margins)}" if margins else ""
+    notes = [
+        "Looked at after each sample, in an order fixed by the seed. The interval, by betting "
+        f"(Waudby-Smith and Ramdas 2024), holds whenever one stops: level {levels} for each "
+        "contrast alone. Difference: it excludes 0."
+        + (f" None larger{size}: it lies within ±{size.removeprefix(' than ')}." if size else ""),
+        "Estimate: corrected for stopping (Blackwell 1947); uncorrected: the plain mean, too far "
+        "from 0 after an early stop.",
+    ]
+    if any(settings.pass_rates for settings, _ in comparison.study.tests):
+        notes.append(
+            "Samples of middling difficulty came first: estimates are weighted (Des Raj 1956), not "
+            "corrected for stopping, and the claims are on the samples of the run, not on others."
+        )
+    if len(results) > 1:
+        notes.append("Decisions and p: Holm's correction over the contrasts of one test.")
+    if comparison.cluster_count < len(comparison.study.samples):
+        notes.append(
+            f"Each {comparison.hooks.shared} counts once: by one sample of it, then by the mean of "
+            "all (runs of earlier versions: by the mean from the start)."
+        )
+    return tuple(notes)
+
+
+SEQUENTIAL = Statistic(
+    "sequential", sequential, order=15, section="Results", is_main=True, in_score=True,
+    without_rows="No run could stop early; run --until makes the test, compare --sequential makes "
+    "it afterwards.",
+)  # fmt: skip
+
+
+DIGITS = {"cost_usd": 4, "steps": 1, "tool_calls": 1, "duration_s": 2}
+"""Of the quantities; tokens have none."""
+SECONDARY = (*RARE, "tool_calls", "duration_s")
+
+
+def use(comparison: Comparison) -> ResultTable:
+    """Tokens, cost, steps, calls, time of an episode: means over samples."""
+    present = [
+        name
+        for name in QUANTITIES
+        if any(estimate.value is not None for estimate in comparison.means[name])
+    ]
+    rows = tuple(
+        (arm.label, *(comparison.means[name][i].cell for name in present))
+        for i, arm in enumerate(comparison.study.arms)
+    )
+    columns = (
+        Column("condition"),
+        *(Column(name, DIGITS.get(name, 0), is_secondary=name in SECONDARY) for name in present),
+    )
+    unknown = [name for name in QUANTITIES if name not in present]
+    notes = ["Means over samples, repeats averaged first; cluster bootstrap intervals."]
+    if unknown:
+        notes.append(f"Not known for these runs: {', '.join(unknown)}.")
+    if any(row[k] == (None, None, None) for row in rows for k in range(1, len(row))):
+        notes.append("A dash: unknown for at least one episode, or none finished.")
+    return ResultTable("use", "What an episode uses", columns, rows, tuple(notes))
+
+
+USE = Statistic("use", use, order=40, section="Results")
+
+
+def outcomes(comparison: Comparison) -> ResultTable:
+    """How answers miss: dates missing, dates too many, both."""
+    rows = []
+    for arm in comparison.study.arms:
+        readable = [o for o in arm.observations if o.absent is not None and o.extra is not None]
+        shares: list[Cell] = [None] * 4
+        if readable:
+            kinds = [(bool(o.absent), bool(o.extra)) for o in readable]
+            cases = ((False, False), (True, False), (False, True), (True, True))
+            shares = [kinds.count(kind) / len(readable) for kind in cases]
+        rows.append((arm.label, len(readable), *shares))
+    if not any(row[1] for row in rows):  # the logs of other tools have scores alone
+        rows = []
+    heads = ("right", "only missing", "only extra", "both")
+    columns = (Column("condition"), Column("answers read", 0), *(Column(h) for h in heads))
+    notes = (
+        "Shares of the answers that could be read: gold values missing, values too many, or both.",
+    )
+    return ResultTable("outcomes", "How answers miss", columns, tuple(rows), notes)
+
+
+OUTCOMES = Statistic("outcomes", outcomes, order=50, section="Results")
+
+
+def breakdown(comparison: Comparison, name: str) -> ResultTable:
+    """The main metric by value of a group; arms by column, then the shortcuts."""
+    by_value = comparison.by_group(name, comparison.metric)
+    baselines = comparison.shortcut_arms
+    others = comparison.by_group(name, comparison.metric, baselines) if baselines else {}
+    labels = [arm.label for arm in (*comparison.study.arms, *baselines)]
+    rows = tuple(
+        (value, len(comparison.groups[name][value]),
+         *(e.cell for e in (*estimates, *others.get(value, ()))))
+        for value, estimates in by_value.items()
+    )  # fmt: skip
+    columns = (Column(name), Column("samples", 0), *(Column(label) for label in labels))
+    many = sum(len(rows) for rows in comparison.groups[name].values())
+    notes: tuple[str, ...] = (
+        ("A sample stands under each of its values.",) if many > len(comparison.study.samples)
+        else ()
+    )  # fmt: skip
+    notes += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
+    safe = name.replace(" ", "-")
+    return ResultTable(f"by-{safe}", f"{comparison.metric} by {name}", columns, rows, notes)
