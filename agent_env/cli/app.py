@@ -41,7 +41,7 @@ class Commands(CommandTable):
             "episodes": "episodes:episodes",
             "export": "export:export",
             "import": "export:import_log",
-            "label": "label:label",
+            "label": "judge:label",
             "score-answers": "families.answers:score_answers",
             "judge": "judge:judge",
             "reproduce": "reproduce:reproduce",
