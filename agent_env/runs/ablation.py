@@ -19,6 +19,7 @@ from agent_env.tasks.family import SampleSet
 from agent_env.tasks.task import CannotShift, Task
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.rooms import HOSTED_WEB
+from agent_env.wiring.web import open_sealed
 from agent_env.wiring.web_options import settings_of
 
 if TYPE_CHECKING:
@@ -153,17 +154,16 @@ def open_web_store(
 ) -> tuple[SqlitePages | None, FullText | None]:
     """The store of the run's web, and the index of a sealed one; no store where it is yet to be
     recorded."""
-    from agent_env.temporal.facts.articles import is_temporal
     from agent_env.web.full_text import FullText
     from agent_env.web.page_store import SqlitePages
-    from agent_env.web.sealed import SealedWeb
 
-    pages = settings_of(options.web).pages
+    settings = settings_of(options.web)
+    pages = settings.pages
     if options.web_mode == "sealed" and pages is None:
-        own = [table for table in tables if is_temporal(table)]
-        web = SealedWeb.shipped(Path(":memory:"), own)
-        stack.callback(web.close)
-        return web.store, FullText(web.store.connection)
+        sealed = open_sealed(settings, Path(":memory:"), tables).store
+        assert sealed is not None
+        stack.callback(sealed.close)
+        return sealed, FullText(sealed.connection)
     if pages is None or not Path(pages).exists():
         return None, None
     store = SqlitePages(Path(pages), read_only=True)

@@ -142,14 +142,12 @@ def check_proofs(
 
 def _addresses(settings: WebSettings, tables: Sequence[MaterialTable]) -> set[str]:
     """The URLs of all pages of the run's sealed web."""
-    from agent_env.temporal.facts.articles import is_temporal
     from agent_env.web.page_store import SqlitePages
-    from agent_env.web.sealed import SealedWeb
+    from agent_env.wiring.web import open_sealed
 
-    pages: SealedWeb | SqlitePages
     if settings.pages is None:
-        own = [table for table in tables if is_temporal(table)]
-        pages = SealedWeb.shipped(Path(":memory:"), own)
+        pages = open_sealed(settings, Path(":memory:"), tables).store
+        assert pages is not None
     else:
         pages = SqlitePages(Path(settings.pages), read_only=True)
     try:

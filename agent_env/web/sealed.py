@@ -15,8 +15,10 @@ from pathlib import Path
 from agent_env.errors import ConfigError, ToolError
 from agent_env.records.pages import Page
 from agent_env.records.schema import MaterialTable
+from agent_env.temporal.facts.articles import is_temporal
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
 from agent_env.web.full_text import FullText
+from agent_env.web.opened import Web
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.sealed_index import choose_index
 from agent_env.web.site.difficulty import DEFAULT, LEVELS, Difficulty
@@ -95,6 +97,21 @@ class SealedWeb:
     def close(self) -> None:
         """Give the file back."""
         self._store.close()
+
+
+def open_sealed(
+    built: Path | None,
+    file: Path,
+    tables: Sequence[MaterialTable] = (),
+    note: Callable[[str], None] = lambda text: None,
+) -> Web:
+    """The sealed web in `built`; without one the shipped web, in `file`, with pages of those
+    `tables` that are temporal. ConfigError where `built` is none. Its store is to be closed."""
+    if built is not None:
+        web = SealedWeb.opened(built, note)
+    else:
+        web = SealedWeb.shipped(file, [table for table in tables if is_temporal(table)])
+    return Web(web.search, web, foreign=False, store=web.store, index=web.search.index)
 
 
 @cache

@@ -16,7 +16,8 @@ from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.reach import Reach
 from agent_env.records.safe_files import check_database
 from agent_env.records.schema import MaterialTable
-from agent_env.registry import Plugins
+from agent_env.registry import Plugins, load_path
+from agent_env.wiring.registry import SEALED_WEB
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ async def open_web(
 ) -> Web:
     """The web of the manifest's mode; its store's digest is checked against, or put into, run.json:
     before the first episode where the store does not change, after the last where it grows."""
-    from agent_env.temporal.facts.articles import is_temporal
     from agent_env.web.opened import open_frozen, open_live
 
     settings = manifest.web_settings
@@ -50,27 +50,24 @@ async def open_web(
     if manifest.web == "frozen":
         web = open_frozen(settings, file, stack)
     else:
-        own = [table for table in folder.materials() if is_temporal(table)]
-        web = _open_sealed(settings, file, own, note, stack)
+        web = open_sealed(settings, file, folder.materials(), note)
+        assert web.store is not None
+        stack.callback(web.store.close)
     assert web.store is not None  # only live goes without
     folder.check_pages(web.store.digest(), web.index)
     return web
 
 
-def _open_sealed(
+def open_sealed(
     settings: WebSettings,
     file: Path,
-    temporal: Sequence[MaterialTable],
-    note: Callable[[str], None],
-    stack: AsyncExitStack,
+    tables: Sequence[MaterialTable],
+    note: Callable[[str], None] = lambda text: None,
 ) -> Web:
-    """The built web; where none is path, the shipped one with the samples' own tables."""
-    from agent_env.web.opened import Web
-    from agent_env.web.sealed import SealedWeb
-
-    web = SealedWeb.opened(file, note) if settings.pages else SealedWeb.shipped(file, temporal)
-    stack.callback(web.close)
-    return Web(web.search, web, foreign=False, store=web.store, index=web.search.index)
+    """The sealed web of the settings: the built one that they name, else the shipped one, in
+    `file`, with the samples' own tables. Its store is to be closed."""
+    opener: Callable[..., Web] = load_path(SEALED_WEB)
+    return opener(Path(settings.pages) if settings.pages else None, file, tables, note)
 
 
 def search_access(name: str, url: str | None, plugins: Plugins) -> ProviderAccess:

@@ -12,7 +12,7 @@ from agent_env.errors import ConfigError
 from agent_env.records.manifest import WebSettings
 from agent_env.records.options import WEB, Opt
 from agent_env.wiring.trust import own_plugins
-from agent_env.wiring.web import search_access, store_path
+from agent_env.wiring.web import open_sealed, search_access, store_path
 
 _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 
@@ -117,9 +117,9 @@ def _sealed(settings: WebSettings) -> WebSettings:
     if settings.search is not None:
         raise ConfigError("the sealed web has its own search; --search goes with another --web")
     if settings.pages is not None:
-        from agent_env.web.sealed import SealedWeb
-
-        SealedWeb.opened(Path(settings.pages)).close()
+        web = open_sealed(settings, Path(settings.pages), ())
+        assert web.store is not None
+        web.store.close()
     return settings
 
 
