@@ -116,8 +116,8 @@ class RunBudget:
     @asynccontextmanager
     async def share_of(self, estimated: int) -> AsyncIterator[Reservation]:
         """As `share`, for an estimated number of input tokens."""
-        share = self._needed(estimated)
-        while (short := self._short(share)) is not None:
+        # estimated again after each wait: the calls that ended show how much the server counts
+        while (short := self._short(share := self._needed(estimated))) is not None:
             budget, lacking = short
             if not budget.in_flight:
                 raise lacking
@@ -154,12 +154,14 @@ class RunBudget:
             text = f"{self.whose} has used its {self.limits.time_s:g} s"
             raise RunStopped(text, reason="time") from exc
 
-    def spend(self, usage: Usage) -> None:
-        """Adds the known usage of a call."""
+    def spend(self, usage: Usage, is_preflight: bool = False) -> None:
+        """Adds the known usage of a call. What a preflight's short replies take tells nothing of
+        the output of others."""
         for budget in (self, *self.wider):
             budget.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
             budget.cost_usd += cost_usd(usage, self.facts) or 0.0
-        self._largest_output = max(self._largest_output, usage.output_tokens or 0)
+        if not is_preflight:
+            self._largest_output = max(self._largest_output, usage.output_tokens or 0)
 
     def hold(self, usage: Usage) -> None:
         """Holds what a failed call may have used."""

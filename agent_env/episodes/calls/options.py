@@ -155,7 +155,7 @@ def open_budget(
     )
     if budget.is_limited:
         for probe in (probe for each in manifest.preflights for probe in each.probes):
-            budget.spend(probe.charged or probe.usage)
+            budget.spend(probe.charged or probe.usage, is_preflight=True)
         for events in all_events(folder):
             usages, holds = charges(events)
             for usage in usages:

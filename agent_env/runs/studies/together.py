@@ -236,5 +236,5 @@ async def _run_one(
             async with budget.share_of(0):  # nothing is asked where the budget is spent
                 await try_server(run, course.preflight, listener.note, stack)
             for probe in (p for each in run.manifest().preflights for p in each.probes):
-                budget.spend(probe.charged or probe.usage)
+                budget.spend(probe.charged or probe.usage, is_preflight=True)
         await engine(run, course.options.concurrency, listener)

@@ -51,6 +51,31 @@ def test_a_call_waits_while_others_may_give_back_what_they_do_not_use() -> None:
     assert asyncio.run(go()) == ["a begins with 0 spent", "b begins with 20 spent"]
 
 
+def test_a_call_that_waited_reserves_by_what_calls_took_meanwhile() -> None:
+    """Two first guesses do not fit beside each other; after the first call they are too large."""
+
+    async def go() -> int:
+        budget = RunBudget(RunLimits(tokens=NEED + 400))
+
+        async def call() -> None:
+            async with budget.share(ASKED, []) as share:
+                await asyncio.sleep(0)
+                share.used = Usage(input_tokens=400, output_tokens=10)
+
+        await asyncio.gather(call(), call())
+        return budget.tokens
+
+    assert asyncio.run(go()) == 820
+
+
+def test_short_replies_of_a_preflight_do_not_lower_the_guess_of_the_output() -> None:
+    budget = RunBudget(RunLimits(tokens=10_000))
+    budget.spend(Usage(input_tokens=34, output_tokens=9), is_preflight=True)
+    assert budget.may_need(100).output_tokens == FIRST_OUTPUT
+    budget.spend(Usage(input_tokens=100, output_tokens=26))
+    assert budget.may_need(100).output_tokens == 26
+
+
 def test_a_cost_limit_goes_by_the_prices() -> None:
     budget = RunBudget(RunLimits(cost_usd=0.001), PRICED)
     budget.spend(Usage(input_tokens=500, output_tokens=40))
