@@ -71,13 +71,8 @@ OWN = {
 }
 """What the command line names, or settings of this machine: nothing of a folder."""
 OUR_MODULES = {
-<<<<<<< HEAD
     "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/help.py",
     "cli/options.py", "runs/export.py", "tasks/tool_registry.py",
-=======
-    "__init__.py", "analysis/statistics/__init__.py", "cli/help.py",
-    "cli/options.py", "extras.py", "runs/export.py", "tasks/tool_registry.py",
->>>>>>> 4089797 (A call that waited for the budget is estimated again; a preflight's short replies tell nothing of the output)
     "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py", "wiring/registry.py",
     "worker/child.py",
 }  # fmt: skip
