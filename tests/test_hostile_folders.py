@@ -16,7 +16,7 @@ from types import FrameType
 import pytest
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.errors import DatasetError
+from agent_env.errors import DatasetError, StorageError
 from agent_env.records.safe_files import (
     UnsafeFile,
     check_database,
@@ -24,6 +24,7 @@ from agent_env.records.safe_files import (
     read_file,
     replace_file,
 )
+from agent_env.web.store_file import open_store
 from tests.commands import agent_env
 from tests.viewer.stage import viewer
 
@@ -264,6 +265,8 @@ def test_a_journal_that_has_another_file_deleted_is_refused(tmp_path: Path) -> N
     base.with_name("texts.db-journal").write_bytes(b"\0" * 512 + tail)
     with pytest.raises(UnsafeFile, match="names another file"):
         check_database(tmp_path, base)
+    with pytest.raises(StorageError, match="names another file"):
+        open_store(base)
 
 
 def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path: Path) -> None:

@@ -187,3 +187,10 @@ def check_database(folder: Path, file: Path) -> None:
         opened.seek(max(0, os.fstat(opened.fileno()).st_size - len(_MAGIC)))
         if opened.read(len(_MAGIC)) == _MAGIC:
             raise UnsafeFile(errno.EINVAL, f"{journal.name} beside it names another file")
+
+
+def check_journals(file: Path) -> None:
+    """The same for a database that the user named, or that is about to be made: it may be anywhere
+    and a link, and still come from somebody else."""
+    real = Path(os.path.realpath(file))
+    check_database(real.parent, real)

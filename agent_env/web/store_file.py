@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from agent_env.errors import ConfigError, StorageError
+from agent_env.records.safe_files import check_journals
 
 APPLICATION = 0x61675077
 """Marks the file as ours (SQLite's application_id)."""
@@ -72,7 +73,10 @@ def _check_head(file: Path) -> None:
 def _connected(file: Path, read_only: bool) -> sqlite3.Connection:
     if str(file) == ":memory:":
         return sqlite3.connect(file)
-    return reading(file) if read_only else sqlite3.connect(file, timeout=BUSY_S)
+    if read_only:
+        return reading(file)
+    check_journals(file)
+    return sqlite3.connect(file, timeout=BUSY_S)
 
 
 def reading(file: Path) -> sqlite3.Connection:

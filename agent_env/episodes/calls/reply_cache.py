@@ -19,7 +19,9 @@ from typing import Any
 from agent_env.errors import ConfigError, StorageError
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
+from agent_env.records.safe_files import check_journals
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
+from agent_env.web.store_file import check_schema
 
 KEY_VERSION = 1
 """Raised whenever the same request would get another key."""
@@ -51,13 +53,15 @@ class ReplyCache:
         self.hits = 0
         self.misses = 0
         try:
+            check_journals(file)
             self._db = sqlite3.connect(file, timeout=30.0, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(TABLE)
-            self._db.execute("SELECT key, version, at, reply FROM replies LIMIT 0")
-        except sqlite3.Error as exc:
-            raise ConfigError(f"cannot use {file} as a reply cache: {exc}") from exc
+            check_schema(self._db, TABLE)
+        except (sqlite3.Error, OSError) as exc:
+            reason = exc.strerror if isinstance(exc, OSError) else exc
+            raise ConfigError(f"cannot use {file} as a reply cache: {reason}") from exc
 
     def foreign(self) -> int:
         """Number of replies under another key version; they are never found."""

@@ -293,7 +293,8 @@ def _duckdb(file: Path, table: str | None) -> TableFile:
         reason = f"{file.name} needs DuckDB: pip install 'agent-env[tdbench]'"
         raise ConfigError(reason) from exc
     try:
-        with duckdb.connect(str(file), read_only=True) as base:
+        # a view could read any file of the user's
+        with duckdb.connect(str(file), True, {"enable_external_access": False}) as base:
             names = "SELECT table_name FROM information_schema.tables"
             return _of_database(file, table, names, base.execute)
     except duckdb.Error as exc:

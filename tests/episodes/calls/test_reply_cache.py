@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,3 +78,22 @@ def test_a_file_that_is_no_cache_is_named(tmp_path: Path) -> None:
         ReplyCache(tmp_path / "notes.txt", own_call())
     with pytest.raises(ConfigError, match="as a reply cache"):
         ReplyCache(tmp_path / "no" / "folder" / "replies.db", own_call())
+
+
+def test_a_cache_that_somebody_sent_has_nothing_deleted_and_comes_to_an_end(tmp_path: Path) -> None:
+    """SQLite deletes the super-journal that a journal names; a view in place of the table could
+    give rows for ever."""
+    file = tmp_path / "replies.db"
+    with closing(sqlite3.connect(file)) as base:
+        base.execute(
+            "CREATE VIEW replies AS SELECT 'a' AS key, 1 AS version, '' AS at, '' AS reply"
+        )
+    with pytest.raises(ConfigError, match="as a reply cache: its view 'replies' is not ours"):
+        ReplyCache(file, own_call())
+    file.unlink()
+    journal = tmp_path / "replies.db-journal"
+    journal.write_bytes(b"\0" * 512 + bytes.fromhex("d9d505f920a163d7"))
+    (tmp_path / "link.db").symlink_to(file)
+    for name in ("replies.db", "link.db"):
+        with pytest.raises(ConfigError, match=r"replies\.db-journal beside it names another file"):
+            ReplyCache(tmp_path / name, own_call())

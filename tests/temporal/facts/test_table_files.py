@@ -144,3 +144,12 @@ def test_a_view_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.Monke
         base.commit()
     with pytest.raises(DatasetError, match=r"t\.db: cannot be read: that took more than"):
         read_table_file(tmp_path / "t.db")
+
+
+def test_a_view_of_a_database_reads_no_other_file(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    (tmp_path / "mine.csv").write_text(csv_text())
+    with duckdb.connect(str(tmp_path / "sent.duckdb")) as base:
+        base.execute(f"CREATE VIEW kings AS SELECT * FROM read_csv('{tmp_path}/mine.csv')")
+    with pytest.raises(DatasetError, match="cannot be read: Permission Error: Cannot access file"):
+        texts(tmp_path / "sent.duckdb")
