@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import agent_env as ae
-from agent_env.cli.keyword_types import keyword_types
 from tests import TESTS
+from tests.pages import page_generator
 
 OLD_RUN = TESTS / "data/runs/version-1"
 
@@ -61,8 +61,8 @@ def test_a_name_that_is_not_listed_is_not_there() -> None:
 
 def test_the_keywords_for_editors_are_those_of_the_options() -> None:
     written = Path(ae.__file__).parent / "api" / "keywords.py"
-    advice = "make it again: python -m agent_env.cli.keyword_types > agent_env/api/keywords.py"
-    assert written.read_text() == keyword_types(), advice
+    advice = "make it again: python .ci/pages/keywords.py > agent_env/api/keywords.py"
+    assert written.read_text() == page_generator("keywords")["keyword_types"](), advice
 
 
 def test_the_signature_shows_the_options_of_the_command() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 import agent_env
 from agent_env.cli import docs
-from agent_env.cli.commands_page import commands_page
 from tests import TESTS
 from tests.commands import agent_env as command
+from tests.pages import page_generator
 
 ROOT = TESTS.parent
 PAGES = {file.stem for file in (ROOT / "docs").glob("*.md")}
@@ -32,14 +32,10 @@ def texts(file: Path) -> Iterator[str]:
 
 
 def test_messages_name_pages_that_an_installed_user_can_open() -> None:
-    made_of_code = {
-        "commands_page.py", "compatibility_page.py", "options_page.py", "samples_page.py",
-    }  # fmt: skip
     for file in (ROOT / "agent_env").rglob("*.py"):
         for text in texts(file):
             assert set(re.findall(r"agent-env docs ([a-z-]+)", text)) <= PAGES, (file, text)
-            is_page = file.name in made_of_code
-            assert is_page or not re.search(r"docs/[a-z-]+\.md", text), (file, text)
+            assert not re.search(r"docs/[a-z-]+\.md", text), (file, text)
 
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
@@ -56,8 +52,16 @@ def test_every_public_name_has_its_place_in_the_reference() -> None:
 
 def test_the_page_of_commands_is_up_to_date() -> None:
     page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
-    assert page == f"{commands_page()}\n", (
-        "make it again: python -m agent_env.cli.commands_page > docs/commands.md"
+    assert page == f"{page_generator('commands')['commands_page']()}\n", (
+        "make it again: python .ci/pages/commands.py > docs/commands.md"
+    )
+
+
+def test_the_tables_of_sample_fields_are_up_to_date() -> None:
+    page = (ROOT / "docs/samples.md").read_text(encoding="utf-8")
+    bare = re.sub(r"\n\n```\n.*?\n```|\n\nAn example stands in .*?(?=\n)", "", page, flags=re.S)
+    assert bare == f"{page_generator('samples')['samples_page'](with_examples=False)}\n", (
+        "make it again: python .ci/pages/samples.py > docs/samples.md"
     )
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.cli.compatibility_page import RECORDS, compatibility_page
 from agent_env.episodes.calls import preflight
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.fake_server import Answer, Call, FakeServer
@@ -18,6 +17,7 @@ from agent_env.records.server_probe import ServerProbe
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests import TESTS
 from tests.commands import agent_env as command
+from tests.pages import page_generator
 
 
 async def calling(turns: list[Turn], offers: list[Offer]) -> Answer:
@@ -224,11 +224,15 @@ def test_several_models_are_to_be_named() -> None:
 
 
 def test_the_page_is_made_of_the_records(tmp_path: Path) -> None:
+    generator = page_generator("compatibility")
+    compatibility_page = generator["compatibility_page"]
     page = (TESTS.parent / "docs/compatibility.md").read_text(encoding="utf-8")
     assert page == f"{compatibility_page()}\n", (
-        "make it again: python -m agent_env.cli.compatibility_page > docs/compatibility.md"
+        "make it again: python .ci/pages/compatibility.py > docs/compatibility.md"
     )
-    record = ServerProbe.model_validate_json((RECORDS / "llama.cpp-smollm2.json").read_bytes())
+    record = ServerProbe.model_validate_json(
+        (generator["RECORDS"] / "llama.cpp-smollm2.json").read_bytes()
+    )
     other = replace_features(record)
     (tmp_path / "a.json").write_text(other.model_dump_json())
     row = next(li for li in compatibility_page(tmp_path).splitlines() if "llama.cpp b0" in li)

@@ -15,12 +15,12 @@ import typer
 
 from agent_env.cli.help import Sectioned
 from agent_env.cli.options import with_options
-from agent_env.cli.options_page import options_page
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.records.manifest import Manifest
 from agent_env.records.options import WHAT, Opt, Part, entries, from_keywords, options_of
 from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions, with_changes
 from agent_env.runs.prepare import prepare_run
+from tests.pages import page_generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,5 +138,5 @@ def test_what_resume_and_fork_take_of_a_run_is_what_its_fields_allow(
 
 def test_the_page_of_options_is_made_from_the_record() -> None:
     page = Path(__file__).parents[2] / "docs/options.md"
-    is_new = page.read_text() == options_page() + "\n"
-    assert is_new, "make it again: python -m agent_env.cli.options_page > docs/options.md"
+    is_new = page.read_text() == page_generator("options")["options_page"]() + "\n"
+    assert is_new, "make it again: python .ci/pages/options.py > docs/options.md"

@@ -1,4 +1,4 @@
-"""docs/commands.md, made from the help texts: python -m agent_env.cli.commands_page"""
+"""docs/commands.md, made from the help texts: python .ci/pages/commands.py"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_env.cli.help import WIDTH
 
 HEAD = """# Commands
 
-`python -m agent_env.cli.commands_page > docs/commands.md` writes this page from the help texts:
+`python .ci/pages/commands.py > docs/commands.md` writes this page from the help texts:
 `agent-env COMMAND --help` prints the same."""
 WIDE = {"max_content_width": WIDTH, "terminal_width": WIDTH}
 

@@ -1,4 +1,4 @@
-"""docs/options.md, made from the record of options: python -m agent_env.cli.options_page"""
+"""docs/options.md, made from the record of options: python .ci/pages/options.py"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions
 
 HEAD = """# Options of a run
 
-`python -m agent_env.cli.options_page > docs/options.md` writes this page from the records in
+`python .ci/pages/options.py > docs/options.md` writes this page from the records in
 `runs/options.py`. The keyword in Python is the flag with underscores, but in the plural
 `conditions`, `options`, `first_steps`, `api_key_envs`, `allow_hosts` (docs/python.md). The last
 column names the commands that may change the option of a run that exists. `--preflight`,

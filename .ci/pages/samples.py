@@ -1,4 +1,4 @@
-"""docs/samples.md, made from the families: python -m agent_env.cli.samples_page"""
+"""docs/samples.md, made from the families: python .ci/pages/samples.py"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_env.wiring.registry import load_family, task_names
 
 HEAD = """# The fields of samples
 
-`python -m agent_env.cli.samples_page > docs/samples.md` writes this page from the code.
+`python .ci/pages/samples.py > docs/samples.md` writes this page from the code.
 
 `--dataset FILE` takes JSON lines, one sample a line, as `agent-env generate TASK` writes them. An
 unknown field is an error, and all errors of a file are reported at once, by line and field. For

@@ -1,5 +1,5 @@
 """docs/compatibility.md, made from docs/compatibility/*.json:
-python -m agent_env.cli.compatibility_page"""
+python .ci/pages/compatibility.py"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAD = """# Servers that were tried
 `agent-env probe http://HOST:PORT/v1 --out probe.json` makes about twenty short calls to any server
 of the Chat Completions API (`--api responses` for the other) and prints what it saw. Its record
 holds neither the address nor the key: put it into `docs/compatibility/` as SERVER-MODEL.json, or
-send it in, and `python -m agent_env.cli.compatibility_page > docs/compatibility.md` writes this
+send it in, and `python .ci/pages/compatibility.py > docs/compatibility.md` writes this
 page again.
 
 Only what a probe saw stands here. `no` was seen not to work, `–` is unknown: this model's replies

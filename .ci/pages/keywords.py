@@ -16,7 +16,7 @@ from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions, Ru
 
 HEAD = '''"""The keywords of the API, for editors and mypy; made from the records of options.
 
-python -m agent_env.cli.keyword_types > agent_env/api/keywords.py
+python .ci/pages/keywords.py > agent_env/api/keywords.py
 """
 
 from __future__ import annotations
