@@ -17,17 +17,17 @@ from agent_env.version import __version__ as __version__
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.api.comparisons import Comparison as Comparison
+    from agent_env.api.comparisons import Study as Study
     from agent_env.api.comparisons import compare as compare
-    from agent_env.api.episodes import Episode as Episode
     from agent_env.api.objects import Condition as Condition
+    from agent_env.api.objects import TaskOptions as TaskOptions
+    from agent_env.api.objects import task as task
+    from agent_env.api.runs import Episode as Episode
     from agent_env.api.runs import Run as Run
     from agent_env.api.runs import import_log as import_log
     from agent_env.api.runs import open as open
     from agent_env.api.runs import run as run
     from agent_env.api.runs import run_sync as run_sync
-    from agent_env.api.studies import Study as Study
-    from agent_env.api.tasks import TaskOptions as TaskOptions
-    from agent_env.api.tasks import task as task
     from agent_env.episodes.again.replay import ReplayResult as ReplayResult
     from agent_env.errors import AgentEnvError as AgentEnvError
     from agent_env.errors import ConfigError as ConfigError
@@ -51,12 +51,9 @@ if TYPE_CHECKING:
 
 PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),
-    "agent_env.api.comparisons": ("Comparison", "compare"),
-    "agent_env.api.episodes": ("Episode",),
-    "agent_env.api.objects": ("Condition",),
-    "agent_env.api.runs": ("Run", "import_log", "open", "run", "run_sync"),
-    "agent_env.api.studies": ("Study",),
-    "agent_env.api.tasks": ("TaskOptions", "task"),
+    "agent_env.api.comparisons": ("Comparison", "Study", "compare"),
+    "agent_env.api.objects": ("Condition", "TaskOptions", "task"),
+    "agent_env.api.runs": ("Episode", "Run", "import_log", "open", "run", "run_sync"),
     "agent_env.episodes.again.replay": ("ReplayResult",),
     "agent_env.errors": (
         "AgentEnvError", "ConfigError", "DatasetError", "RunStopped", "StorageError",

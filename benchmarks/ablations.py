@@ -23,9 +23,8 @@ import numpy as np
 
 import agent_env as ae
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.observations import observe
 from agent_env.analysis.statistics.disturbances import splits_of, table_of
-from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.study import Arm, Study, observe
 from agent_env.families.time_puzzles.family import FAMILY
 from agent_env.families.time_puzzles.options import PuzzleOptions
 from agent_env.families.time_puzzles.shift import shifted_world

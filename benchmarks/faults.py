@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.observations import Observation, observe
 from agent_env.analysis.statistics.disturbances import attacks, faults
-from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.study import Arm, Observation, Study, observe
 from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import IMPLICIT, CallFault, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall

@@ -20,7 +20,6 @@ from agent_env.analysis.contrasts import (
     unit_of,
 )
 from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
-from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.resampling import (
     Floats,
     Ints,
@@ -37,7 +36,7 @@ from agent_env.analysis.sequential.walk import (
     order_of,
     stoppable_contrasts,
 )
-from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
 

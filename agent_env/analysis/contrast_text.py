@@ -21,8 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agent_env.analysis.contrasts import PlannedContrast, contrast_name, difference
-from agent_env.analysis.observations import QUANTITIES
-from agent_env.analysis.study import Arm
+from agent_env.analysis.study import QUANTITIES, Arm
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition
 

@@ -1,12 +1,24 @@
-"""Tables of single episodes: a run's list, and forks beside their parent."""
+"""Tables of single episodes: a run's list, forks beside their parent, a comparison's episodes as a
+pandas frame, and trails of evidence counted by condition.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.episodes.index import SUMS, EpisodeRow, Totals
+from agent_env.extras import need_extra
 from agent_env.records.schema import Episode, Score
+from agent_env.scoring.evidence import DIAGNOSES, Lookup, Trail
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from agent_env.analysis.comparison import Comparison
 
 
 def episode_table(rows: Sequence[EpisodeRow], totals: Totals) -> ResultTable:
@@ -58,3 +70,95 @@ def fork_table(
 def _whole(value: float | None) -> float | None:
     """A whole number without digits."""
     return int(value) if value is not None and value == int(value) else value
+
+
+def episodes(comparison: Comparison) -> pd.DataFrame:
+    """One row per episode: where it stands, its outcome, its metrics, what it used. Unknown is
+    missing (NA), never 0."""
+    need_extra("pandas")
+    import pandas as pd
+
+    from agent_env.analysis.study import QUANTITIES
+
+    rows = [
+        {
+            "run": arm.run, "model": arm.model, "condition": arm.condition.name,
+            "sample": o.sample, "repeat": o.repeat, "outcome": o.outcome,
+            **{name: o.metrics.get(name) for name in comparison.study.metrics},
+            **{name: o.used[name] for name in QUANTITIES},
+            "missing": o.absent, "extra": o.extra, "stop_reason": o.stop_reason,
+        }
+        for arm in comparison.study.arms
+        for o in arm.observations
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+STAGES = ("returned", "opened", "cited", "shown", "used")
+
+
+@dataclass(frozen=True, slots=True)
+class TrailSummary:
+    """One condition."""
+
+    condition: str
+    episodes: int
+    without: int
+    """Episodes that did not finish, or whose samples say nothing of proofs: no verdict."""
+    verdicts: Counter[str]
+    lookups: tuple[Lookup, ...]
+    """Of all episodes with a verdict."""
+
+    def share(self, stage: str) -> float | None:
+        """Part of the lookups of which the claim holds; None where there are none."""
+        if not self.lookups:
+            return None
+        return sum(bool(getattr(lookup, stage)) for lookup in self.lookups) / len(self.lookups)
+
+    def as_json(self) -> dict[str, object]:
+        """All figures."""
+        return {
+            "episodes": self.episodes,
+            "without_verdict": self.without,
+            "verdicts": {name: self.verdicts[name] for name in DIAGNOSES},
+            "lookups": len(self.lookups),
+            **{stage: self.share(stage) for stage in STAGES},
+        }
+
+
+def summarise_trails(trails: Sequence[Trail], conditions: Sequence[str]) -> list[TrailSummary]:
+    """One summary for each condition, in the order given."""
+    summaries = []
+    for condition in conditions:
+        own = [trail for trail in trails if trail.condition == condition]
+        judged = [trail for trail in own if trail.verdict is not None]
+        summaries.append(
+            TrailSummary(
+                condition=condition,
+                episodes=len(own),
+                without=len(own) - len(judged),
+                verdicts=Counter(trail.verdict for trail in judged if trail.verdict),
+                lookups=tuple(lookup for trail in judged for lookup in trail.lookups),
+            )
+        )
+    return summaries
+
+
+def trail_table(summaries: Sequence[TrailSummary], title: str) -> ResultTable:
+    """Verdicts by episode, and how far lookups came."""
+    columns = (
+        Column("condition"), Column("episodes", 0), *(Column(name, 0) for name in DIAGNOSES),
+        Column("no verdict", 0), Column("lookups", 0), *(Column(stage) for stage in STAGES),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            row.condition, row.episodes, *(row.verdicts[name] for name in DIAGNOSES), row.without,
+            len(row.lookups), *(row.share(stage) for stage in STAGES),
+        )
+        for row in summaries
+    )  # fmt: skip
+    note = (
+        "episodes by verdict; parts of the lookups that came so far: used means that the model "
+        "wrote the right date or its answer fits it, shown to it or not"
+    )
+    return ResultTable("evidence", title, columns, rows, (note,))

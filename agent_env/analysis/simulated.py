@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.resampling import Floats, Ints
-from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
 

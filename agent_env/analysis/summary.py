@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import FEWEST, Estimate
-from agent_env.analysis.observations import RARE, Observation
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.study import Arm
+from agent_env.analysis.study import RARE, Arm, Observation
 from agent_env.analysis.totals import Totals, sum_known
 from agent_env.analysis.treatment import MARK
 from agent_env.records.model_facts import ModelFacts

@@ -1,13 +1,16 @@
-"""The command `list`: what there is by name, ours and that of installed packages."""
+"""What plugs in: `list` names it, `new` writes a package of one's own, `trust` shows what a folder
+of somebody else's would do.
+"""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson
+from agent_env.cli.run import AsJson, say
 from agent_env.cli.tables import print_table
 
 
@@ -40,3 +43,51 @@ def list_registry(
         columns = (Column("name"), Column("origin"), Column("what it is"))
         cells = tuple((row.name, row.origin, row.summary) for row in rows)
         print_table(ResultTable(kind, kind, columns, cells))
+
+
+def new(
+    kind: Annotated[str, typer.Argument(help="family or tool.")],
+    name: Annotated[str, typer.Argument(help="Of the package, such as leap-days.")],
+    out: Annotated[Path | None, typer.Option(help="The folder; default: NAME.")] = None,
+) -> None:
+    """Write a package with a family or a tool of your own: it works, and its test checks it.
+
+    Example: agent-env new family leap-days
+    """
+    from agent_env.runs.skeleton import write_skeleton
+
+    made = write_skeleton(kind, name, out)
+    for file in made.files:
+        print(file)
+    use = f"run {made.name}"
+    if kind == "tool":
+        use = f"run time-puzzles --limit 4 --condition {made.name}"
+    say(f"install it: pip install -e {made.folder}")
+    say(f"check it:   python -m pytest {made.folder}")
+    say(f"use it:     agent-env {use}")
+
+
+def trust(
+    folder: Annotated[
+        Path, typer.Argument(help="A run, a study, or a folder of runs.", metavar="DIR")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show what a run or study asks for outside its folder (commands, addresses, keys, files,
+    code, hosts, prices), and what of it you allowed; nothing is done. --trust-run allows it.
+
+    Example: agent-env trust runs/from-a-colleague
+    """
+    import json
+    from dataclasses import asdict
+
+    from agent_env.runs.asked import asks_of
+
+    asks = asks_of(folder)
+    if as_json:
+        print(json.dumps([asdict(each) for each in asks]))
+        return
+    for each in asks:
+        print(each)
+    if not asks:
+        say(f"{folder} asks for nothing outside")

@@ -154,14 +154,16 @@ def _verdict(score: Score) -> str:
 
 def print_trails(run: Run, as_json: bool, wide: bool = False) -> None:
     """Whether what had to be looked up was found, read and used."""
-    from agent_env.analysis.trails import summarise_trails, trail_json, trail_table
+    from dataclasses import asdict
+
+    from agent_env.analysis.episode_tables import summarise_trails, trail_table
     from agent_env.runs.score import follow_run
 
     names, trails = follow_run(run, say)
     summaries = summarise_trails(trails, names)
     if as_json:
         conditions = {row.condition: row.as_json() for row in summaries}
-        episodes = [trail_json(trail) for trail in trails]
+        episodes = [asdict(trail) for trail in trails]
         print(json.dumps({"run": str(run.path), "conditions": conditions, "episodes": episodes}))
         return
     title = f"evidence · {run.manifest().model} · {run.path}"

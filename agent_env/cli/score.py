@@ -1,4 +1,4 @@
-"""Commands that look at what a run has: its scores, one of its episodes."""
+"""Commands that look at what a run has: its scores, one of its episodes, the viewer."""
 
 from __future__ import annotations
 
@@ -61,3 +61,28 @@ def show(
     for part in parts:
         print(part, end="\n\n")
     print(verdict)
+
+
+def view(
+    folder: Annotated[
+        Path, typer.Argument(help="A run, or a folder of runs.", metavar="DIR")
+    ] = Path("runs"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8321,
+    browser: Annotated[bool, typer.Option("--open", help="Open it in the web browser.")] = False,
+) -> None:
+    """Look at runs and episodes in a web browser, also while they go on; on this machine only.
+
+    Example: agent-env view runs
+    """
+    import webbrowser
+
+    from agent_env.cli.run import say
+    from agent_env.viewer.view import view_folder
+
+    def ready(address: str) -> None:
+        print(address, flush=True)
+        say("Ctrl-C ends it. On another machine: ssh -L with the same port on both sides.")
+        if browser:
+            webbrowser.open(address)
+
+    view_folder(folder, port, ready)

@@ -25,8 +25,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
 
 if TYPE_CHECKING:
-    from agent_env.analysis.budget_curve import BudgetCurves
-    from agent_env.analysis.needless_calls import LookupCount
+    from agent_env.analysis.budget_curve import BudgetCurves, LookupCount
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.episodes.again.fork import Beginning
     from agent_env.episodes.again.tape import Recording
@@ -271,7 +270,7 @@ class CurveResult:
 
     def tables(self) -> list[ResultTable]:
         """Points, areas, differences, look-ups."""
-        from agent_env.analysis.needless_calls import needless_table
+        from agent_env.analysis.budget_curve import needless_table
 
         tables = self.curves.tables()
         return [*tables, needless_table(self.look_ups)] if self.look_ups else tables
@@ -290,11 +289,9 @@ class CurveResult:
 
 def read_curves(plan: CurvePlan, run: Run, note: Callable[[str], None]) -> CurveResult:
     """The curves of what `ask_curve` made, at every budget that it holds."""
-    from agent_env.analysis.budget_curve import BudgetCurves
+    from agent_env.analysis.budget_curve import BudgetCurves, LookupCount, needless_calls
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.needless_calls import LookupCount, needless_calls
-    from agent_env.analysis.observations import Observation, observe
-    from agent_env.analysis.study import RunData
+    from agent_env.analysis.study import Observation, RunData, observe
     from agent_env.episodes.results import scored_episodes
     from agent_env.runs.study import study_of
     from agent_env.tasks.conditions import sample_under

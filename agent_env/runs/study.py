@@ -17,8 +17,7 @@ from agent_env.runs.run import Run
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.observations import Observation
-    from agent_env.analysis.study import Arm, RunData, Study
+    from agent_env.analysis.study import Arm, Observation, RunData, Study
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Episode, Sample, Score
@@ -136,8 +135,7 @@ def run_data(
     facts: ModelFacts | None,
 ) -> RunData:
     """A run's scored episodes as a study needs them, at the prices of `facts`."""
-    from agent_env.analysis.observations import observe
-    from agent_env.analysis.study import RunData
+    from agent_env.analysis.study import RunData, observe
     from agent_env.analysis.totals import totals
     from agent_env.tasks.conditions import sample_under
 
@@ -180,9 +178,8 @@ def study_of(runs: Sequence[RunData], task: Task) -> Study:
 
 def shortcuts_of(task: Task) -> Callable[[Sequence[Sample]], tuple[Arm, ...]]:
     """Makes an arm of each of the task's shortcuts; they answer when a table needs them."""
-    from agent_env.analysis.observations import observe
     from agent_env.analysis.statistics.results import ORACLE
-    from agent_env.analysis.study import SHORTCUT, Arm
+    from agent_env.analysis.study import SHORTCUT, Arm, observe
     from agent_env.records.schema import Condition
     from agent_env.tasks.shortcuts import CONDITION, shortcut_scores
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.observations import observe
-from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.study import Arm, Study, observe
 from agent_env.errors import ConfigError
 from agent_env.records.disturbance import Disturbance, WebAblation
 from agent_env.records.schema import Condition, Episode, Sample, Score

@@ -10,14 +10,13 @@ from dataclasses import replace
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.observations import Observation
 from agent_env.analysis.result_tables import render
 from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.correlations import between_metrics, between_rankings
 from agent_env.analysis.statistics.gains import gains_of
 from agent_env.analysis.statistics.noise import noise_of, pass_hat
-from agent_env.analysis.study import Study
+from agent_env.analysis.study import Observation, Study
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.gap_closed import gaps_closed
 from agent_env.families.time_puzzles.hooks import STATISTICS

@@ -7,10 +7,9 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import literal, png_of
 from agent_env.analysis.figures import all_figures
-from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.results import conditions
-from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
 

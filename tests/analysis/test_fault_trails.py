@@ -9,9 +9,8 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.fault_trails import AttackTrail, FaultTrail, attack_trail, fault_trail
-from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.statistics.disturbances import faults
-from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import CallFault, Disturbance, Fault, FaultKind, SampleAttack
 from agent_env.records.schema import Condition, Episode, Message, PageRef, Sample, Score

@@ -10,8 +10,8 @@ from matplotlib.text import Text
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import save, wrapped
+from agent_env.analysis.episode_tables import episodes
 from agent_env.analysis.figures import all_figures, dodged, looks
-from agent_env.analysis.frames import episodes
 from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics.results import conditions, differences
 

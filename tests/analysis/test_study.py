@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.analysis.observations import Observation, observe
-from agent_env.analysis.study import RunData, assemble
+from agent_env.analysis.study import Observation, RunData, assemble, observe
 from agent_env.errors import ConfigError
 from agent_env.records.disturbance import SampleAttack
 from agent_env.records.manifest import Manifest, WebSettings

@@ -12,8 +12,7 @@ import pytest
 
 from agent_env.analysis.budget_curve import BudgetCurves
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.observations import observe
-from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.study import Arm, Study, observe
 from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.episodes.trace.writer import TraceWriter

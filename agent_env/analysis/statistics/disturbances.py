@@ -19,12 +19,11 @@ import numpy as np
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.fault_trails import AttackTrail, FaultTrail
 from agent_env.analysis.intervals import Estimate, paired_share_interval, wilson
-from agent_env.analysis.observations import Observation
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.statistics.noise import pass_hat
-from agent_env.analysis.study import Arm
+from agent_env.analysis.study import Arm, Observation
 from agent_env.tasks.conditions import is_twin
 from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN
 

@@ -16,10 +16,9 @@ from statistics import fmean
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import mean_intervals
-from agent_env.analysis.observations import Observation
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import Arm
+from agent_env.analysis.study import Arm, Observation
 
 MEASURES = ("same_verdict", "same_answer", "agreement")
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast, unit_of
-from agent_env.analysis.observations import QUANTITIES, RARE
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.study import QUANTITIES, RARE
 from agent_env.analysis.summary import on_forms
 from agent_env.analysis.treatment import Treatment, treatment_table, treatments
 

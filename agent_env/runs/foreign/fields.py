@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agent_env.analysis.observations import TOKENS
+from agent_env.analysis.study import TOKENS
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Message, ToolCall, ToolSpec, Usage

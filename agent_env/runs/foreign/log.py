@@ -13,8 +13,7 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from agent_env.analysis.observations import QUANTITIES, Observation
-from agent_env.analysis.study import RunData, Study, assemble
+from agent_env.analysis.study import QUANTITIES, Observation, RunData, Study, assemble
 from agent_env.errors import ConfigError
 from agent_env.records.imported import ImportSource
 from agent_env.records.manifest import Manifest

@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from agent_env.analysis.observations import QUANTITIES
+from agent_env.analysis.study import QUANTITIES
 from agent_env.errors import ConfigError, DatasetError, user_problem
 from agent_env.records.schema import Record
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_env.analysis.needless_calls import LookupCount, needless_calls, needless_table
+from agent_env.analysis.budget_curve import LookupCount, needless_calls, needless_table
 from agent_env.records.schema import Episode, Message, Sample, ToolCall
 
 SAMPLE = Sample(id="s", task="t", gold=("2000-01-01",))
