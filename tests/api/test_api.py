@@ -51,7 +51,7 @@ def test_every_public_name_has_a_docstring() -> None:
 def test_the_import_alone_loads_nothing_heavy() -> None:
     code = "import agent_env, sys; print([m for m in sys.modules if m.startswith('agent_')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['agent_env']\n"
+    assert done.stdout == "['agent_env.version', 'agent_env']\n"
 
 
 def test_a_name_that_is_not_listed_is_not_there() -> None:
