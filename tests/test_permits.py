@@ -79,7 +79,7 @@ OUR_MODULES = {
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
     "api/objects.py", "api/tasks.py", "cli/local.py", "cli/server.py", "cli/sandbox.py",
-    "cli/task_options.py", "families/event_facts/commands.py", "families/traveler/study.py",
+    "cli/task_options.py", "families/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/options.py", "runs/probe.py", "runs/reproduction/engine.py", "runs/studies/folder.py",
     "testing/family.py", "testing/model.py", "testing/samples.py", "testing/sandbox.py",

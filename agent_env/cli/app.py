@@ -64,7 +64,6 @@ class Commands(CommandTable):
         "Families of questions": {
             "tdbench": "families.tdbench:tdbench",
             "tempreason": "families.reason:reason",
-            "traveler": "families.traveler:traveler",
         },
         "This machine": {
             "docs": "docs:docs",
@@ -146,6 +145,12 @@ def main() -> None:
         _fail(["stopped"], 130)
 
 
+GONE = {
+    "traveler": "agent-env traveler is gone: `agent-env reproduce traveler` prints the slides' "
+    "tables and figures, `agent-env compare RUN… --by category --by template --by events` those of "
+    "stored runs and of a study's folder"
+}
+"""What replaces a command of an earlier version."""
 HAS_TASK = (["run"], ["generate"])
 """Commands whose task's options are written as --option KEY=VALUE."""
 
@@ -153,6 +158,8 @@ HAS_TASK = (["run"], ["generate"])
 def _with_hint(text: str, words: list[str]) -> str:
     """Options that are repeated take one value each; who gives several hears it. Who writes an
     option of the task as a flag hears how it is written."""
+    if words[1:2] and words[1] in GONE:
+        return GONE[words[1]]
     if unknown := re.match(r"No such option: --([a-z-]+)", text):
         from agent_env.cli.help import options_of_task
 

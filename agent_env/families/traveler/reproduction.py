@@ -250,8 +250,7 @@ PAPER = Reproduction(
             BEST,
             measure=table_5,
             notes=(
-                "The four prompts are those that the paper chose by Table 4; `agent-env traveler "
-                "study` chooses by your own results.",
+                "The four prompts are those that the paper chose by Table 4.",
                 EVENTS,
             ),
         ),
