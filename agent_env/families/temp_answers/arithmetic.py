@@ -6,8 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from random import Random
 
-from agent_env.families.temp_answers import calendar_questions
-from agent_env.families.temp_answers.calendar_questions import NAMES
+from agent_env.families.temp_answers.calendar_questions import CALENDAR_MAKERS, NAMES
 from agent_env.families.temp_answers.calendar_questions import random_day as _day
 from agent_env.families.temp_answers.drafts import Draft, day, number, span, year
 
@@ -179,7 +178,7 @@ def _fair(rng: Random) -> Draft:
 
 MAKERS: tuple[Callable[[Random], Draft], ...] = (
     _voyage, _race, _ferry, _fair, _temple, _zones, _ages, _oven, _call, _night, _train, _shifts,
-    _bus, *calendar_questions.MAKERS,
+    _bus, *CALENDAR_MAKERS,
 )  # fmt: skip
 
 

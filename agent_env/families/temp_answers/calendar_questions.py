@@ -141,7 +141,7 @@ def _leap_days(rng: Random) -> Draft:
     return number("trick", text, "days", count, "json")
 
 
-MAKERS: tuple[Callable[[Random], Draft], ...] = (
+CALENDAR_MAKERS: tuple[Callable[[Random], Draft], ...] = (
     _weeks_later, _days_between, _meeting, _workdays, _days_earlier, _age, _both_bells, _leap_days,
     _lease, _full_months, _leap_birthday, _reign,
 )  # fmt: skip

@@ -21,7 +21,6 @@ MANNERS = {
     "cot-step": "Reason step by step, in writing, before you give your answer.\n\n",
 }
 DATES = ("date-only", "date-extended")
-FORMS = ("json", "language")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,9 @@ class Configuration:
         return f"{self.manner}+{self.dates}+{self.form}"
 
 
-CONFIGURATIONS = {c.name: c for c in (Configuration(*p) for p in product(MANNERS, DATES, FORMS))}
+CONFIGURATIONS = {
+    c.name: c for c in (Configuration(*p) for p in product(MANNERS, DATES, ("json", "language")))
+}
 DEFAULT = "cot-review+date-only+language"
 """The slides' choice; the name `default` stands for it."""
 
