@@ -35,8 +35,7 @@ from agent_env.families.time_puzzles.published import read_puzzles
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import timed
 from agent_env.families.timeqa.family import read_foreign as read_timeqa
-from agent_env.families.traveler.curve_files import read_curves
-from agent_env.families.traveler.curves import Parametric
+from agent_env.families.traveler.curves import Parametric, read_curves
 from agent_env.families.traveler.vocabulary import HOME
 from agent_env.temporal.facts.tables import shipped_tables
 

@@ -25,7 +25,7 @@ from agent_env.families.time_puzzles.candidates import Candidates
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import WEEKDAYS, MultiWeekday
 from agent_env.families.time_puzzles.guessers import guess_rates
-from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard

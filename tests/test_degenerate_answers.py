@@ -13,10 +13,9 @@ from agent_env.analysis.diagnosis import diagnose
 from agent_env.families.tdbench.reading import iso
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.scoring import paper_answers
-from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, impossible
 from agent_env.families.temp_answers.scoring.time_answers import read_response
-from agent_env.families.temp_answers.scoring.time_dates import impossible
-from agent_env.families.temp_answers.scoring.time_numbers import in_words, value_of
+from agent_env.families.temp_answers.scoring.time_parser import in_words, value_of
 from agent_env.records.schema import Episode, Message, Sample, ToolCall
 from agent_env.scoring.evidence import trail_of
 from agent_env.scoring.name_answers import normalised, parse_known_names, parse_number

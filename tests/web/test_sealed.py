@@ -12,7 +12,7 @@ import pytest
 from agent_env.errors import ToolError
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.time_puzzles.generator import evidence_of
-from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.temporal.facts.articles import article_url, event_title
 from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.web.extract import extract

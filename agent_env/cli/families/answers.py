@@ -80,7 +80,7 @@ def _write(path: Path, scored: ScoredAnswers) -> None:
 
 def _print_files(scored: ScoredAnswers) -> None:
     from agent_env.analysis.result_tables import Column, ResultTable
-    from agent_env.families.temp_answers.study.performance import baselines
+    from agent_env.families.temp_answers.study.layouts import baselines
 
     heads = (
         "file", "n", "EM %", "sMAPE %", "n sMAPE", "MASE", "n MASE", "unparsed", "±1 of wrong",

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_env.families.time_puzzles.audit_report import AuditReport
-    from agent_env.families.time_puzzles.ledger import ReadingScore
-    from agent_env.families.time_puzzles.ledger_runs import RunReadingScore
+    from agent_env.families.time_puzzles.ledger import ReadingScore, RunReadingScore
 
 SHOWN = 5
 """Unread texts listed of each wording."""
@@ -47,7 +46,7 @@ def audit(
     Example: agent-env audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
     from agent_env.families.time_puzzles.audit import audit_file
-    from agent_env.families.time_puzzles.ledger_runs import scores_of_runs
+    from agent_env.families.time_puzzles.ledger import scores_of_runs
 
     puzzles, report = audit_file(file, facts_file, fix)
     scores = scores_of_runs(run or [], puzzles, report, say) if report.judged else []

@@ -7,10 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind, AnswerSpec
+from agent_env.families.temp_answers.scoring.answer_spec import (
+    Amount,
+    AnswerKind,
+    AnswerSpec,
+    parse_unit,
+)
 from agent_env.families.temp_answers.scoring.time_answers import read_value
 from agent_env.families.temp_answers.scoring.time_parser import read_text
-from agent_env.families.temp_answers.scoring.time_units import Amount, parse_unit
 
 _DATE_FORMATS = ("%b %d, %y", "%d %b %y", "%y-%m-%d", "%m/%d/%y", "%d/%m/%y", "yyyy-mm-dd",
                  "mm/dd/yyyy", "dd/mm/yyyy")  # fmt: skip

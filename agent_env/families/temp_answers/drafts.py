@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind
-from agent_env.families.temp_answers.scoring.time_dates import days_from_civil
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind, days_from_civil
 from agent_env.records.schema import MaterialTable
 
 HMS = {"X": "hours", "Y": "minutes", "Z": "seconds"}

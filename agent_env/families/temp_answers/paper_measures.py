@@ -9,11 +9,11 @@ from typing import Literal
 from agent_env.analysis.intervals import Estimate
 from agent_env.families.temp_answers.published_values import MODELS, TABLE_3, TABLE_4
 from agent_env.families.temp_answers.responses import ResponseFile
-from agent_env.families.temp_answers.scoring.time_units import parse_unit
-from agent_env.families.temp_answers.study import curves, layouts
-from agent_env.families.temp_answers.study.layouts import Answers, Cell, Row
-from agent_env.families.temp_answers.study.means import Summary
-from agent_env.families.temp_answers.study.performance import baselines
+from agent_env.families.temp_answers.scoring.answer_spec import parse_unit
+from agent_env.families.temp_answers.study import layouts
+from agent_env.families.temp_answers.study import layouts as curves
+from agent_env.families.temp_answers.study.layouts import Answers, Cell, Row, baselines
+from agent_env.families.temp_answers.study.modes import Summary
 
 Measured = Iterator[tuple[str, str, Estimate]]
 """Row, quantity, estimate."""

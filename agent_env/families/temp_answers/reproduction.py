@@ -61,7 +61,7 @@ def measured(
 def _answers(paths: tuple[Path, ...], evidence: Evidence) -> Mapping[str, Answers]:
     """The scored answers by mode; without `paper` where its packages are missing."""
     from agent_env.errors import ConfigError
-    from agent_env.families.temp_answers.scoring.paper_dates import NEEDS_EXTRA
+    from agent_env.families.temp_answers.scoring.paper_answers import NEEDS_EXTRA
 
     if not paths:
         return {}

@@ -13,9 +13,9 @@ from datetime import date
 from pathlib import Path
 
 from agent_env.errors import DatasetError
+from agent_env.families.time_puzzles.audit_meta import NameIndex, name_key
 from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
-from agent_env.families.time_puzzles.names import NameIndex, name_key
 from agent_env.families.time_puzzles.published import PublishedPuzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.texts.grammar import compile_text

@@ -6,23 +6,151 @@ weekdays and months by name, abbreviation or number (Monday is 0); a decade as 1
 `<=`, `>=`, `before`, `after` (made strict); directions `forward`, `backward`, `start`, `end`, or a
 negative n; "fall"; other English names of the zodiac animals; type names in capitals or with
 `Fact` at their end; a number in quotes; a whole date where an event's year, month or day is meant.
+Names match regardless of case, spaces and dots.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.audit_fields import FieldError, display
-from agent_env.families.time_puzzles.audit_params import READERS, aspect_of, event_years_in
-from agent_env.families.time_puzzles.names import name_key
+from agent_env.families.time_puzzles.facts import ANIMALS, MONTHS, SEASONS, SIGNS, WEEKDAYS
+from agent_env.families.time_puzzles.texts.meanings import OTHER_ANIMALS
+from agent_env.temporal.facts.tables import parse_years
+from agent_env.temporal.partial import PartialDate
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.japanese import ERAS
+
+
+class NameIndex:
+    """Finds a table's name from another spelling, also without a person's single initials."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        unique = dict.fromkeys(names)
+        self._names: dict[str, str | None] = {}
+        for name in unique:
+            short = _short(name)
+            self._names[short] = None if short in self._names else name  # ambiguous
+        self._names |= {name_key(name): name for name in unique}
+
+    def find(self, name: str) -> str | None:
+        """The table's name; None for an unknown or ambiguous one."""
+        return self._names.get(name_key(name)) or self._names.get(_short(name))
+
+
+def name_key(name: str) -> str:
+    """The same for all spellings of a name."""
+    return " ".join(name.replace(".", " ").casefold().split())
+
+
+def _short(name: str) -> str:
+    """Without single initials."""
+    return " ".join(part for part in name_key(name).split() if len(part) > 1)
+
+
+DEFAULT_YEARS = "1800-2050"
+
+FIRST_YEAR, LAST_YEAR = 1, 9999
+
+
+class FieldError(ValueError):
+    """A defect in one field of a foreign file."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
+def display(value: object) -> str:
+    """A foreign value, shortened for an error."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def as_int(value: object, field: str) -> int:
+    """A whole number, also as text or as 3.0."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?[0-9]{1,6}\s*", value):
+        return int(value)
+    raise FieldError(field, f"{display(value)} is not a whole number")
+
+
+def as_year(value: object, field: str) -> int:
+    """A valid year of a date."""
+    year = as_int(value, field)
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        raise FieldError(field, f"year {year} is not within {FIRST_YEAR} to {LAST_YEAR}")
+    return year
+
+
+def as_identifier(value: object, index: int) -> str | int:
+    """A text or a number; `index` if it is missing."""
+    if value is None:
+        return index
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise FieldError("identifier", f"{value!r} is neither a text nor a number")
+    return value
+
+
+def as_dates(value: object, field: str = "solutions") -> tuple[str, ...]:
+    """Solutions, sorted and distinct, from a list of dates, a text with commas, "None" or null."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        bare = value.strip().strip("[]")
+        value = [] if bare.casefold() in ("", "none") else bare.split(",")
+    if not isinstance(value, list):
+        raise FieldError(field, f"{value!r} is not a list of dates")
+    return tuple(sorted({_solution(day, f"{field}[{at}]") for at, day in enumerate(value)}))
+
+
+_DAY = re.compile(r"\s*+'?(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ]\d\d:.*+)?'?\s*+")
+
+
+def _solution(value: object, field: str) -> str:
+    match = _DAY.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise FieldError(field, f"{value!r} is not a date; write YYYY-MM-DD")
+    try:
+        return date(*map(int, match.groups())).isoformat()
+    except ValueError as exc:
+        raise FieldError(field, f"{value!r} is not a date: {exc}") from exc
+
+
+def as_date_or_nothing(value: object) -> str:
+    """A date, or an empty text for anything else."""
+    match = _DAY.fullmatch(value) if isinstance(value, str) else None
+    return value.strip()[:10] if match and isinstance(value, str) else ""
+
+
+def as_year_range(value: object) -> str:
+    """`1800-2050` from any form of a range."""
+    if value is None:
+        return DEFAULT_YEARS
+    if isinstance(value, str):
+        value = [part.strip() for part in re.split(r"-|–|~|\bto\b|,", value.strip(" []()"))]
+    if isinstance(value, Mapping):
+        value = [
+            value.get(low, value.get(other))
+            for low, other in (("start", "min"), ("end", "max"))
+        ]  # fmt: skip
+    if not isinstance(value, list) or len(value) != 2:
+        raise FieldError("year_range", f"{value!r} is not a pair of years")
+    first, last = (as_year(year, "year_range") for year in value)
+    if last < first:
+        raise FieldError("year_range", f"{last} lies before {first}")
+    return f"{first:04d}-{last:04d}"
+
 
 FACTS: dict[str, Any] = {
     kind.model_fields["type"].default: kind for kind in get_args(get_args(ft.Fact)[0])
@@ -117,3 +245,217 @@ def _require_known(fact: ft.Fact) -> None:
             return
     if name not in valid_names:
         raise FieldError("name", f"'{name}' is unknown; known: {', '.join(valid_names)}")
+
+
+LAST_DECADE = 9890
+"""The last decade whose dates are valid."""
+DIRECTIONS = {
+    **dict.fromkeys(("first", "forward", "forwards", "start", "beginning", "begin"), "first"),
+    **dict.fromkeys(("last", "backward", "backwards", "end", "reverse"), "last"),
+}
+ASPECTS = {
+    **dict.fromkeys(("start", "begin", "beginning"), "start"),
+    **dict.fromkeys(("end", "finish", "ending"), "end"),
+    **dict.fromkeys(("multi_year", "multiyear", "multi-year", "multi year"), "multi_year"),
+}
+
+
+def _take(values: Mapping[str, Any], *names: str) -> Any:
+    for name in names:
+        if values.get(name) is not None:
+            return values[name]
+    raise FieldError(names[0], "is missing")
+
+
+def _number(values: Mapping[str, Any], *names: str) -> int:
+    return as_int(_take(values, *names), names[0])
+
+
+def _text(values: Mapping[str, Any], *names: str) -> str:
+    value = _take(values, *names)
+    if not isinstance(value, str) or not value.strip():
+        raise FieldError(names[0], f"{display(value)} is not a text")
+    return value.strip()
+
+
+def _decade(values: dict[str, Any]) -> dict[str, Any]:
+    value = _take(values, "decade", "value", "start", "start_year")
+    if isinstance(value, str):
+        value = re.sub(r"^(?:the\s+)?(\d{4})'?s$", r"\1", value.strip())
+    first = as_year(value, "decade")
+    if first % 10 or first > LAST_DECADE:
+        raise FieldError(
+            "decade", f"{first} does not begin a decade; write its first year, as 1990"
+        )
+    return {"decade": first}
+
+
+def _year_range(values: dict[str, Any], start: str = "start", end: str = "end") -> dict[str, Any]:
+    pair = values.get("value")
+    if isinstance(pair, list) and len(pair) == 2:
+        values = {"start": pair[0], "end": pair[1]}
+    first = as_year(_take(values, "start", "start_year", "from", "min"), start)
+    last = as_year(_take(values, "end", "end_year", "to", "max"), end)
+    if last < first:
+        raise FieldError(end, f"{last} lies before {first}")
+    return {"start": first, "end": last}
+
+
+def _among(
+    field: str, values_by_name: Mapping[str, Any], *names: str
+) -> Callable[[Any], dict[str, Any]]:
+    """A parser of a name, ignoring case, as its value."""
+
+    def parse(values: dict[str, Any]) -> dict[str, Any]:
+        return {field: _lookup(_take(values, field, *names, "value"), field, values_by_name)}
+
+    return parse
+
+
+def _lookup(value: object, field: str, values_by_name: Mapping[str, Any]) -> Any:
+    name = str(value).strip().casefold()
+    if name not in values_by_name:
+        raise FieldError(field, f"{display(value)} is unknown; known: {', '.join(values_by_name)}")
+    return values_by_name[name]
+
+
+def _leap_year(values: dict[str, Any]) -> dict[str, Any]:
+    if values.get("value") not in (None, True):
+        raise FieldError("value", f"{display(values['value'])}: only leap years can be asked for")
+    return {}
+
+
+def _weekday(value: object, field: str) -> Any:
+    return _lookup(value, field, WEEKDAY_NAMES)
+
+
+def _weekdays(values: dict[str, Any]) -> dict[str, Any]:
+    listed = _take(values, "value", "weekdays", "values", "days")
+    if isinstance(listed, str):
+        listed = re.split(r"[,;/|]", listed)
+    if not isinstance(listed, list | tuple):
+        raise FieldError("value", f"{display(listed)} is not a list of weekdays")
+    return {"value": tuple(dict.fromkeys(_weekday(day, "value") for day in listed))}
+
+
+def _nth(values: dict[str, Any]) -> dict[str, Any]:
+    n = _number(values, "n", "nth", "occurrence", "number")
+    direction = "last" if n < 0 and "direction" not in values else None
+    direction = direction or _lookup(_take(values, "direction"), "direction", DIRECTIONS)
+    return {"direction": direction, "weekday": _weekday(_take(values, "weekday", "day"),
+            "weekday"), "n": abs(n)}  # fmt: skip
+
+
+def _day_range(values: dict[str, Any]) -> dict[str, Any]:
+    value = _number(values, "value", "day")
+    operator = str(_take(values, "operator", "op")).strip().casefold()
+    match operator:
+        case "<" | "before" | "lt" | "less than":
+            return {"operator": "<", "value": value}
+        case ">" | "after" | "gt" | "greater than":
+            return {"operator": ">", "value": value}
+        case "<=" | "≤":
+            return {"operator": "<", "value": value + 1}
+        case ">=" | "≥":
+            return {"operator": ">", "value": value - 1}
+    raise FieldError("operator", f"'{operator}' is unknown; known: <, >, <=, >=, before, after")
+
+
+def _recurring(values: dict[str, Any]) -> dict[str, Any]:
+    name = str(_take(values, "name", "event", "value")).casefold().replace("_", " ")
+    if "olympic" in name and "winter" not in name:
+        return {"name": "summer_olympics"}
+    if re.search(r"world ?cup", name) and "women" not in name:
+        return {"name": "world_cup"}
+    raise FieldError("name", f"'{name}' is unknown; known: summer_olympics, world_cup")
+
+
+def _kb_event(values: dict[str, Any]) -> dict[str, Any]:
+    aspect = aspect_of(values)
+    event = _text(values, "event", "event_name", "name")
+    if aspect == "multi_year":
+        return {"event": event, "aspect": aspect, "level": "year"}
+    level = _lookup(_take(values, "level"), "level", {x: x for x in ("year", "month", "day")})
+    value = _part(_take(values, "value", level), level)
+    return {"event": event, "aspect": aspect, "level": level, "value": value}
+
+
+def aspect_of(values: Mapping[str, Any]) -> str:
+    return str(_lookup(_take(values, "aspect"), "aspect", ASPECTS))
+
+
+def _part(value: object, level: str) -> int:
+    """The common part of an event's date: a number, a month's name, or from a whole date."""
+    if isinstance(value, str) and re.match(r"\d{4}-\d\d", value):
+        try:
+            part = getattr(PartialDate.parse(value[:10]), level)
+        except ValueError as exc:
+            raise FieldError("value", str(exc)) from exc
+        return as_int(part, "value")
+    if level == "month":
+        return int(_lookup(value, "value", MONTH_NAMES))
+    number = as_year(value, "value")
+    if level == "day" and number > 31:
+        raise FieldError("value", f"{number} is not a day of a month")
+    return number
+
+
+def event_years_in(value: object) -> tuple[int, ...]:
+    """Years of a multi_year event: one, a list, pairs, or spans as text."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        text = value.replace(",", ";").replace("–", "~").replace("-", "~")
+        try:
+            return parse_years(text.strip(" []"))
+        except ValueError as exc:
+            raise FieldError("value", str(exc)) from exc
+    if not isinstance(value, list | tuple):
+        return (as_year(value, "value"),)
+    years: set[int] = set()
+    for part in value:
+        pair = part if isinstance(part, list | tuple) else None
+        if pair is not None and len(pair) == 2:
+            ends = _year_range({"value": list(pair)}, "value", "value")
+            years |= set(range(ends["start"], ends["end"] + 1))
+        else:
+            years |= set(event_years_in(part))
+    return tuple(sorted(years))
+
+
+WEEKDAY_NAMES = {
+    form: name
+    for number, name in enumerate(WEEKDAYS)
+    for form in (name.casefold(), name[:3].casefold(), str(number))
+}
+MONTH_NAMES = {
+    form: number
+    for number, name in enumerate(MONTHS, start=1)
+    for form in (name.casefold(), name[:3].casefold(), str(number), f"{number:02d}")
+}
+READERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "explicit_year": lambda v: {"year": as_year(_take(v, "year", "value"), "year")},
+    "decade": _decade,
+    "year_range": _year_range,
+    "leap_year": _leap_year,
+    "chinese_zodiac": _among(
+        "animal", {name.casefold(): name for name in ANIMALS} | OTHER_ANIMALS, "zodiac", "sign"
+    ),
+    "western_zodiac": _among("sign", {name.casefold(): name for name in SIGNS}, "zodiac"),
+    "person_alive": lambda v: {"person": _text(v, "person", "name", "value")},
+    "us_president": lambda v: {"person": _text(v, "person", "president", "name", "value")},
+    "event": _recurring,
+    "month": _among("month", MONTH_NAMES),
+    "season": _among("season", {name: name for name in SEASONS} | {"fall": "autumn"}),
+    "lunar_month": lambda v: {"month": _number(v, "month", "lunar_month", "value")},
+    "weekday": lambda v: {"weekday": _weekday(_take(v, "weekday", "value", "day"), "weekday")},
+    "multi_weekday": _weekdays,
+    "weekday_in_month": _nth,
+    "weekday_in_year": _nth,
+    "day_of_month_specific": lambda v: {"day": _number(v, "day", "value", "day_of_month")},
+    "first_day_of_month": lambda v: {},
+    "last_day_of_month": lambda v: {},
+    "day_of_month": _day_range,
+    "day_of_year": lambda v: {"day": _number(v, "day", "value", "day_of_year")},
+    "kb_event": _kb_event,
+}

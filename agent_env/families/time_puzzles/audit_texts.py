@@ -1,19 +1,148 @@
-"""Judges the texts of puzzles: their days by the grammar, beside those of the facts."""
+"""Judges the texts of puzzles: their days by the grammar beside those of the facts, and the right
+answers of each wording, under each reading of its texts and outside the puzzle's years."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.audit_meta import NameIndex, name_key
 from agent_env.families.time_puzzles.audit_solved import SolvedPuzzle
-from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.day_sets import DAY, DaySets, Readings, years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, RecurringEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.texts.days import MeaningDays, StatedEvent
+from agent_env.families.time_puzzles.solver import solve
 from agent_env.families.time_puzzles.texts.grammar import compile_text
-from agent_env.families.time_puzzles.texts.meanings import Meaning, YearRule
-from agent_env.temporal.days import DaySet
+from agent_env.families.time_puzzles.texts.meanings import (
+    DateSpans,
+    EventMention,
+    Meaning,
+    YearRule,
+    YearSet,
+)
+from agent_env.temporal.days import CLOSURE_DAYS, DayRange, DaySet
+from agent_env.temporal.facts.tables import EventRow, FactTables
+from agent_env.temporal.partial import PartialDate
+
+_ALIVE = re.compile(r"(?P<name>.+) (?:is|was) alive")
+_PRESIDENT = re.compile(r"(?P<name>.+) (?:is|was) (?:the )?President of the United States", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedEvent:
+    """A puzzle's own event, whose date the puzzle states beside its texts."""
+
+    fact: ft.KbEvent
+    days: DaySet
+
+    def is_meant(self, mention: EventMention) -> bool:
+        """Whether a text mentions this event, with the same edge and level."""
+        relation = self.fact.aspect, self.fact.level
+        same = set(_keys((mention.phrase,))) & set(_keys((self.fact.event,)))
+        return bool(same) and relation == (mention.aspect, mention.level)
+
+
+class MeaningDays:
+    """The days on which a text is true, over the day sets of one range and its tables."""
+
+    def __init__(self, sets: DaySets) -> None:
+        self._sets = sets
+        self._readings = Readings(sets)
+        self._people = NameIndex(sets.people)
+        self._presidents = NameIndex(sets.terms)
+        self._events = {
+            key: row for row in sets.events.values() for key in _keys((row.event, row.hint))
+        }
+
+    def of(self, meaning: Meaning, stated: StatedEvent | None = None) -> DaySet | None:
+        """The days of the range; None for a name that neither the tables nor the puzzle's own
+        event knows."""
+        if isinstance(meaning, EventMention):
+            if stated is not None and stated.is_meant(meaning):
+                return stated.days
+            return self._event_days(meaning)
+        known = self.known_fact(meaning)
+        if known is not None:
+            return self._sets.of(known)
+        days, patterns = self._sets.days, self._sets.patterns
+        match meaning:
+            case YearSet(years=years):
+                return patterns.years(years)
+            case YearRule():
+                return patterns.years(filter(meaning.holds, days.years))
+            case DateSpans(spans=spans, ends=ends):
+                return days.spans(_inner(spans) if ends == "excluded" else spans)
+        return None
+
+    def known_fact(self, meaning: Meaning) -> ft.Fact | None:
+        """The fact with the tables' names; None for another meaning, or for an unknown name."""
+        match meaning:
+            case YearSet() | YearRule() | DateSpans() | EventMention():
+                return None
+            case ft.PersonAlive(person=person):
+                name = self._people.find(person)
+                return None if name is None else ft.PersonAlive(person=name)
+            case ft.UsPresident(person=person):
+                name = self._presidents.find(person)
+                return None if name is None else ft.UsPresident(person=name)
+        return meaning
+
+    def others(self, meaning: Meaning) -> tuple[tuple[str, DaySet], ...]:
+        """Name and days of each other common reading of the meaning."""
+        if isinstance(meaning, DateSpans) and meaning.ends == "unstated":
+            return (("boundary_days", self._sets.days.spans(_inner(meaning.spans))),)
+        fact = self.known_fact(meaning)
+        return () if fact is None else self._readings.others(fact)
+
+    def _event_days(self, mention: EventMention) -> DaySet | None:
+        keys = _keys((mention.phrase,))
+        row = next((self._events[key] for key in keys if key in self._events), None)
+        row = row or self._personal(mention.phrase)
+        if row is None:
+            return None
+        if mention.edge == "any":
+            years = years_held(row)
+            return self._sets.patterns.years(years) if years else None
+        bound = row.start if mention.edge == "first" else row.end
+        value = None if bound is None else getattr(bound, mention.level)
+        if value is None:
+            return None
+        stated = ft.KbEvent.model_validate(
+            {"event": row.event, "aspect": mention.aspect, "level": mention.level, "value": value}
+        )
+        return self._sets.of(stated)
+
+    def _personal(self, phrase: str) -> EventRow | None:
+        """A life, or a presidency of one term, as an event."""
+        bounds: tuple[date, date | None] | None = None
+        if (match := _ALIVE.fullmatch(phrase)) and (name := self._people.find(match["name"])):
+            bounds = self._sets.people[name].start, self._sets.people[name].end
+        if (match := _PRESIDENT.fullmatch(phrase)) and (
+            name := self._presidents.find(match["name"])
+        ):
+            terms = self._sets.terms[name]
+            bounds = terms[0] if len(terms) == 1 else None
+        if bounds is None or bounds[1] is None:
+            return None
+        start, end = (PartialDate.parse(str(day)) for day in bounds if day is not None)
+        return EventRow(phrase, "", "", "", start, end, (), "")
+
+
+def _inner(spans: Iterable[tuple[date, date]]) -> list[tuple[date, date]]:
+    return [(first + DAY, last - DAY) for first, last in spans]
+
+
+def _keys(names: Iterable[str]) -> list[str]:
+    """The forms in which texts mention an event: with and without article and `took place`."""
+    keys = []
+    for name in filter(None, names):
+        key = name_key(name).removesuffix(" took place")
+        keys += [key, re.sub(r"^(?:the|an?) ", "", key)]
+    return keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +268,104 @@ def misworded(
             for days in text.possible
         )
     )
+
+
+OtherReadings = Sequence[Sequence[tuple[str, DaySet]]]
+"""For each constraint: name and days of its other readings."""
+STRICT = "strict"
+"""The reading of our own wordings, whatever the file's own rules are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RightAnswers:
+    """The right answers to one wording."""
+
+    base: DaySet
+    """By the file's own rules, where it states any."""
+    others: Mapping[str, DaySet]
+    """By reading: other answers."""
+
+    def explains(self, gold: DaySet | None) -> bool:
+        """Whether a gold is right under any reading."""
+        return gold == self.base or gold in self.others.values()
+
+
+def implicit_answers(
+    base: SolvedPuzzle, strict: SolvedPuzzle, readings: OtherReadings
+) -> RightAnswers:
+    """The answers to the implicit wording: `base` by the file's own rules, `strict` by ours."""
+    others = _by_reading(base.sets, readings, base.window)
+    if strict.answer != base.answer:
+        others[STRICT] = strict.answer
+    return RightAnswers(base.answer, _differing(others, base.answer))
+
+
+def text_answers(texts: Sequence[JudgedText], window: DaySet) -> RightAnswers | None:
+    """The answers to texts alone; None if one of them is not judged, or there is none."""
+    sets = [text.days for text in texts if text.days is not None]
+    if not texts or len(sets) < len(texts):
+        return None
+    answer = solve(sets, window)
+    others = _by_reading(sets, [text.others for text in texts], window)
+    return RightAnswers(answer, _differing(others, answer))
+
+
+def explicit_answers(
+    texts: Sequence[JudgedText], implicit: Sequence[str], base: SolvedPuzzle
+) -> RightAnswers | None:
+    """The answers to the explicit wording by its own texts; None if one of them is not judged. An
+    unread text that stands in the implicit wording too means the days of its fact."""
+    if len(texts) != len(base.sets):
+        return None
+    own = zip(implicit, base.sets, strict=False)
+    days_of_unread = dict(own) if len(implicit) == len(texts) else {}
+    filled = [
+        replace(text, days=days_of_unread.get(text.text)) if text.days is None else text
+        for text in texts
+    ]
+    return text_answers(filled, base.window)
+
+
+def _by_reading(
+    sets: Sequence[DaySet], readings: OtherReadings, window: DaySet
+) -> dict[str, DaySet]:
+    """The answer with all facts under a reading, where they have it."""
+    names = dict.fromkeys(name for own in readings for name, _ in own)
+    by_name = [dict(own) for own in readings]
+    return {
+        name: solve([own.get(name, days) for own, days in zip(by_name, sets, strict=True)], window)
+        for name in names
+    }
+
+
+def _differing(answers: Mapping[str, DaySet], base: DaySet) -> dict[str, DaySet]:
+    return {name: days for name, days in answers.items() if days != base}
+
+
+class Closure:
+    """Solves facts over 1583 to 2400; `days` are those of the answers."""
+
+    def __init__(self, days: DayRange, tables: FactTables) -> None:
+        self._shift = CLOSURE_DAYS.index(days.first)
+        self._sets = DaySets(CLOSURE_DAYS, tables)
+        self._meanings = MeaningDays(self._sets)
+
+    def is_open(
+        self, facts: Sequence[Fact], rules: Sequence[JudgedText | None], answer: DaySet
+    ) -> bool | None:
+        """Whether further days satisfy the facts, each by the file's own rule where there is one;
+        None where this depends on days on which it is unknown whether a fact holds."""
+        known, possible = [], []
+        for fact, rule in zip(facts, rules, strict=True):
+            days = self._sets.of(fact) if rule is None else self._days_of(rule)
+            known.append(days)
+            possible.append(days | self._sets.unknown(fact) if rule is None else days)
+        if solve(known, CLOSURE_DAYS.everything) != answer << self._shift:
+            return True
+        is_certain = solve(possible, CLOSURE_DAYS.everything) == answer << self._shift
+        return False if is_certain else None
+
+    def _days_of(self, rule: JudgedText) -> DaySet:
+        days = None if rule.meaning is None else self._meanings.of(rule.meaning)
+        assert days is not None, "a rule is a text that was judged"
+        return days

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import DatasetError
-from agent_env.families.time_puzzles.audit_fields import (
+from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
     as_dates,
     as_identifier,

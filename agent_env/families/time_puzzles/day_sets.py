@@ -1,15 +1,18 @@
-"""The days that satisfy a fact: C(t) of the paper's section 2.1, as bit sets."""
+"""The days that satisfy a fact: C(t) of the paper's section 2.1, as bit sets; and its other readings,
+which do not change the answer of a robust puzzle."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import date, timedelta
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.temporal.days import DayRange, DaySet
-from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WORLD_CUPS
+from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WOMENS_WORLD_CUPS, WORLD_CUPS
 from agent_env.temporal.facts.tables import EventRow, FactTables
 from agent_env.temporal.patterns import calendars_over, patterns_over
+from agent_env.temporal.systems.base import last_day
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.chinese import Chinese
 from agent_env.temporal.systems.japanese import ERAS
@@ -182,3 +185,59 @@ def years_held(row: EventRow) -> tuple[int, ...]:
     if row.years or row.start is None or row.end is None:
         return row.years
     return tuple(range(row.start.year, row.end.year + 1))
+
+
+class Readings:
+    """Day sets of alternative readings."""
+
+    def __init__(self, sets: DaySets) -> None:
+        self._sets = sets
+        self._cache: dict[ft.Fact, tuple[tuple[str, DaySet], ...]] = {}
+
+    def others(self, fact: ft.Fact) -> tuple[tuple[str, DaySet], ...]:
+        """Name and day set of each alternative reading."""
+        readings = self._cache.get(fact)
+        if readings is None:
+            readings = self._cache[fact] = (*self._others(fact), *self._open_end(fact))
+        return readings
+
+    def _others(self, fact: ft.Fact) -> Iterator[tuple[str, DaySet]]:
+        days, patterns = self._sets.days, self._sets.patterns
+        match fact:
+            case ft.LunarMonth(month=month):
+                yield "leap_month", self._without_leap(month)
+            case ft.ChineseZodiac(animal=animal):
+                yield "zodiac_year_start", self._by_lichun(animal)
+            case ft.PersonAlive(person=person):
+                life = self._sets.people[person]
+                yield "boundary_days", days.span(life.start, life.end)
+            case ft.UsPresident(person=person):
+                terms = self._sets.terms[person]
+                yield "boundary_days", days.spans((s, e) for s, e in terms if e is not None)
+            case ft.RecurringEvent(name="summer_olympics"):
+                years = RECURRING["summer_olympics"]
+                yield "olympics_2020", patterns.years({*years, 2020} - {2021})
+                yield "olympics_2020_too", patterns.years({*years, 2020})
+                yield "planned", patterns.years({*years, *range(2028, days.last.year + 1, 4)})
+            case ft.RecurringEvent(name="world_cup"):
+                years = RECURRING["world_cup"]
+                yield "womens_cup", patterns.years({*years, *WOMENS_WORLD_CUPS})
+                yield "planned", patterns.years({*years, *range(2030, days.last.year + 1, 4)})
+            case ft.Decade(decade=first):
+                yield "decade_from_1", days.span(date(first + 1, 1, 1), date(first + 10, 12, 31))
+                if first % 100 == 0:
+                    yield "century", days.span(date(first, 1, 1), date(first + 99, 12, 31))
+
+    def _open_end(self, fact: ft.Fact) -> Iterator[tuple[str, DaySet]]:
+        if open_days := self._sets.open_end(fact):
+            yield "open_end", self._sets.of(fact) | open_days
+
+    def _without_leap(self, month: int) -> DaySet:
+        return self._sets.days.spans(
+            (span.first, last_day(span))
+            for span in self._sets.calendars.chinese_months
+            if span.opens.month == month and not span.opens.leap_month
+        )
+
+    def _by_lichun(self, animal: str) -> DaySet:
+        return self._sets.days.spans(Chinese().animal_years(animal, by_lichun=True))

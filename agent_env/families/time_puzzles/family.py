@@ -10,13 +10,13 @@ from agent_env.families.time_puzzles.facts import category_of
 from agent_env.families.time_puzzles.options import (
     PuzzleOptions,
     calendars_of,
+    make_set,
     processes_of,
     set_options,
     tables_of,
     world_of,
 )
 from agent_env.families.time_puzzles.published import read_published, write_published
-from agent_env.families.time_puzzles.puzzle_sets import make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import NAME, make_task
 from agent_env.records.schema import Sample

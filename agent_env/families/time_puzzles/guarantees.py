@@ -1,18 +1,88 @@
-"""What holds of a checked puzzle, whether it was drawn or its event was moved to other dates."""
+"""What holds of a checked puzzle, whether it was drawn or its event was moved to other dates: it is
+closed, necessary, not guessable, robust and faithful, and pages of the sealed web prove it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from random import Random
 
-from agent_env.families.time_puzzles.checks import Checker
-from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import Fact, KbEvent
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.day_sets import DaySets, Readings
+from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
 from agent_env.families.time_puzzles.sample import Checks
-from agent_env.families.time_puzzles.solver import rests_of, solve
+from agent_env.families.time_puzzles.solver import rests_of, solve, years_in
 from agent_env.families.time_puzzles.spelled_out import SpelledOut, TooManySpans
-from agent_env.temporal.days import DaySet
+from agent_env.records.schema import Proof
+from agent_env.temporal.days import CLOSURE_DAYS, DaySet
+from agent_env.temporal.facts.articles import (
+    Edge,
+    article_url,
+    event_urls,
+    life_urls,
+    presidency_title,
+)
 from agent_env.temporal.facts.tables import FactTables
+
+
+class Checker:
+    """Checks puzzles over the day sets of one range; `rests` are those of `solver.rests_of`."""
+
+    def __init__(self, sets: DaySets, tables: FactTables) -> None:
+        self._sets = sets
+        self._days = sets.days
+        self._wide = DaySets(CLOSURE_DAYS, tables)
+        self._readings = Readings(sets)
+        self._possible: dict[ft.Fact, DaySet] = {}
+
+    def is_closed(self, facts: Sequence[ft.Fact], answer: DaySet) -> bool:
+        """Whether the answer is the same over 1583 to 2400, without a range of years; a calendar
+        fact may hold on any day outside its validated range."""
+        everywhere = solve([self._may_hold(fact) for fact in facts], CLOSURE_DAYS.everything)
+        return everywhere == answer << CLOSURE_DAYS.index(self._days.first)
+
+    def _may_hold(self, fact: ft.Fact) -> DaySet:
+        days = self._possible.get(fact)
+        if days is None:
+            days = self._possible[fact] = self._wide.of(fact) | self._wide.unknown(fact)
+        return days
+
+    def needs_open_end(self, facts: Sequence[ft.Fact], answer: DaySet) -> bool:
+        """Whether the answer may be another one after the date of a table with open ends."""
+        possible = [self._sets.of(fact) | self._sets.open_end(fact) for fact in facts]
+        return solve(possible, self._days.everything) != answer
+
+    def unnecessary(self, rests: Sequence[DaySet], answer: DaySet) -> tuple[int, ...]:
+        """Indices of facts without which the answer is the same."""
+        return tuple(index for index, rest in enumerate(rests) if rest == answer)
+
+    def other_answers(
+        self, facts: Sequence[ft.Fact], rests: Sequence[DaySet], answer: DaySet
+    ) -> tuple[str, ...]:
+        """The readings of single facts that change the answer."""
+        names = []
+        for fact, rest in zip(facts, rests, strict=True):
+            for name, days in self._readings.others(fact):
+                if rest & days != answer:
+                    names.append(name)
+        return tuple(dict.fromkeys(names))
+
+    def event_bits(self, rest: DaySet, answer: DaySet) -> float | None:
+        """Conditional information gain of the event in bits: log2 of the answer's growth without
+        it; None without an answer."""
+        if not answer:
+            return None
+        return math.log2(rest.bit_count()) - math.log2(answer.bit_count())
+
+    def event_values(self, event: ft.KbEvent, rest: DaySet) -> int:
+        """Number of values of the event's level that the other facts allow."""
+        patterns = self._sets.patterns
+        if event.level == "month":
+            return sum(bool(rest & patterns.months((month,))) for month in range(1, 13))
+        if event.level == "day":
+            return sum(bool(rest & patterns.days_of_month((day,))) for day in range(1, 32))
+        return sum(1 for _ in years_in(rest, self._days))
+
 
 MIN_EVENT_VALUES = 10
 """Least number of values of the event, so that guessing it rarely succeeds."""
@@ -70,3 +140,38 @@ class Guarantees:
             if solve(listed, self._everything) != answer or self._checker.unnecessary(own, answer):
                 return None
         return listed
+
+
+def proofs_of(facts: Sequence[Fact], sets: DaySets) -> tuple[Proof, ...]:
+    """One proof for each fact with a lookup, in the order of the facts."""
+    proofs = (_proof(number, fact, sets) for number, fact in enumerate(facts))
+    return tuple(proof for proof in proofs if proof is not None)
+
+
+def _proof(number: int, fact: Fact, sets: DaySets) -> Proof | None:
+    match fact:
+        case KbEvent():
+            return _event_proof(number, fact, sets)
+        case PersonAlive(person=person):
+            life = sets.people[person]
+            dates = (str(life.start), str(life.end))
+            return Proof(constraint=number, urls=life_urls(person), dates=dates, shares="span")
+        case UsPresident(person=person):
+            terms = [(start, end) for start, end in sets.terms[person] if end is not None]
+            days = tuple(str(day) for term in terms for day in term)
+            url = article_url(presidency_title(person))
+            return Proof(constraint=number, urls=(url,), dates=days, shares="span")
+    return None
+
+
+def _event_proof(number: int, fact: KbEvent, sets: DaySets) -> Proof:
+    row = sets.events[fact.event]
+    if fact.aspect == "multi_year":
+        bounds = [str(year) for year in row.years] or [str(row.start), str(row.end)]
+        urls = event_urls(row, None)
+        return Proof(constraint=number, urls=urls, dates=tuple(bounds), shares="years")
+    edge: Edge = fact.aspect
+    bound = row.start if edge == "start" else row.end
+    return Proof(
+        constraint=number, urls=event_urls(row, edge), dates=(str(bound),), shares=fact.level
+    )

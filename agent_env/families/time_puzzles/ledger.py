@@ -1,15 +1,20 @@
-"""The convention ledger: the golds of a set under each reading, and the scores under each."""
+"""The convention ledger: the golds of a set under each reading, and the scores of runs under each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 
+from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.audit_report import AuditReport, Finding, gold_class
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Wording
+from agent_env.runs.run import Run
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
+from agent_env.tasks.conditions import wording_of
 
 Gold = tuple[str, ...]
 
@@ -169,3 +174,48 @@ def _score(
     low, high = interval if interval is not None else (None, None)
     means = [fmean(own) for own in values]
     return ReadingScore(reading, len(asked), changed, means[0], low, high, means[1], means[2])
+
+
+@dataclass(frozen=True, slots=True)
+class RunReadingScore:
+    """A condition's score under one reading."""
+
+    run: str
+    condition: str
+    score: ReadingScore
+
+    def as_json(self) -> dict[str, object]:
+        """The row of a table."""
+        return {"run": self.run, "condition": self.condition, **self.score.as_json()}
+
+
+def scores_of_runs(
+    folders: Sequence[Path],
+    puzzles: Sequence[TimePuzzle],
+    report: AuditReport,
+    note: Callable[[str], None],
+) -> list[RunReadingScore]:
+    """Every condition of the runs under every reading; failed episodes are left out. Raises
+    ConfigError for a run without any of the puzzles."""
+    return [row for folder in folders for row in _scores_of(folder, puzzles, report, note)]
+
+
+def _scores_of(
+    folder: Path, puzzles: Sequence[TimePuzzle], report: AuditReport, note: Callable[[str], None]
+) -> list[RunReadingScore]:
+    from agent_env.episodes.results import score_run
+
+    run, known = Run.open(folder), {puzzle.id for puzzle in puzzles}
+    answers: dict[str, dict[str, list[tuple[str, ...] | None]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for episode, score in score_run(run, run.task, lambda reason: note(f"left out: {reason}")):
+        if episode.sample in known and score.outcome in ("read", "unreadable"):
+            answers[episode.condition][episode.sample].append(score.answer)
+    if not answers:
+        raise ConfigError(f"{folder} has no answer to a puzzle of this file; ids are compared")
+    return [
+        RunReadingScore(folder.name, condition, score)
+        for condition, own in answers.items()
+        for score in scores_by_reading(puzzles, report, own, wording_of(condition))
+    ]

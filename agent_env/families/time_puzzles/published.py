@@ -19,15 +19,16 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from agent_env.errors import DatasetError
-from agent_env.families.time_puzzles.audit_fields import (
+from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
+    MetaEntry,
     as_date_or_nothing,
     as_dates,
     as_identifier,
     as_int,
     as_year_range,
+    read_entry,
 )
-from agent_env.families.time_puzzles.audit_meta import MetaEntry, read_entry
 from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle

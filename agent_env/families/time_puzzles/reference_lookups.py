@@ -1,4 +1,4 @@
-"""How the scripted reference policy looks a fact up, by the pages that its searches found."""
+"""How the scripted reference policy looks a fact up, by the pages that its searches returned."""
 
 from __future__ import annotations
 
@@ -8,15 +8,224 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from agent_env.families.reference.turns import Call, Habit, History
-from agent_env.families.time_puzzles.reference_evidence import (
-    clause_from,
-    fit,
-    has_names,
-    is_about_more,
-    is_titled,
-    words,
+from agent_env.families.time_puzzles.facts import MONTHS
+from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, inside
+
+_MONTH = "|".join(MONTHS)
+_DATE = re.compile(
+    rf"(?P<d1>\d{{1,2}}) (?P<m1>{_MONTH}) (?P<y1>\d{{4}})"
+    rf"|(?P<m2>{_MONTH}) (?P<d2>\d{{1,2}}), (?P<y2>\d{{4}})"
+    rf"|(?P<y3>\d{{4}})-(?P<m3>\d{{2}})-(?P<d3>\d{{2}})"
+    rf"|(?P<m4>{_MONTH}) (?P<y4>\d{{4}})",
+    re.I,
 )
-from agent_env.families.time_puzzles.reference_reading import Clause, Lookup
+_SUSPECT = re.compile(
+    r"outdated|expected|is an? .{1,30}, named after|invention|may refer to"
+    r"|\Acommemorat|\bthe commemoration of|\AAlmanac:|\AList of",
+    re.I,
+)
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)])\. ")
+_LINK = re.compile(r"^- .*$", re.M)
+_FRAME = re.compile(r"^My notes: | (?:begins|ends)$")
+"""Additions of notes and reports to the name of their subject."""
+_NAME = re.compile(r"(?<!\w)[^\W_a-z][\w'’-]*(?:\.? [^\W_a-z][\w'’-]*)*")
+"""Consecutive words that begin with a capital or a digit."""
+_HEADING = re.compile(r"\A(.*)\nhttps?://\S+$", re.M)
+_TIME = r"((?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\d{4}(?:-\d\d(?:-\d\d)?)?)"
+_STATED = re.compile(
+    rf"\b(?:began|begun|opened|ended|end|over) (?:on|in) {_TIME}|\bfrom {_TIME} to {_TIME}"
+    r"|\btook place in (\d{4})(?=\.|$)"
+)
+"""Dates of any precision behind the words that say what they are of."""
+NAME_WEIGHT = 2
+"""Weight of a name or number, relative to another word."""
+_WORD = re.compile(r"[^\W_]+")
+_SMALL = frozenset(
+    """the a an of in on at to and or by for from with as was were is that which who whose whom had
+    has have did do be been into over out after before there their his her its it they he she
+    when where during""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date at the precision of its text."""
+
+    year: int
+    month: int | None = None
+    day: int | None = None
+
+    def iso(self) -> str | None:
+        if self.month is None or self.day is None:
+            return None
+        return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
+
+
+def words(text: str) -> list[str]:
+    """Distinct words without stop words, in lower case."""
+    candidates = (word for word in _WORD.findall(text.lower()) if word not in _SMALL)
+    return list(dict.fromkeys(candidates))
+
+
+def fit(text: str, lookup: Lookup) -> float:
+    """Share of the lookup's words in the text, 0 to 1, the larger of the plain and the weighted
+    share (names and numbers count more); links are ignored; 0 for copies, namesakes and lists."""
+    if _SUSPECT.search(text):
+        return 0.0
+    text_words = set(_WORD.findall(_LINK.sub("", text).lower()))
+    names = set(names_in(lookup.phrase))
+    weights = {word: NAME_WEIGHT if word in names else 1 for word in words(lookup.phrase)}
+    spoken = sum(weight for word, weight in weights.items() if word in text_words)
+    evenly = sum(word in text_words for word in weights) / max(1, len(weights))
+    return max(evenly, spoken / max(1, sum(weights.values())))
+
+
+def names_in(phrase: str) -> list[str]:
+    """The words of names and numbers in a phrase, in lower case."""
+    names = (word.lower() for word in _WORD.findall(phrase) if not word[0].islower())
+    return [word for word in dict.fromkeys(names) if word not in _SMALL]
+
+
+def has_names(text: str, lookup: Lookup) -> bool:
+    """Whether the text has all names and numbers of the lookup; words of a name together."""
+    text_words = f" {' '.join(_WORD.findall(_LINK.sub('', text).lower()))} "
+    runs = _NAME.findall(lookup.phrase)
+    return all(f" {' '.join(_WORD.findall(run.lower()))} " in text_words for run in runs)
+
+
+def title_of(text: str) -> str:
+    """The title of an opened page, above its address; empty for a snippet."""
+    match = _HEADING.match(text)
+    return _FRAME.sub("", match[1]) if match else ""
+
+
+def is_titled(text: str, lookup: Lookup) -> bool:
+    """Whether the page's title is the lookup's name."""
+    phrase = lookup.phrase
+    title = f"presidency of {phrase}" if lookup.what == "presidency" else phrase
+    return set(words(title_of(text))) == set(words(title))
+
+
+def is_about_more(text: str, lookup: Lookup) -> bool:
+    """Whether the title has further words than the lookup's name."""
+    return set(words(title_of(text))) > set(words(lookup.phrase))
+
+
+def clause_from(text: str, lookup: Lookup) -> Clause | None:
+    """The text's statement about the lookup as a clause; None without one."""
+    if lookup.what == "presidency":
+        return _bounds(text, "First day in office", "Last day in office", lookup)
+    if lookup.what == "life":
+        return _bounds(text, "Born", "Died", lookup)
+    if re.search(r"^Born: ", text, re.M):
+        return None  # a person is not an event
+    if lookup.edge == "any":
+        return _years(text)
+    days = _rows(text, f"{lookup.edge} day") or _edge_days(text, lookup)
+    return _shared(days[0], lookup) if days else None
+
+
+def _years(text: str) -> Clause | None:
+    """The years that a page lists, or those from its first to its last day."""
+    listed = re.search(r"^Years: (.+)$", text, re.M)
+    if listed:
+        return ["years", sorted({int(year) for year in re.findall(r"\b\d{4}\b", listed[1])})]
+    days = [*_rows(text, "first day"), *_rows(text, "last day")] or _stated(_lead(text))
+    if len(days) == 1 and re.search(r"\b(began|ended)\b", _lead(text)):
+        return None  # a report of one edge
+    if days:
+        return ["years", list(range(days[0].year, days[-1].year + 1))]
+    bare = [int(year) for year in re.findall(r"\b\d{4}\b", _lead(text))]
+    return ["years", sorted(set(bare))] if bare else None
+
+
+def _shared(day: Day, lookup: Lookup) -> Clause | None:
+    if lookup.shares == "year":
+        return ["years", [day.year]]
+    if lookup.shares == "month":
+        return None if day.month is None else ["months", [day.month]]
+    return None if day.day is None else ["days", [day.day]]
+
+
+def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
+    """From a page on a person: the days between the two lines' dates, or what one of them shares
+    with the date."""
+    starts, ends = _rows(text, first), _rows(text, last)
+    if not starts and lookup.what == "life" and re.search(r"\b(?:is|was) alive\b", text):
+        days = _stated(_lead(text))  # a page on the event that someone was alive
+        starts = _rows(text, "first day") or days[:1]
+        ends = _rows(text, "last day") or days[1:2]
+    if not starts:  # no table of facts: the dates of the first sentence, in pairs
+        lead = _lead(text)
+        days = days_in(lead) if re.search(r"\bborn\b|\bPresident\b", lead) else []
+        starts, ends = days[::2], days[1::2]
+    if lookup.shares == "span":
+        return _spans(starts, ends)
+    if len(starts) != 1 or len(ends) != 1:
+        return None
+    if lookup.edge == "any":
+        return ["years", list(range(starts[0].year, ends[0].year + 1))]
+    return _shared(starts[0] if lookup.edge == "first" else ends[0], lookup)
+
+
+def _spans(starts: list[Day], ends: list[Day]) -> Clause | None:
+    spans = []
+    for start, end in zip(starts, ends, strict=False):
+        low, high = start.iso(), end.iso()
+        if low and high and low < high:
+            spans.append(inside(low, high))
+    return ["spans", spans] if spans else None
+
+
+def _rows(text: str, name: str) -> list[Day]:
+    """Dates of the lines `name: …` or `name (term 1): …`."""
+    lines = re.findall(rf"^{name}(?: \([^)\n]*\))?: (.+)$", text, re.M | re.I)
+    return [day for line in lines for day in days_in(line)[:1]]
+
+
+def _edge_days(text: str, lookup: Lookup) -> list[Day]:
+    """The lead's dates of the lookup's edge; a lead with `began` has no end, and vice versa."""
+    lead = _lead(text)
+    days = _stated(lead)
+    if len(days) == 1 and re.search(r"\b(began|ended)\b", lead):
+        edge = "first" if re.search(r"\bbegan\b", lead) else "last"
+        return days if edge == lookup.edge else []
+    return days[:1] if lookup.edge == "first" else days[-1:]
+
+
+def _stated(lead: str) -> list[Day]:
+    """The dates of a sentence, known to the day, the month or the year."""
+    times = [time for match in _STATED.finditer(lead) for time in match.groups() if time]
+    days, full = [day for time in times for day in days_in(time)], days_in(lead)
+    return days if len(days) > len(full) else full
+
+
+def _lead(text: str) -> str:
+    """The first sentence with a date, else the beginning; the title, addresses and print dates are
+    skipped."""
+    heading = _HEADING.match(text)
+    for line in text[heading.end() if heading else 0 :].splitlines():
+        if line.startswith(("Printed on ", "http")):
+            continue
+        if (match := _DATE.search(line) or re.search(r"\b\d{4}\b", line)) is not None:
+            end = _SENTENCE_END.search(line, match.end())
+            return line[: end.start()] if end else line
+    return text[:200]
+
+
+def days_in(text: str) -> list[Day]:
+    """All dates in a text, in order; a bare year only if it is the whole text."""
+    days = []
+    for match in _DATE.finditer(text):
+        number = next(n for n in "1234" if match[f"y{n}"])
+        month = match[f"m{number}"]
+        month_number = int(month) if month.isdigit() else MONTHS.index(month.capitalize()) + 1
+        day = None if number == "4" else int(match[f"d{number}"])
+        days.append(Day(int(match[f"y{number}"]), month_number, day))
+    if not days and (year := re.fullmatch(r"\s*(\d{4})\s*", text)) is not None:
+        days.append(Day(int(year[1])))
+    return days
+
 
 SURE_FIT = 0.85
 """Fit at which a page is accepted immediately."""

@@ -18,9 +18,8 @@ from pydantic import JsonValue
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
 from agent_env.families.time_puzzles.facts import KbEvent
 from agent_env.families.time_puzzles.generator import digest_of
-from agent_env.families.time_puzzles.guarantees import Guarantees
+from agent_env.families.time_puzzles.guarantees import Guarantees, proofs_of
 from agent_env.families.time_puzzles.guessers import event_of, values_of
-from agent_env.families.time_puzzles.proofs import proofs_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording

@@ -1,17 +1,16 @@
-"""Time Puzzles as a Task: its prompts, its scorer, and samples from a seed."""
+"""Time Puzzles as a Task: prompts, worked examples, scorer, shortcuts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError
+from agent_env.errors import AgentEnvError, ConfigError
 from agent_env.families.time_puzzles.authors_scorer import SCORER
-from agent_env.families.time_puzzles.examples import WORKED
-from agent_env.families.time_puzzles.hooks import HOOKS
-from agent_env.families.time_puzzles.known_facts import HEAD, known_facts
+from agent_env.families.time_puzzles.hooks import HEAD, HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.shortcuts import shortcuts
 from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
 from agent_env.records.ablation import ShiftedWorld
 from agent_env.records.json_schema import DATE, list_of
@@ -21,8 +20,114 @@ from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.task import Example, Task, TextAt
+from agent_env.tasks.shortcuts import constant, majority, oracle
+from agent_env.tasks.task import Example, Guess, Shortcut, Task, TextAt
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
+
+if TYPE_CHECKING:
+    from agent_env.families.time_puzzles.guessers import Case
+    from agent_env.families.time_puzzles.sample import TimePuzzle
+    from agent_env.temporal.days import DaySet
+    from agent_env.temporal.facts.tables import FactTables
+
+MOST_DAYS = 60
+"""An answer names no more days."""
+Policy = Callable[["Case", Random], "DaySet"]
+
+
+def shortcuts(tables: Callable[[], FactTables]) -> tuple[Shortcut, ...]:
+    """No date, the majority, all days but for the event, a random value of the event, the gold."""
+    return (
+        constant("that there is no date", lambda sample: "MY ANSWER: None"),
+        majority(answer_text),
+        Shortcut(
+            "ignore-event",
+            f"the days that all facts but the event allow, {MOST_DAYS} at most",
+            lambda samples: _without_event(samples, tables, draws=False),
+            is_by_question=True,
+        ),
+        Shortcut(
+            "random-value",
+            "the days left by a random value of the event that the other facts allow",
+            lambda samples: _without_event(samples, tables, draws=True),
+            is_candidate=True,
+        ),
+        oracle(answer_text),
+    )
+
+
+def answer_text(sample: Sample) -> str:
+    """The gold as the prompt asks for it."""
+    return f"MY ANSWER: {', '.join(sample.gold) or 'None'}"
+
+
+def _without_event(
+    samples: Sequence[Sample], tables: Callable[[], FactTables], draws: bool
+) -> Guess:
+    """Answers by the other facts; none where the tables of a run made elsewhere are missing."""
+    from agent_env.families.time_puzzles.audit_solved import common_days
+    from agent_env.families.time_puzzles.day_sets import DaySets
+    from agent_env.families.time_puzzles.guessers import case_of, draw_value
+
+    try:
+        sets = DaySets(common_days(_puzzles(samples)), tables())
+    except AgentEnvError:
+        return lambda sample, rng: None
+
+    def guess(sample: Sample, rng: Random) -> str | None:
+        for puzzle in _puzzles([sample]):
+            if not puzzle.facts:
+                return None
+            case = case_of(puzzle, sets)
+            days = sets.days.dates(draw_value(case, sets, rng) if draws else case.rest)
+            texts = [day.isoformat() for _, day in zip(range(MOST_DAYS), days, strict=False)]
+            return f"MY ANSWER: {', '.join(texts) or 'None'}"
+        return None
+
+    return guess
+
+
+def _puzzles(samples: Sequence[Sample]) -> list[TimePuzzle]:
+    from agent_env.families.time_puzzles.sample import TimePuzzle
+
+    return [sample for sample in samples if isinstance(sample, TimePuzzle)]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedPuzzle:
+    """One puzzle with its worked answer."""
+
+    constraints: tuple[str, ...]
+    reasoning: str
+    answer: tuple[str, ...]
+
+
+WORKED = (
+    WorkedPuzzle(
+        constraints=(
+            "The year is between 1996 and 2003, both included.",
+            "The date falls in a leap year.",
+            "The month is February.",
+            "The day of the month is 29.",
+            "The date is a Tuesday.",
+        ),
+        reasoning="The leap years from 1996 to 2003 are 1996 and 2000. 29 February 1996 was a "
+        "Thursday. 29 February 2000 was a Tuesday, so it fits. No other day is left.",
+        answer=("2000-02-29",),
+    ),
+    WorkedPuzzle(
+        constraints=(
+            "The year is 2015.",
+            "The day of the month is 13.",
+            "The date is a Friday.",
+            "The date falls in winter or spring.",
+        ),
+        reasoning="In 2015 the 13th was a Friday in February, March and November. February is in "
+        "winter, March in spring; November is in autumn and drops out.",
+        answer=("2015-02-13", "2015-03-13"),
+    ),
+)
+
 
 NAME = "time-puzzles"
 

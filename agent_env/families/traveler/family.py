@@ -11,22 +11,29 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from agent_env.errors import ConfigError
-from agent_env.families.traveler.curve_files import Aggregate, curves_digest, read_curves
-from agent_env.families.traveler.curves import Beyond, Curves, Parametric
+from agent_env.families.traveler.curves import (
+    Aggregate,
+    Beyond,
+    Curves,
+    Method,
+    Parametric,
+    curves_digest,
+    read_curves,
+)
 from agent_env.families.traveler.events import (
     MAX_EVENTS,
     Drawing,
     EventSet,
     check_drawing,
+    iso_time,
+    open_zone,
     read_events,
+    read_time,
 )
-from agent_env.families.traveler.generator import VERSION, SetSpec, questions
-from agent_env.families.traveler.interpolation import Method
-from agent_env.families.traveler.questions import Question
+from agent_env.families.traveler.generator import VERSION, Question, SetSpec, questions
 from agent_env.families.traveler.sample import CATEGORIES, NAME, Category, TravelerSample
 from agent_env.families.traveler.task import make_task
 from agent_env.families.traveler.vocabulary import Vocabulary, read_vocabulary
-from agent_env.families.traveler.zones import iso_time, open_zone, read_time
 from agent_env.records.schema import MaterialTable, Record
 from agent_env.tasks.family import Family, SampleSet
 

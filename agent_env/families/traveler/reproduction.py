@@ -11,9 +11,9 @@ import numpy as np
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.paper_results import Measurement, Quantity
 from agent_env.analysis.study import Arm
-from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT
 from agent_env.families.traveler.family import SIZES
 from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
+from agent_env.families.traveler.wording import CONFIGURATIONS, DEFAULT
 from agent_env.runs.options import RunOptions
 from agent_env.runs.reproduction.paper import (
     Evidence,

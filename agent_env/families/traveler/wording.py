@@ -1,16 +1,108 @@
-"""Questions and prompts in words."""
+"""Questions and the twelve prompts in words: reasoning instruction, date information, form of the
+events."""
 
 from __future__ import annotations
 
-from agent_env.families.traveler.configurations import (
-    MANNERS,
-    Configuration,
-    events_text,
-    now_text,
-)
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import product
+
+from agent_env.errors import ConfigError
 from agent_env.families.traveler.sample import Template, TravelerSample
 from agent_env.families.traveler.vocabulary import Vocabulary
 from agent_env.records.schema import Condition, MaterialTable
+
+MANNERS = {
+    "zero-shot": "",
+    "cot-review": (
+        "Go through the events one after another. Check for each whether what was done, who did "
+        "it, where and when all fit the question, and note every event that fits. Then draw your "
+        "answer from the events that you noted.\n\n"
+    ),
+    "cot-step": "Reason step by step, in writing, before you give your answer.\n\n",
+}
+DATES = ("date-only", "date-extended")
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One of the twelve prompts."""
+
+    manner: str
+    dates: str
+    form: str
+
+    @property
+    def name(self) -> str:
+        """As on the command line: `cot-review+date-only+language`."""
+        return f"{self.manner}+{self.dates}+{self.form}"
+
+
+CONFIGURATIONS = {
+    c.name: c for c in (Configuration(*p) for p in product(MANNERS, DATES, ("json", "language")))
+}
+DEFAULT = "cot-review+date-only+language"
+"""The slides' choice; the name `default` stands for it."""
+
+
+def find_configuration(name: str) -> Configuration:
+    """The configuration of this name; ConfigError lists the known ones."""
+    try:
+        return CONFIGURATIONS[DEFAULT if name == "default" else name]
+    except KeyError:
+        known = ", ".join(CONFIGURATIONS)
+        raise ConfigError(f"unknown prompt '{name}'; known: default, {known}") from None
+
+
+def now_text(now: str, zone: str, configuration: Configuration) -> str:
+    """The speech time as the prompt states it."""
+    moment = datetime.fromisoformat(now)
+    return f"{moment:%Y-%m-%d %H:%M}{_extension(moment, configuration)} ({zone})"
+
+
+def events_text(table: MaterialTable, configuration: Configuration) -> str:
+    """The events of a table, one a line."""
+    rows = (dict(zip(table.columns, map(str, row), strict=True)) for row in table.rows)
+    if configuration.form == "language":
+        return "\n".join(_sentence(row, configuration) for row in rows)
+    lines = ",\n".join(
+        json.dumps(as_object(row, configuration), ensure_ascii=False) for row in rows
+    )
+    return f"[\n{lines}\n]"
+
+
+def as_object(row: Mapping[str, str], configuration: Configuration) -> dict[str, str | int]:
+    """An event as a JSON object."""
+    moment = datetime.fromisoformat(row["time"])
+    fields: dict[str, str | int] = {name: row[name] for name in ("event", "subject", "location")}
+    fields |= {"date": f"{moment:%Y-%m-%d}", "time": time_text(moment)}
+    if configuration.dates == "date-extended":
+        fields |= {
+            "weekday": f"{moment:%A}",
+            "calendar_week": moment.isocalendar().week,
+        }
+    return fields
+
+
+def _sentence(row: Mapping[str, str], configuration: Configuration) -> str:
+    moment = datetime.fromisoformat(row["time"])
+    day = f"{moment:%B} {moment.day}, {moment.year}{_extension(moment, configuration)}"
+    what = f"{row['subject']} {row['did']} {row['where']}"
+    return f"On {day} at {time_text(moment)}, {what}."
+
+
+def time_text(moment: datetime) -> str:
+    """The time of day, with seconds only where there are some."""
+    return f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"
+
+
+def _extension(moment: datetime, configuration: Configuration) -> str:
+    if configuration.dates == "date-only":
+        return ""
+    return f" ({moment:%A}, calendar week {moment.isocalendar().week})"
+
 
 VAGUE_PHRASES = {"recently": "recently", "some time ago": "some time ago",
                  "long time ago": "a long time ago"}  # fmt: skip

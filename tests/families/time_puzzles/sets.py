@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.temporal.facts.tables import FactTables
 

@@ -8,8 +8,7 @@ from datetime import date
 import pytest
 
 from agent_env.families.time_puzzles.candidates import Candidates
-from agent_env.families.time_puzzles.checks import Checker
-from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.day_sets import DaySets, Readings
 from agent_env.families.time_puzzles.facts import (
     DayOfYear,
     Fact,
@@ -22,9 +21,8 @@ from agent_env.families.time_puzzles.facts import (
     WeekdayInYear,
     WesternZodiac,
 )
-from agent_env.families.time_puzzles.options import PuzzleOptions, set_options
-from agent_env.families.time_puzzles.puzzle_sets import make_set
-from agent_env.families.time_puzzles.readings import Readings
+from agent_env.families.time_puzzles.guarantees import Checker
+from agent_env.families.time_puzzles.options import PuzzleOptions, make_set, set_options
 from agent_env.families.time_puzzles.solver import solve as solve_sets
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
 from agent_env.temporal.facts.tables import EventRow, shipped_tables

@@ -10,7 +10,7 @@ import pytest
 
 from agent_env.families.time_puzzles.facts import KbEvent, category_of
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
-from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.temporal.facts.tables import shipped_tables
 from tests.families.time_puzzles.sets import generate

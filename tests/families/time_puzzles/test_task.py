@@ -1,12 +1,17 @@
-"""The prompt and the scorer of Time Puzzles."""
+"""The prompt and the scorer of Time Puzzles.
+
+The worked examples are right: every day was looked at.
+"""
 
 from __future__ import annotations
+
+from datetime import date, timedelta
 
 import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.facts import DayOfMonthSpecific, LunarMonth
-from agent_env.families.time_puzzles.task import make_task, score
+from agent_env.families.time_puzzles.task import WORKED, make_task, score
 from agent_env.records.schema import Episode
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
@@ -113,3 +118,20 @@ def test_each_wording_is_scored_against_its_own_gold() -> None:
     plain = puzzle()
     assert plain.worded("explicit") is plain
     assert "explicit_gold" not in plain.model_dump_json()
+
+
+def days(fits) -> tuple[str, ...]:
+    all_days = (date(1800, 1, 1) + timedelta(days=n) for n in range(91_676))
+    return tuple(day.isoformat() for day in all_days if fits(day))
+
+
+def test_the_leap_day() -> None:
+    assert WORKED[0].answer == days(
+        lambda d: 1996 <= d.year <= 2003 and (d.month, d.day, d.weekday()) == (2, 29, 1)
+    )
+
+
+def test_the_fridays_the_thirteenth() -> None:
+    assert WORKED[1].answer == days(
+        lambda d: (d.year, d.day, d.weekday()) == (2015, 13, 4) and d.month in (12, 1, 2, 3, 4, 5)
+    )

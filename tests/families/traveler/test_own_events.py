@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.families.traveler.events import read_events
+from agent_env.families.traveler.events import iso_time, read_events, read_time
 from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.periods import period_of
 from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.vocabulary import HOME
-from agent_env.families.traveler.zones import iso_time, read_time
 
 HEAD = "event,subject,location,time\n"
 NOW = 1_696_026_600
@@ -105,7 +104,7 @@ def test_a_set_that_holds_no_further_question_says_so() -> None:
 
 
 def test_local_times_know_summer_time() -> None:
-    from agent_env.families.traveler.zones import open_zone
+    from agent_env.families.traveler.events import open_zone
 
     berlin = open_zone("Europe/Berlin")
     assert iso_time(read_time("2023-07-01T12:00", berlin), berlin) == "2023-07-01T12:00+02:00"

@@ -10,11 +10,11 @@ import pytest
 
 from agent_env.families.reference.policy import Reference, ReferenceStatic
 from agent_env.families.reference.turns import Turn
-from agent_env.families.traveler.configurations import CONFIGURATIONS
 from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.reference import next_step
 from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.task import make_task
+from agent_env.families.traveler.wording import CONFIGURATIONS
 from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from agent_env.families.traveler import truth
 from agent_env.families.traveler.sample import NOTHING, traveler_sample
-from agent_env.families.traveler.shortcuts import CONSTANT
-from agent_env.families.traveler.task import answer_metrics, make_task, score
+from agent_env.families.traveler.task import CONSTANT, answer_metrics, make_task, score
 from agent_env.tasks.shortcuts import shortcut_scores
 from tests.families.traveler import brute_force
 from tests.families.traveler.sets import episode, small, vague

@@ -11,7 +11,7 @@ from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
-from agent_env.families.time_puzzles.proofs import proofs_of
+from agent_env.families.time_puzzles.guarantees import proofs_of
 from agent_env.scoring.evidence import stands_in
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.temporal.facts.tables import EventRow, FactTables, shipped_tables

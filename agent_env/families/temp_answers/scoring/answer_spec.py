@@ -1,13 +1,226 @@
-"""The specification of a time answer, and the parsed answer."""
+"""The specification of a time answer, the parsed answer, and what both are made of: units and dates.
+
+Seconds to weeks convert into each other, months and years too; the two groups do not, because a
+month has no fixed length. Dates have their own precision; nothing is completed from a clock. Years
+are astronomical (1 BC is 0), so that differences are right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+import re
+from calendar import monthrange
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
 from typing import Literal
 
-from agent_env.families.temp_answers.scoring.time_dates import ParsedDate
-from agent_env.families.temp_answers.scoring.time_units import UNITS, Amount, Exact, as_amount
+_NAMES = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _NAMES if name != "may") + "|may|sept"
+_ERA = r"(?:\s*(?P<era{n}>b\.?\s?c\.?(?:\s?e\.?)?|a\.?d\.?|c\.?e\.?)(?![a-z]))?"
+
+
+def _era(n: int) -> str:
+    return _ERA.replace("{n}", str(n))
+
+
+_FORMS = (
+    r"(?P<y1>\d{4})(?P<s1>[-/.]|\s?-\s?)(?P<m1>\d{1,2}|[A-Za-z]{3,9})(?P=s1)(?P<d1>\d{1,2})"
+    r"(?!\d)(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?",
+    rf"(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?[\s-]+(?P<m2>{_MONTH})\.?,?[\s-]+"
+    rf"(?P<y2>\d{{1,4}})(?![\d:]){_era(2)}",
+    rf"(?P<m3>{_MONTH})\.?\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+)"
+    rf"(?P<y3>\d{{1,4}})(?![\d:]){_era(3)}",
+    r"(?P<a4>\d{1,2})(?P<s4>[-/.])(?P<b4>\d{1,2})(?P=s4)(?P<y4>\d{4})(?!\d)",
+    rf"(?P<m5>{_MONTH})\.?,?\s+(?:of\s+)?(?P<y5>\d{{3,4}})(?!\d){_era(5)}",
+    r"(?P<y6>\d{4})-(?P<m6>\d{2})(?![\d-])",
+    rf"(?P<m8>{_MONTH})\.?\s+(?P<d8>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)",
+    r"(?P<era9>b\.?\s?c\.?(?:\s?e\.?)?|a\.?d\.?)\s*(?P<y9>\d{1,4})(?![\d,.]?\d)",
+    rf"(?P<y7>\d{{1,5}})(?![\d,.]\d){_era(7)}",
+)
+_LEADS = {number: f"m{number}" if number == "8" else f"y{number}" for number in "123456789"}
+"""A group that is never None where its form matches."""
+_DATE = re.compile(r"(?<![\w.,-])(?:" + "|".join(_FORMS) + r")(?!\w)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDate:
+    """A date at the precision of its text."""
+
+    year: int | None
+    """Astronomical: 0 is 1 BC; None where the text has only month and day."""
+    month: int | None = None
+    day: int | None = None
+    end: int = 0
+    """Its end in the text."""
+    start: int = 0
+    era: bool = False
+    """Whether the text has BC or AD."""
+    zone: bool = False
+    """Whether a clock time or a zone follows; both are ignored."""
+
+    @property
+    def precision(self) -> str:
+        """`day`, `month` or `year`; `none` where the year is missing."""
+        if self.year is None:
+            return "none"
+        return "day" if self.day else "month" if self.month else "year"
+
+    @property
+    def ordinal(self) -> int | None:
+        """Days since 1970-01-01 in the proleptic Gregorian calendar; None but for full dates."""
+        if self.year is None or self.month is None or self.day is None:
+            return None
+        return days_from_civil(self.year, self.month, self.day)
+
+
+def find_dates(text: str, day_first: bool = False) -> Iterator[ParsedDate]:
+    """The dates in a text, bare years included, impossible days excluded. `day_first` decides how
+    an ambiguous numeric date is parsed."""
+    for match in _DATE.finditer(text):
+        moment = _from_match(match, day_first)
+        if moment is not None:
+            yield moment
+
+
+def impossible(text: str, day_first: bool = False) -> bool:
+    """Whether the text has a day that does not exist, such as 2001-02-30."""
+    return any(_from_match(match, day_first) is None for match in _DATE.finditer(text))
+
+
+def _from_match(match: re.Match[str], day_first: bool) -> ParsedDate | None:
+    number = next(n for n, lead in _LEADS.items() if match[lead] is not None)
+    year_text, month_text, day_text = (_part(match, f"{name}{number}") for name in "ymd")
+    era = (_part(match, f"era{number}") or "").lower()
+    before = era.startswith("b")
+    year = None if year_text is None else (1 - int(year_text) if before else int(year_text))
+    month, day = _month(month_text), None if day_text is None else int(day_text)
+    if number == "4":
+        month, day = _numeric(int(match["a4"]), int(match["b4"]), day_first)
+    if month_text is not None and month is None:
+        return None
+    if month is not None and not (1 <= month <= 12):
+        return None
+    if day is not None and not 1 <= day <= monthrange(4 if year is None else year, month or 1)[1]:
+        return None
+    return ParsedDate(
+        year, month, day, match.end(), match.start(), bool(era),
+        number == "1" and ":" in match[0],
+    )  # fmt: skip
+
+
+def _part(match: re.Match[str], name: str) -> str | None:
+    """A group's text; None where the form has no such group."""
+    return match[name] if name in _DATE.groupindex else None
+
+
+def _numeric(a: int, b: int, day_first: bool) -> tuple[int, int]:
+    """Month and day of `a/b/YYYY`."""
+    if a > 12 >= b or (day_first and b <= 12):
+        return b, a
+    return a, b
+
+
+def _month(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if text.isdigit():
+        return int(text)
+    names = [n for n, name in enumerate(_NAMES, start=1) if name.startswith(text[:3].lower())]
+    return names[0] if names else None
+
+
+def days_from_civil(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 for any astronomical year: the calendar repeats after 400 years."""
+    cycles, year_of_cycle = divmod(year - 1, 400)
+    days = date(1 + year_of_cycle, month, day).toordinal() - date(1970, 1, 1).toordinal()
+    return days + cycles * 146_097
+
+
+Amount = int | float
+"""A number of units; an int where it is whole, so that large ones stay exact."""
+Exact = int | Fraction
+
+SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800}
+MONTHS = {"months": 1, "years": 12}
+_DAYS = {"months": (28, 31), "years": (365, 366)}
+"""The fewest and the most days of units without a fixed length."""
+UNITS = (*SECONDS, *MONTHS)
+
+_SHORT = {
+    "s": "seconds", "sec": "seconds", "secs": "seconds",
+    "m": "minutes", "min": "minutes", "mins": "minutes",
+    "h": "hours", "hr": "hours", "hrs": "hours",
+    "d": "days", "wk": "weeks", "wks": "weeks", "w": "weeks",
+    "mo": "months", "mos": "months", "yr": "years", "yrs": "years", "y": "years",
+}  # fmt: skip
+_BARE = re.compile(r"[<>#_\s.]|num|number of")
+
+
+def parse_unit(text: str) -> str | None:
+    """The unit of `years`, `hr`, `<num_days>` or `# months`; None for an unknown one."""
+    bare = _BARE.sub("", text.lower())
+    if bare in SECONDS or bare in MONTHS:
+        return bare
+    if f"{bare}s" in SECONDS or f"{bare}s" in MONTHS:
+        return f"{bare}s"
+    return _SHORT.get(bare)
+
+
+def convert(amount: Amount, unit: str, to: str) -> Amount | None:
+    """The same time in another unit; None where no exact conversion exists."""
+    for sizes in (SECONDS, MONTHS):
+        if unit in sizes and to in sizes:
+            return quotient(amount * sizes[unit], sizes[to])
+    return None
+
+
+def bounds(amount: Amount, unit: str, to: str) -> tuple[Exact, Exact] | None:
+    """The least and the greatest amount in another unit that is at least as coarse; equal where the
+    conversion is exact. None for a coarser unit, such as years as days."""
+    exact = amount if isinstance(amount, int) else Fraction(amount)
+    for sizes in (SECONDS, MONTHS):
+        if unit in sizes and to in sizes:
+            product, size = exact * sizes[unit], sizes[to]
+            value = product if size == 1 else Fraction(product, size)
+            return value, value
+    if unit not in SECONDS or to not in _DAYS:
+        return None
+    days = Fraction(exact * SECONDS[unit], SECONDS["days"])
+    few, many = _DAYS[to]
+    ends = sorted((days / few, days / many))
+    return ends[0], ends[1]
+
+
+def as_amount(value: Exact) -> Amount:
+    """An int where the fraction is whole, else a float."""
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def quotient(dividend: Amount, divisor: int) -> Amount:
+    """The quotient, an int where it is whole."""
+    if isinstance(dividend, int) and dividend % divisor == 0:
+        return dividend // divisor
+    return whole(dividend / divisor)
+
+
+def whole(amount: Amount) -> Amount:
+    """An int where the float is exactly one."""
+    if isinstance(amount, float) and amount.is_integer() and abs(amount) < 2**53:
+        return int(amount)
+    return amount
+
+
+def same(a: Amount, b: Amount) -> bool:
+    """Whether two amounts are equal, up to the rounding of fractions in floats."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+
 
 AnswerKind = Literal["number", "duration", "year", "month", "date", "time"]
 Outcome = Literal["parsed", "finer than asked", "unparsable", "refused", "truncated"]

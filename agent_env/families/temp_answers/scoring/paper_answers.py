@@ -1,20 +1,111 @@
-"""Answer parser of the published pipeline for TempAnswerQA, rule by rule: the `paper` mode.
+"""The published pipeline for TempAnswerQA, rule by rule (the `paper` mode): its answer parser, its
+date parsers and its clusters of labels.
 
 It serves the comparison with published figures only: digits after a comma are cut off, durations
 are parsed by the position of their keys, an object without a key is a duration of zero, and the
 response's own keys decide its kind. Where the published code would raise an exception, the answer
 is unparsable and `rule` gives the reason.
+
+Date parsers complete missing parts from a date that the caller passes, not from today's, so that
+results are reproducible; they need the extra `answers`.
+
+Centroids come from one-dimensional HDBSCAN of scikit-learn (paper, Appendix E). The distances to
+the k-th neighbour and the minimum spanning tree are computed here from the distinct values, which
+are few: scikit-learn's public class keeps n · k distances (1 GB for the 14,000 labels in years) and
+compares all pairs. It is used where scikit-learn's internal functions have moved.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
-from agent_env.families.temp_answers.scoring.paper_dates import fuzzy_date, seconds_of, strict_date
+from agent_env.errors import ConfigError
+
+NEEDS_EXTRA = "--mode paper needs more packages: pip install 'agent-env[answers]'"
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LONGEST = 200
+"""Characters of a value; a longer one is not a date."""
+_MISSING = ("", "nan", "nat", "none", "null", "na", "n/a")
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive on purpose, as the published code
+_FIRST, _LAST = datetime(1677, 9, 21), datetime(2262, 4, 11)  # noqa: DTZ001
+"""The range of 64-bit nanoseconds; other dates were unparsable."""
+
+
+def strict_date(value: Any, clock: date) -> datetime | None:
+    """One value by the rules of pandas' date parser; month before day."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float)):
+        return _nanoseconds(value)
+    return _parse_text(value, clock) if isinstance(value, str) else None
+
+
+def _nanoseconds(value: float) -> datetime | None:
+    """A number as nanoseconds since 1970."""
+    try:
+        return _EPOCH + timedelta(microseconds=value / 1000)
+    except (OverflowError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=8192)
+def _parse_text(text: str, clock: date) -> datetime | None:
+    stripped = text.strip()
+    if _ISO.fullmatch(stripped):
+        try:
+            return _in_range(datetime.strptime(stripped, "%Y-%m-%d"))  # noqa: DTZ007
+        except ValueError:
+            return None
+    if len(stripped) > _LONGEST or stripped.lower() in _MISSING:
+        return None
+    try:
+        from dateutil.parser import parse
+    except ModuleNotFoundError:
+        raise ConfigError(NEEDS_EXTRA) from None
+    default = datetime(1, 1, 1)  # noqa: DTZ001
+    if re.match(r"\d{1,2}:\d{2}", stripped):  # a time alone is completed from the clock
+        default = datetime(clock.year, clock.month, clock.day)  # noqa: DTZ001
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _in_range(parse(stripped, default=default))
+    except (ValueError, OverflowError, TypeError, AttributeError, IndexError, RecursionError):
+        return None
+
+
+def _in_range(moment: datetime) -> datetime | None:
+    return moment if _FIRST <= moment.replace(tzinfo=None) <= _LAST else None
+
+
+@lru_cache(maxsize=8192)
+def fuzzy_date(line: str, clock: date) -> datetime | None:
+    """The first date of a line by the fuzzy date finder; missing parts come from `clock`."""
+    try:
+        import datefinder
+    except ModuleNotFoundError:
+        raise ConfigError(NEEDS_EXTRA) from None
+    # version 1 has a new engine and keeps the published one, 0.7.3, under this name
+    find_dates = getattr(datefinder, "find_dates_legacy", datefinder.find_dates)
+    base = datetime(clock.year, clock.month, clock.day)  # noqa: DTZ001
+    try:
+        with warnings.catch_warnings():  # about unknown zones
+            warnings.simplefilter("ignore")
+            return next(iter(find_dates(line, base_date=base)), None)
+    except (ValueError, OverflowError, TypeError, AttributeError, IndexError, RecursionError):
+        return None
+
+
+def seconds_of(moment: datetime) -> float:
+    """Seconds since 1970, as on a machine whose zone is UTC."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
 
 Value = int | float | timedelta | datetime
 CLOCK = date(2025, 5, 20)
@@ -216,3 +307,148 @@ def scaled_error(answer: float | None, gold: float | None, centroid: float | Non
     if scale <= 1e-12 * abs(gold):  # the mean of equal labels is rounded
         return 0.0 if error == 0 else float("inf")
     return error / scale
+
+
+SHARE = 0.3
+"""Of the labels, the smallest cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """Clusters of labels."""
+
+    centroids: tuple[float, ...]
+    labels: tuple[int, ...]
+    """Each label's cluster; for a noise point that of the nearest centroid."""
+
+    def own(self) -> list[float]:
+        """The centroid of each label's cluster."""
+        return [self.centroids[label] for label in self.labels]
+
+
+def given_centroids(values: Sequence[float], centroids: Sequence[float]) -> Clustering:
+    """Each label assigned to the nearest of the given centroids."""
+    nearest = [min(range(len(centroids)), key=lambda k: abs(centroids[k] - v)) for v in values]
+    return Clustering(tuple(centroids), tuple(nearest))
+
+
+def cluster(values: Sequence[float]) -> Clustering:
+    """Clusters of the labels, whose order affects the published result slightly. One cluster at
+    their mean where 0.3 · n is below 2, or where all labels are noise."""
+    size = int(len(values) * SHARE)
+    if size <= 1:
+        return _one(values)
+    try:
+        import numpy as np
+    except ModuleNotFoundError:
+        raise ConfigError(NEEDS_EXTRA) from None
+    array = np.asarray(values, dtype=np.float64)
+    labels, strengths = _labels(array, size)
+    count = int(labels.max()) + 1
+    if count <= 0:
+        return _one(values)
+    centroids = np.array(
+        [np.average(array[labels == k], weights=strengths[labels == k]) for k in range(count)]
+    )
+    noise = labels < 0
+    labels[noise] = np.abs(centroids[:, None] - array[noise]).argmin(axis=0)
+    return Clustering(tuple(centroids.tolist()), tuple(labels.tolist()))
+
+
+def _one(values: Sequence[float]) -> Clustering:
+    mean = sum(values) / len(values)
+    return Clustering((mean,), (0,) * len(values))
+
+
+def _labels(array: Any, size: int) -> tuple[Any, Any]:
+    """Cluster numbers (-1 for noise) and strengths of membership."""
+    try:
+        from sklearn.cluster._hdbscan._linkage import MST_edge_dtype, make_single_linkage
+        from sklearn.cluster._hdbscan._tree import tree_to_labels
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").split(".")[0] == "sklearn" and not _has_sklearn():
+            raise ConfigError(NEEDS_EXTRA) from None
+        return public_labels(array, size)
+    except ImportError:
+        return public_labels(array, size)
+    tree = spanning_tree(array, core_distances(array, size), MST_edge_dtype)
+    linkage = make_single_linkage(tree[tree["distance"].argsort()])
+    labels, strengths = tree_to_labels(linkage, size, "eom", True, 0.0, None)
+    return labels, strengths
+
+
+def _has_sklearn() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("sklearn") is not None
+
+
+def public_labels(array: Any, size: int) -> tuple[Any, Any]:
+    """The same by scikit-learn's public class; needs memory for n · size distances."""
+    from sklearn.cluster import HDBSCAN
+
+    model = HDBSCAN(min_cluster_size=size, allow_single_cluster=True, copy=True)
+    model.fit(array.reshape(-1, 1))
+    return model.labels_.copy(), model.probabilities_
+
+
+def core_distances(array: Any, size: int) -> Any:
+    """Each label's distance to its size-th nearest, itself included: the reach of the best window
+    of `size` sorted values around it."""
+    import numpy as np
+
+    order = np.argsort(array, kind="stable")
+    ordered = array[order]
+    n = len(ordered)
+    reach = np.empty(n)
+    low = 0
+    for k in range(n):
+        low = max(low, k - size + 1, 0)
+        while (
+            low + size < n
+            and low < k
+            and ordered[low + size] - ordered[k] < (ordered[k] - ordered[low])
+        ):
+            low += 1
+        low = min(low, n - size)
+        reach[k] = max(ordered[k] - ordered[low], ordered[low + size - 1] - ordered[k])
+    core = np.empty(n)
+    core[order] = reach
+    return core
+
+
+def spanning_tree(array: Any, core: Any, dtype: Any) -> Any:
+    """The minimum spanning tree of the mutual reachability distances by Prim's algorithm from the
+    first label, its edges in the order and with the ties of scikit-learn: of several nearest labels
+    the first in the list. Equal labels have equal distances, so they are compared once."""
+    import numpy as np
+
+    distinct, inverse = np.unique(array, return_inverse=True)
+    members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
+    queues = [own.tolist()[::-1] for own in members]
+    cores = np.array([core[queue[-1]] for queue in queues])
+    reach, source = np.full(len(distinct), np.inf), np.zeros(len(distinct), dtype=np.int64)
+    heads = np.array([queue[-1] for queue in queues])
+    visited = np.zeros(len(distinct), dtype=bool)
+    tree = np.empty(len(array) - 1, dtype=dtype)
+    group, node = int(inverse[0]), 0
+    for k in range(len(array)):
+        if k:
+            nearest = np.flatnonzero(reach == reach.min())
+            group = int(nearest[heads[nearest].argmin()])
+            node = queues[group][-1]
+            tree[k - 1] = (source[group], node, reach[group])
+        queues[group].pop()
+        if not visited[group]:
+            visited[group] = True
+            distance = np.maximum(
+                np.abs(distinct - distinct[group]), np.maximum(cores, cores[group])
+            )
+            nearer = distance < reach
+            reach[nearer] = distance[nearer]
+            source[nearer] = node
+        if queues[group]:
+            heads[group] = queues[group][-1]
+        else:  # all its labels are in the tree
+            reach[group], cores[group] = np.inf, np.inf
+    return tree

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from agent_env.families.temp_answers.scoring.answer_spec import (
+    Amount,
     AnswerKind,
     AnswerSpec,
     Outcome,
     TimeAnswer,
+    same,
 )
-from agent_env.families.temp_answers.scoring.time_units import Amount, same
 
 NO_RATIO: tuple[AnswerKind, ...] = ("year", "month", "date", "time")
 """Points in time, which have no zero and therefore no percentage error."""

@@ -1,9 +1,10 @@
-"""The meanings of constraint texts: facts, and four conditions that no fact type has."""
+"""The meanings of constraint texts: facts, and four conditions that no fact type has; and the words
+of the texts, patterns of numbers, dates and names with their values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -71,3 +72,77 @@ Meaning = ft.Fact | YearSet | YearRule | DateSpans | EventMention
 Match = re.Match[str]
 Form = tuple[str, Callable[[Match], Meaning | None]]
 """A pattern for a whole sentence, and the meaning of its match; None leaves it to other forms."""
+
+
+ORDINALS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    "eleventh", "twelfth",
+)  # fmt: skip
+OTHER_ANIMALS = {
+    "mouse": "Rat", "cow": "Ox", "buffalo": "Ox", "hare": "Rabbit", "sheep": "Goat", "ram": "Goat",
+    "cock": "Rooster", "chicken": "Rooster", "boar": "Pig",
+}  # fmt: skip
+ANIMALS = {name.casefold(): name for name in ft.ANIMALS} | OTHER_ANIMALS
+SEASONS = {name: name for name in ft.SEASONS} | {"fall": "autumn"}
+
+MONTH = "|".join(ft.MONTHS)
+WEEKDAY = "|".join(ft.WEEKDAYS)
+NTH = rf"(?:\d{{1,3}}(?:st|nd|rd|th)|{'|'.join(ORDINALS)})"
+DATE = (
+    rf"(?:\d{{4}}-\d\d-\d\d|(?:{MONTH}) \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTH}),? \d{{4}})"
+)
+_YEARS = r"(?:between \d{4} and \d{4}|\d{4}(?: ?(?:-|~|to|through) ?\d{4})?)"
+YEAR_LIST = rf"{_YEARS}(?:(?:, | ?; ?|,? or |,? and ){_YEARS})*+"
+"""Years, and ranges of years with both ends included."""
+
+
+def either(names: Iterable[str]) -> str:
+    """A pattern of any of the names."""
+    return "|".join(re.escape(name) for name in names)
+
+
+def number_of(text: str) -> int:
+    """The value of `3rd` or `third`."""
+    digits = re.match(r"\d+", text)
+    return int(digits[0]) if digits else ORDINALS.index(text.casefold()) + 1
+
+
+def month_number(name: str) -> int:
+    """January is 1."""
+    return ft.MONTHS.index(name.capitalize()) + 1
+
+
+def weekdays_in(text: str) -> tuple[str, ...]:
+    """The weekdays of a text, each once, as our facts write them."""
+    return tuple(dict.fromkeys(name.capitalize() for name in re.findall(WEEKDAY, text, re.I)))
+
+
+def years_in(text: str) -> tuple[int, ...]:
+    """The years of a text that matches YEAR_LIST, sorted and distinct; none of year 0."""
+    years: set[int] = set()
+    pattern = r"between (\d{4}) and (\d{4})|(\d{4})(?: ?(?:-|~|to|through) ?(\d{4}))?"
+    for low, high, first, last in re.findall(pattern, text, re.I):
+        years.update(range(int(low or first), int(high or last or first) + 1))
+    return tuple(sorted(years - {0}))
+
+
+def dates_in(text: str) -> tuple[date, ...]:
+    """The dates of a text in order; none if one of them does not exist."""
+    try:
+        return tuple(_date(part) for part in re.findall(rf"\b{DATE}", text, re.I))
+    except ValueError:
+        return ()
+
+
+def _date(text: str) -> date:
+    """The date of a text that matches DATE."""
+    month = re.search(MONTH, text, re.I)
+    if month is None:
+        return date.fromisoformat(text)
+    day, year = sorted((int(number) for number in re.findall(r"\d+", text)), key=_is_year)
+    return date(year, month_number(month[0]), day)
+
+
+def _is_year(number: int) -> bool:
+    return number > 31

@@ -8,22 +8,21 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pytest
 
-from agent_env.families.temp_answers.scoring.clusters import (
+from agent_env.families.temp_answers.scoring.paper_answers import (
     _labels,
     cluster,
-    given_centroids,
-    public_labels,
-)
-from agent_env.families.temp_answers.scoring.paper_answers import (
     compare,
+    fuzzy_date,
+    given_centroids,
     percentage_error,
+    public_labels,
     read_keys,
     read_label,
     read_line,
     read_object,
     scaled_error,
+    strict_date,
 )
-from agent_env.families.temp_answers.scoring.paper_dates import fuzzy_date, strict_date
 
 CLOCK = date(2025, 1, 1)
 day = datetime.fromisoformat

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, Outcome, TimeAnswer
-from agent_env.families.temp_answers.scoring.loose_json import pick_fields
-from agent_env.families.temp_answers.scoring.time_answers import read_response
+from agent_env.families.temp_answers.scoring.time_answers import pick_fields, read_response
 
 YEARS = AnswerSpec("number", "years")
 DAYS = AnswerSpec("number", "days")

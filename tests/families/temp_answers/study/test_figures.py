@@ -9,11 +9,9 @@ from matplotlib.figure import Figure
 
 from agent_env.analysis.drawing import save
 from agent_env.families.temp_answers.responses import ResponseFile
-from agent_env.families.temp_answers.study.curves import rankings
 from agent_env.families.temp_answers.study.figures import all_figures
-from agent_env.families.temp_answers.study.layouts import Answers
-from agent_env.families.temp_answers.study.means import summarize
-from agent_env.families.temp_answers.study.modes import score_paper, score_v2
+from agent_env.families.temp_answers.study.layouts import Answers, rankings
+from agent_env.families.temp_answers.study.modes import score_paper, score_v2, summarize
 from tests.families.temp_answers.study.test_modes import MIXED, object_file, table_file, years
 
 ALWAYS = ["figure_2_ranking_smape", "figure_3_ranking_mase", "figure_5_possible", "figure_12_smape",

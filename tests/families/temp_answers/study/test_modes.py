@@ -12,13 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_env.families.temp_answers.commands import disagreements
 from agent_env.families.temp_answers.responses import Response, ResponseFile
-from agent_env.families.temp_answers.study.curves import all_layouts, spearman
-from agent_env.families.temp_answers.study.disagreements import disagreements
-from agent_env.families.temp_answers.study.layouts import Answers
-from agent_env.families.temp_answers.study.means import Summary, summarize
-from agent_env.families.temp_answers.study.modes import score_paper, score_v2
-from agent_env.families.temp_answers.study.performance import baselines
+from agent_env.families.temp_answers.study.layouts import Answers, all_layouts, baselines, spearman
+from agent_env.families.temp_answers.study.modes import Summary, score_paper, score_v2, summarize
 
 Row = tuple[str, str, str, str | None]
 """Label, format, unit, response."""

@@ -9,8 +9,7 @@ import pytest
 
 from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.sample import traveler_sample
-from agent_env.families.traveler.shortcuts import IGNORE_TIME, time_blind
-from agent_env.families.traveler.task import make_task
+from agent_env.families.traveler.task import IGNORE_TIME, make_task, time_blind
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.shortcuts import shortcut_scores

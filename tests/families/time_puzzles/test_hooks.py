@@ -1,0 +1,241 @@
+"""Which constraint a missing date points to, rule by rule.
+
+When results of look-ups fix a puzzle's solutions.
+
+The condition `facts`: the dates of every look-up, beside the puzzle_of_known_facts as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.facts import (
+    DayOfMonthSpecific,
+    Decade,
+    Fact,
+    KbEvent,
+    Month,
+    MultiWeekday,
+    OnWeekday,
+)
+from agent_env.families.time_puzzles.family import FAMILY
+from agent_env.families.time_puzzles.hooks import (
+    HEAD,
+    PuzzleFaults,
+    cluster,
+    determined,
+    groups,
+    known_facts,
+)
+from agent_env.families.time_puzzles.options import PuzzleOptions
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.records.schema import Sample
+from agent_env.tasks.conditions import parse_condition, wording_of
+from agent_env.tasks.faults import Faults
+from agent_env.temporal.facts.tables import shipped_tables
+from tests.families.time_puzzles.sets import generate
+
+FIND = PuzzleFaults(shipped_tables())
+
+
+def puzzle(gold: str, *facts: Fact, **fields: object) -> TimePuzzle:
+    texts = tuple(fact.type for fact in facts)
+    return TimePuzzle.model_validate({
+        "id": "p", "gold": gold.split(), "constraints": texts, "explicit_constraints": texts,
+        "facts": facts, "solution_count": len(gold.split()), "fact_count": len(facts), **fields,
+    })  # fmt: skip
+
+
+MAYS = puzzle(
+    "1990-05-01 1991-05-01 1992-05-01 1993-05-01 1994-05-01 1995-05-01 1996-05-01 1997-05-01 "
+    "1998-05-01 1999-05-01",
+    Decade(decade=1990), Month(month=5), DayOfMonthSpecific(day=1),
+)  # fmt: skip
+
+
+def rules(found: Faults) -> set[tuple[str, str]]:
+    return {(m.misread.type if m.misread else "", m.rule) for m in found.missed}
+
+
+def test_a_decade_read_from_its_year_one_is_recognised() -> None:
+    given = (*MAYS.gold[1:], "2000-05-01")
+    found = FIND(MAYS, given)
+    assert [ref.type for ref in found.wrong[0].violates] == ["decade"]
+    assert rules(found) == {("decade", "violated elsewhere")}
+
+
+def test_another_reading_that_only_loses_dates_is_named() -> None:
+    """1980s from 1981: with 1990 ruled out by another fact, 1980 alone is lost."""
+    found = FIND(
+        puzzle("1980-02-29 1984-02-29 1988-02-29", Decade(decade=1980), Month(month=2),
+               DayOfMonthSpecific(day=29)),
+        ("1984-02-29", "1988-02-29"),
+    )  # fmt: skip
+    assert rules(found) == {("decade", "other reading: decade_from_1")}
+
+
+def test_a_value_left_out_points_to_its_constraint() -> None:
+    both = MultiWeekday(value=("Monday", "Tuesday"))
+    found = FIND(puzzle("2001-01-01 2001-01-02", both, Month(month=1)), ("2001-01-01",))
+    assert rules(found) == {("multi_weekday", "left out by its value")}
+
+
+def test_without_any_date_nothing_is_blamed() -> None:
+    assert rules(FIND(MAYS, ())) == {("", "no date given")}
+
+
+def test_a_date_outside_the_years_asked_about_violates_the_range() -> None:
+    found = FIND(puzzle("2001-01-01", OnWeekday(weekday="Monday")), ("2060-01-05",))
+    assert [ref.index for ref in found.wrong[0].violates] == [-1]
+
+
+def test_an_event_that_the_tables_lack_is_not_blamed() -> None:
+    unknown = KbEvent(event="my own party", aspect="multi_year", level="year")
+    found = FIND(puzzle("2001-01-01", unknown, Month(month=1)), ("2002-01-01",))
+    assert found.wrong[0].violates == ()
+
+
+def test_gold_answers_have_no_faults_and_a_foreign_date_always_has_one() -> None:
+    for made in generate(shipped_tables(), 40, 11):
+        assert FIND(made, made.gold) == Faults()
+        (wrong,) = FIND(made, (*made.gold, "1801-03-04")).wrong
+        assert wrong.violates
+
+
+def test_puzzles_are_grouped_by_what_they_hold_and_cluster_by_event() -> None:
+    made = generate(shipped_tables(), 1, 3)[0]
+    assert groups(made)["solutions"] == (str(made.solution_count),)
+    assert "kb_event" in groups(made)["fact type"]
+    assert cluster(made) == made.event
+    assert groups(Sample(id="x", task="other", gold=())) == {}
+
+
+PAGE = "https://encyclopedia.example/article/Bretton_Woods_Conference"
+PUZZLE = TimePuzzle.model_validate(
+    {
+        "id": "p", "constraints": ("a", "b", "c", "d"),
+        "explicit_constraints": ("a", "b", "c", "d"),
+        "solution_count": 1, "fact_count": 4, "gold": ("2014-01-22",),
+        "facts": (
+            {"type": "multi_weekday", "value": ("Tuesday", "Wednesday", "Thursday")},
+            {"type": "season", "season": "winter"},
+            {"type": "explicit_year", "year": 2014},
+            {"type": "kb_event", "event": "the Bretton Woods Conference", "aspect": "end",
+             "level": "day", "value": 22},
+        ),
+        "proofs": (
+            {"constraint": 3, "urls": (PAGE,), "dates": ("1944-07-22",), "shares": "day"},
+        ),
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_fixed"),
+    [
+        ((), False),
+        ((f"The conference\n{PAGE}\nIt ended on 22 July 1944.",), True),
+        (("It ended on 22 July 1944.",), False),  # no page that proves it
+        ((PAGE, "22 July 1944"), False),  # the date stands on another page
+        ((f"{PAGE} ended on 21 July 1944",), False),
+    ],
+)
+def test_a_page_that_states_the_date_proves_the_fact(
+    texts: tuple[str, ...], is_fixed: bool
+) -> None:
+    assert determined()(PUZZLE, texts) is is_fixed
+
+
+def test_a_gold_of_another_world_is_unknown() -> None:
+    shifted = PUZZLE.model_copy(update={"gold": ("2014-01-23",)})
+    assert determined()(shifted, ()) is None
+    unheard = PUZZLE.facts[3].model_copy(update={"event": "the Conference of Nowhere"})
+    assert determined()(PUZZLE.model_copy(update={"facts": (unheard,)}), ()) is None
+
+
+def test_facts_that_need_no_look_up_may_be_enough() -> None:
+    plain = PUZZLE.model_copy(update={"facts": PUZZLE.facts[:3]})
+    days = tuple(
+        f"2014-{month:02d}-{day:02d}"
+        for month, last in ((1, 31), (2, 28), (12, 31))
+        for day in range(1, last + 1)
+        if (day + {1: 2, 2: 5, 12: 0}[month]) % 7 in (2, 3, 4)
+    )
+    assert determined()(plain.model_copy(update={"gold": days}), ()) is True
+
+
+@pytest.fixture(scope="module")
+def puzzles():
+    return FAMILY.make_samples(12, 1, PuzzleOptions()).samples
+
+
+def puzzle_of_known_facts(*facts, texts):
+    explicit = ("The year is 1900.",) * len(texts)
+    return TimePuzzle(
+        id="p", gold=(), constraints=texts, explicit_constraints=explicit,
+        facts=facts, solution_count=0, fact_count=len(facts),
+    )  # fmt: skip
+
+
+def test_each_proof_has_its_dates_in_a_sentence(puzzles):
+    """The proofs come from the pages of the sealed web, by another road."""
+    for each in puzzles:
+        sentences = known_facts(each, shipped_tables())
+        lookups = [f for f in each.facts if f.type in ("kb_event", "person_alive", "us_president")]
+        assert len(sentences) >= len(each.proofs) == len(lookups)
+        for proof, fact in zip(each.proofs, lookups, strict=True):
+            is_years = fact.type == "kb_event" and fact.aspect == "multi_year"
+            dates = (
+                [day[:4] for day in (proof.dates[0], proof.dates[-1])] if is_years else proof.dates
+            )
+            assert any(all(day in text for day in dates) for text in sentences), (proof, sentences)
+
+
+def test_a_puzzle_without_look_ups_gets_no_sentence():
+    weekday = puzzle_of_known_facts(
+        ft.OnWeekday(weekday="Monday"), texts=("The date is a Monday.",)
+    )
+    assert known_facts(weekday, shipped_tables()) == ()
+
+
+@pytest.mark.parametrize(
+    ("fact", "text", "sentence"),
+    [
+        (
+            ft.UsPresident(person="Barack Obama"),
+            "Barack Obama was President of the United States.",
+            "Barack Obama was President of the United States from 2009-01-20 to 2017-01-20.",
+        ),
+        (
+            ft.KbEvent(event="the fall of Nowhere", aspect="start", level="year", value=1900),
+            "The year is that of the first day of the fall of Nowhere.",
+            "Where it says “The year is that of the first day of the fall of Nowhere.”: "
+            "The year is 1900.",
+        ),
+    ],
+)
+def test_a_sentence_says_what_the_table_has_or_what_the_explicit_wording_says(fact, text, sentence):
+    assert known_facts(puzzle_of_known_facts(fact, texts=(text,)), shipped_tables()) == (sentence,)
+
+
+def test_the_prompt_has_the_implicit_puzzle_then_the_sentences(puzzles):
+    task, each = make_task(), puzzles[3]
+    (base,) = task.prompt(each, parse_condition("base"))
+    (facts,) = task.prompt(each, parse_condition("facts"))
+    listed = "\n".join(f"- {text}" for text in known_facts(each, shipped_tables()))
+    assert facts.content.replace(f"\n\n{HEAD}\n{listed}", "") == base.content
+    assert re.search(r"\d{4}", listed)
+
+
+def test_facts_is_a_wording_with_the_implicit_gold(puzzles):
+    assert wording_of("facts+ci") == "facts"
+    other = puzzles[0].model_copy(update={"explicit_gold": ("1900-01-01",)})
+    assert other.worded("facts").gold == puzzles[0].gold
+    assert other.worded("explicit").gold == ("1900-01-01",)
+    with pytest.raises(ConfigError, match="facts and explicit exclude each other"):
+        parse_condition("explicit+facts")
