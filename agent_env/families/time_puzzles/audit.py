@@ -1,5 +1,5 @@
-"""Audits a puzzle file of any origin: gold, closure, necessity, wording, chance of guessing, and the
-probable cause of a wrong gold set.
+"""Audits a puzzle file of any origin: gold, closure, necessity, wording, chance of guessing, and
+the probable cause of a wrong gold set.
 
 Everything is recomputed from the facts and, if given, a table of events. A cause is a hypothesis:
 the first mistake that results in exactly the stored set, together with the event's wrong date if

@@ -1,5 +1,5 @@
-"""The days that satisfy a fact: C(t) of the paper's section 2.1, as bit sets; and its other readings,
-which do not change the answer of a robust puzzle."""
+"""The days that satisfy a fact: C(t) of the paper's section 2.1, as bit sets; and its other
+readings, which do not change the answer of a robust puzzle."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Analysis hooks of Time Puzzles: breakdowns, clusters, faults of an answer, whether look-ups prove the
-solutions, and the sentences of the condition `facts`.
+"""Analysis hooks of Time Puzzles: breakdowns, clusters, faults of an answer, whether look-ups prove
+the solutions, and the sentences of the condition `facts`.
 
 Rules, in this order, for the constraint most probably misread where a gold date is missing:
 

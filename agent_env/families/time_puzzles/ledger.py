@@ -1,4 +1,4 @@
-"""The convention ledger: the golds of a set under each reading, and the scores of runs under each."""
+"""The convention ledger: the golds of a set under each reading, and the scores of runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Event sets: drawn from a vocabulary by a seed, or read from the user's table; instants are seconds
-since 1970 UTC, days those of a stated zone."""
+"""Event sets: drawn from a vocabulary by a seed, or read from the user's table; instants are
+seconds since 1970 UTC, days those of a stated zone."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ import pytest
 
 from agent_env.families.reference.turns import Turn
 from agent_env.families.tdbench.model_wording import PROMPT
-from agent_env.families.time_puzzles.reference import next_step, solve
+from agent_env.families.time_puzzles.reference import next_step
+from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.reference_lookups import clause_from, days_in, fit
 from agent_env.families.time_puzzles.reference_reading import Lookup, read_constraint, read_prompt
 from agent_env.records.schema import Message

@@ -1,4 +1,4 @@
-"""The specification of a time answer, the parsed answer, and what both are made of: units and dates.
+"""The specification of a time answer, the parsed answer, and their units and dates.
 
 Seconds to weeks convert into each other, months and years too; the two groups do not, because a
 month has no fixed length. Dates have their own precision; nothing is completed from a clock. Years

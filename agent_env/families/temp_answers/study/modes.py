@@ -1,5 +1,5 @@
-"""Scores response files in two modes, `paper` (the published rules) and `v2` (ours), with the means of
-each file and their cluster bootstrap intervals (by table or graph).
+"""Scores response files in two modes, `paper` (the published rules) and `v2` (ours), with the means
+of each file and their cluster bootstrap intervals (by table or graph).
 
 In `v2` the scale of an error comes from the gold answers of distinct questions, so that neither the
 order of rows nor another model changes a figure. In `paper` the centroids come from all rows
