@@ -10,9 +10,9 @@ import pytest
 from agent_env.families.reference.turns import Turn
 from agent_env.families.tdbench.model_wording import PROMPT
 from agent_env.families.time_puzzles.reference import next_step
-from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.reference_lookups import clause_from, days_in, fit
 from agent_env.families.time_puzzles.reference_reading import Lookup, read_constraint, read_prompt
+from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.records.schema import Message
 from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.web.site.encyclopedia import PASSAGE
