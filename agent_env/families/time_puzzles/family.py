@@ -33,6 +33,8 @@ def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
 def _absent_calendars(puzzles: Sequence[TimePuzzle], options: PuzzleOptions) -> Iterator[str]:
     """The calendars that the user names and no puzzle has."""
     kinds = {category_of(fact) for puzzle in puzzles for fact in puzzle.facts}
+    if "calendars" not in options.model_fields_set:
+        return
     for name in calendars_of(options):
         if puzzles and kinds.isdisjoint(CALENDAR_KINDS[name]):
             yield (
