@@ -34,7 +34,7 @@ from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.web.site.render import render_all
 
 PUZZLES = 60
-POLICIES = ("reader", "rememberer", "guesser")
+POLICIES = ("reference", "rememberer", "guesser")
 
 
 def web() -> None:

@@ -60,7 +60,7 @@ class RunOptions:
     model: Annotated[
         str,
         Opt(
-            "reference (the default), reference-static, reader, rememberer, guesser, believer, "
+            "reference (the default), reference-static, rememberer, guesser, believer, "
             "checker, giver-up (scripts), "
             "local (a small packaged model), "
             "local/FILE.gguf, openai/NAME, compatible/NAME, compatible/NAME@URL, an installed "

@@ -50,7 +50,7 @@ from agent_env.wiring.models import (
     steps_of_task,
 )
 from agent_env.wiring.plugins import tools_named, uses_in
-from agent_env.wiring.registry import FAMILIES, POLICIES
+from agent_env.wiring.registry import FAMILIES, FORMER_SCRIPTS, POLICIES
 from agent_env.wiring.rooms import Parts, choose_sandbox, versions
 from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
@@ -134,7 +134,9 @@ async def prepare_run(
 
 
 def _check_script(options: RunOptions, family: Family) -> None:
-    """ConfigError for a scripted model that has no policy for the family."""
+    """ConfigError for a scripted model that has no policy for the family, or a former name."""
+    if (name := FORMER_SCRIPTS.get(options.model)) is not None:
+        raise ConfigError(f"the scripted model {options.model} is called {name}: --model {name}")
     known = family.policies if family.reference is not None else ()
     if options.model in POLICIES and options.model not in known:
         others = f"take --model {' or '.join(known)}, or name" if known else "name"

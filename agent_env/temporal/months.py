@@ -1,8 +1,7 @@
-"""Months as numbers, and how they are written: `Jan, 1992`, `January 1992`, `1992-01`, `1992`.
+"""Months as numbers, how they are written (`Jan, 1992`, `January 1992`, `1992-01`, `1992`), and days
+some months or years away.
 
 Years have three or four digits.
-
-Adding months and years to a day: what would pass the end of a month stops there.
 """
 
 from __future__ import annotations

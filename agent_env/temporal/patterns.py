@@ -1,7 +1,4 @@
-"""The Gregorian calendar as day sets: the building blocks of everything that recurs in it.
-
-Other calendars' months and named days as day sets.
-"""
+"""Day sets of all that recurs: in the Gregorian calendar, and other calendars' months and named days."""
 
 from __future__ import annotations
 

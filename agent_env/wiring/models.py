@@ -20,7 +20,14 @@ from agent_env.permits import OWN_DEFAULT, Permit, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach
 from agent_env.registry import NO_PLUGINS, Entry, Plugins
-from agent_env.wiring.registry import FAMILIES, MODELS, SCRIPTS, api_paths, load_family
+from agent_env.wiring.registry import (
+    FAMILIES,
+    FORMER_SCRIPTS,
+    MODELS,
+    SCRIPTS,
+    api_paths,
+    load_family,
+)
 
 if TYPE_CHECKING:
     from agent_env.models.server_facts import ServerFacts
@@ -88,7 +95,7 @@ def head_of(model: str) -> tuple[str, str]:
     if match := _PLUGGED_IN.fullmatch(model):
         return match[1], match[2] or ""
     head, _, served_name = split_address(model)[0].partition("/")
-    return head, served_name
+    return FORMER_SCRIPTS.get(head, head), served_name
 
 
 def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[Entry, str]:

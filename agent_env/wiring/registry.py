@@ -21,8 +21,8 @@ PACKAGE = "agent_env.families"
 INNER = {
     "tdbench-wording": "agent_env.families.tdbench.model_wording:FAMILY",
     "time-puzzles-wording": "agent_env.families.time_puzzles.model_wording:FAMILY",
-    "event-screen": "agent_env.families.event_facts.inner:SCREEN",
-    "event-check": "agent_env.families.event_facts.inner:CHECK",
+    "event-screen": "agent_env.families.event_facts.screen:SCREEN",
+    "event-check": "agent_env.families.event_facts.check:CHECK",
 }
 """Internal tasks, which have commands of their own."""
 
@@ -32,7 +32,6 @@ SEALED_WEB = "agent_env.web.sealed:open_sealed"
 SCRIPTS = {
     "reference": "agent_env.families.reference.policy:Reference",
     "reference-static": "agent_env.families.reference.policy:ReferenceStatic",
-    "reader": "agent_env.families.reference.policy:Reader",
     "rememberer": "agent_env.families.reference.policy:Rememberer",
     "guesser": "agent_env.families.reference.policy:Guesser",
     "believer": "agent_env.families.reference.policy:Believer",
@@ -40,7 +39,9 @@ SCRIPTS = {
     "giver-up": "agent_env.families.reference.policy:GiverUp",
 }
 """Scripted models by name."""
-POLICIES = frozenset(SCRIPTS)
+FORMER_SCRIPTS = {"reader": "reference"}
+"""Former names, with those of now; runs stored under them are still resumed and replayed."""
+POLICIES = frozenset(SCRIPTS) | frozenset(FORMER_SCRIPTS)
 """Those that a family has to bring a policy for."""
 
 

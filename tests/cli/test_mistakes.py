@@ -22,7 +22,7 @@ from tests.commands import agent_env
         ),
         (
             ["run", "time-puzzles", "--model", "gpt"],
-            "unknown model 'gpt'; known: reference, reference-static, reader, rememberer, guesser, "
+            "unknown model 'gpt'; known: reference, reference-static, rememberer, guesser, "
             "believer, checker, giver-up, openai/NAME, compatible/NAME",
         ),
         (["run", "time-puzzles", "--condition", "net"], "unknown condition 'net': no part 'net';"),

@@ -1,4 +1,4 @@
-"""Commands on questions of timed facts: tempreason inspect, draw, table."""
+"""Commands on questions of timed facts: tempreason inspect, draw."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.run import AsJson
+from agent_env.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent_env.families.timed_facts.commands import FileReport
@@ -18,7 +19,7 @@ File = Annotated[Path, typer.Argument(help="Questions: our samples, or a publish
 MAX_SHOWN = 20
 
 reason = typer.Typer(
-    help="TempReason and TimeQA: look into a file, draw from it, tables.", no_args_is_help=True
+    help="TempReason and TimeQA: look into a file, draw from it.", no_args_is_help=True
 )
 
 
@@ -77,39 +78,12 @@ def draw(
         print(f"{cell}: {count}{short}", file=sys.stderr)
 
 
-@reason.command()
-def table(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders, one or more a strategy.")],
-    layout: Annotated[
-        str | None, typer.Option(help="3, 4 or 7: a table of the paper, with its figures below.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Strategies and models by level and number of answers, with intervals; extraction apart.
-
-    Example: agent-env tempreason table runs/standard runs/extract --layout 4
-    """
-    from agent_env.cli.run import one_of, say
-    from agent_env.cli.tables import print_table
-    from agent_env.families.timed_facts.commands import (
-        LAYOUTS,
-        as_object,
-        cell_scores,
-        every_cell,
-        extraction_means,
-        extraction_table,
-        means,
-        timed_table,
+@reason.command(
+    hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+)
+def table() -> None:
+    """The old name of `compare --by cell`."""
+    raise ConfigError(
+        "tempreason table is gone: agent-env compare RUN... --by cell has its figures, "
+        "agent-env reproduce tempreason sets the paper's beside them"
     )
-
-    if layout is not None:
-        one_of(layout, tuple(LAYOUTS), "--layout")
-    scores = cell_scores(runs, say)
-    columns = LAYOUTS[layout] if layout else every_cell(scores)
-    by_strategy, extraction = means(scores, columns), extraction_means(scores)
-    if as_json:
-        print(json.dumps(as_object(by_strategy, extraction)))
-        return
-    print_table(timed_table(by_strategy, columns, layout))
-    if extraction:
-        print_table(extraction_table(extraction))

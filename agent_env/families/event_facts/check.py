@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Literal
 
 from agent_env.families.event_facts.sample import (
@@ -24,8 +24,9 @@ from agent_env.families.event_facts.sample import (
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.family import Family, NoOptions, SampleSet
 from agent_env.tasks.task import Task
-from agent_env.temporal.facts.tables import EventRow
+from agent_env.temporal.facts.tables import EventRow, shipped_tables
 
 NAME = "event-check"
 Verdict = Literal["correct", "not correct", "unclear"]
@@ -137,3 +138,11 @@ def score(sample: Sample, episode: Episode) -> Score:
         }
 
     return episode_score(sample, episode, measure)
+
+
+def _of_shipped_table(count: int, seed: int, options: NoOptions) -> SampleSet:
+    rows = shipped_tables().events
+    return SampleSet(make_samples(rows, datetime.now(UTC).date())[:count])
+
+
+CHECK = Family(NAME, lambda prompt, options, tables: make_task(prompt), _of_shipped_table)

@@ -1,6 +1,5 @@
-"""The record of one row that a model is asked about.
-
-Parses answers on labelled lines: dates, years, other texts.
+"""One row that a model is asked about, and the parser of answers on labelled lines: dates, years,
+other texts.
 
 A label begins a line, emphasis marks and letter case aside. Of repeated labels the last counts.
 """

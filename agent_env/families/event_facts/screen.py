@@ -7,7 +7,7 @@ month asks for the month. Nothing is asked that a row does not state.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import UTC, date, datetime
 
 from agent_env.families.event_facts.sample import (
     ONGOING,
@@ -25,8 +25,9 @@ from agent_env.families.event_facts.sample import (
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.family import Family, NoOptions, SampleSet
 from agent_env.tasks.task import Task
-from agent_env.temporal.facts.tables import EventRow
+from agent_env.temporal.facts.tables import EventRow, shipped_tables
 
 NAME = "event-screen"
 
@@ -116,3 +117,11 @@ def read_answer(text: str, labels: tuple[str, ...]) -> dict[str, str]:
 def is_right(gold: str, answer: str) -> bool:
     """Whether the answer is the stated date or a day or month within it."""
     return answer == gold or answer.startswith(f"{gold}-")
+
+
+def _of_shipped_table(count: int, seed: int, options: NoOptions) -> SampleSet:
+    rows = shipped_tables().events
+    return SampleSet(make_samples(rows, datetime.now(UTC).date())[:count])
+
+
+SCREEN = Family(NAME, lambda prompt, options, tables: make_task(prompt), _of_shipped_table)

@@ -1,9 +1,5 @@
-"""The family qa.
-
-`qa` as a Task: its prompt and its scorer.
-
-Shortcuts of a user's own questions: the majority, a random answer or choice, the oracle.
-"""
+"""A user's own questions as a family: prompt, scorer, and shortcuts (the majority, a random answer or
+choice, the oracle)."""
 
 from __future__ import annotations
 

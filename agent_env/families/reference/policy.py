@@ -61,12 +61,6 @@ class ReferenceStatic(Reference):
     thorough = False
 
 
-class Reader(Reference):
-    """The reference policy by the name of what it answers from."""
-
-    name = "reader"
-
-
 class Rememberer(Reference):
     """Searches once and answers from what it remembers, whatever the pages say."""
 

@@ -1,7 +1,5 @@
-"""The input of a scripted policy, and the episode so far as the messages record it.
-
-Reads the pages that a prompt contains, by the marks in the message itself.
-"""
+"""The input of a scripted policy, and the episode as the messages record it, with the pages that a
+prompt contains."""
 
 from __future__ import annotations
 

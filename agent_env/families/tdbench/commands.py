@@ -1,8 +1,5 @@
-"""What the commands on TDBench do: import a published set, lay runs out as in the paper.
-
-`tdbench doctor`: how a user's tables are read, what keeps questions from them, and how many
-questions of each kind come out.
-"""
+"""What the commands on TDBench do: import a published set, lay runs out as in the paper, and
+examine a user's tables (`tdbench doctor`)."""
 
 from __future__ import annotations
 

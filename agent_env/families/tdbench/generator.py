@@ -1,10 +1,5 @@
-"""Makes samples from tables: the same options, seed and now give the same bytes on any day.
-
-Which pages of the sealed web prove the answer to a question, and which dates must be read there.
-
-A proof lists the dates of the gold rows; where nothing fits, all dates of the group, as only they
-prove that. `used` are the dates that the question asks for.
-"""
+"""Makes samples from tables, with the pages of the sealed web that prove them: the same options,
+seed and now give the same bytes on any day."""
 
 from __future__ import annotations
 

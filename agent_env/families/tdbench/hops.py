@@ -1,15 +1,11 @@
-"""Questions over a temporal join: who held an office of a host country during its games.
+"""Questions over a temporal join, of two or three hops.
 
-The join of games and offices by country keeps the dependencies of both tables, so that
-`games, role → name` (two hops) and `round, role → name` (three) follow; both are derived by
-Armstrong's axioms and checked on the joined rows.
-
-Questions of two and three hops over a user's own tables.
-
-The tables are ordered so that each is reached from the question by what those before it determine
-(`X → Y` at every time, checked on their rows); the last one holds the answer. That the question
-determines the answer in the join follows by Armstrong's axioms and is checked on the joined rows
-too. Gold is computed twice: by this package's temporal natural join, and by SQL on both engines.
+Of the packaged tables: who held an office of a host country during its games. The join keeps the
+dependencies of both tables, so that `games, role → name` and `round, role → name` follow.
+Of a user's own tables: they are ordered so that each is reached from the question by what those
+before it determine (`X → Y` at every time, checked on their rows); the last holds the answer.
+What the join determines follows by Armstrong's axioms and is checked on the joined rows. Gold is
+computed by this package's temporal natural join and by SQL on both engines.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""The columns of the paper's tables and figures: what each takes from an answer.
+"""The columns of the paper's tables and figures: what each takes from a scored answer, and means
+over answers with intervals.
 
-What it costs a model to make a question: input tokens from SQL, and from whole rows.
-
-The paper's Table 26 compares turning a statement into words, which needs only the columns of a
-dependency, with giving a model whole rows to ask about. Tokens are estimated from the bytes (4 a
-token), as no model's tokenizer is at hand.
-
-Scored answers as the paper's tables take them, and means over them with intervals.
+Table 26 compares turning a statement into words, which needs only the columns of a dependency,
+with giving a model whole rows. Tokens are estimated from the bytes (4 a token), as no model's
+tokenizer is at hand.
 """
 
 from __future__ import annotations

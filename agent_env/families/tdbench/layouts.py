@@ -1,10 +1,9 @@
-"""Results of TDBench in the layout of its paper's tables and figures.
+"""Results of TDBench in the layout of its paper's tables and figures, and the certificate of an
+imported set: what proves its golds.
 
 Rows are models (with condition and prompt where runs differ in them), and the shortcuts over the
 same questions; values are percentages over the finished answers for which the metric is defined,
 each with its number and a 95 % confidence interval over queries.
-
-The certificate of an imported set, in every report: what proves its golds.
 """
 
 from __future__ import annotations

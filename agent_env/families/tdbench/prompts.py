@@ -1,16 +1,10 @@
 """The prompts of questions from temporal tables: plain, with reasoning, with a timeline, with rows
-found by search.
+found by search; and the form that a server can hold an answer to.
 
 They ask (paper, section C.1) for `current` questions for the answer with `since`, month and year;
 for all others for the answer with its dates, a list where there are several, `No answer`, or
-`unsure`. The words are our own.
-
-Finds the rows of a question's tables that share its words: retrieval without regard to time.
-
-BM25 (k1 1.2, b 0.75) over the words of each row's cells; equal scores keep the table's order.
-
-The form that a server can hold an answer to: entries with their dates, a number, or null where
-the model does not know.
+`unsure`. The words are our own. The search is BM25 (k1 1.2, b 0.75) over the words of each row's
+cells, without regard to time; equal scores keep the table's order.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
 """Reads TDBench's published layout: CSV tables with Start and End, and questions with their SQL.
 
 A question file is JSON (an array) or JSONL with `idx, op, qtype, sql_for_db, correct_rows,
-incorrect_rows` and, where it is worded, `questions`. The stored statements run under the reading
-that returns most of their stored rows (`published_proof`), and each is compared with its own. A
-fill-in file is a CSV with `statement` (with ___ where the answer goes), `answer`, `start` and, if
-known, `former` (values that held before, by `;`).
+incorrect_rows` and, where it is worded, `questions`. A fill-in file is a CSV with `statement` (with
+___ where the answer goes), `answer`, `start` and, if known, `former` (values that held before, by
+`;`).
 
-Finds the reading under which a published file's statements return its stored rows.
-
-A file's statements ran on a database that is not published: nobody says how it held days, what
-stood for an end without a value, and on which day it was made. Each reading that the file's own
-texts suggest is tried on a part of the statements, and the best two on all of them. A reading is
-chosen for all statements of one kind in a file at once, never for one statement alone.
+The statements ran on a database that is not published: nobody says how it held days, what stood for
+an end without a value, and on which day it was made. Each reading that the file's own texts suggest
+is tried on a part of the statements, and the best two on all of them. The reading that returns most
+of the stored rows is chosen for all statements of one kind in a file at once, never for one alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""A query before it is worded: what every kind of question has in common.
-
-The rows that a question is about: those that share the values of its key columns.
-"""
+"""What a question is about (the rows that share the values of its key columns), and the query before
+it is worded."""
 
 from __future__ import annotations
 

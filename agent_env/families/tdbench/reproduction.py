@@ -1,7 +1,5 @@
-"""The experiments of the TDBench paper, for `agent-env reproduce tdbench`.
-
-The authors' files as the questions of a reproduction, and their corrected gold.
-"""
+"""The experiments of the TDBench paper, for `agent-env reproduce tdbench`, with the authors' files as
+their questions and the corrected gold of these."""
 
 from __future__ import annotations
 

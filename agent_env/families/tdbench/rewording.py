@@ -6,13 +6,10 @@ question states; nothing that remains denies, excludes, ranks or adds a time. A 
 parsed is refused, so good sentences are lost too: that costs variety, never a gold.
 Not covered: of kinds without an interval b only the cues below are looked for, not the grammar.
 
-A user's own sentences for the columns of a table, checked by reading each question back.
-
-The TOML file has `relation`, a list of sentences with `{cond}` where the condition on time goes,
-and may have `current` (with `{now}`), `verbs` (office, spell, rule or entry), `noun` and `group`
-(for `nth`, `longest` and `count`). Every sentence names each column of the question once, as
-`{column}`. A question is kept only if its dates, and what they say of start and end, are read back
-from its words.
+A user's own sentences for the columns of a table are checked the same way. Their TOML file has
+`relation`, a list of sentences with `{cond}` where the condition on time goes, and may have
+`current` (with `{now}`), `verbs` (office, spell, rule or entry), `noun` and `group` (for `nth`,
+`longest` and `count`). Every sentence names each column of the question once, as `{column}`.
 """
 
 from __future__ import annotations

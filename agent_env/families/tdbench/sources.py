@@ -78,7 +78,9 @@ def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
     if "hops" in options.kinds:
         names = tuple(dict.fromkeys((*names, "offices", "games")))
     if options.tables == "shipped":
-        tables = {name: _shipped(name) for name in names}
+        tables = {
+            name: load_table(SHIPPED / f"{name}.csv", fictional=name not in REAL) for name in names
+        }
     else:
         tables_seed = seed if options.tables_seed is None else options.tables_seed
         tables = make_tables(options.rows, tables_seed, names)
@@ -86,10 +88,6 @@ def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
         _source(_domain(name, options), Loaded(table), options, now)
         for name, table in tables.items()
     )
-
-
-def _shipped(name: str) -> TemporalTable:
-    return load_table(SHIPPED / f"{name}.csv", fictional=name not in REAL)
 
 
 def _domain(name: str, options: TdbenchOptions) -> Domain:

@@ -1,10 +1,9 @@
-"""SQL as syntax trees, written out for SQLite and for DuckDB.
+"""SQL as syntax trees, written out for SQLite and for DuckDB, and run on both: a gold on which they
+differ is refused.
 
 Dates are compared as texts of one length (YYYY, YYYY-MM, YYYY-MM-DD), which both engines order as
 days; month arithmetic is done before, so that no engine's own overflows. Every name is quoted and
 every value is a literal, so a quote in a value or a column called `order` changes nothing.
-
-Runs every query on SQLite and on DuckDB and refuses a gold on which they differ.
 """
 
 from __future__ import annotations

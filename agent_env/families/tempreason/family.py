@@ -1,11 +1,9 @@
-"""TempReason as a family: options, own questions from a seed, published files.
+"""TempReason: time and time, time and event, event and event; own questions from a seed, and published
+files.
 
-Questions of level L1: the time some years and months before or after another.
-
-Reader of TempReason's questions: its own JSON lines, and those of TimeBench.
-
-Its own have question, text_answers, fact_context, context, neg_answers and an id that begins with
-the level; TimeBench's have question, answer, context and, but for L1, fact_context.
+Of the published JSON lines, TempReason's own have question, text_answers, fact_context, context,
+neg_answers and an id that begins with the level; TimeBench's have question, answer, context and,
+but for L1, fact_context.
 """
 
 from __future__ import annotations

@@ -79,7 +79,6 @@ FAMILY = Family(
     policies=(
         "reference",
         "reference-static",
-        "reader",
         "rememberer",
         "guesser",
         "believer",

@@ -1,10 +1,9 @@
-"""Parses a model's extraction (facts, relation, reference) as data; never runs it as a program.
+"""Parses a model's extraction (facts, relation, reference) as data, never as a program; and makes one
+by rules, without a model.
 
 Our form is one JSON object with a list of facts. The paper's form (section 3.1), a dictionary keyed
 by intervals beside `ref_obj`, is parsed from its syntax tree, which keeps several facts with one
 interval, unlike running it.
-
-Rule-based extraction from a question and its context, without a model.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""Generates question sets: cells, distractors, facts in random order.
-
-Stories from interval rows: all facts of one topic and relation, the source of questions.
-
-Randomly draws questions from stories; the answers come from the solver (closed intervals).
-"""
+"""Generates question sets: stories (all facts of one topic and relation), questions randomly drawn from
+them, distractors, facts in random order. The answers come from the solver (closed intervals)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.paper_results import Measurement, Quantity, percent
 from agent_env.analysis.study import Arm
-from agent_env.families.timed_facts.commands import LAYOUTS, PAPER_VALUES, Column, heading
 from agent_env.families.timed_facts.published import question_of
 from agent_env.families.timed_facts.sample import Level
 from agent_env.families.timed_facts.solver import Fact
@@ -31,6 +30,43 @@ from agent_env.runs.reproduction.response_lines import read_response_lines
 from agent_env.runs.reproduction.responses import ResponseFile
 from agent_env.tasks.family import SampleSet
 
+Column = tuple[str, str]
+"""A cell and a metric."""
+LAYOUTS: dict[str, tuple[Column, ...]] = {
+    "3": (
+        ("easy-single", "sem"), ("easy-multi", "sem"), ("easy-multi", "answer_f1"),
+        ("hard-single", "sem"), ("hard-multi", "sem"), ("hard-multi", "answer_f1"),
+    ),
+    "4": (
+        ("L2-single", "sem"), ("L3-single", "sem"), ("L2-multi", "sem"), ("L2-multi", "answer_f1"),
+    ),
+    "7": (("L2-single", "sem"), ("L2-multi", "sem")),
+}  # fmt: skip
+"""The paper's tables by number."""
+PAPER_VALUES: dict[str, dict[str, tuple[float, ...]]] = {
+    "3": {
+        "standard": (80.0, 49.0, 81.24, 58.0, 33.0, 72.59),
+        "cot-qcra": (79.0, 58.0, 83.99, 43.0, 25.0, 76.43),
+        "cot-cqra": (79.0, 29.0, 73.03, 54.0, 44.0, 67.88),
+        "cot-qcar": (77.0, 3.0, 62.05, 44.0, 1.0, 49.37),
+        "cot-cqar": (80.0, 35.0, 75.99, 56.0, 9.0, 60.12),
+        "extract-run": (84.0, 75.0, 89.91, 67.0, 56.0, 76.08),
+    },
+    "4": {
+        "standard": (72.6, 52.6, 21.0, 59.38),
+        "cot-qcra": (71.4, 51.8, 16.2, 43.19),
+        "cot-cqra": (68.4, 38.8, 19.8, 47.08),
+        "cot-qcar": (64.0, 33.0, 0.2, 42.99),
+        "cot-cqar": (60.6, 54.6, 2.2, 48.21),
+        "extract-run": (93.8, 91.6, 76.4, 91.55),
+    },
+    "7": {
+        "standard": (72.6, 21.0),
+        "extract-run": (93.8, 76.4),
+        "extract-simulate": (61.2, 33.8),
+    },
+}
+"""The results of text-davinci-003 with one worked example, by table and strategy."""
 ROWS = {
     "standard": "Standard",
     "cot-qcra": "CoT (Q+C+R+A)",
@@ -129,6 +165,12 @@ def measure_case(evidence: Evidence, questions: str) -> Iterator[Measurement]:
             estimates = comparison.estimates_of("sem")
             for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
                 yield Measurement(ROWS[strategy], "right", percent(estimate), model=arm.model)
+
+
+def heading(column: Column) -> str:
+    """Such as `L2-multi SEM`."""
+    cell, metric = column
+    return f"{cell} {'SEM' if metric == 'sem' else 'F1'}"
 
 
 def _questions_of(layout: str) -> tuple[str, ...]:

@@ -1,12 +1,10 @@
-"""Strategies that execute a model's extraction or program. Pure.
-
-An extraction is data, parsed and solved here by the fixed solver, without a sandbox. A program is
-run by the condition's interpreter (`ci`), as a tool call of the strategy.
-
-Prompts of each strategy for a question with a context.
+"""Strategies and their prompts: reasoning in several orders, and those that execute a model's
+extraction or program. Pure.
 
 Question (Q), context (C), reasoning (R) and answer (A) are in the orders of the paper (section
-4.2); the wording is ours. A family's field `form` gives the form of its answers.
+4.2); the wording is ours. A family's field `form` gives the form of its answers. An extraction is
+data, parsed and solved here by the fixed solver, without a sandbox. A program is run by the
+condition's interpreter (`ci`), as a tool call of the strategy.
 """
 
 from __future__ import annotations

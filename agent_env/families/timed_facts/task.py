@@ -1,7 +1,5 @@
-"""Questions on timed facts as a Task: prompts and the worked example.
-
-Shortcuts of questions on timed facts: answers without the time that a question names.
-"""
+"""Questions on timed facts as a Task: prompts, the worked example, and shortcuts that answer without
+the time that a question names."""
 
 from __future__ import annotations
 
@@ -149,7 +147,9 @@ def make_task(
         wording=wording,
         form=lambda sample: answer_form(form_of(timed(sample), prompt, ties)),
         shift=shift,
-        analysis=AnalysisHooks(groups),
+        analysis=AnalysisHooks(
+            groups, statistics=("agent_env.families.timed_facts.statistics:STATISTIC",)
+        ),
         shortcuts=shortcuts(),
         hidden=HIDDEN,
         examples=lambda sample, condition: (

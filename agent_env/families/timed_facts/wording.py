@@ -1,11 +1,7 @@
-"""The relations, with the wording of their facts and questions.
-
-Parses facts from text: one fact on a line, or sentences in the forms of `wording.prose`.
+"""The relations with the wording of their facts and questions, and the parsers of both.
 
 A statement with a time that cannot be parsed is a defect, listed with its reason. Two facts with
 the same interval remain two.
-
-Parses a question into relation and reference, by its wording.
 """
 
 from __future__ import annotations

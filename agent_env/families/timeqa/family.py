@@ -1,14 +1,13 @@
-"""TimeQA as a family: options, own questions from a seed, published files.
+"""TimeQA: easy and hard questions on facts, some without an answer; own questions from a seed,
+published files, and the authors' scorer.
 
-The rules by which the authors of TimeQA score a response, which are those of SQuAD: the whole
-response against the best of the gold answers, without case, punctuation and English articles.
-
-Reader of TimeQA's questions: its JSON lines, its annotated array, and the lines of TimeBench,
-each also packed by gzip.
-
+Published are JSON lines, an annotated array, and the lines of TimeBench, each also packed by gzip.
 `targets == [""]`, or TimeBench's `answer == ["unanswerable"]`, means that the question has no
 answer. The level is taken from the file's name (easy, hard), else from TimeBench's question_type
 (explicit, implicit), else from the question: easy ones give a span.
+
+The authors score by the rules of SQuAD: the whole response against the best of the gold answers,
+without case, punctuation and English articles.
 """
 
 from __future__ import annotations

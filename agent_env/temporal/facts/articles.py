@@ -1,9 +1,8 @@
-"""Titles and addresses of the sealed web's pages, and so what proves a fact.
+"""Titles and addresses of the sealed web's pages, and which of them prove what.
 
-Which pages the sealed web has of a temporal table, and so which of them prove what.
-
-There is a page for the rows that share one value, or two values of different columns, where they
-are not too many to be read. Nothing else of the table is looked at: neither questions nor answers.
+Of a temporal table there is a page for the rows that share one value, or two values of different
+columns, where they are not too many to be read. Nothing else of the table is looked at: neither
+questions nor answers.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""From Wikidata's statements to rows of an event table; whatever is in doubt is left out.
-
-Times come as `xsd:dateTime` with a precision and a calendar model of their own. Taken are the
-precisions year (9), month (10) and day (11) in the Gregorian calendar, years 1 to 9999.
-
-Pages of a long import, kept in a file as they come, so that a failure loses none of them.
-
-What a query service is asked about events, and what its answers hold.
+"""Rows of an event table from the statements of Wikidata's query service: its queries and answers,
+the pages of a long import, and the rows; whatever is in doubt is left out.
 
 Items are listed first, page by page, and then asked about by name: so no page boundary parts the
-statements of an item, and no query needs more than one kind's items sorted.
+statements of an item, and no query needs more than one kind's items sorted. Pages are kept in a
+file as they come, so that a failure loses none of them. Times come as `xsd:dateTime` with a
+precision and a calendar model of their own. Taken are the precisions year (9), month (10) and day
+(11) in the Gregorian calendar, years 1 to 9999.
 """
 
 from __future__ import annotations

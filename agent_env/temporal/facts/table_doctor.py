@@ -1,10 +1,8 @@
-"""Finds what keeps a file from being a temporal table, and repairs it by named policies.
+"""Finds what keeps a file from being a temporal table, and repairs it by named policies; finds which
+columns determine which others at every time (temporal functional dependencies).
 
 Every problem has a name and the policies that exist for it; without one its rows stay as they are.
 Repairs are made in the order of PROBLEMS, and each changed or dropped row is logged with its line.
-
-Finds which columns of a sheet determine which others at every time (temporal functional
-dependencies), for tables whose user has not said what to ask.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@ DuckDB.
 
 The one reader for `tdbench`, `facts`, `traveler`, `qa` and imported results. What it had to find
 out (encoding, separator, the table of a database) it says in `notes`; options state it instead.
-
-Names and values as SQL text that SQLite and DuckDB read alike.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""The rows of a user's temporal table: which columns hold their time, and dates as ISO text.
-
-Makes temporal tables of the rows of a file; every defect is named by row.
-"""
+"""Makes temporal tables of the rows of a user's file: which columns hold their time, and dates as ISO
+text; every defect is named by row."""
 
 from __future__ import annotations
 

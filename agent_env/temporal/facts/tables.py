@@ -1,12 +1,7 @@
-"""Fact tables as typed rows, loaded from CSV; every defect is named by file and line.
+"""Fact tables as typed rows: events, terms, lives, and intervals of relations. Read from CSV, every
+defect named by file and line; written whole or not at all, the same rows as the same bytes.
 
-Who stood in which relation to what, from which day to which: rows of a second kind of table.
-
-A whole world in one event table: lives are its rows of kind `person`.
-
-So one file holds all that the puzzles of an invented world are made of.
-
-Writes tables whole or not at all; the same rows give the same bytes.
+A whole world fits into one event table: lives are its rows of kind `person`.
 """
 
 from __future__ import annotations
@@ -294,7 +289,13 @@ def read_world(file: Path, others: FactTables) -> FactTables:
     `others`. DatasetError for the first defect."""
     rows = read_events(file)
     events = tuple(row for row in rows if row.kind != PERSON)
-    lives = tuple(_as_life(row, file) for row in rows if row.kind == PERSON)
+    lives = tuple(
+        LifeRow(
+            row.event, row.summary, _day(row.start, row, file), _day(row.end, row, file), row.source
+        )
+        for row in rows
+        if row.kind == PERSON
+    )
     if not lives:
         return FactTables(events, others.presidents, others.people)
     return FactTables(events, (), lives)
@@ -303,12 +304,6 @@ def read_world(file: Path, others: FactTables) -> FactTables:
 def _as_event(row: LifeRow) -> EventRow:
     first, last = (PartialDate(d.year, d.month, d.day) for d in (row.start, row.end))
     return EventRow(row.person, PERSON, row.description, "", first, last, (), row.source)
-
-
-def _as_life(row: EventRow, file: Path) -> LifeRow:
-    return LifeRow(
-        row.event, row.summary, _day(row.start, row, file), _day(row.end, row, file), row.source
-    )
 
 
 def _day(bound: PartialDate | None, row: EventRow, file: Path) -> date:

@@ -1,7 +1,5 @@
-"""Temporal tables: rows with values that held from a start up to, and not including, an end.
-
-The temporal natural join, and what still depends on what in its result.
-"""
+"""Temporal tables: rows with values that held from a start up to, and not including, an end; their
+natural join, and what still depends on what in its result."""
 
 from __future__ import annotations
 

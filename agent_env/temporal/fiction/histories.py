@@ -60,7 +60,9 @@ def _story(
     for n in order:
         first, last = spans[n]
         who, what = (values[n], topic) if of_object else (topic, values[n])
-        yield IntervalRow(who, relation, what, _first_day(first), _last_day(last))
+        yield IntervalRow(
+            who, relation, what, date(first // 12, first % 12 + 1, 1), _last_day(last)
+        )
 
 
 def _values(
@@ -95,10 +97,6 @@ def _spans(many: int, rng: Random) -> list[tuple[int, int | None]]:
     if rng.random() < 0.25:
         spans[-1] = (spans[-1][0], None)
     return spans
-
-
-def _first_day(month: int) -> date:
-    return date(month // 12, month % 12 + 1, 1)
 
 
 def _last_day(month: int | None) -> date | None:

@@ -1,12 +1,5 @@
-"""Makes an invented world of a wished size. The same size and seed give the same rows.
-
-Clubs of an invented world: who played for them and who managed them, from when to when.
-
-Offices of an invented world: regular elections, and who held them from when to when.
-
-The people of an invented world, found by the time in which they lived.
-
-What happens once in an invented world, and what happens again and again: kinds with their words.
+"""Makes an invented world of a wished size: people, offices, clubs and events. The same size and seed
+give the same rows.
 
 A hint speaks of an event by the people in it and avoids its title. Two people stand together in
 one hint only, so that no hint fits two events.

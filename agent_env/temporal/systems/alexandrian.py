@@ -1,11 +1,9 @@
-"""What the Coptic and the Ethiopic calendar share: the Alexandrian year.
+"""The Coptic and the Ethiopic calendar, which share the Alexandrian year.
 
 Twelve months of 30 days and a thirteenth of 5, or 6 in every year before a multiple of four
-(E. G. Richards, Mapping Time, 1998, ch. 25). It runs parallel to the Julian calendar.
-
-The Coptic calendar, counted from 29 August 284 (Julian), the Era of the Martyrs.
-
-The Ethiopic calendar, counted from 29 August 8 (Julian), the Incarnation Era.
+(E. G. Richards, Mapping Time, 1998, ch. 25). It runs parallel to the Julian calendar. Coptic years
+are counted from 29 August 284 (Julian), the Era of the Martyrs, Ethiopic ones from 29 August 8
+(Julian), the Incarnation Era.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""TempReason and TimeQA as a user types them: generate, run, inspect, draw, table, replay."""
+"""TempReason and TimeQA as a user types them: generate, run, inspect, draw, compare, replay."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -35,27 +34,28 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_execution_answers_everything_and_reading_years_does_not(made: Path) -> None:
     told = agent_env(
-        "tempreason", "table", str(made / "extract-run"), str(made / "extract-simulate"), "--json"
+        "compare",
+        str(made / "extract-run"),
+        str(made / "extract-simulate"),
+        "--by",
+        "cell",
+        "--json",
     )
-    ran, simulated = json.loads(told.stdout)["rows"]
-    assert (ran["strategy"], ran["condition"], ran["model"]) == ("extract-run", "base", "reference")
-    single, several = (ran["figures"][f"L2-{kind} sem"] for kind in ("single", "multi"))
-    assert (single["value"], single["high"], several["value"]) == (1.0, 1.0, 1.0)
-    assert single["low"] == pytest.approx(wilson(1.0, single["n"])[0])
-    assert simulated["strategy"] == "extract-simulate"
-    assert simulated["figures"]["L2-multi sem"]["value"] < 1.0
-    extraction = json.loads(told.stdout)["extraction"][0]["figures"]
+    tables = json.loads(told.stdout)
+    rows = {row["cell"]: row for row in tables["by-cell"]["rows"]}
+    ran = [rows[f"L2-{kind}"]["extract-run base"] for kind in ("single", "multi")]
+    assert (ran[0]["value"], ran[0]["high"], ran[1]["value"]) == (1.0, 1.0, 1.0)
+    assert ran[0]["low"] == pytest.approx(wilson(1.0, 20)[0])
+    assert rows["L2-multi"]["extract-simulate base"]["value"] < 1.0
+    extraction = tables["extraction"]["rows"][0]
+    assert extraction.pop("condition") == "extract-run base"
     assert {figure["value"] for figure in extraction.values()} == {1.0}
 
 
-def test_the_papers_figures_stand_below_its_layout(made: Path) -> None:
-    told = agent_env("tempreason", "table", str(made / "extract-run"), "--layout", "7").stdout
-    assert "extract-simulate" in told
-    assert "61.20" in told
-    assert re.search(r"100\.00 \[\d\d\.\d\d, 100\.00\] \(\d+\)", told)
-    assert "61.20" in told
-    refused = agent_env("tempreason", "table", str(made / "extract-run"), "--layout", "9")
+def test_the_former_table_says_where_its_figures_are(made: Path) -> None:
+    refused = agent_env("tempreason", "table", str(made / "extract-run"), "--layout", "7")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "compare RUN... --by cell" in refused.stderr
 
 
 def test_a_run_with_a_solver_replays_the_same(made: Path) -> None:

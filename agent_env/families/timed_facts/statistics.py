@@ -1,0 +1,35 @@
+"""Extraction and reasoning apart: a table of `compare` and `score`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.result_tables import Column, ResultTable
+from agent_env.analysis.statistics import Statistic
+from agent_env.families.timed_facts.score import EXTRACTION_METRICS
+
+
+def extraction(comparison: Comparison) -> ResultTable:
+    """A row for each condition whose strategy extracts facts, over its episodes with an
+    extraction."""
+    arms = [
+        arm
+        for arm in comparison.study.arms
+        if any(EXTRACTION_METRICS[0] in each.metrics for each in arm.observations)
+    ]
+    cells = []
+    for name in EXTRACTION_METRICS if arms else ():
+        values = comparison.columns(name, arms)
+        is_share = bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
+        cells.append([each.cell for each in comparison.estimates(values, is_share)])
+    columns = (
+        Column("condition"),
+        *(Column(name.replace("_", " "), 3) for name in EXTRACTION_METRICS),
+    )
+    rows = tuple((arm.label, *figures) for arm, *figures in zip(arms, *cells, strict=True))
+    note = "Facts of the extraction against the gold facts; the solver's answer from either."
+    return ResultTable("extraction", "Extraction and reasoning apart", columns, rows, (note,))
+
+
+STATISTIC = Statistic("extraction", extraction, order=15, section="Results", is_main=True)
