@@ -1,5 +1,5 @@
-"""Months as numbers, how they are written (`Jan, 1992`, `January 1992`, `1992-01`, `1992`), and days
-some months or years away.
+"""Months as numbers, how they are written (`Jan, 1992`, `January 1992`, `1992-01`, `1992`), and
+days some months or years away.
 
 Years have three or four digits.
 """

@@ -1,4 +1,5 @@
-"""Day sets of all that recurs: in the Gregorian calendar, and other calendars' months and named days."""
+"""Day sets of all that recurs: in the Gregorian calendar, and other calendars' months and named
+days."""
 
 from __future__ import annotations
 

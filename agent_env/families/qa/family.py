@@ -1,5 +1,5 @@
-"""A user's own questions as a family: prompt, scorer, and shortcuts (the majority, a random answer or
-choice, the oracle)."""
+"""A user's own questions as a family: prompt, scorer, and shortcuts (the majority, a random answer
+or choice, the oracle)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a question is about (the rows that share the values of its key columns), and the query before
-it is worded."""
+"""What a question is about (the rows that share the values of its key columns), and the query
+before it is worded."""
 
 from __future__ import annotations
 

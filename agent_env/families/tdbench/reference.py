@@ -2,9 +2,9 @@
 of the web return.
 
 Everything comes from the messages: the question states which rows are meant and what has to be true
-of their dates, and the rows hold the rest. On the web it searches for the key values, opens pages of
-that title, and takes the page that states that it has all rows. `thorough` policies skip pages that
-call themselves outdated or invented; the others trust the first hit.
+of their dates, and the rows hold the rest. On the web it searches for the key values, opens pages
+of that title, and takes the page that states that it has all rows. `thorough` policies skip pages
+that call themselves outdated or invented; the others trust the first hit.
 """
 
 from __future__ import annotations

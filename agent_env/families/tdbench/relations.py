@@ -1,8 +1,8 @@
-"""Queries over Allen's relations: an interval b is drawn to which some rows stand in the relation, and
-the query is checked three ways and worded (Genqueries, Algorithm 1).
+"""Queries over Allen's relations: an interval b is drawn to which some rows stand in the relation,
+and the query is checked three ways and worded (Genqueries, Algorithm 1).
 
-Relation and number of answers are drawn independently: every relation has as many queries with
-one answer, with several and with none, as far as the tables have rows for them.
+Relation and number of answers are drawn independently: every relation has as many queries with one
+answer, with several and with none, as far as the tables have rows for them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The experiments of the TDBench paper, for `agent-env reproduce tdbench`, with the authors' files as
-their questions and the corrected gold of these."""
+"""The experiments of the TDBench paper, for `agent-env reproduce tdbench`, with the authors' files
+as their questions and the corrected gold of these."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One question from a temporal table, with everything that is needed to check it, and the options of
-the questions."""
+"""One question from a temporal table, with everything that is needed to check it, and the options
+of the questions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Words a query by templates (dates, temporal condition, sentence), with the words of each domain: how
-its rows begin, end and last."""
+"""Words a query by templates (dates, temporal condition, sentence), with the words of each domain:
+how its rows begin, end and last."""
 
 from __future__ import annotations
 

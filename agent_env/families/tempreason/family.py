@@ -1,5 +1,5 @@
-"""TempReason: time and time, time and event, event and event; own questions from a seed, and published
-files.
+"""TempReason: time and time, time and event, event and event; own questions from a seed, and
+published files.
 
 Of the published JSON lines, TempReason's own have question, text_answers, fact_context, context,
 neg_answers and an id that begins with the level; TimeBench's have question, answer, context and,

@@ -1,5 +1,5 @@
-"""Parses a model's extraction (facts, relation, reference) as data, never as a program; and makes one
-by rules, without a model.
+"""Parses a model's extraction (facts, relation, reference) as data, never as a program; and makes
+one by rules, without a model.
 
 Our form is one JSON object with a list of facts. The paper's form (section 3.1), a dictionary keyed
 by intervals beside `ref_obj`, is parsed from its syntax tree, which keeps several facts with one

@@ -1,5 +1,6 @@
-"""Generates question sets: stories (all facts of one topic and relation), questions randomly drawn from
-them, distractors, facts in random order. The answers come from the solver (closed intervals)."""
+"""Generates question sets: stories (all facts of one topic and relation), questions randomly drawn
+from them, distractors, facts in random order. The answers come from the solver (closed intervals).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Facts with an interval of validity, and the answers to queries on them, with the matching facts and
-those just outside. Pure.
+"""Facts with an interval of validity, and the answers to queries on them, with the matching facts
+and those just outside. Pure.
 
 By default an interval is closed: a fact from January to March holds in January, February and March.
 Half-open, it does not hold in its last month, so that a fact of one month never holds.

@@ -1,5 +1,5 @@
-"""Questions on timed facts as a Task: prompts, the worked example, and shortcuts that answer without
-the time that a question names."""
+"""Questions on timed facts as a Task: prompts, the worked example, and shortcuts that answer
+without the time that a question names."""
 
 from __future__ import annotations
 

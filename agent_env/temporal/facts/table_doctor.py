@@ -1,5 +1,5 @@
-"""Finds what keeps a file from being a temporal table, and repairs it by named policies; finds which
-columns determine which others at every time (temporal functional dependencies).
+"""Finds what keeps a file from being a temporal table, and repairs it by named policies; finds
+which columns determine which others at every time (temporal functional dependencies).
 
 Every problem has a name and the policies that exist for it; without one its rows stay as they are.
 Repairs are made in the order of PROBLEMS, and each changed or dropped row is logged with its line.

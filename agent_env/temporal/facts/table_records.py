@@ -1,5 +1,5 @@
-"""Makes temporal tables of the rows of a user's file: which columns hold their time, and dates as ISO
-text; every defect is named by row."""
+"""Makes temporal tables of the rows of a user's file: which columns hold their time, and dates as
+ISO text; every defect is named by row."""
 
 from __future__ import annotations
 

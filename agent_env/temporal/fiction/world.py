@@ -1,8 +1,8 @@
-"""Makes an invented world of a wished size: people, offices, clubs and events. The same size and seed
-give the same rows.
+"""Makes an invented world of a wished size: people, offices, clubs and events. The same size and
+seed give the same rows.
 
-A hint speaks of an event by the people in it and avoids its title. Two people stand together in
-one hint only, so that no hint fits two events.
+A hint speaks of an event by the people in it and avoids its title. Two people stand together in one
+hint only, so that no hint fits two events.
 """
 
 from __future__ import annotations
