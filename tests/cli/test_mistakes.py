@@ -25,6 +25,10 @@ from tests.commands import agent_env
             "unknown model 'gpt'; known: reference, reference-static, rememberer, guesser, "
             "believer, checker, giver-up, openai/NAME, compatible/NAME",
         ),
+        (
+            ["run", "time-puzzles", "--model", "reader"],
+            "the scripted model reader is called reference: --model reference",
+        ),
         (["run", "time-puzzles", "--condition", "net"], "unknown condition 'net': no part 'net';"),
         (
             ["run", "time-puzzles", "--model", "openai/gpt-5"],
