@@ -20,7 +20,7 @@ from pathlib import Path
 import httpx
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.report import report_html
+from agent_env.analysis.report import chapter_of, report_of
 from agent_env.analysis.simulated import Plant, study
 from agent_env.episodes.index import Index
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
@@ -163,7 +163,7 @@ def report_size() -> None:
     effects = {"base": 0.0, "web": 0.1, "ci": 0.0, "web+ci": 0.12, "explicit": 0.2, "cal": 0.02}
     planted = study(Plant(samples=600, repeats=3), effects, ("a", "b"), seed=1)
     before, cpu = time.perf_counter(), time.process_time()
-    text = report_html(Comparison(planted), {})
+    text = report_of([chapter_of(Comparison(planted), {})], "planted")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"report.html of 21,600 episodes: {len(text.encode()) / 1e6:.2f} MB, "
           f"{time.perf_counter() - before:.1f} s wall, {time.process_time() - cpu:.1f} s CPU, "

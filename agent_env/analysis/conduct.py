@@ -117,6 +117,9 @@ def _last_text(episode: Episode) -> str:
 
 # Calls ------------------------------------------------------------------------------------------
 
+REJECTIONS = ("Error: wrong arguments: ", "Error: there is no tool '", "Error: the arguments ")
+"""How the toolbox answers a call that it cannot run; see tools.toolbox."""
+
 
 def calls_of(messages: Iterable[Message]) -> list[Call]:
     """All calls in order, with the output that the model read."""
@@ -133,18 +136,11 @@ def calls_of(messages: Iterable[Message]) -> list[Call]:
                     name=call.name,
                     arguments=one_form(call.arguments),
                     output=output,
-                    is_malformed=call.problem is not None or _is_rejection(output),
+                    is_malformed=call.problem is not None
+                    or (output is not None and output.startswith(REJECTIONS)),
                 )
             )
     return calls
-
-
-REJECTIONS = ("Error: wrong arguments: ", "Error: there is no tool '", "Error: the arguments ")
-"""How the toolbox answers a call that it cannot run; see tools.toolbox."""
-
-
-def _is_rejection(output: str | None) -> bool:
-    return output is not None and output.startswith(REJECTIONS)
 
 
 def _outputs_after(messages: Sequence[Message], place: int) -> dict[str, str]:

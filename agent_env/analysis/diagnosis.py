@@ -312,13 +312,10 @@ def _of_wrong_answer(
         return "lookup", ""
     if looked_up:
         return ("retrieval", stage) if stage else ("reading", "")
-    if gave_up and web and stage and not _gave_dates(faults):
+    gave_dates = any(missed.rule != "no date given" for missed in faults.missed)
+    if gave_up and web and stage and not gave_dates:
         return "retrieval", stage
     return "reasoning", "dates left out" if gave_up else ""
-
-
-def _gave_dates(faults: Faults) -> bool:
-    return any(missed.rule != "no date given" for missed in faults.missed)
 
 
 def _retrieval_stage(proving: set[str], episode: Episode, web: Container[str]) -> str:

@@ -114,14 +114,11 @@ def measurements(
         samples = count if isinstance(count, int) else 0
         for heading, quantity in columns.items():
             if heading in headings:
-                ours = scaled(_estimate(cells[headings.index(heading)], samples), scale)
+                cell = cells[headings.index(heading)]
+                parts = cell if isinstance(cell, tuple) else (cell, None, None)
+                value = None if isinstance(parts[0], str) else parts[0]
+                ours = scaled(Estimate(value, *parts[1:], samples=samples), scale)
                 yield Measurement(str(cells[0]), quantity, ours)
-
-
-def _estimate(cell: Cell, samples: int) -> Estimate:
-    if isinstance(cell, tuple):
-        return Estimate(*cell, samples=samples)
-    return Estimate(None if isinstance(cell, str) else cell, samples=samples)
 
 
 EQUAL, INSIDE, OUTSIDE = (
@@ -259,7 +256,8 @@ def overview(results: Sequence[ExperimentResult]) -> ResultTable:
         (
             result.name, result.title, len(_measured(result)),
             sum(row.paper is not None for row in _measured(result)),
-            *(_count(result, verdict) for verdict in (EQUAL, INSIDE, OUTSIDE, NOT_COMPARABLE)),
+            *(sum(row.verdict.startswith(verdict) for row in result.rows)
+              for verdict in (EQUAL, INSIDE, OUTSIDE, NOT_COMPARABLE)),
             result.not_reproduced or None,
         )
         for result in results
@@ -270,10 +268,6 @@ def overview(results: Sequence[ExperimentResult]) -> ResultTable:
         Column("outside", 0), Column(NOT_COMPARABLE, 0), Column("not reproduced because"),
     )  # fmt: skip
     return ResultTable("overview", "What is reproduced", columns, rows)
-
-
-def _count(result: ExperimentResult, verdict: str) -> int:
-    return sum(row.verdict.startswith(verdict) for row in result.rows)
 
 
 def _measured(result: ExperimentResult) -> list[PaperRow]:

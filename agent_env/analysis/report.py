@@ -230,16 +230,6 @@ class Chapter:
     figures: Sequence[SvgFigure]
 
 
-def report_html(
-    comparison: Comparison,
-    manifests: Mapping[str, Manifest],
-    diagnoses: Sequence[RunDiagnosis] = (),
-) -> str:
-    """The whole report; `manifests` by the runs' names in the study."""
-    title = f"{comparison.study.task}: {', '.join(_models(comparison))}"
-    return report_of([chapter_of(comparison, manifests, diagnoses)], title)
-
-
 def chapter_of(
     comparison: Comparison,
     manifests: Mapping[str, Manifest],
@@ -292,10 +282,6 @@ def page(template: str, **values: object) -> str:
 
 def _seen(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _models(comparison: Comparison) -> list[str]:
-    return list(dict.fromkeys(arm.model for arm in comparison.study.arms))
 
 
 def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list[Section]:

@@ -77,7 +77,11 @@ def transcript(
                 yield from (_message(message, width) for message in event.added)
                 yield _cut(f"== failed: {event.error}: {event.message}", width)
             case Judged():
-                yield _verdict(event, width)
+                verdict = ", ".join(f"{name} {value}" for name, value in event.verdict.items())
+                replies = (call.reply.message.content for call in event.calls if call.reply)
+                yield "\n".join(
+                    [f"== judged by {event.judge}: {verdict}", *(_cut(r, width) for r in replies)]
+                )
 
 
 def verdict_lines(
@@ -86,7 +90,10 @@ def verdict_lines(
     """What is thought of the episode: answer, parsing rule, gold, score, diagnosis; `why_not` says
     what is missing."""
     if score is not None:
-        yield f"== answer read: {_answer(score)} · rule: {score.rule or 'none'}"
+        answer = f"nothing ({score.outcome})"
+        if score.answer is not None:
+            answer = _cut(", ".join(score.answer) or "none", None)
+        yield f"== answer read: {answer} · rule: {score.rule or 'none'}"
     if sample is not None:
         yield f"== gold: {_cut(gold_text(sample), None)}"
     if score is not None:
@@ -98,14 +105,9 @@ def verdict_lines(
         yield _cut(f"== no {'diagnosis' if score else 'score'}: {why_not}", None)
 
 
-def _answer(score: Score) -> str:
-    if score.answer is None:
-        return f"nothing ({score.outcome})"
-    return _cut(", ".join(score.answer) or "none", None)
-
-
 def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) -> Iterator[str]:
-    yield f"== {event.episode} · {event.model} · tools: {_tools(event)}"
+    tools = ", ".join(tool.name for tool in event.tools) or "none"
+    yield f"== {event.episode} · {event.model} · tools: {tools}"
     if event.parent is not None:
         yield f"== forked from {event.parent.episode} at step {event.parent.step}"
     first = f"== first step: {event.condition.first_step}"
@@ -125,16 +127,6 @@ def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) 
     protocol = parameters.get("tool_protocol") or "native"
     sampling = ", ".join(settings) or "the server's defaults"
     yield _cut(f"{first} · tool protocol: {protocol} · sampling: {sampling}", None)
-
-
-def _verdict(event: Judged, width: int | None) -> str:
-    verdict = ", ".join(f"{name} {value}" for name, value in event.verdict.items())
-    replies = [call.reply.message.content for call in event.calls if call.reply is not None]
-    return "\n".join([f"== judged by {event.judge}: {verdict}", *(_cut(r, width) for r in replies)])
-
-
-def _tools(event: EpisodeStarted) -> str:
-    return ", ".join(tool.name for tool in event.tools) or "none"
 
 
 def _message(message: Message, width: int | None) -> str:

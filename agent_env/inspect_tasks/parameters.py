@@ -49,7 +49,9 @@ TEXTS = ("options", "where")
 
 def run_options(family: str, parameters: Mapping[str, Any]) -> RunOptions:
     """The run of these parameters, of one condition; ConfigError where one cannot be."""
-    known = _known()
+    of_run = keywords_of(RunOptions)
+    known = {name: of_run[theirs] for name, theirs in RENAMED.items()}
+    known |= {name: key for name, key in of_run.items() if _is_ours(key)}
     values: dict[str, Any] = {}
     for name, value in parameters.items():
         if name not in known:
@@ -64,7 +66,11 @@ def run_options(family: str, parameters: Mapping[str, Any]) -> RunOptions:
         name, equals, problem = str(exc).partition("=")
         ours = next((ours for ours, theirs in RENAMED.items() if theirs == name), name)
         raise ConfigError(ours + equals + problem) from None
-    return options if options.conditions else replace(options, conditions=_default(options))
+    if options.conditions:
+        return options
+    its = options.plugins.find(FAMILIES, options.task)
+    task = its.make_task("default", read_options(its, options.options), {})
+    return replace(options, conditions=task.default_conditions[:1])
 
 
 def _plain(names: tuple[Any, ...]) -> tuple[str, ...]:
@@ -73,12 +79,6 @@ def _plain(names: tuple[Any, ...]) -> tuple[str, ...]:
         raise ConfigError(f"-T condition={','.join(map(str, names))}: name one, as a log has one")
     bare, *suffixes = str(names[0]).split("~")
     return ("~".join([bare, *(each for each in suffixes if each in (*CHOICES, *FORMATS))]),)
-
-
-def _known() -> dict[str, Keyword]:
-    of_run = keywords_of(RunOptions)
-    known = {name: of_run[theirs] for name, theirs in RENAMED.items()}
-    return known | {name: key for name, key in of_run.items() if _is_ours(key)}
 
 
 def _is_ours(key: Keyword) -> bool:
@@ -119,10 +119,3 @@ def _joined(pieces: Iterator[str]) -> list[str]:
         else:
             texts.append(piece)
     return texts
-
-
-def _default(options: RunOptions) -> tuple[str, ...]:
-    """The family's first default condition."""
-    family = options.plugins.find(FAMILIES, options.task)
-    task = family.make_task("default", read_options(family, options.options), {})
-    return task.default_conditions[:1]

@@ -138,7 +138,10 @@ class _Attempt:
         )
         self.state.output = output
         self.state.messages.append(output.message)
-        reply = _reply(output)
+        reply: Reply | ModelError = from_output(output)
+        if output.stop_reason == "model_length":
+            text = output.completion or "the context is full"
+            reply = ModelError(text, kind="context_overflow")
         if isinstance(reply, Reply):
             self.pairs.append((reply.message, output.message))
         began = datetime.now(UTC)
@@ -183,12 +186,6 @@ class _Attempt:
                 transcript()._event(event)
 
 
-def _reply(output: ModelOutput) -> Reply | ModelError:
-    if output.stop_reason == "model_length":
-        return ModelError(output.completion or "the context is full", kind="context_overflow")
-    return from_output(output)
-
-
 logger = logging.getLogger(__name__)
 
 
@@ -203,15 +200,18 @@ def make_task(family: str, parameters: Mapping[str, Any]) -> Task:
         )
         about = {"family": family, "parameters": dict(parameters)}
         samples = _samples(run, condition, {"condition": condition.name, "task": about})
-        dataset = MemoryDataset(samples, name=_dataset_name(options))
+        name = options.dataset.name if options.dataset else f"{options.task} seed {options.seed}"
+        dataset = MemoryDataset(samples, name=name)
     except (AgentEnvError, OSError) as exc:
         folder.cleanup()
         raise PrerequisiteError(f"agent_env/{family.replace('-', '_')}: {exc}") from None
+    # our time limit is Inspect's, which knows what of it went into retries and queues
+    time_s = options.limits.get("time_s", run.task.limits.time_s)
     return Task(
         dataset=dataset,
         solver=episode_solver(Opened(run, condition, folder)),
         scorer=episode_score(),
-        working_limit=_working_limit(run, options),
+        working_limit=None if time_s is None else ceil(time_s),
         metadata={"condition": condition.name, "limits": dict(run.manifest().limits)},
     )
 
@@ -229,18 +229,8 @@ def _make_run(options: RunOptions, path: Path, wanted: str) -> tuple[Run, Condit
     return run, named[0]
 
 
-def _working_limit(run: Run, options: RunOptions) -> int | None:
-    """Our time limit as Inspect's, which knows what of it went into retries and queues."""
-    time_s = options.limits.get("time_s", run.task.limits.time_s)
-    return None if time_s is None else ceil(time_s)
-
-
 def _suffixes(name: str) -> set[str]:
     return set(name.split("~")[1:])
-
-
-def _dataset_name(options: RunOptions) -> str:
-    return options.dataset.name if options.dataset else f"{options.task} seed {options.seed}"
 
 
 def _samples(run: Run, condition: Condition, about: Mapping[str, Any]) -> list[Sample]:

@@ -11,7 +11,7 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import LONGEST, literal
-from agent_env.analysis.report import report_html, settings
+from agent_env.analysis.report import chapter_of, report_of, settings
 from agent_env.analysis.simulated import Plant, study
 from agent_env.records.escaping import visible
 from agent_env.records.manifest import WebSettings
@@ -23,7 +23,8 @@ HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1>--><b>"
 
 def report(model: str, samples: int = 20) -> str:
     made = study(Plant(samples=samples, repeats=2), {"base": 0.0, "web": 0.2}, ("a", model), 1)
-    return report_html(Comparison(made, Options(resamples=1000)), {})
+    chapter = chapter_of(Comparison(made, Options(resamples=1000)), {})
+    return report_of([chapter], f"{made.task}: {model}")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.report import report_html
+from agent_env.analysis.report import chapter_of, report_of
 from agent_env.analysis.simulated import Plant, study
 from tests.viewer.stage import RIGHT, WRONG, begin, end, make_run, score, step, viewer, write
 
@@ -174,7 +174,8 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
     folder = make_run(tmp_path / "run", ["s1"], model=HOSTILE)
     file = tmp_path / "report.html"
     comparison = Comparison(made, Options(resamples=1000))
-    file.write_text(report_html(comparison, {HOSTILE: folder.manifest()}))
+    chapter = chapter_of(comparison, {HOSTILE: folder.manifest()})
+    file.write_text(report_of([chapter], HOSTILE))
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     seen: list[Any] = []
     page.on("console", lambda message: seen.append(message.text))

@@ -14,31 +14,26 @@ from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.sequential.walk import SequentialResult
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import Arm
 
 
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
     """One sentence for each contrast: first those by which runs could stop; exploratory ones come
     last, and say so."""
-    tests = comparison.sequential if _has_stopping(comparison) else ()
+    has_stopping = comparison.options.until is None  # the runs' own test is on the main metric
+    has_stopping &= comparison.metric == comparison.study.metrics[0]
+    tests = comparison.sequential if has_stopping else ()
     tested = {result.contrast.subject for result in tests}
     others = [each for each in comparison.contrasts if each.planned.subject not in tested]
     ordered = sorted(others, key=lambda contrast: contrast.planned.is_exploratory)
     return (
-        *(_sequential_sentence(comparison, result) for result in tests),
+        *(
+            _Rule(
+                comparison, Contrast(result.contrast, result.estimate, result.looked, 0, 0, 0)
+            ).sequential(result)
+            for result in tests
+        ),
         *(_Rule(comparison, each).sentence() for each in ordered),
     )
-
-
-def _has_stopping(comparison: Comparison) -> bool:
-    """Whether the runs' own test is on this metric."""
-    return comparison.options.until is None and comparison.metric == comparison.study.metrics[0]
-
-
-def _sequential_sentence(comparison: Comparison, result: SequentialResult) -> str:
-    contrast = Contrast(result.contrast, result.estimate, result.looked, 0, 0, 0)
-    rule = _Rule(comparison, contrast)
-    return f"{rule.sequential(result)} (sequential test, {result.planned} planned)."
 
 
 class _Rule:
@@ -62,7 +57,10 @@ class _Rule:
         return f"{mark}{self._statement()}{caution}."
 
     def sequential(self, result: SequentialResult) -> str:
-        """What a sequential test decided."""
+        """The sentence on what a sequential test decided."""
+        return f"{self._decision(result)} (sequential test, {result.planned} planned)."
+
+    def _decision(self, result: SequentialResult) -> str:
         if result.decision == "difference":
             return self._claim(result.estimate)
         if result.estimate.value is None:
@@ -75,7 +73,7 @@ class _Rule:
         return f"{self._subject()}: no difference in {self._metric} shown: {self._signed()}"
 
     def _statement(self) -> str:
-        difference = self._contrast.difference
+        difference, margin = self._contrast.difference, self._comparison.options.margin
         for arm in self._arms:
             if arm.problem is not None:
                 return f"{self._subject()}: no conclusion, as {arm.label} failed: {arm.problem}"
@@ -85,9 +83,9 @@ class _Rule:
             return f"{self._subject()}: {self._signed()} without interval ({difference.method})"
         is_apart = difference.low > 0 or difference.high < 0
         if self._contrast.is_significant and is_apart:
-            return f"{self._claim(difference)}{self._within_margin()}"
+            within = f"; not larger than {margin:g} (TOST)" if self._contrast.is_equivalent else ""
+            return f"{self._claim(difference)}{within}"
         if self._contrast.is_equivalent:
-            margin = self._comparison.options.margin
             return (
                 f"{self._subject()}: no difference in {self._metric} larger than {margin:g} "
                 f"(TOST): {self._signed()}"
@@ -104,24 +102,21 @@ class _Rule:
         is_rise = (difference.value or 0.0) > 0
         if self._planned.dose is not None:
             unit, verb = unit_of(self._planned.dose)[1], "rose" if is_rise else "fell"
+            conditions = ", ".join(arm.condition.name for arm in self._arms)
             return (
-                f"{self._metric} {verb} by {self._size()} per {unit} over {self._conditions()}"
+                f"{self._metric} {verb} by {self._size()} per {unit} over {conditions}"
                 f"{self._model()}, {self._n()}; an association, as the model chooses its dose"
             )
         if self._after.run == self._before.run:
             verb = "raised" if is_rise else "lowered"
             return (
-                f"{self._name(self._after)} {verb} {self._metric} by {self._size()} over "
-                f"{self._name(self._before)}{self._model()}, {self._n()}"
+                f"{self._after.condition.name} {verb} {self._metric} by {self._size()} over "
+                f"{self._before.condition.name}{self._model()}, {self._n()}"
             )
         return (
             f"{self._metric} was {'higher' if is_rise else 'lower'} by {self._size()} with "
             f"{self._after.label} than with {self._before.label}, {self._n()}"
         )
-
-    def _within_margin(self) -> str:
-        margin = self._comparison.options.margin
-        return f"; not larger than {margin:g} (TOST)" if self._contrast.is_equivalent else ""
 
     def _power(self) -> str:
         contrast = self._contrast
@@ -135,14 +130,9 @@ class _Rule:
 
     def _subject(self) -> str:
         if self._planned.is_simple and self._after.run == self._before.run:
-            return f"{self._name(self._after)} against {self._name(self._before)}{self._model()}"
+            pair = f"{self._after.condition.name} against {self._before.condition.name}"
+            return f"{pair}{self._model()}"
         return self._planned.name
-
-    def _conditions(self) -> str:
-        return ", ".join(map(self._name, self._arms))
-
-    def _name(self, arm: Arm) -> str:
-        return arm.condition.name
 
     def _model(self) -> str:
         """For whom, where there are several runs: the label without the condition."""
@@ -171,7 +161,7 @@ class _Rule:
 
 
 def in_words(comparison: Comparison) -> ResultTable:
-    """A sentence for each contrast, planned ones first."""
+    """The conclusions, one a row."""
     return ResultTable(
         "conclusions",
         "Conclusions",
