@@ -35,7 +35,8 @@ def _entries(command: Any, name: str, level: int) -> Iterator[str]:
     text = command.get_help(context).strip()
     yield f"{'#' * level} {name.removeprefix('agent-env ')}\n\n```text\n{text}\n```"
     for sub in getattr(command, "list_commands", lambda context: [])(context):
-        yield from _entries(command.get_command(context, sub), f"{name} {sub}", level + 1)
+        if not (own := command.get_command(context, sub)).hidden:
+            yield from _entries(own, f"{name} {sub}", level + 1)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from agent_env.analysis.sequential.walk import (
     order_of,
     stoppable_contrasts,
 )
-from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
+from agent_env.analysis.study import QUANTITIES, Arm, Study
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
 
@@ -129,7 +129,8 @@ class Comparison:
         means, column = SampleMeans(), np.full(len(self._row), np.nan)
         for observation in arm.observations:
             if observation.counts:
-                means.add(observation.sample, _value(observation, quantity))
+                of = observation.used if quantity in QUANTITIES else observation.metrics
+                means.add(observation.sample, of.get(quantity))  # None where it is not defined
         for sample, mean in means.by_sample.items():
             column[self._row[sample]] = mean
         return column
@@ -376,12 +377,6 @@ class Comparison:
             names = ", ".join(sorted(sources))
             return [f"Token counts come from different sources ({names}); compare them with care."]
         return []
-
-
-def _value(observation: Observation, quantity: str) -> float | None:
-    """None for a metric that is not defined for the episode."""
-    of = observation.used if quantity in QUANTITIES else observation.metrics
-    return of.get(quantity)
 
 
 def _numbers_first(item: tuple[str, list[int]]) -> tuple[bool, float, str]:

@@ -78,7 +78,9 @@ def fault_trail(episode: Episode) -> FaultTrail:
         explicit=sum(fault.kind not in IMPLICIT for fault in landed),
         implicit=sum(fault.kind in IMPLICIT for fault in landed),
         without_effect=len(episode.faults) - len(landed),
-        says_so=any(_says_so(later) for _, later in after),
+        says_so=any(
+            m.role == "assistant" and TROUBLE.search(m.content) for _, later in after for m in later
+        ),
         retries=any(_same(call, each) for call, later in after for each in _calls(later)),
         asks_otherwise=any(
             not _same(call, each) and _is_akin(call, each)
@@ -86,10 +88,6 @@ def fault_trail(episode: Episode) -> FaultTrail:
             for each in _calls(later)
         ),
     )
-
-
-def _says_so(messages: Sequence[Message]) -> bool:
-    return any(m.role == "assistant" and TROUBLE.search(m.content) for m in messages)
 
 
 def _calls(messages: Sequence[Message]) -> list[ToolCall]:

@@ -405,10 +405,11 @@ def frontier(comparison: Comparison) -> Figure | None:
     """The main metric against cost per episode (tokens where the cost is not known for all); the
     line joins what nothing cheaper equals. Without conditions that give the answer away; points at
     one place are moved apart. None where neither is known."""
-    across = next((q for q in ("cost_usd", "tokens") if _has_costs(comparison, q)), None)
+    known = {across: _costs(comparison, across) for across in ("cost_usd", "tokens")}
+    across = next((name for name, its in known.items() if None not in its), None)
     if across is None:
         return None
-    scores, costs = comparison.means[comparison.metric], _costs(comparison, across)
+    scores, costs = comparison.means[comparison.metric], known[across]
     arms = comparison.study.arms
     points = [
         (cost, score.value, i)
@@ -459,10 +460,6 @@ def _costs_and_scores(
         axes.plot([], [], linestyle="none", color="#777777", marker="o", markersize=9,
                   fillstyle=fillings[own[0]], markerfacecoloralt="white",
                   label=literal(title))  # fmt: skip
-
-
-def _has_costs(comparison: Comparison, across: str) -> bool:
-    return all(cost is not None for cost in _costs(comparison, across))
 
 
 def _costs(comparison: Comparison, across: str) -> list[float | None]:

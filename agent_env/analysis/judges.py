@@ -77,6 +77,13 @@ class JudgeAgreement:
         return asdict(self)
 
 
+OF_TWO: dict[tuple[bool, bool], Side] = {
+    (True, True): "both", (True, False): "reader",
+    (False, True): "judge", (False, False): "neither",
+}  # fmt: skip
+"""By whether the answer parser and the judge call the answer right."""
+
+
 def judge_agreements(
     samples: Mapping[str, Sample],
     scored: Sequence[tuple[Episode, Score]],
@@ -114,8 +121,9 @@ def _agreement(
         says = last_verdict(episode, judge, metric)
         counts[says or "not asked"] += 1
         if says in ("right", "wrong"):
-            cell = _side(score.metrics[metric] == 1, says == "right")
-            clusters[_query(samples[episode.sample])][cell] += 1
+            sample = samples[episode.sample]
+            query = str(getattr(sample, "query", sample.id))  # whose phrasings are drawn together
+            clusters[query][OF_TWO[score.metrics[metric] == 1, says == "right"]] += 1
     rows = [_counts(own) for own in clusters.values()]
     agreement, kappa = _figures(rows)
     whole = tuple(map(sum, zip(*rows, strict=True))) if rows else (0, 0, 0, 0)
@@ -137,17 +145,6 @@ def _agreement(
         output_tokens=sum_known([u.output_tokens for u in usages]),
         cost_usd=sum_known([cost_usd(usage, facts) for usage in usages]),
     )
-
-
-def _side(reader: bool, judge: bool) -> Side:
-    if reader:
-        return "both" if judge else "reader"
-    return "judge" if judge else "neither"
-
-
-def _query(sample: Sample) -> str:
-    """What is drawn together: phrasings of one query; else the sample alone."""
-    return str(getattr(sample, "query", sample.id))
 
 
 def _counts(found: Counter[Side]) -> Counts:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -313,7 +314,8 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     """The figure without prolog, its ids apart from those of other figures."""
     FigureCanvasAgg(figure)
     out = io.StringIO()
-    figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
+    with rc_context({"svg.hashsalt": name}):  # else its ids are random
+        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>(?:(?!<metadata>).)*?</metadata>", "", text, flags=re.DOTALL)

@@ -62,7 +62,10 @@ def compare(
         if not is_one and not (options.to or options.out):
             print(f"== {each.name}")
         if options.to or options.out:
-            out = options.out if is_one or options.out is None else _of_task(options.out, each.name)
+            out = options.out
+            if out is not None and not is_one:  # the file, or the folder, of one of several tasks
+                name = f"{out.stem}-{each.name}{out.suffix}"
+                out = out.with_name(name) if out.suffix else out / each.name
             write(tables[each.name], options.to, out, say)
         else:
             _print(each.comparison, tables[each.name], not options.tables, wide)
@@ -73,11 +76,6 @@ def compare(
     if options.html is not None:
         write_report(tasks, options.html, say)
         say(f"wrote {options.html}")
-
-
-def _of_task(out: Path, task: str) -> Path:
-    """The file, or the folder, of one of several tasks."""
-    return out.with_name(f"{out.stem}-{task}{out.suffix}") if out.suffix else out / task
 
 
 def _print(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,102 +13,10 @@ import typer
 
 from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, RunPath, say
+from agent_env.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent_env.runs.options import RunOptions
-
-WHAT = (
-    "task", "condition", "tool", "limit", "seed", "dataset", "repeats", "where", "option", "scorer",
-    "metric", "prompt", "system", "web", "search", "fetcher", "pages", "as_of", "block_leaks",
-    "allow_host", "sandbox", "steps", "tool_calls", "time_s", "tool_limit",
-)  # fmt: skip
-"""Options of `run` that ask for something else than a model of ours."""
-Http = Annotated[
-    int | None,
-    typer.Option(help="Serve HTTP at this port of loopback (0: a free one) instead of stdio."),
-]
-
-
-@with_options("agent_env.runs.options:RunOptions", only=(*WHAT, "out"))
-def serve(
-    options: RunOptions,
-    http: Http = None,
-    agent: Annotated[str, typer.Option(help="The agent's name in tables.")] = "policy",
-    many: Annotated[
-        bool, typer.Option("--many", help="Several open episodes, each by its handle.")
-    ] = False,
-    tell_score: Annotated[
-        bool, typer.Option("--tell-score", help="Tell the agent the score of its answer.")
-    ] = False,
-) -> None:
-    """Let an agent sit an exam: it gets questions, one condition's tools, and submits answers.
-
-    Every call is recorded in the run's folder, as of any run. An existing --out goes on.
-
-    Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
-    """
-    from agent_env.runs.environment import open_environment
-    from agent_env.runs.exam import exam_folder, open_exam, tools_of
-    from agent_env.runs.mcp_server import ExamServer
-
-    async def main() -> None:
-        async with AsyncExitStack() as stack:
-            folder = await exam_folder(replace(options, model=agent), say)
-            environment = await stack.enter_async_context(open_environment(folder, note=say))
-            specs = await tools_of(environment)
-            on_end = silent if http is None else told  # a client reads our stderr
-            exam = await stack.enter_async_context(
-                open_exam(environment, on_end, ended_by_agent=http is None)
-            )
-            await _serve(ExamServer(exam, specs, many, tell_score).server(), http)
-        say(f"agent-env score {folder.path} scores the answers.")
-
-    _run(main())
-
-
-@with_options("agent_env.runs.options:RunOptions", only=WHAT)
-def tools(options: RunOptions, http: Http = None) -> None:
-    """Offer the tools of a condition (calendars, sealed web, sandboxed python) to any MCP client.
-
-    Example: agent-env mcp tools time-puzzles --condition web+cal+ci
-    """
-    from agent_env.runs.mcp_server import open_tools
-
-    async def main() -> None:
-        async with open_tools(options, say) as server:
-            await _serve(server.server(), http)
-
-    _run(main())
-
-
-async def _serve(server: Any, http: int | None) -> None:
-    from agent_env.episodes.garbage import rarely_collected
-    from agent_env.runs.mcp_server import serve_http, serve_stdio
-
-    with rarely_collected():
-        await (serve_stdio(server) if http is None else serve_http(server, http, say))
-
-
-def _run(main: Any) -> None:
-    """Until the client leaves or a signal ends it."""
-    import asyncio
-    from contextlib import suppress
-
-    from agent_env.mcp.connection import check_sdk
-
-    check_sdk()
-    with suppress(KeyboardInterrupt):
-        asyncio.run(main)
-
-
-def silent(key: Any, score: Any) -> None:
-    """Tells nobody."""
-
-
-def told(key: Any, score: Any) -> None:
-    metric, value = next(iter(score.metrics.items()))
-    say(f"{key.name}: {metric} {value:g}")
-
 
 mcp = typer.Typer(
     rich_markup_mode=None,
@@ -132,8 +41,6 @@ def diff(
 
     Example: agent-env mcp diff runs/first mcp-server-time
     """
-    import asyncio
-
     from agent_env.runs.mcp import mcp_diff
     from agent_env.runs.run import Run
 
@@ -146,5 +53,72 @@ def diff(
         sys.exit(1)
 
 
-mcp.command()(serve)
-mcp.command()(tools)
+WHAT = (
+    "task", "condition", "tool", "limit", "seed", "dataset", "repeats", "where", "option", "scorer",
+    "metric", "prompt", "system", "web", "search", "fetcher", "pages", "as_of", "block_leaks",
+    "allow_host", "sandbox", "steps", "tool_calls", "time_s", "tool_limit",
+)  # fmt: skip
+"""Options of `run` that ask for something else than a model of ours."""
+Http = Annotated[
+    int | None,
+    typer.Option(help="Serve HTTP at this port of loopback (0: a free one) instead of stdio."),
+]
+
+
+@mcp.command()
+@with_options("agent_env.runs.options:RunOptions", only=(*WHAT, "out"))
+def serve(
+    options: RunOptions,
+    http: Http = None,
+    agent: Annotated[str, typer.Option(help="The agent's name in tables.")] = "policy",
+    many: Annotated[
+        bool, typer.Option("--many", help="Several open episodes, each by its handle.")
+    ] = False,
+    tell_score: Annotated[
+        bool, typer.Option("--tell-score", help="Tell the agent the score of its answer.")
+    ] = False,
+) -> None:
+    """Let an agent sit an exam: it gets questions, one condition's tools, and submits answers.
+
+    Every call is recorded in the run's folder, as of any run. An existing --out goes on.
+
+    Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
+    """
+    from agent_env.episodes.garbage import rarely_collected
+    from agent_env.mcp.connection import check_sdk
+    from agent_env.runs.environment import open_environment
+    from agent_env.runs.exam import exam_folder, open_exam, tools_of
+    from agent_env.runs.mcp_server import ExamServer, serve_http, serve_stdio
+
+    async def main() -> None:
+        async with AsyncExitStack() as stack:
+            folder = await exam_folder(replace(options, model=agent), say)
+            environment = await stack.enter_async_context(open_environment(folder, note=say))
+            specs = await tools_of(environment)
+            on_end = silent if http is None else told  # a client reads our stderr
+            exam = await stack.enter_async_context(
+                open_exam(environment, on_end, ended_by_agent=http is None)
+            )
+            server = ExamServer(exam, specs, many, tell_score).server()
+            with rarely_collected():
+                await (serve_stdio(server) if http is None else serve_http(server, http, say))
+        say(f"agent-env score {folder.path} scores the answers.")
+
+    check_sdk()
+    with suppress(KeyboardInterrupt):
+        asyncio.run(main())
+
+
+@mcp.command(hidden=True, context_settings={"ignore_unknown_options": True})
+def tools(words: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Say where the command went."""
+    raise ConfigError("`mcp tools` is gone: `agent-env mcp serve` offers the same tools")
+
+
+def silent(key: Any, score: Any) -> None:
+    """Tells nobody."""
+
+
+def told(key: Any, score: Any) -> None:
+    metric, value = next(iter(score.metrics.items()))
+    say(f"{key.name}: {metric} {value:g}")

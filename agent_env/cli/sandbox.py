@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -57,13 +58,9 @@ def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 5
 
     async def go() -> None:
         backend = await choose_sandbox(sandbox, own_plugins(), memory_mb=memory)
-        await by_hand.shell(backend, _prompt, _write, timeout)
+        await by_hand.shell(backend, _prompt, partial(print, end="", flush=True), timeout)
 
     asyncio.run(go())
-
-
-def _write(text: str) -> None:
-    print(text, end="", flush=True)
 
 
 def _prompt(prompt: str) -> str | None:

@@ -1,6 +1,6 @@
-"""MCP servers of ours: an exam that any agent can sit, and the tools of a condition alone.
+"""An MCP server of ours: an exam that any agent can sit.
 
-An exam has the tools `next_question`, the condition's own and `submit_answer`, and the prompt
+It has the tools `next_question`, the condition's own and `submit_answer`, and the prompt
 `question`. With `many` episodes each tool takes the episode's handle; else one is open at a time.
 Needs the extra `mcp`.
 """
@@ -8,16 +8,10 @@ Needs the extra `mcp`.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
-from agent_env.records.schema import ToolCall
-from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.exam import Exam, ExamError, Question, Submission
 from agent_env.runs.hosting import LOOPBACK, listening, serve_app
 from agent_env.version import __version__
@@ -26,9 +20,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from mcp_types import CallToolResult, GetPromptResult, Tool
 
-    from agent_env.protocols import Toolbox
     from agent_env.records.schema import Message, ToolSpec
-    from agent_env.runs.options import RunOptions
 
 NEXT, SUBMIT, HANDLE = "next_question", "submit_answer", "episode"
 NO_MORE = "There is no question left."
@@ -175,37 +167,6 @@ class ExamServer:
         return self._exam.handles[0]
 
 
-class ToolServer:
-    """The tools of one toolbox, without question, limits or trace."""
-
-    def __init__(self, toolbox: Toolbox) -> None:
-        self._toolbox = toolbox
-        self._names = frozenset(spec.name for spec in toolbox.specs)
-
-    def server(self) -> Server[Any]:
-        """For the SDK's transports."""
-        from mcp.server.lowlevel import Server
-        from mcp_types import ListToolsResult, Tool
-
-        tools = [
-            Tool(name=spec.name, description=spec.description, input_schema=spec.parameters)
-            for spec in self._toolbox.specs
-        ]
-
-        async def list_tools(context: Any, params: Any) -> ListToolsResult:
-            return ListToolsResult(tools=tools)
-
-        async def call_tool(context: Any, params: Any) -> CallToolResult:
-            arguments = json.dumps(params.arguments or {}, ensure_ascii=False)
-            call = ToolCall(id="mcp", name=params.name, arguments=arguments)
-            result = await self._toolbox.run(call, self._names)
-            return _text(result.output, is_error=result.error is not None)
-
-        return Server("agent-env-tools", version=__version__, on_list_tools=list_tools,
-                      on_call_tool=call_tool,
-                      get_tool_input_schema=_with_headers(tools).get)  # fmt: skip
-
-
 async def serve_stdio(lowlevel: Server[Any]) -> None:
     """Serves one client on standard input and output, until it leaves."""
     from mcp.server.stdio import stdio_server
@@ -220,18 +181,6 @@ async def serve_http(lowlevel: Server[Any], port: int, note: Callable[[str], Non
     with listening(port) as bound:
         note(f"MCP server: http://{LOOPBACK}:{bound.getsockname()[1]}/mcp (Ctrl-C ends it)")
         await serve_app(lowlevel.streamable_http_app(), bound)
-
-
-@asynccontextmanager
-async def open_tools(options: RunOptions, note: Callable[[str], None]) -> AsyncIterator[ToolServer]:
-    """The tools of the options' one condition, over the web that their task has."""
-    with TemporaryDirectory() as folder:
-        run = await make_environment(replace(options, limit=1, out=Path(folder) / "run"), note)
-        async with open_environment(run, note=note) as environment:
-            condition = environment.the_condition
-            seams = environment.rooms.open_seams(environment.samples[0], condition)
-            async with seams as opened:
-                yield ToolServer(opened.toolbox)
 
 
 def _with_headers(tools: Sequence[Tool]) -> dict[str, dict[str, Any]]:

@@ -232,7 +232,8 @@ class _Pages:
         return page(self._templates, template, status, root=str(self._library.root), **values)
 
     async def not_found(self, request: Request, error: Exception) -> Response:
-        return self._page("error.html", 404, title="Not found", words=_words_of(error))
+        text = str(getattr(error, "detail", "")) or "There is nothing at this address."
+        return self._page("error.html", 404, title="Not found", words=text)
 
     async def failed(self, request: Request, error: Exception) -> Response:
         return self._page("error.html", 500, title="Cannot be shown", words=str(error))
@@ -441,10 +442,6 @@ def _missing(words: str) -> Exception:
     from starlette.exceptions import HTTPException
 
     return HTTPException(404, words)
-
-
-def _words_of(error: Exception) -> str:
-    return str(getattr(error, "detail", "")) or "There is nothing at this address."
 
 
 def _broken(run: OpenRun) -> str | None:

@@ -11,7 +11,8 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import LONGEST, literal
-from agent_env.analysis.report import chapter_of, report_of, settings
+from agent_env.analysis.figures import all_figures
+from agent_env.analysis.report import chapter_of, inline_svg, report_of, settings
 from agent_env.analysis.simulated import Plant, study
 from agent_env.records.escaping import visible
 from agent_env.records.manifest import WebSettings
@@ -84,3 +85,10 @@ def test_settings_tell_what_a_method_section_needs(tmp_path: Path) -> None:
     assert told["seed"] == 1
     assert told["version of agent-env"] == "0"
     assert "dataset" not in told
+
+
+def test_the_same_figure_gives_the_same_svg() -> None:
+    made = Comparison(study(Plant(samples=8), {"base": 0.0, "web": 0.2}, ("a",), 1))
+    first, second = (inline_svg(all_figures(made)["conditions"], "x") for _ in range(2))
+    assert "clip-path" in first
+    assert first == second

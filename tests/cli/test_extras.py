@@ -35,7 +35,6 @@ NEED = {
     "export run --to inspect --out i": "inspect",
     "export run --to otel": "otel",
     "mcp serve time-puzzles --condition web --limit 1 --out exam": "mcp",
-    "mcp tools time-puzzles --condition web": "mcp",
     "run time-puzzles --limit 1 --engine ray --out ray": "ray",
     "run time-puzzles --limit 1 --tokenizer o200k_base --out counted": "tokenizers",
     "run time-puzzles --limit 1 --model local --out local": "local",

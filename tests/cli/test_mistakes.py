@@ -55,6 +55,7 @@ from tests.commands import agent_env
         ),
         (["fake-server", "--port", "1", "--script", "none"], "none: cannot be read as UTF-8 text"),
         (["score", "nowhere"], "nowhere is no run"),
+        (["mcp", "tools", "tdbench", "--http", "0"], "`mcp tools` is gone: `agent-env mcp serve`"),
         (["resume", "nowhere"], "nowhere is no run"),
     ],
 )

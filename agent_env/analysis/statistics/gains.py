@@ -241,15 +241,12 @@ def shapley(comparison: Comparison) -> ResultTable:
 
 def _missing(arms: Sequence[Arm]) -> str:
     names = {frozenset(arm.condition.name.split("+")) - {"base"} for arm in arms}
-    lacking = ["+".join(sorted(s, key=_place)) or "base" for s in _subsets(ASKED) if s not in names]
+    order = ("web", "cal", "ci").index
+    lacking = ["+".join(sorted(s, key=order)) or "base" for s in _subsets(ASKED) if s not in names]
     return (
         "Shapley values of two tools need the four conditions with and without each, in one run; "
         f"those of web, cal and ci all eight. Missing for these: {', '.join(lacking)}."
     )
-
-
-def _place(tool: str) -> int:
-    return ("web", "cal", "ci").index(tool)
 
 
 SHAPLEY = Statistic("shapley", shapley, order=112, is_main=True)
