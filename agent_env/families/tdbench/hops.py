@@ -190,7 +190,7 @@ def make_chain(
 ) -> Chain:
     """The order in which the question reaches the answer; ConfigError says why there is none.
     `unique`: the last table's answer, too, has to depend on what it is entered by."""
-    _user_hops_check(tables, keys, answers)
+    _check_columns(tables, keys, answers)
     violation = ""
     for order in itertools.permutations(tables):
         links = _links(order, keys, answers)
@@ -209,7 +209,7 @@ def make_chain(
     raise ConfigError(f"no question of several hops leads {way} through {names}: {why}")
 
 
-def _user_hops_check(
+def _check_columns(
     tables: Sequence[TemporalTable], keys: tuple[str, ...], answers: tuple[str, ...]
 ) -> None:
     if len(tables) not in HOPS:
@@ -293,7 +293,7 @@ def user_hop_queries(
         elif len({gold.answer for gold in golds}) < len(golds):
             omissions[f"hops to one answer twice in {last.table.name}"] += 1
         else:
-            query = _user_hops_query(chain, path, values, relevant, golds, template, phrasings)
+            query = _chain_query(chain, path, values, relevant, golds, template, phrasings)
             _check_sql(query, engines)
             yield query
 
@@ -347,7 +347,7 @@ def _joined_rows(chain: Chain) -> set[tuple[int, ...]]:
     return set(parents)
 
 
-def _user_hops_query(
+def _chain_query(
     chain: Chain, path: _Path, values: dict[str, str], relevant: Sequence[int],
     golds: tuple[GroupRow, ...], template: SqlTemplate, phrasings: int,
 ) -> Query:  # fmt: skip

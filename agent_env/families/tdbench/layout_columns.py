@@ -160,7 +160,8 @@ def at_or_a(is_part: Filter) -> Cell:
     return _mean(lambda a: a.metrics.get("answer_time", a.metric("answer")), is_part)
 
 
-def _where(key: Callable[[ScoredAnswer], object], value: object) -> Filter:
+def where(key: Callable[[ScoredAnswer], object], value: object) -> Filter:
+    """Answers with this value."""
     return lambda answer: key(answer) == value
 
 
@@ -171,7 +172,7 @@ def by_domain(answers: Sequence[ScoredAnswer]) -> Columns:
     """Table 4: A, AT and their difference by domain, over answers that define both."""
     columns: Columns = {}
     for domain in sorted({a.sample.domain for a in answers}):
-        own = _where(lambda a: a.sample.domain, domain)
+        own = where(lambda a: a.sample.domain, domain)
         columns |= {f"{domain} {name}": cell for name, cell in a_and_at(own).items()}
     return columns
 
@@ -199,18 +200,18 @@ def _cardinality(answer: ScoredAnswer) -> str:
 def by_cardinality(answers: Sequence[ScoredAnswer]) -> Columns:
     """Tables 5 and 24."""
     columns: Columns = {
-        f"{cardinality} {name}": metric(own, _where(_cardinality, cardinality))
+        f"{cardinality} {name}": metric(own, where(_cardinality, cardinality))
         for cardinality in ("multiple", "unique")
         for name, own in NAMES.items()
     }
-    return columns | {"none A": metric("answer", _where(_cardinality, "none"))}
+    return columns | {"none A": metric("answer", where(_cardinality, "none"))}
 
 
 def by_hops(answers: Sequence[ScoredAnswer]) -> Columns:
     """Tables 6 and 27."""
     columns: Columns = {}
     for count in sorted({len(a.sample.hops) for a in answers}):
-        own = _where(lambda a: len(a.sample.hops), count)
+        own = where(lambda a: len(a.sample.hops), count)
         columns |= {f"{count}-hop {name}": metric(NAMES[name], own) for name in ("A", "AT")}
         for number in range(1, count):
             columns[f"{count}-hop H{number}"] = metric(f"hallucination_{number}", own)
@@ -228,14 +229,14 @@ def _prompts(answers: Sequence[ScoredAnswer]) -> list[tuple[str, str]]:
 
 def by_prompt(answers: Sequence[ScoredAnswer]) -> Columns:
     """Table 7: AT by prompt; A where a question asks for no dates."""
-    return {name: at_or_a(_where(lambda a: a.prompt, prompt)) for prompt, name in _prompts(answers)}
+    return {name: at_or_a(where(lambda a: a.prompt, prompt)) for prompt, name in _prompts(answers)}
 
 
 def by_prompt_and_cardinality(answers: Sequence[ScoredAnswer]) -> Columns:
     """Table 22: AT of multiple and unique, A of none, by prompt."""
     return {
         f"{cardinality} {name}": at_or_a(
-            _where(lambda a: (a.prompt, _cardinality(a)), (prompt, cardinality))
+            where(lambda a: (a.prompt, _cardinality(a)), (prompt, cardinality))
         )
         for cardinality in ("multiple", "unique", "none")
         for prompt, name in _prompts(answers)
@@ -262,10 +263,10 @@ def by_relation(answers: Sequence[ScoredAnswer]) -> Columns:
     for relation in RELATIONS:
         own = [a.sample for a in answers if a.sample.relation == relation]
         if own:
-            columns[relation] = metric("answer", _where(lambda a: a.sample.relation, relation))
+            columns[relation] = metric("answer", where(lambda a: a.sample.relation, relation))
         all_roles = sorted({sample.roles for sample in own if sample.roles})
         for roles in all_roles if len(all_roles) > 1 else ():
-            own_roles = _where(lambda a: (a.sample.relation, a.sample.roles), (relation, roles))
+            own_roles = where(lambda a: (a.sample.relation, a.sample.roles), (relation, roles))
             columns[f"{relation} ({'+'.join(roles)})"] = metric("answer", own_roles)
     return columns
 
@@ -277,7 +278,7 @@ def by_span(answers: Sequence[ScoredAnswer]) -> Columns:
     """Figures 3 and 5: A by the five years in which the gold began."""
     years = sorted({span for a in answers if (span := _span(a)) is not None})
     return {
-        f"{year}-{year + SPAN_YEARS - 1}": metric("answer", _where(_span, year)) for year in years
+        f"{year}-{year + SPAN_YEARS - 1}": metric("answer", where(_span, year)) for year in years
     }
 
 
@@ -382,7 +383,7 @@ def parts_against_people(answers: Sequence[ScoredAnswer]) -> Columns:
     """Table 23: the same, reasoning by number of answers, too."""
     columns = tasks_against_people(answers)
     for size in ("multiple", "unique", "none"):
-        own = _where(lambda a: (a.sample.kind, _cardinality(a)), ("relation", size))
+        own = where(lambda a: (a.sample.kind, _cardinality(a)), ("relation", size))
         columns |= {
             f"reasoning {size} {measure_}": cell
             for measure_, cell in _agreement("correct", True, own).items()
@@ -397,7 +398,7 @@ def construction(answers: Sequence[ScoredAnswer]) -> Columns:
     """Table 26: input tokens per query, in the paper's two ways of making questions."""
     columns: Columns = {}
     for domain in sorted({a.sample.domain for a in answers}):
-        own = _where(lambda a: a.sample.domain, domain)
+        own = where(lambda a: a.sample.domain, domain)
         columns[f"{domain} from SQL"] = _tokens(lambda a: sql_tokens(a.sample, a.table), own)
         columns[f"{domain} LLM only"] = _tokens(lambda a: llm_only_tokens(a.sample, a.table), own)
     return columns

@@ -146,9 +146,6 @@ class Layout:
         ]
         return ResultTable(f"layout-{self.name}", self.title, columns, tuple(lines), self.notes)
 
-    def _shown(self, row: str) -> str:
-        return f"[{row}]" if row in self.shortcuts else row
-
 
 def _as_object(one: Estimate) -> dict[str, object]:
     return {

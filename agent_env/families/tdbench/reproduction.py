@@ -148,7 +148,6 @@ def _with_gold(sample: TdbenchSample, rows: Sequence[GoldRow]) -> TdbenchSample:
     )
 
 
-PROMPTS = {"default": "original", "retrieval": "RAG", "cot": "CoT", "time-cot": "Time-CoT"}
 SIZES = ("multiple", "unique", "none")
 COMES_OUT = "come out"
 SHORTCUTS_SHOWN = ("constant", "latest-row", "ignore-time", "oracle")
@@ -242,20 +241,20 @@ def _shortcut_answers(
 def _alignment(answers: Sequence[ScoredAnswer]) -> columns.Columns:
     made: columns.Columns = {}
     for domain in values.DOMAINS:
-        own = _is(lambda a: values.paper_domain(a.sample.domain), domain)
+        own = columns.where(lambda a: values.paper_domain(a.sample.domain), domain)
         made |= {f"{domain} {name}": cell for name, cell in columns.a_and_at(own).items()}
     return made
 
 
 def _all_wikipedia(answers: Sequence[ScoredAnswer]) -> columns.Columns:
-    own = _is(lambda a: values.paper_domain(a.sample.domain), "Wikipedia")
+    own = columns.where(lambda a: values.paper_domain(a.sample.domain), "Wikipedia")
     return {"A": columns.metric("answer", own), "AT": columns.metric("answer_time", own)}
 
 
 def _two_hops(answers: Sequence[ScoredAnswer]) -> columns.Columns:
     return {
-        name: columns.at_or_a(_is(lambda a: (a.prompt, len(a.sample.hops)), (prompt, 2)))
-        for prompt, name in PROMPTS.items()
+        name: columns.at_or_a(columns.where(lambda a: (a.prompt, len(a.sample.hops)), (prompt, 2)))
+        for prompt, name in columns.PROMPT_NAMES.items()
     }
 
 
@@ -273,10 +272,6 @@ def _spans(answers: Sequence[ScoredAnswer], only: Sequence[str] = ()) -> columns
     return {name: within(cell) for name, cell in made.items()}
 
 
-def _is(key: Callable[[ScoredAnswer], object], value: object) -> columns.Filter:
-    return lambda answer: key(answer) == value
-
-
 # Quantities ---------------------------------------------------------------------------------------
 
 
@@ -291,8 +286,10 @@ BY_DOMAIN = _quantities([f"{d} {name}" for d in values.DOMAINS for name in ("A",
 BY_HOPS = _quantities(
     ["2-hop A", "2-hop AT", "2-hop H1", "3-hop A", "3-hop AT", "3-hop H1", "3-hop H2"]
 )
-BY_PROMPT = _quantities(list(PROMPTS.values()))
-BY_SIZE_AND_PROMPT = _quantities([f"{size} {name}" for size in SIZES for name in PROMPTS.values()])
+BY_PROMPT = _quantities(list(columns.PROMPT_NAMES.values()))
+BY_SIZE_AND_PROMPT = _quantities(
+    [f"{size} {name}" for size in SIZES for name in columns.PROMPT_NAMES.values()]
+)
 BY_RELATION = _quantities(columns.RELATIONS)
 SPANS = tuple(Quantity(f"{y}-{y + 4}", "A, % (by first year)", x=y) for y in range(1985, 2025, 5))
 P_R_F1 = tuple(Quantity(name, "share", 2) for name in ("P", "R", "F1"))
@@ -338,8 +335,8 @@ def _setup(name: str, questions: str, options: tuple[str, ...], prompt: str = "d
     return Setup(name, questions, run, POPULATIONS[questions])
 
 
-HOPS = {f"hops-{prompt}": prompt for prompt in PROMPTS}
-ALONE = {f"reasoning-{prompt}": prompt for prompt in PROMPTS}
+HOPS = {f"hops-{prompt}": prompt for prompt in columns.PROMPT_NAMES}
+ALONE = {f"reasoning-{prompt}": prompt for prompt in columns.PROMPT_NAMES}
 SETUPS = (
     _setup("alignment", "alignment", CLOSED),
     _setup("reasoning-open", "reasoning", OPEN),

@@ -265,7 +265,7 @@ def draw_in(story: Story, rng: Random) -> QuestionDraft:
 
 
 def _moment(fact: Fact, rng: Random) -> tuple[Month, str]:
-    first, last = _drawing_bounds(fact)
+    first, last = _span_bounds(fact)
     places = [(first, "first"), (first - 1, "just-before")]
     if fact.last is not None:
         places += [(last, "last"), (last + 1, "just-after")]
@@ -275,7 +275,7 @@ def _moment(fact: Fact, rng: Random) -> tuple[Month, str]:
     return rng.choice(places)
 
 
-def _drawing_bounds(fact: Fact) -> tuple[Month, Month]:
+def _span_bounds(fact: Fact) -> tuple[Month, Month]:
     first = fact.first if fact.first is not None else FIRST
     return first, fact.last if fact.last is not None else max(first + 24, month(2023, 12))
 
@@ -293,7 +293,7 @@ def draw_neighbour(story: Story, rng: Random, ties: Ties = "all") -> QuestionDra
 def draw_own_span(story: Story, rng: Random) -> QuestionDraft:
     """What held throughout a fact's own span: TimeQA's easy questions."""
     fact = rng.choice([f for f in story.facts if f.last is not None] or story.facts)
-    first, last = _drawing_bounds(fact)
+    first, last = _span_bounds(fact)
     when = f"from {_date_text(fact.start, first)} to {_date_text(fact.end, last)}"
     return _draft(story, "throughout", Span(first, last), when, "own-span")
 
@@ -307,7 +307,7 @@ def draw_hard(story: Story, rng: Random) -> QuestionDraft:
     how = rng.choice(("in", "between", "before", "after", "decade"))
     if how == "in":
         return draw_in(story, rng)
-    first, last = _drawing_bounds(rng.choice(story.facts))
+    first, last = _span_bounds(rng.choice(story.facts))
     at = rng.randint(first - 12, last + 12)
     if how == "between":
         until = at + rng.choice((2, 6, 14, 30))

@@ -20,7 +20,7 @@ from .oracles import disagreements
         (CalendarDate(1739, 13, 6), "2023-09-11"),
     ],
 )
-def test_known_days_convert_both_ways(when: CalendarDate, day: str) -> None:
+def test_known_days_of_the_coptic_calendar_convert_both_ways(when: CalendarDate, day: str) -> None:
     assert Coptic().to_gregorian(when) == date.fromisoformat(day)
     assert Coptic().from_gregorian(date.fromisoformat(day)) == when
 
@@ -47,7 +47,9 @@ def test_every_month_of_the_range_agrees_with_convertdate() -> None:
         (CalendarDate(2017, 1, 17), "2024-09-27"),  # Meskel
     ],
 )
-def test_known_days_convert_both_ways_of_ethiopic(when: CalendarDate, day: str) -> None:
+def test_known_days_of_the_ethiopic_calendar_convert_both_ways(
+    when: CalendarDate, day: str
+) -> None:
     assert Ethiopic().to_gregorian(when) == date.fromisoformat(day)
     assert Ethiopic().from_gregorian(date.fromisoformat(day)) == when
 
