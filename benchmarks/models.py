@@ -28,9 +28,8 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
-from agent_env.models.counting import CountedModel
-from agent_env.models.request_fields import Parameters
-from agent_env.models.tokenizers import Estimate, Tiktoken
+from agent_env.models.settings import Parameters
+from agent_env.models.tokenizers import CountedModel, Estimate, Tiktoken
 from agent_env.protocols import Limits, Model, Tokenizer
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.runs.options import RunOptions

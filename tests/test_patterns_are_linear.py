@@ -23,8 +23,8 @@ CUT = {
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""
 FROM_ARGUMENTS = {
     "agent_env.models.fake_server.policies": "the user's own pattern of a scripted reply",
-    "agent_env.models.fake_server.structured": "escaped; the pattern of a client's own schema",
-    "agent_env.models.serving.reasons": "a table of plain words, on lines of a log's end",
+    "agent_env.models.fake_server.request_options": "escaped; the pattern of a client's own schema",
+    "agent_env.models.serving.process": "a table of plain words, on lines of a log's end",
     "agent_env.families.traveler.reference": "escaped",
     "agent_env.families.time_puzzles.texts.grammar": "a table of forms; its own test attacks them",
     "agent_env.families.time_puzzles.texts.meanings": "words of a text that a form matched",

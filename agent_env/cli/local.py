@@ -15,7 +15,7 @@ from agent_env.wiring.trust import own_plugins
 
 if TYPE_CHECKING:
     from agent_env.models.fake_server.conversation import Policy
-    from agent_env.models.fake_server.options import ServerOptions
+    from agent_env.models.fake_server.server import ServerOptions
     from agent_env.wiring.local_models import LocalFile
 
 COLUMNS = ("model", "quantisation", "architecture", "context", "MB", "licence", "remark")

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from agent_env.models.cleaning import Json
 from agent_env.models.dialect import Dialect
-from agent_env.models.request_fields import Parameters
+from agent_env.models.json_fields import Json
+from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.api import Api, Exchange, Fault, Question
-from agent_env.models.cleaning import Json
 from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
+from agent_env.models.json_fields import Json
 from agent_env.models.repetition import LoopWatch
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.permits import Permit
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Repetition, Reply, ToolSpec

@@ -22,8 +22,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from agent_env.models.cleaning import Json
-from agent_env.models.json_fields import records
+from agent_env.models.json_fields import Json, records
 from agent_env.records.schema import Message, ProviderFields, ReasoningSpan, ToolCall
 
 MOST = 2_000_000

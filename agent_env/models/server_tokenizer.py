@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.cleaning import Json
 from agent_env.models.client import ApiModel
-from agent_env.models.counting import texts_of
 from agent_env.models.endpoint import Endpoint
-from agent_env.models.json_fields import text
-from agent_env.models.tokenizers import Estimate
+from agent_env.models.json_fields import Json, text
+from agent_env.models.tokenizers import Estimate, texts_of
 from agent_env.permits import Permit
 from agent_env.protocols import Count, ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec, Usage

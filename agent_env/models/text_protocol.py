@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from agent_env.models.call_ids import ids_in, unique_id
+from agent_env.models.json_fields import ids_in, unique_id
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.json_schema import any_of, closed, one_of, strict
 from agent_env.records.schema import InventedResults, Message, Reply, ToolCall, ToolSpec

@@ -14,8 +14,7 @@ from pydantic import JsonValue
 from agent_env.episodes.calls.preflight import Target
 from agent_env.episodes.calls.server_probe import Bodies, ServerCalls, probe_features
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.server_facts import ServerFacts, server_facts
-from agent_env.models.server_identity import server_identity
+from agent_env.models.server_facts import ServerFacts, server_facts, server_identity
 from agent_env.protocols import Model
 from agent_env.records.manifest import Preflight
 from agent_env.records.server_probe import ServerProbe

@@ -130,8 +130,8 @@ class Rooms:
     async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
         """The concrete objects of one episode."""
         from agent_env.episodes.runner import Seams
-        from agent_env.models.counting import CountedModel
         from agent_env.models.held import HeldModel
+        from agent_env.models.tokenizers import CountedModel
         from agent_env.protocols import Tokenizer
         from agent_env.tasks.answer_forms import LAST
         from agent_env.tools.faults import FaultDraws, FaultyTool

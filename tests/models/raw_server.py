@@ -10,7 +10,7 @@ import pytest
 from agent_env.errors import ModelError
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.wiring.trust import own_call

@@ -7,7 +7,7 @@ import pytest
 from agent_env.errors import ModelError
 from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.modes import MODES
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
 

@@ -18,7 +18,7 @@ from agent_env.models.fake_server import (
     script_policy,
     serve,
 )
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from tests.models.raw_server import ChatCompletions, Responses
 

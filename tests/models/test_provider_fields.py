@@ -288,7 +288,7 @@ def test_a_field_that_the_server_refuses_is_left_out_from_then_on(said, echo, re
     import asyncio
 
     from agent_env.errors import ModelError
-    from agent_env.models.request_fields import Parameters
+    from agent_env.models.settings import Parameters
 
     notes: list[str] = []
     first = {"reasoning_content": "Hm.", "seen": True}

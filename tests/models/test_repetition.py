@@ -16,7 +16,7 @@ from agent_env.models.client import ApiModel
 from agent_env.models.fake_server import Answer, FakeServer
 from agent_env.models.fake_server.hosting import Hosting
 from agent_env.models.repetition import Loop, LoopWatch, loop_at_end
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.records.schema import Message
 from agent_env.wiring.trust import own_call
 

@@ -6,8 +6,8 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.models.fake_server import Answer, Call, FakeServer
-from agent_env.models.request_fields import Parameters
 from agent_env.models.server_tokenizer import CountedByServer, ServerTokenizer
+from agent_env.models.settings import Parameters
 from agent_env.models.text_protocol import TextProtocol
 from agent_env.protocols import Count
 from agent_env.records.schema import Message, Reply, ToolSpec, Usage

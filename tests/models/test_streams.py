@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.models.streams import Pace, letters, partial_text
 from tests.models.raw_server import KEY, USER, ChatCompletions, Responses
 

@@ -15,9 +15,9 @@ from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
 from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.conversation import ModelRequest
-from agent_env.models.fake_server.structured import hold
+from agent_env.models.fake_server.request_options import hold
 from agent_env.models.held import HeldModel
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.models.text_protocol import TextProtocol, held_schema, in_text
 from agent_env.protocols import ReplyOptions
 from agent_env.records.json_schema import DATE, INTEGER, TEXT, closed, list_of, one_of, strict

@@ -17,9 +17,16 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agent_env.models.api import Api, Exchange, Fault, Question
-from agent_env.models.call_ids import arguments_as_object, ids_in, unique_id
-from agent_env.models.cleaning import Json
-from agent_env.models.json_fields import record, records, text, usage
+from agent_env.models.json_fields import (
+    Json,
+    arguments_as_object,
+    ids_in,
+    record,
+    records,
+    text,
+    unique_id,
+    usage,
+)
 from agent_env.models.provider_fields import (
     OUR_CALL,
     OUR_FUNCTION,

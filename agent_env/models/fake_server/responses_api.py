@@ -27,9 +27,8 @@ from agent_env.models.fake_server.conversation import (
     usage_of,
 )
 from agent_env.models.fake_server.modes import Mode
-from agent_env.models.fake_server.request_options import request_of
-from agent_env.models.fake_server.signatures import check_reasoning, encrypt, item_id
-from agent_env.models.fake_server.structured import held, schema_in
+from agent_env.models.fake_server.reasoning import check_reasoning, encrypt, item_id
+from agent_env.models.fake_server.request_options import held, request_of, schema_in
 from agent_env.models.fake_server.validation import RESPONSES, check_items, refuse_unknown
 
 HOSTED = ("web_search", "web_search_2025_08_26", "code_interpreter")

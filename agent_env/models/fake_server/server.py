@@ -2,6 +2,8 @@
 
 Guarantees: it listens on the given host only, downloads and stores nothing, and writes no key.
 Not covered: HTTP/2, TLS, stored responses.
+
+The options of `agent-env fake-server`.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self, get_args
 
+from agent_env.errors import ConfigError
 from agent_env.models.fake_server.channel import Channel, HttpRequest
 from agent_env.models.fake_server.chat_api import ChatApi
 from agent_env.models.fake_server.conversation import (
@@ -26,24 +30,24 @@ from agent_env.models.fake_server.conversation import (
     Refusal,
     Tokens,
 )
-from agent_env.models.fake_server.faults import Faults
-from agent_env.models.fake_server.hosting import Hosting, admit
-from agent_env.models.fake_server.modes import mode_named
-from agent_env.models.fake_server.policies import model_policy
-from agent_env.models.fake_server.request_options import apply_tool_choice, stop, truncate
-from agent_env.models.fake_server.responses_api import ResponsesApi
-from agent_env.models.fake_server.sending import (
+from agent_env.models.fake_server.faults import (
     PARTIAL,
+    Faults,
     as_json,
     error_body,
+    parse_errors,
     send_body,
     send_events,
     send_fault,
 )
-from agent_env.models.fake_server.server_endpoints import Tokenizing, models, props, tokenize
-from agent_env.models.fake_server.signatures import call_id, nonce_of
-from agent_env.models.fake_server.structured import hold
+from agent_env.models.fake_server.hosting import Hosting, Tokenizing, admit, models, props, tokenize
+from agent_env.models.fake_server.modes import MODES, mode_named
+from agent_env.models.fake_server.policies import model_policy
+from agent_env.models.fake_server.reasoning import call_id, nonce_of
+from agent_env.models.fake_server.request_options import apply_tool_choice, hold, stop, truncate
+from agent_env.models.fake_server.responses_api import ResponsesApi
 from agent_env.protocols import Model
+from agent_env.records.options import Opt
 
 RESPONSES = "/v1/responses"
 
@@ -268,3 +272,56 @@ def _id_of(request: ModelRequest, answer: Answer, place: int) -> str:
     if request.short_ids:
         return f"{request.nonce}{place}"
     return call_id(request.nonce, answer.reasoning or "", place)
+
+
+def _tokenizer(text: str) -> Tokenizing | None:
+    choices: dict[str, Tokenizing | None] = {name: name for name in get_args(Tokenizing)}
+    choices["none"] = None
+    if text not in choices:
+        raise ConfigError(f"--tokenizer {text}: write {' or '.join(choices)}")
+    return choices[text]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """What the server answers, and how it fails."""
+
+    policy: Annotated[str | None, Opt("reference or reference-static.", shown="reference")] = None
+    script: Annotated[Path | None, Opt("Replies, a JSON object a line.")] = None
+    port: Annotated[int, Opt("0: any free one.", min=0, max=65535)] = 0
+    latency: Annotated[float, Opt("Seconds before each reply.", min=0.0)] = 0.0
+    errors: Annotated[
+        Mapping[str, float],
+        Opt(
+            "Such as 429:0.1,hang:0.05,cut:0.02 (agent-env docs models).",
+            typed=str,
+            default="",
+            read=parse_errors,
+        ),
+    ] = field(default_factory=dict)
+    seed: Annotated[int, Opt("Of the errors.")] = 0
+    tokenizer: Annotated[
+        Tokenizing | None,
+        Opt(
+            "Serve POST /tokenize as vllm or llama.cpp has it; or none.", typed=str, read=_tokenizer
+        ),
+    ] = "vllm"
+    mode: Annotated[
+        str, Opt(f"Whose rules are enforced: {', '.join(MODES)} (agent-env docs models).")
+    ] = "lenient"
+    hosting: Hosting = Hosting()
+    no_usage: Annotated[bool, Opt("Report no token usage, as some servers do.")] = False
+
+    def server(self, policy: Policy) -> FakeServer:
+        """A server that answers by the policy."""
+        return FakeServer(
+            policy,
+            port=self.port,
+            latency_s=self.latency,
+            errors=self.errors,
+            seed=self.seed,
+            tokenizer=self.tokenizer,
+            tells_usage=not self.no_usage,
+            mode=self.mode,
+            hosting=self.hosting,
+        )

@@ -3,12 +3,20 @@
 Guarantees: it ends with `close`, and with this program however that goes (`lifeline`); what it
 prints is in its log; while it starts again, `is_up` is False, and once it is given up, `is_up`
 raises RunStopped with the reason. Not covered: a server that hangs without ending.
+
+Why a model's server ended, in one line, from its exit code and its log.
+
+llama.cpp's server for one GGUF file, out of the package xllamacpp: `python llama.py FILE --port
+PORT`. Only that package and the standard library are imported.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
+import re
+import signal
 import socket
 import sys
 import time
@@ -23,9 +31,48 @@ from urllib.parse import urlsplit
 from agent_env import lifeline
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.health import Health
-from agent_env.models.serving.reasons import reason_of_end
 from agent_env.permits import Permit
+from agent_env.records.escaping import visible
 from agent_env.records.reach import Reach
+
+_MEMORY = "take a smaller model or quantisation, a shorter context, or free some memory"
+_ADVICE = (
+    (r"unknown model architecture|architecture.*not supported",
+     "this server does not know it; install a newer one, or serve the model by another"),
+    (r"corrupted or incomplete|invalid magic|failed to read (?:key-value|tensor)|file bounds",
+     "the model's file is damaged or cut off; fetch it again"),
+    (r"bad_alloc|out of memory|OutOfMemory|unable to allocate|failed to allocate|Cannot allocate"
+     r"|insufficient memory|No available memory", _MEMORY),
+    (r"[Aa]ddress already in use|couldn't bind", "its port is taken; write {port} in its command"),
+    (r"(?:command )?not found|No such file or directory", "check the command of --serve"),
+    (r"unrecognized arguments?|invalid argument|unknown argument", "check its options"),
+)  # fmt: skip
+"""What to do, by a pattern of the line that tells the reason."""
+_TROUBLE = re.compile(r"\berror\b|exception|failed|fatal| E ", re.IGNORECASE)
+_STAMP = re.compile(r"^[\d.:\-T\s]++(?<=\s)(?=[A-Z] )")
+
+
+def reason_of_end(code: int, log: str) -> str:
+    """What ended it and what to do."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    for pattern, advice in _ADVICE:
+        if line := next((line for line in lines if re.search(pattern, line)), None):
+            return f"{_short(line)}; {advice}"
+    number = -code if code < 0 else code - 128
+    if number == signal.SIGKILL:
+        return f"killed by signal 9, usually for want of memory: {_MEMORY}"
+    trouble = [line for line in lines if _TROUBLE.search(line)] or lines
+    last = f", its last words: {_short(trouble[-1])}" if trouble else " without a word"
+    names = {each.value: each.name for each in signal.Signals}
+    if number in names:
+        return f"ended by {names[number]}{last}"
+    return f"exit code {code}{last}"
+
+
+def _short(line: str) -> str:
+    text = visible(_STAMP.sub("", line))
+    return text if len(text) <= 200 else f"{text[:199]}…"
+
 
 READY_S = 1_800.0
 """How long a server may load; a large model takes minutes."""
@@ -209,3 +256,41 @@ class ServerProcess:
 
 class _Ended(Exception):
     """The server's process is gone, or does not get ready."""
+
+
+def main() -> int:
+    """Serves until a signal ends it; 1 where the server cannot start, whose reason llama.cpp has
+    printed by then."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--alias", required=True)
+    parser.add_argument("--context", type=int, required=True)
+    parser.add_argument("--slots", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    chosen = parser.parse_args()
+
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = chosen.file
+    params.model_alias = {chosen.alias}
+    params.hostnames, params.port = ["127.0.0.1"], chosen.port
+    params.n_ctx, params.n_parallel = chosen.context * chosen.slots, chosen.slots
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = chosen.threads
+    params.n_threads_http = 4
+    params.cache_ram_mib = 256  # prompts kept beside the slots; llama.cpp's own 8 GB is a machine
+    params.use_jinja, params.ui = True, False
+    params.fit_params = False  # the context is as it is written in run.json, or there is none
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError as exc:
+        print(f"the server cannot start: {exc}", flush=True)
+        return 1
+    print(f"ready: {server.listening_address}", flush=True)
+    while True:
+        signal.pause()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

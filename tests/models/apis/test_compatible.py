@@ -3,7 +3,7 @@ import json
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
 from tests.models.raw_server import LOOKUP, USER, ChatCompletions, ask, events, failure, reply

@@ -1,7 +1,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.request_fields import Parameters
+from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
 from tests.models.raw_server import LOOKUP, USER, Responses, ask, events, failure, reply
