@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server.server import serve
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled

@@ -14,7 +14,7 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.models.fake_server import FakeServer, script_policy
 from agent_env.records.schema import Message
 from agent_env.records.trace_events import ModelCalled

@@ -14,8 +14,7 @@ import zstandard
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.viewer.app import count
-from agent_env.web.page_store import LARGEST, SqlitePages
-from agent_env.web.store_care import problems
+from agent_env.web.page_store import LARGEST, SqlitePages, problems
 from tests.commands import agent_env
 
 

@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from agent_env.web.page_store import SqlitePages
-    from agent_env.web.store_rows import Fetch
+    from agent_env.web.store_file import Fetch
 
 Store = Annotated[Path, typer.Argument(help="A page store, or the folder of a run.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -110,7 +110,7 @@ def verify(file: Store, as_json: AsJson = False) -> None:
 
     Example: agent-env pages verify runs/first
     """
-    from agent_env.web.store_care import problems
+    from agent_env.web.page_store import problems
 
     store = _open(file)
     defects = list(problems(store))
@@ -142,7 +142,7 @@ def merge(
 
     Example: agent-env pages merge all.db runs/first runs/second
     """
-    from agent_env.web.store_care import merge as merge_stores
+    from agent_env.web.page_store import merge as merge_stores
 
     sources = [_open(other) for other in others]
     store = _open(out, read_only=False)

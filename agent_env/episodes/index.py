@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
-from agent_env.episodes.trace.reader import read_events
+from agent_env.episodes.trace.lines import read_events
 from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.safe_files import UnsafeFile, check_database, check_inside
 from agent_env.records.schema import Score

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace.reader import is_finished
+from agent_env.episodes.trace.lines import is_finished
 from agent_env.records.schema import Condition, Sample
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import DatasetError
 from agent_env.records.schema import Episode, Sample, Score

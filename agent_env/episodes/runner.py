@@ -1,17 +1,25 @@
-"""Runs episodes: one task group, a bounded number at a time, each with its own seams and trace."""
+"""Runs episodes: one task group, a bounded number at a time, each with its own seams and trace.
+
+Runs a number of workers over a run's items, until there are none or the run stops.
+
+Warnings during a run, once each: the server changes its model, or a tool call came as text, so
+that no tool ran.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_env.episodes.again.resume import TraceOpener, resume_episode
 from agent_env.episodes.again.tape import Recording, with_recorded_start
+from agent_env.episodes.calls.budget import RunBudget
 from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls
 from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
@@ -21,8 +29,6 @@ from agent_env.episodes.pending import StoppingCondition, pending
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
-from agent_env.episodes.watch import Watch, WatchedModel
-from agent_env.episodes.workers import work_through
 from agent_env.errors import (
     AgentEnvError,
     EpisodeError,
@@ -34,10 +40,131 @@ from agent_env.errors import (
 from agent_env.graph.fitting import Fit
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
-from agent_env.protocols import Limits, Model, RemoteTokenizer, Strategy, Tokenizer, Toolbox
-from agent_env.records.schema import Condition, Sample, ToolResult
+from agent_env.protocols import (
+    Limits,
+    Model,
+    RemoteTokenizer,
+    ReplyOptions,
+    Strategy,
+    Tokenizer,
+    Toolbox,
+)
+from agent_env.records.schema import (
+    Condition,
+    Message,
+    Reply,
+    Sample,
+    StopReason,
+    ToolResult,
+    ToolSpec,
+)
 from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, EpisodeStarted
+from agent_env.scoring.calls_in_text import call_in_text, remedy
 from agent_env.tools.faults import FaultDraws
+
+
+@dataclass(slots=True)
+class Watch:
+    """Checks the replies and answers of a run's episodes."""
+
+    note: Callable[[str], None]
+    served_model: str | None = None
+    """The model of earlier replies, as the server names it; None before the first."""
+    in_text: bool = False
+    """Whether tools are offered by the text protocol, whose calls were read."""
+    _told_model: bool = False
+    _told_call: bool = False
+
+    def reply(self, reply: Reply) -> None:
+        """Checks a live reply."""
+        if reply.model is None or reply.cached_at is not None:
+            return
+        if self.served_model is None:
+            self.served_model = reply.model
+        elif reply.model != self.served_model and not self._told_model:
+            self._told_model = True
+            self.note(
+                f"the server changed its model: {reply.model} answers now, {self.served_model} did "
+                "before; score tells how many episodes of each"
+            )
+
+    def answer(
+        self,
+        episode: str,
+        answer: str | None,
+        tools: Sequence[ToolSpec],
+        stop_reason: StopReason = "answered",
+    ) -> None:
+        """Checks an episode's answer; `tools`: those offered. Where a limit ended the episode, a
+        call in its text was cut, or read."""
+        if self._told_call or not tools or stop_reason != "answered":
+            return
+        form = call_in_text(answer, [tool.name for tool in tools])
+        if form is not None:
+            self._told_call = True
+            self.note(
+                f"{episode} ended with a tool call as text ({form}), which nobody ran; score "
+                f"counts these: {remedy(self.in_text)}"
+            )
+
+
+class WatchedModel:
+    """A Model whose replies a Watch checks."""
+
+    def __init__(self, inner: Model, watch: Watch) -> None:
+        self._inner = inner
+        self._watch = watch
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        options: ReplyOptions = ReplyOptions(),
+    ) -> Reply:
+        reply = await self._inner.generate(messages, tools, options)
+        self._watch.reply(reply)
+        return reply
+
+
+Item = TypeVar("Item")
+
+
+async def work_through(
+    items: Iterator[Item], work: Callable[[Item], Awaitable[None]], workers: int, budget: RunBudget
+) -> None:
+    """Applies `work` to each item, `workers` at a time. Raises the first failure, which cancels the
+    others; when a run limit is reached (RunStopped), calls in flight finish first."""
+    stops: list[RunStopped] = []
+
+    async def worker() -> None:
+        for item in items:
+            try:
+                await work(item)
+            except RunStopped as stop:
+                if stop.reason == "failures":
+                    raise
+                stops.append(stop)
+            if stops:
+                return
+
+    try:
+        async with budget.wall_time(), asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(worker())
+    except ExceptionGroup as failures:
+        raise first_failure(failures) from failures
+    if stops:
+        raise stops[0]
+
+
+def first_failure(failures: ExceptionGroup[Exception]) -> Exception:
+    """The failure that cancelled the others, from nested groups."""
+    failure = failures.exceptions[0]
+    return first_failure(failure) if isinstance(failure, ExceptionGroup) else failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def plan_attribution(
     """Reads the episode; ConfigError for one without an outcome, or with more steps than forks."""
     from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.run_folder import trace_file
-    from agent_env.episodes.trace.reader import read_trace
+    from agent_env.episodes.trace.lines import read_trace
     from agent_env.records.trace_events import EpisodeFinished
 
     trace = trace_file(trace)
@@ -120,7 +120,7 @@ def plan_attribution(
 def _usages(plan: AttributionPlan, there: Run | None) -> Iterator[Usage | None]:
     """Of each fork that is not finished: what the recorded episode used from there on."""
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.episodes.trace.reader import is_finished
+    from agent_env.episodes.trace.lines import is_finished
 
     start = plan.recording.start
     for kept, number in enumerate(plan.forks):

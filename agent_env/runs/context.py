@@ -126,8 +126,7 @@ async def _build(
     pages: Path,
     fetcher: Fetcher | None,
 ) -> BuildResult:
-    from agent_env.episodes.contexts.build import Stores, build_contexts
-    from agent_env.episodes.contexts.fetch import fetch_missing
+    from agent_env.episodes.contexts.build import Stores, build_contexts, fetch_missing
 
     with ExitStack() as stack:
         run = _opened(pages, stack)

@@ -143,7 +143,7 @@ def _recorded_episodes(
 
 def _recordings(source: Run, note: Callable[[str], None]) -> Iterator[tuple[Path, Recording]]:
     from agent_env.episodes.again.tape import Recording
-    from agent_env.episodes.trace.reader import read_events
+    from agent_env.episodes.trace.lines import read_events
     from agent_env.errors import DatasetError
 
     run = source.identity()
@@ -169,7 +169,7 @@ def _usages(
     """Of each fork that is not finished: the recorded prompt of the same call, and the mean length
     of the condition's answers."""
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.episodes.trace.reader import is_finished
+    from agent_env.episodes.trace.lines import is_finished
 
     answers: dict[str, list[int]] = {}
     for each in episodes:
@@ -226,7 +226,7 @@ def _beginnings(plan: CurvePlan, forced: dict[str, Condition]) -> Iterator[Begin
     from agent_env.episodes.again.fork import Beginning
     from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.episodes.trace.reader import read_trace
+    from agent_env.episodes.trace.lines import read_trace
     from agent_env.records.trace_events import Parent
 
     manifest = plan.source.manifest()

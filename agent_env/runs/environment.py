@@ -161,7 +161,7 @@ class Environment:
     def recorded(self, key: EpisodeKey) -> Episode | None:
         """The episode as far as it is recorded; None where it was not begun."""
         from agent_env.episodes.trace.fold import fold
-        from agent_env.episodes.trace.reader import read_trace
+        from agent_env.episodes.trace.lines import read_trace
 
         if not self.folder.trace(key).exists():
             return None

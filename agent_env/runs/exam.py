@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent_env.episodes.driven import Turn
 from agent_env.episodes.pending import pending
 from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.episodes.trace.reader import is_finished
+from agent_env.episodes.trace.lines import is_finished
 from agent_env.errors import AgentEnvError, EpisodeError
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 from agent_env.runs.environment import make_environment

@@ -16,8 +16,7 @@ from agent_env.tasks.where import parse_where
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
-    from agent_env.episodes.export.means import MeanScore, Results
-    from agent_env.episodes.export.source import Choice
+    from agent_env.episodes.export.source import Choice, MeanScore, Results
     from agent_env.runs.run import Run
 
 WRITERS = {
@@ -73,8 +72,7 @@ class ExportResult:
 def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> ExportResult:
     """Writes the export, replacing the folder of an earlier one. ConfigError if the format's
     package is not installed."""
-    from agent_env.episodes.export.means import Results
-    from agent_env.episodes.export.source import Source
+    from agent_env.episodes.export.source import Results, Source
 
     if options.to not in FORMATS:
         raise ConfigError(f"--to {options.to}: write one of {', '.join(FORMATS)}")
@@ -99,7 +97,7 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
 
 def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None]) -> Results:
     """The means of whole conditions, with the intervals of `score`."""
-    from agent_env.episodes.export.means import Results
+    from agent_env.episodes.export.source import Results
     from agent_env.runs.study import comparison_of
 
     fields = [parse_where(text).field for text in options.where]
@@ -132,7 +130,7 @@ def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None])
 
 def _means(comparison: Comparison, conditions: Collection[str]) -> Iterator[MeanScore]:
     """Of these conditions; none named: of all."""
-    from agent_env.episodes.export.means import MeanScore
+    from agent_env.episodes.export.source import MeanScore
 
     study = comparison.study
     for metric in study.metrics:

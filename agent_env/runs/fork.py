@@ -45,7 +45,7 @@ async def fork(
     from agent_env.episodes.contexts.copies import copied_files
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.episodes.runner import utc_now
-    from agent_env.episodes.trace.reader import read_trace
+    from agent_env.episodes.trace.lines import read_trace
     from agent_env.records.trace_events import Parent
 
     source, events = run_of(trace, objects), read_trace(trace)

@@ -13,10 +13,10 @@ from typing import Annotated
 from pydantic import JsonValue
 
 from agent_env.analysis.judges import JudgeAgreement, judge_agreements
-from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import RunBudget
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.options import CallOptions, outage_of, priced_facts
+from agent_env.episodes.calls.outages import Breaker
 from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.judging import Case, Judge
 from agent_env.episodes.run_folder import EpisodeKey

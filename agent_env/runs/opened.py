@@ -15,8 +15,7 @@ from agent_env.analysis.treatment import Treatment, bare_of, treatment_table, wi
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import ConditionSummary, IndexPages
 from agent_env.episodes.trace.fold import fold
-from agent_env.episodes.trace.lines import TraceError
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import TraceError, read_trace
 from agent_env.errors import AgentEnvError, DatasetError
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database, is_safe

@@ -81,7 +81,7 @@ def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
     """Every episode, or why it cannot be replayed."""
     from agent_env.episodes.again.replay import ReplayResult
     from agent_env.episodes.again.tape import Recording
-    from agent_env.episodes.trace.reader import read_trace
+    from agent_env.episodes.trace.lines import read_trace
     from agent_env.episodes.trace.texts import Texts
 
     samples, texts, identity = run.samples_by_id, Texts(run.texts), run.identity()
@@ -159,7 +159,7 @@ async def _live_model(
     stack: AsyncExitStack,
 ) -> Play:
     from agent_env.episodes.again.changes import limits_of
-    from agent_env.episodes.again.replay_live import LiveReplayer
+    from agent_env.episodes.again.replay import LiveReplayer
     from agent_env.episodes.calls.options import open_calls
     from agent_env.episodes.contexts.copies import copied_files
     from agent_env.episodes.runner import utc_now

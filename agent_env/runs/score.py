@@ -188,7 +188,7 @@ def episode_text(trace: Path, full: bool = False, objects: Objects = NO_OBJECTS)
     """An episode readably, in parts: how it was asked, what was said, its score and diagnosis; long
     texts cut unless `full`."""
     from agent_env.analysis.transcript import transcript, verdict_lines
-    from agent_env.episodes.trace.reader import read_trace
+    from agent_env.episodes.trace.lines import read_trace
 
     events = read_trace(trace)
     if not events:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget, RunLimits
     from agent_env.episodes.pending import StoppingCondition
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.episodes.watch import Watch
+    from agent_env.episodes.runner import Watch
     from agent_env.records.schema import Condition, Sample, ToolSpec
     from agent_env.tasks.task import Task
 
@@ -304,6 +304,6 @@ def _own_rule(
 
 
 def _watch(manifest: Manifest, note: Callable[[str], None]) -> Watch:
-    from agent_env.episodes.watch import Watch
+    from agent_env.episodes.runner import Watch
 
     return Watch(note, manifest.served_model, manifest.is_in_text)

@@ -24,7 +24,7 @@ from agent_env.analysis.sequential.walk import (
 from agent_env.analysis.study import RunData
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.fold import fold
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address
 from agent_env.records.manifest import StoppingSettings

@@ -13,7 +13,7 @@ from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
 if TYPE_CHECKING:
-    from agent_env.web.site.difficulty import Difficulty
+    from agent_env.web.site.sheet import Difficulty
 
 WORLDS = ("real", "fictional")
 
@@ -52,7 +52,7 @@ class BuiltWeb:
 
 def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     """Render a world into a page store with its search, whole or not at all."""
-    from agent_env.web.site.difficulty import difficulty
+    from agent_env.web.site.sheet import difficulty
     from agent_env.web.site.tables import passed_over
 
     level = difficulty(options.difficulty)

@@ -13,8 +13,7 @@ from agent_env.protocols import Sandbox, SandboxBackend
 from agent_env.registry import Plugins, Registry
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import IMPORTABLE, importable
-from agent_env.sandbox.probe import why_it_does_not_hold
-from agent_env.sandbox.probe_records import ProbeRecords
+from agent_env.sandbox.probe import ProbeRecords, why_it_does_not_hold
 
 __all__ = [
     "AUTO_ORDER",

@@ -3,6 +3,10 @@
 The worker talks over the container's attach socket; when that closes, because the harness ended in
 whatever way, the worker ends, and the container with it. What still stays is swept at the next
 start, by label. Every call to the engine has a timeout.
+
+The line to a worker in a container: Docker's attach stream, taken apart.
+
+The system call list as a Docker seccomp profile, and what is hidden of /proc and /sys.
 """
 
 from __future__ import annotations
@@ -13,19 +17,133 @@ import itertools
 import json
 import os
 import socket
-from collections.abc import Callable
-from dataclasses import asdict
+import struct
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import OVERHEAD, start_time
-from agent_env.sandbox.docker_line import DockerLine
-from agent_env.sandbox.docker_profile import MASKED, docker_profile
 from agent_env.sandbox.layout import GUEST, PACKAGES, WORK
 from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.rules import HIGH, RULES, Case, Rule, Test
 from agent_env.sandbox.session import Session, expect_ready, reader_limit
+from agent_env.sandbox.syscalls import ALLOWED
+
+IN_PROC = """
+    acpi asound buddyinfo bus cgroups cmdline config.gz consoles diskstats driver fs interrupts
+    iomem ioports irq kallsyms kcore key-users keys kmsg kpagecgroup kpagecount kpageflags
+    latency_stats loadavg locks meminfo modules pagetypeinfo partitions pressure sched_debug
+    schedstat scsi slabinfo softirqs stat swaps sys/fs sys/kernel/pty sys/kernel/random sysvipc
+    timer_list timer_stats tty uptime version vmallocinfo vmstat zoneinfo
+""".split()
+MASKED = ("/sys", *(f"/proc/{name}" for name in IN_PROC))
+"""What tells of the machine, or counts what all its containers do: two sessions could talk by it.
+All of it is named here, as engines of different ages mask different things."""
+
+SET_TERMINAL_GROUP = 0x5410
+"""An ioctl that Docker's init tries on its standard input, and that must not fail with EPERM."""
+
+LANDLOCK = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
+"""The worker puts a second fence up inside: it keeps code from Docker's init, of the same uid."""
+
+
+def docker_profile() -> str:
+    """What to give to `--security-opt seccomp=`; io_uring and all else unlisted is closed."""
+    names = sorted([*ALLOWED, *LANDLOCK])
+    rules = [
+        {"names": names, "action": "SCMP_ACT_ALLOW"},
+        *(entry for name, rule in RULES.items() for entry in entries(name, rule)),
+        entry("ioctl", (None, ((1, SET_TERMINAL_GROUP),))),
+    ]
+    return json.dumps(
+        {
+            "defaultAction": "SCMP_ACT_ERRNO",
+            "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64"],
+            "syscalls": rules,
+        }
+    )
+
+
+def entries(name: str, rule: Rule) -> Iterator[dict[str, Any]]:
+    """The entries of one call; what no case fits fails with EPERM, as all that is not listed."""
+    cases, otherwise = rule
+    if not cases:
+        yield entry(name, (otherwise, ()))
+    for case in cases:
+        yield entry(name, case)
+
+
+def entry(name: str, case: Case) -> dict[str, Any]:
+    """One case of a rule."""
+    answer, tests = case
+    rule: dict[str, Any] = {"names": [name], "action": "SCMP_ACT_ALLOW"}
+    if answer is not None:
+        rule |= {"action": "SCMP_ACT_ERRNO", "errnoRet": answer}
+    return rule | {"args": [comparison(test) for test in tests if test[0] < HIGH]}
+
+
+def comparison(test: Test) -> dict[str, Any]:
+    """One test; always of the whole argument here."""
+    if len(test) == 2:
+        return {"index": test[0], "value": test[1], "op": "SCMP_CMP_EQ"}
+    place, mask, value = test
+    return {"index": place, "value": mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
+
+
+FRAME_HEADER = 8
+STDOUT = 1
+
+
+@dataclass(slots=True)
+class DockerLine:
+    """Lines from frames; what comes on stderr is kept for a complaint, its end only."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    finish: Callable[[], Awaitable[str | None]]
+    """Takes the container away."""
+    cap: int
+    """Longest line."""
+    _held: bytearray = field(default_factory=bytearray)
+    _complaint: bytes = b""
+
+    async def send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def receive(self) -> bytes:
+        while b"\n" not in self._held:
+            if len(self._held) > self.cap or not await self._receive_frame():
+                return b""
+        line, _, rest = bytes(self._held).partition(b"\n")
+        self._held = bytearray(rest)
+        return line
+
+    async def _receive_frame(self) -> bool:
+        """Take in one frame; false where the stream has ended."""
+        try:
+            header = await self.reader.readexactly(FRAME_HEADER)
+            kind, size = struct.unpack(">BxxxL", header)
+            if size > self.cap:
+                return False
+            body = await self.reader.readexactly(size)
+        except asyncio.IncompleteReadError:
+            return False
+        if kind == STDOUT:
+            self._held += body
+        else:
+            self._complaint = (self._complaint + body)[-500:]
+        return True
+
+    async def end(self) -> str | None:
+        self.writer.close()  # first: a container whose output nobody takes cannot be killed
+        reason = await self.finish()
+        words = self._complaint.decode(errors="replace").strip().rpartition("\n")[2]
+        return reason or words or None
+
 
 IMAGE = "agent-env-sandbox"
 DEFAULT_HOST = "unix:///var/run/docker.sock"

@@ -23,7 +23,7 @@ WORK = "/sandbox"
 """The only writable directory, and the home of the code."""
 
 GUEST_FILES = (
-    *("kernel", "rlimits", "kept", "notebook", "census", "stillness", "executor", "worker"),
+    *("kernel", "rlimits", "notebook", "census", "stillness", "executor", "worker"),
     *("inside", "landlock", "seccomp", "syscalls", "rules", "isolate", "forkserver", "launcher"),
     "program",
 )

@@ -10,11 +10,17 @@ Not covered: pages that need JavaScript or a login, redirects written into a pag
 that a server sends as 200, and hiding from a site who asks. The system's resolver runs in a
 thread, as does extraction: when the time cap ends a fetch they may run on for a while. One
 fetcher serves one event loop.
+
+robots.txt as RFC 9309 has it: which paths a site lets us open.
+
+Guaranteed: the rules of the groups that name us, else those of `*`; the longest pattern that fits
+decides and Allow wins a tie. Not covered: Crawl-delay.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +30,7 @@ from http import HTTPStatus
 from typing import Literal
 
 import httpx
+from protego import Protego
 
 from agent_env.errors import ToolError
 from agent_env.permits import PUBLIC_WEB, Permit
@@ -40,11 +47,28 @@ from agent_env.web.addresses import (
     parse_target,
     shortened_url,
 )
-from agent_env.web.fetch_body import FetchLimits, read_body
 from agent_env.web.fetch_content import kind_of, read_content
-from agent_env.web.fetch_request import PRODUCT, opened, user_agent
+from agent_env.web.fetch_request import PRODUCT, FetchLimits, opened, read_body, user_agent
 from agent_env.web.metadata import day_of
-from agent_env.web.robots import Robots
+
+_READ_CHARACTERS = 512 * 1024
+_NAME = re.compile(r"^([ \t]*user-agent)[ \t]*:([^/\r\n]*)(/[^\r\n]*)?", re.I | re.M)
+"""A line that names a program; a version behind the name says nothing."""
+
+
+class Robots:
+    """What one site asks of us."""
+
+    def __init__(self, text: str = "", product: str = "*") -> None:
+        """From the file's text; whatever cannot be read is passed over."""
+        text = text[:_READ_CHARACTERS].removeprefix("\ufeff")
+        self._rules = Protego.parse(_NAME.sub(r"\1:\2", text))
+        self._product = product
+
+    def allows(self, path: str) -> bool:
+        """Whether the path with its query may be opened."""
+        return bool(self._rules.can_fetch(path, self._product))
+
 
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _NOT_KEPT = frozenset({"set-cookie", "set-cookie2"})

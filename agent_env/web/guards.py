@@ -9,6 +9,8 @@ Not caught: paraphrase and translation, answers written in another notation than
 text in images, pages without a date or with a false one, and orders to a model that use none of
 the phrasings below. Seen without need: pages that discuss such orders. So flags are evidence to
 look at, and what a page says reaches the model marked as the page's words whether flagged or not.
+
+The web of one episode, seen through its guard.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Sample
 
@@ -177,3 +180,26 @@ def _runs(part: str) -> list[str]:
     if len(words) <= _RUN:
         return [part]
     return [f" {' '.join(words[n : n + _RUN])} " for n in range(len(words) - _RUN + 1)]
+
+
+class GuardedFetcher:
+    """A Fetcher whose pages bear what the guard saw."""
+
+    def __init__(self, inner: Fetcher, guard: Guard) -> None:
+        self._inner = inner
+        self._guard = guard
+
+    async def fetch(self, url: str) -> Page:
+        return self._guard.page(await self._inner.fetch(url))
+
+
+class GuardedSearch:
+    """A SearchProvider whose results bear what the guard saw."""
+
+    def __init__(self, inner: SearchProvider, guard: Guard) -> None:
+        self.name = inner.name
+        self._inner = inner
+        self._guard = guard
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        return [self._guard.hit(hit) for hit in await self._inner.search(query, limit)]

@@ -22,7 +22,7 @@ from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.pages import Hit, Page
 from agent_env.web.addresses import shortened_url
 from agent_env.web.page_store import SqlitePages
-from agent_env.web.store_rows import Failure
+from agent_env.web.store_file import Failure
 
 MOST_REMEMBERED = 16
 Recorded = TypeVar("Recorded", Page, list[Hit])

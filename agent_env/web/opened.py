@@ -4,6 +4,8 @@ sealed   a built web and the full-text search over it; nothing leaves the machin
 live     a search provider and the network; nothing is kept
 record   the same, but what was asked is kept in a store and asked for once
 frozen   the store alone: what it lacks is an error that the model reads, and is never fetched
+
+The page fetchers by name: ours, which asks by HTTP, and plug-ins.
 """
 
 from __future__ import annotations
@@ -12,17 +14,36 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.manifest import WebSettings
-from agent_env.registry import Plugins
-from agent_env.web.fetchers import FETCHERS, HTTP
+from agent_env.registry import Plugins, Registry
 from agent_env.web.full_text import FullText
 from agent_env.web.kept import KeptFetcher, KeptSearch, ToldSearch
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.plugin import PluginFetcher
 from agent_env.web.providers.catalogue import make_provider
+
+if TYPE_CHECKING:
+    from agent_env.web.fetch import HttpFetcher
+
+HTTP = "http"
+
+
+def _fetchers_fetcher(thing: Any, name: str) -> type[HttpFetcher] | PluginFetcher | None:
+    return thing if name == HTTP else PluginFetcher.of(thing, name)
+
+
+FETCHERS: Registry[type[HttpFetcher] | PluginFetcher] = Registry(
+    "page fetcher",
+    "page_fetchers",
+    "an object with `fetch`",
+    _fetchers_fetcher,
+    lambda: {HTTP: "agent_env.web.fetch:HttpFetcher"},
+)
+
 
 MODES = ("sealed", "live", "record", "frozen")
 STORED = "stored"

@@ -4,6 +4,8 @@ Guaranteed: a write is atomic and survives a killed process; readers never wait 
 waited for (WAL); writers of several processes take turns; what an address gave first stands until
 it is put anew, and what it gave before is kept. A body's name is the SHA-256 of its bytes.
 Not guaranteed: a power loss may take the last writes, never the file. One thread per store.
+
+What keeps a page store sound: verifying it, and taking in another one.
 """
 
 from __future__ import annotations
@@ -13,15 +15,14 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import zstandard
 
-from agent_env.errors import StorageError
+from agent_env.errors import ConfigError, StorageError
 from agent_env.records.pages import Hit, Page
-from agent_env.web.store_file import open_store
-from agent_env.web.store_rows import (
+from agent_env.web.store_file import (
     COLUMNS,
     Failure,
     Fetch,
@@ -30,6 +31,7 @@ from agent_env.web.store_rows import (
     as_search,
     failed_fetch,
     hits_of,
+    open_store,
     packed_hits,
     same_fetch,
 )
@@ -332,3 +334,91 @@ class SqlitePages:
                 yield
         except sqlite3.Error as exc:
             raise StorageError(f"cannot write the page store {self.file}: {exc}") from exc
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge brought."""
+
+    pages: int = 0
+    """Rows that were new, failures included."""
+    searches: int = 0
+    differing: int = 0
+    """Addresses and searches for which both stores had an answer, and not the same one."""
+
+
+def problems(store: SqlitePages) -> Iterator[str]:
+    """Every defect of the store, a line each; none where it is sound."""
+    try:
+        yield from _file_problems(store.connection)
+        for table, column in (("bodies", "body"), ("texts", "text")):
+            yield from _content_problems(store.connection, table, column)
+            yield from _missing(store.connection, table, column)
+    except sqlite3.Error as exc:
+        yield f"the file cannot be read: {exc}"
+
+
+def _file_problems(connection: sqlite3.Connection) -> Iterator[str]:
+    for (message,) in connection.execute("PRAGMA quick_check(20)"):
+        if message != "ok":
+            yield f"the file is damaged: {message}"
+
+
+def _content_problems(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
+    unpack = zstandard.ZstdDecompressor()
+    for digest, size, packed in connection.execute(f"SELECT digest, size, {column} FROM {table}"):
+        try:
+            data = unpacked(unpack, packed, size)
+        except zstandard.ZstdError as exc:
+            yield f"{column} {digest} cannot be unpacked: {exc}"
+            continue
+        if len(data) != size or hashlib.sha256(data).hexdigest() != digest:
+            yield f"{column} {digest} is not what its name says"
+
+
+def _missing(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
+    rows = connection.execute(
+        f"SELECT asked FROM fetches WHERE error IS NULL AND "
+        f"({column} IS NULL OR {column} NOT IN (SELECT digest FROM {table})) ORDER BY asked"
+    )
+    for (url,) in rows:
+        yield f"{url} has no {column}"
+
+
+def merge(target: SqlitePages, other: SqlitePages) -> Merged:
+    """Take in what `other` holds; what `target` answers already goes on to stand.
+
+    The other store is verified first: ConfigError where it is not sound.
+    """
+    for problem in problems(other):
+        raise ConfigError(f"{other.file} is not sound ({problem}); it is not merged")
+    ours = {row.asked: row for row in target.fetches()}
+    pages = differing = searches = 0
+    for row in other.fetches(stands_only=False):
+        body = None if row.digest is None else other.body(row.digest)
+        text = None if row.text_digest is None else other.text(row.text_digest)
+        pages += target.add(row, body, text)
+        differing += row.stands and _differ(ours.get(row.asked), row)
+    known = {(s.provider, s.query, s.limit): s for s in target.searches()}
+    for search in other.searches():
+        before = known.get((search.provider, search.query, search.limit))
+        searches += before is None
+        differing += (
+            before is not None
+            and None not in (before.hits, search.hits)
+            and (before.hits != search.hits)
+        )
+        add_search(target, search)
+    return Merged(pages, searches, differing)
+
+
+def add_search(target: SqlitePages, search: Search) -> None:
+    """Store a search as it is, unless results of it are there."""
+    outcome = Failure(search.error or "") if search.hits is None else search.hits
+    target.keep_search(search.provider, search.query, search.limit, outcome, search.searched_at)
+
+
+def _differ(ours: Fetch | None, theirs: Fetch) -> bool:
+    if ours is None or ours.error is not None or theirs.error is not None:
+        return False
+    return (ours.digest, ours.text_digest) != (theirs.digest, theirs.text_digest)

@@ -3,16 +3,21 @@
 Retrieval takes work: for many events an outdated copy, a thing of the same name or a later
 commemoration ranks above the article. What those pages say beside the article is invented and
 marked so on the page.
+
+Which search a sealed store is served with: FTS5, or tantivy for many pages where it is there.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError, ToolError
+from agent_env.errors import ConfigError, StorageError, ToolError
 from agent_env.records.pages import Page
 from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.articles import is_temporal
@@ -20,11 +25,37 @@ from agent_env.temporal.facts.tables import FactTables, shipped_tables
 from agent_env.web.full_text import FullText
 from agent_env.web.opened import Web
 from agent_env.web.page_store import SqlitePages
-from agent_env.web.sealed_index import choose_index
-from agent_env.web.site.difficulty import DEFAULT, LEVELS, Difficulty
 from agent_env.web.site.render import render_all
-from agent_env.web.site.sheet import Sheet
+from agent_env.web.site.sheet import DEFAULT, LEVELS, Difficulty, Sheet
 from agent_env.web.tantivy_text import TantivyText
+
+if TYPE_CHECKING:
+    from agent_env.web.tantivy_text import TantivyText
+
+MANY = 50_000
+"""Pages above which tantivy is used."""
+
+
+def choose_index(
+    file: Path, connection: sqlite3.Connection, content: str, note: Callable[[str], None]
+) -> FullText | TantivyText:
+    """The search over a store; `note` hears why a large one is served by the slower kind."""
+    built_in = FullText(connection)
+    count = built_in.size()
+    if count <= MANY:
+        return built_in
+    if find_spec("tantivy") is None:
+        note(f"{count} pages are searched by FTS5; faster: pip install 'agent-env[search]'")
+        return built_in
+    from agent_env.web.tantivy_text import TantivyText
+
+    try:
+        folder = file.with_name(f"{file.name}.tantivy")
+        return TantivyText.made(folder, content, built_in.texts())
+    except StorageError as exc:
+        note(f"{count} pages are searched by FTS5: {exc}")
+        return built_in
+
 
 BUILT_AT = "2026-01-01T00:00:00Z"
 """The time all sealed pages bear, so that the same tables give the same store."""

@@ -29,9 +29,8 @@ from agent_env.records.safe_files import new_file
 from agent_env.web.fetch_content import read_content
 from agent_env.web.kept import page_key
 from agent_env.web.metadata import day_of
-from agent_env.web.page_store import SqlitePages
-from agent_env.web.store_care import add_search
-from agent_env.web.store_rows import Fetch, Search
+from agent_env.web.page_store import SqlitePages, add_search
+from agent_env.web.store_file import Fetch, Search
 
 LONGEST_BODY = 32_000_000
 _FETCH, _SEARCH = TypeAdapter(Fetch), TypeAdapter(Search)

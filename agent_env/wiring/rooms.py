@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.protocols import Model, Sandbox, SandboxBackend, Strategy, Tokenizer, Tool
     from agent_env.records.tool_traits import ToolTraits
-    from agent_env.sandbox.probe_records import ProbeRecords
+    from agent_env.sandbox.probe import ProbeRecords
     from agent_env.tasks.contexts import Contexts
     from agent_env.tasks.task import Prompt, Task
     from agent_env.web.opened import Web
@@ -63,7 +63,7 @@ async def choose_sandbox(
 
 def probe_records() -> ProbeRecords | None:
     """This user's; None where there is no home."""
-    from agent_env.sandbox.probe_records import ProbeRecords
+    from agent_env.sandbox.probe import ProbeRecords
 
     folder = state_folder("sandboxes")
     return None if folder is None else ProbeRecords(folder)
@@ -213,11 +213,9 @@ class Rooms:
     def _with_web(self, supplies: Supplies, sample: Sample, condition: Condition) -> Supplies:
         """Each episode's own, as its guard and its overlay know the sample."""
         from agent_env.tasks.conditions import sample_under
-        from agent_env.web.ablation import overlay_of
-        from agent_env.web.guarded import GuardedFetcher, GuardedSearch
-        from agent_env.web.guards import Guard
+        from agent_env.web.ablation import OverlayFetcher, OverlaySearch, overlay_of
+        from agent_env.web.guards import Guard, GuardedFetcher, GuardedSearch
         from agent_env.web.kept import Remembered
-        from agent_env.web.overlay import OverlayFetcher, OverlaySearch
 
         if self.web is None:
             raise ConfigError("a condition needs the web, and the run's 'web' names none")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.extras import EXTRAS
 from agent_env.models.fake_server import serve
 from agent_env.testing import puzzle

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.contexts.check import ContextComparison
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import FakeServer, model_policy

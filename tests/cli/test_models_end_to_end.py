@@ -12,7 +12,7 @@ import pytest
 
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import Answer, FakeServer, Policy, Refusal, script_policy, serve

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 
 from agent_env.cli.app import app
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.options import RunOptions

@@ -23,7 +23,7 @@ from typing import Any
 
 from agent_env.cli.app import main
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import DatasetError
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import serve

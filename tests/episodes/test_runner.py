@@ -1,4 +1,7 @@
-"""The runner: what is recorded, what a failure takes with it, what is run again."""
+"""The runner: what is recorded, what a failure takes with it, what is run again.
+
+What is said while a run goes on is said once.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.runner import Runner, Seams
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.runner import Runner, Seams, Watch, WatchedModel
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError, SandboxError, StorageError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits, Model
-from agent_env.records.schema import Condition, Episode, Sample
+from agent_env.records.schema import Condition, Episode, Message, Sample, ToolSpec
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
@@ -164,3 +167,49 @@ def test_what_the_model_was_sent_follows_from_the_trace_alone(tmp_path: Path) ->
     episodes = run(runner_for(tmp_path, lambda s: model), count=1)
     sent, _ = model.requests[-1]
     assert episodes["tp-0-0.1"].messages[: len(sent)] == sent
+
+
+SEARCH = ToolSpec(name="web_search", description="", parameters={})
+CALL = '{"name": "web_search", "arguments": {}}'
+QUESTION = Message(role="user", content="Which day?")
+
+
+def test_a_model_that_changes_is_said_once() -> None:
+    said: list[str] = []
+    watch = Watch(said.append)
+    for model in ("a", None, "a", "b", "a", "c"):
+        reply = answer("x").model_copy(update={"model": model})
+        asyncio.run(WatchedModel(ScriptedModel([reply]), watch).generate([QUESTION], []))
+    assert said == [
+        "the server changed its model: b answers now, a did before; score tells how many episodes "
+        "of each"
+    ]
+
+
+def test_the_preflight_counts_as_before() -> None:
+    said: list[str] = []
+    Watch(said.append, "a").reply(answer("x").model_copy(update={"model": "b"}))
+    assert len(said) == 1
+
+
+def test_a_reply_from_the_cache_is_of_no_server() -> None:
+    said: list[str] = []
+    kept = answer("x").model_copy(update={"model": "b", "cached_at": "2026-01-01"})
+    Watch(said.append, "a").reply(kept)
+    assert said == []
+
+
+def test_a_call_in_text_is_said_once_with_the_remedy() -> None:
+    said: list[str] = []
+    watch = Watch(said.append)
+    watch.answer("base/a.1", CALL, [])
+    watch.answer("web/a.1", None, [SEARCH])
+    watch.answer("web/b.1", "1982-06-14", [SEARCH])
+    assert said == []
+    watch.answer("web/c.1", CALL, [SEARCH])
+    watch.answer("web/d.1", CALL, [SEARCH])
+    assert said == [
+        "web/c.1 ended with a tool call as text (bare JSON), which nobody ran; score counts these: "
+        "take --tool-protocol text, or start the server with a parser that fits the model (vLLM, "
+        "SGLang: --tool-call-parser; llama.cpp: --jinja)"
+    ]

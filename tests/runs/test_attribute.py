@@ -9,7 +9,7 @@ import pytest
 
 import agent_env as ae
 from agent_env.episodes.run_folder import read_samples
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
 from agent_env.runs.attribute import AttributeOptions, plan_attribution

@@ -18,8 +18,7 @@ from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.index import Index
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import samples_bytes
-from agent_env.episodes.trace.lines import TraceError
-from agent_env.episodes.trace.reader import is_finished, read_trace
+from agent_env.episodes.trace.lines import TraceError, is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.models.fake_server import FakeServer, parse_errors, script_policy

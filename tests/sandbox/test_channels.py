@@ -10,7 +10,7 @@ import pytest
 
 from agent_env.protocols import Sandbox, SandboxBackend
 from agent_env.records.execution import ExecResult
-from agent_env.sandbox.docker_profile import MASKED
+from agent_env.sandbox.docker import MASKED
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.wiring.trust import own_call

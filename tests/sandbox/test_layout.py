@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.sandbox.executor import Lost, read_reply
-from agent_env.sandbox.kept import CappedStream
+from agent_env.sandbox.executor import CappedStream, Lost, read_reply
 from agent_env.sandbox.layout import GUEST, PACKAGES, assemble, outermost, real_interpreter
 from agent_env.sandbox.packages import COMPANIONS, IMPORTABLE, importable, locate, package_files
 from agent_env.sandbox.session import complaint_about

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from agent_env.sandbox.docker_profile import docker_profile
+from agent_env.sandbox.docker import docker_profile
 from agent_env.sandbox.seccomp import ARCHITECTURES, program
 from agent_env.sandbox.syscalls import ALLOWED, LOOKED_AT
 

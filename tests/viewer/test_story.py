@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.records.schema import ToolResult as Result
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled

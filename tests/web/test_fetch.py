@@ -20,7 +20,7 @@ from agent_env.errors import ToolError
 from agent_env.records.pages import Page
 from agent_env.web.addresses import Address
 from agent_env.web.fetch import HttpFetcher
-from agent_env.web.fetch_body import FetchLimits
+from agent_env.web.fetch_request import FetchLimits
 from agent_env.wiring.trust import own_call
 
 Answer = bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]

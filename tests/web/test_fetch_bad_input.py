@@ -14,7 +14,7 @@ import pytest
 from agent_env.errors import ToolError
 from agent_env.web.addresses import Address
 from agent_env.web.fetch import HttpFetcher
-from agent_env.web.fetch_body import FetchLimits
+from agent_env.web.fetch_request import FetchLimits
 from agent_env.wiring.trust import own_call
 from tests.web.test_fetch import HTML, Site, fetched, moved, refused, reply, with_site
 

@@ -8,8 +8,7 @@ import time
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.web.fetch import HttpFetcher
-from agent_env.web.robots import Robots
+from agent_env.web.fetch import HttpFetcher, Robots
 from agent_env.wiring.trust import own_call
 from tests.web.test_fetch import HTML, Answer, Site, at_home, moved, reply, with_site
 

@@ -10,8 +10,7 @@ from agent_env.records.pages import Hit, Page
 from agent_env.testing import FakeSearch, MemoryPages, page, puzzle
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.web_search import WebSearch
-from agent_env.web.guarded import GuardedFetcher, GuardedSearch
-from agent_env.web.guards import Guard
+from agent_env.web.guards import Guard, GuardedFetcher, GuardedSearch
 
 A = "https://a.example/"
 PUZZLE = puzzle(gold=("1982-04-02", "1984-04-02", "1989-04-02"))

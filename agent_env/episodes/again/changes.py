@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agent_env.episodes.run_folder import RunFolder, stored_as
-from agent_env.episodes.trace.reader import is_finished, read_events
+from agent_env.episodes.trace.lines import is_finished, read_events
 from agent_env.errors import DatasetError
 from agent_env.protocols import Limits
 from agent_env.records.manifest import Manifest

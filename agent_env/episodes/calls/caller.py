@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
-from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import Reservation, RunBudget
-from agent_env.episodes.calls.outages import Outage
+from agent_env.episodes.calls.outages import Breaker, Outage
 from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.reply_cache import Asking, ReplyCache, cache_key
 from agent_env.episodes.calls.retries import (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import DatasetError
 from agent_env.records.trace_events import EpisodeStarted
 from agent_env.tasks.context_text import split

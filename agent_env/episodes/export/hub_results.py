@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.export.chat import storable
-from agent_env.episodes.export.means import MeanScore, is_plain
-from agent_env.episodes.export.source import Source, harness
+from agent_env.episodes.export.source import MeanScore, Source, harness, is_plain
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition
 

@@ -16,10 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_env.episodes.trace.lines import read_lines, seal
-from agent_env.episodes.trace.long_texts import with_texts_stored
-from agent_env.episodes.trace.reader import _folder_of, _unsafe_trace, resolved
-from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.lines import _folder_of, _unsafe_trace, read_lines, resolved, seal
+from agent_env.episodes.trace.texts import Texts, with_texts_stored
 from agent_env.errors import StorageError
 from agent_env.records.safe_files import UnsafeFile, check_file, check_inside, read_file, sync_path
 from agent_env.records.trace_events import TRACE_VERSION, Event, Judged, ModelCalled

@@ -22,7 +22,7 @@ from agent_env.tasks.task import CannotShift, TextAt
 from agent_env.temporal.facts.articles import time_places
 from agent_env.temporal.facts.table_files import identifier
 from agent_env.web.ablation import shifted_from
-from agent_env.web.site.difficulty import LIKELY_FIRST
+from agent_env.web.site.sheet import LIKELY_FIRST
 from agent_env.web.site.tables import table_pages
 
 SHIFTED: frozenset[Kind] = frozenset({"relation", "current", "nth", "longest", "hops"})

@@ -29,8 +29,8 @@ from agent_env.temporal.days import DayRange
 from agent_env.temporal.facts.tables import EventRow, FactTables
 from agent_env.temporal.partial import PartialDate
 from agent_env.web.ablation import shifted_from
-from agent_env.web.site.difficulty import LIKELY_FIRST
 from agent_env.web.site.render import render_event
+from agent_env.web.site.sheet import LIKELY_FIRST
 
 MOST = 6
 """Answers of a twin, unless its puzzle has more."""

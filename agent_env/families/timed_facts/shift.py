@@ -25,8 +25,8 @@ from agent_env.temporal.facts.tables import (
 )
 from agent_env.temporal.fiction.histories import OF_OBJECT
 from agent_env.web.ablation import shifted_from
-from agent_env.web.site.difficulty import LIKELY_FIRST
 from agent_env.web.site.render import render_memberships
+from agent_env.web.site.sheet import LIKELY_FIRST
 
 YOUNGEST = 17
 """Years of age at which a span may begin."""

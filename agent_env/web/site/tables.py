@@ -13,9 +13,8 @@ from random import Random
 from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.articles import RowPage, TablePages, time_places
 from agent_env.temporal.partial import PartialDate
-from agent_env.web.site.difficulty import Difficulty
 from agent_env.web.site.encyclopedia import PASSAGE
-from agent_env.web.site.sheet import Link, Row, Sheet, chance, date_text
+from agent_env.web.site.sheet import Difficulty, Link, Row, Sheet, chance, date_text
 from agent_env.web.site.traps import COPIES, NAMESAKES, THINGS
 
 STILL = "still"

@@ -8,8 +8,7 @@ from random import Random
 
 from agent_env.temporal.facts.articles import GAZETTE, article_url, event_title, slug
 from agent_env.temporal.facts.tables import EventRow
-from agent_env.web.site.difficulty import Difficulty
-from agent_env.web.site.sheet import Sheet, capital, chance, date_text
+from agent_env.web.site.sheet import Difficulty, Sheet, capital, chance, date_text
 
 NAMESAKES = ("board game", "song", "café", "ferry", "racehorse", "crossword series")
 COPIES = "https://copies.example/page/"

@@ -11,7 +11,7 @@ import pytest
 
 from agent_env.episodes.again.fork import read_edits, step_of
 from agent_env.episodes.again.tape import Recording
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.fork import fork, read_forks

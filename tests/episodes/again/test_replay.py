@@ -12,7 +12,7 @@ import pytest
 
 from agent_env.episodes.again.replay import Replayer, ReplayResult, ToolResultsByCall
 from agent_env.episodes.again.tape import Recording, Tape
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, ReplayError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import FIRST_OUTPUT, RunBudget, RunLimits
+from agent_env.episodes.calls.outages import Breaker
 from agent_env.errors import ModelError, RunStopped
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Message, Usage

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import RunBudget, RunLimits
 from agent_env.episodes.calls.caller import Calls
+from agent_env.episodes.calls.outages import Breaker
 from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.reply_cache import ReplyCache
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError, ModelErrorKind, RunStopped
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy

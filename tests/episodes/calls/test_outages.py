@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.outages import Outage
+from agent_env.episodes.calls.outages import Breaker, Outage
 from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.retries import Retries
 from agent_env.errors import ModelError, RunStopped

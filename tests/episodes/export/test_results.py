@@ -12,7 +12,7 @@ import pytest
 from agent_env.episodes.export import every_eval_ever
 from agent_env.episodes.export.every_eval_ever import _Log
 from agent_env.episodes.export.hub_results import _notes
-from agent_env.episodes.export.means import MeanScore, hub_model
+from agent_env.episodes.export.source import MeanScore, hub_model
 from agent_env.errors import ConfigError
 from agent_env.records.imported import ImportSource
 from agent_env.runs.export import ExportOptions, export

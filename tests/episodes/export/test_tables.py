@@ -11,7 +11,7 @@ from agent_env.episodes.export import atif, inspect_log, jsonl, parquet, sft
 from agent_env.episodes.export.source import Choice, Source
 from agent_env.episodes.export.tables import rows
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.schema import ToolResult

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.trace.lines import TraceError, read_lines, seal
-from agent_env.episodes.trace.reader import is_finished, read_trace
+from agent_env.episodes.trace.lines import TraceError, is_finished, read_lines, read_trace, seal
 from tests import TESTS
 from tests.episodes.trace.test_writer import write_episode
 

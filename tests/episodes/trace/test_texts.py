@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.trace.lines import TraceError
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import TraceError, read_trace
 from agent_env.episodes.trace.texts import MissingText, Texts
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.schema import ToolCall, ToolResult
@@ -38,7 +37,7 @@ touch "$1/new" 2>/dev/null && exit 78
 exec "$2" -c "
 import sys
 from pathlib import Path
-from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.lines import read_trace
 print(len(read_trace(Path(sys.argv[1]))[0].result.output))" "$3"
 """
 

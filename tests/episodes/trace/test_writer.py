@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.trace.fold import fold, worked_s
-from agent_env.episodes.trace.lines import seal
-from agent_env.episodes.trace.reader import is_finished, read_trace
+from agent_env.episodes.trace.lines import is_finished, read_trace, seal
 from agent_env.episodes.trace.writer import Fsync, TraceWriter
 from agent_env.errors import DatasetError, StorageError
 from agent_env.records.schema import Message, ToolCall, ToolResult, Usage

@@ -20,7 +20,7 @@ from agent_env.tools.builtin.sql import Sql
 from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.tools.toolbox import ToolSet
 from agent_env.web.sealed import SealedWeb
-from agent_env.web.site.difficulty import LEVELS
+from agent_env.web.site.sheet import LEVELS
 
 NO_FACTS = FactTables((), (), ())
 KINDS = ("relation", "current", "nth", "count", "longest", "hops")

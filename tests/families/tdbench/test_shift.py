@@ -12,7 +12,7 @@ from agent_env.families.tdbench.shift import SHIFTED, exchanged, golds_in, shift
 from agent_env.records.schema import Proof
 from agent_env.tasks.task import CannotShift
 from agent_env.temporal.allen import Interval, relation
-from agent_env.web.site.difficulty import LEVELS
+from agent_env.web.site.sheet import LEVELS
 from agent_env.web.site.tables import table_pages
 from agent_env.wiring.registry import load_family
 

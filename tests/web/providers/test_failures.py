@@ -13,8 +13,7 @@ import pytest
 
 from agent_env.errors import ConfigError, EpisodeError, SearchError, ToolError
 from agent_env.web.providers.catalogue import key_variables, make_provider
-from agent_env.web.providers.client import LiveSearch, Patience
-from agent_env.web.providers.replies import asked_wait_s
+from agent_env.web.providers.client import LiveSearch, Patience, asked_wait_s
 from agent_env.wiring.trust import own_plugins
 from tests.web.providers.services import (
     BRIEF,

@@ -18,9 +18,8 @@ from agent_env.temporal.facts.tables import EventRow, FactTables, shipped_tables
 from agent_env.temporal.fiction.world import make_world
 from agent_env.temporal.partial import PartialDate
 from agent_env.web.extract import extract
-from agent_env.web.site.difficulty import LEVELS, difficulty
 from agent_env.web.site.render import render_all
-from agent_env.web.site.sheet import Sheet
+from agent_env.web.site.sheet import LEVELS, Sheet, difficulty
 
 WORLDS = {"real": shipped_tables(), "fictional": make_world(300, seed=6)}
 

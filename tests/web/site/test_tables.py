@@ -15,8 +15,7 @@ from agent_env.scoring.evidence import stands_in
 from agent_env.tasks.family import SampleSet
 from agent_env.temporal.facts.articles import TablePages, is_temporal
 from agent_env.web.extract import extract
-from agent_env.web.site.difficulty import LEVELS
-from agent_env.web.site.sheet import Sheet
+from agent_env.web.site.sheet import LEVELS, Sheet
 from agent_env.web.site.tables import passed_over, table_pages
 
 KINDS = ("relation", "current", "nth", "longest", "count", "duration", "hops")

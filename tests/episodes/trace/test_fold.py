@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_env.episodes.calls.first_call import first_call
+from agent_env.episodes.trace.fold import first_call
 from agent_env.records.schema import Condition, Reply, Usage
 from agent_env.records.trace_events import EpisodeStarted
 from agent_env.testing import answer, calls

@@ -11,10 +11,10 @@ import pytest
 
 from agent_env.registry import NO_PLUGINS
 from agent_env.sandbox import choose as choosing
-from agent_env.sandbox import probe_records
+from agent_env.sandbox import probe as probe_records
 from agent_env.sandbox.choose import choose, probe_all, probe_one
 from agent_env.sandbox.limits import SandboxLimits
-from agent_env.sandbox.probe_records import ProbeRecords
+from agent_env.sandbox.probe import ProbeRecords
 
 LIMITS = SandboxLimits()
 
