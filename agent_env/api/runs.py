@@ -156,7 +156,7 @@ class Episode:
 def read_episode(run: OpenRun, trace: Path) -> Episode:
     """The episode of a trace; DatasetError where it cannot be read."""
     from agent_env.episodes.trace.fold import fold
-    from agent_env.episodes.trace.reader import read_trace
+    from agent_env.episodes.trace.lines import read_trace
 
     folder, events = run.current, read_trace(trace)
     problem = folder.misfit(trace, folder.identity(), events) if events else "holds no event"

@@ -122,7 +122,7 @@ def serve_model(
 POLICIES = ("reference", "reference-static")
 
 
-@with_options("agent_env.models.fake_server.options:ServerOptions")
+@with_options("agent_env.models.fake_server.server:ServerOptions")
 def fake_server(options: ServerOptions) -> None:
     """Serve both model APIs on loopback, to rehearse a run before paying for it.
 
