@@ -19,6 +19,7 @@ from agent_env.models.fake_server import FakeServer, script_policy
 from agent_env.records.schema import Message
 from agent_env.records.trace_events import ModelCalled
 from tests.commands import Done, agent_env
+from tests.models.modes import MODES
 
 INSISTING = ("deepseek", "kimi", "gemini", "minimax", "glm", "vllm", "openrouter", "future")
 REFUSING = ("no-echo", "no-echo-422")
@@ -39,7 +40,7 @@ def served(tmp_path: Path, mode: str) -> Iterator[FakeServer]:
     """A fake server in a thread, while the command line runs in this one."""
     script = tmp_path / "script.jsonl"
     script.write_text("\n".join(json.dumps(step) for step in STEPS))
-    server = FakeServer(script_policy(script), mode=mode)
+    server = FakeServer(script_policy(script), mode=MODES[mode])
     ready, done = Event(), Event()
 
     async def serve() -> None:

@@ -1,9 +1,7 @@
 """Runs episodes: one task group, a bounded number at a time, each with its own seams and trace.
 
-Runs a number of workers over a run's items, until there are none or the run stops.
-
-Warnings during a run, once each: the server changes its model, or a tool call came as text, so
-that no tool ran.
+Warns once each where the server changes its model or a tool call came as text, so that no tool
+ran.
 """
 
 from __future__ import annotations

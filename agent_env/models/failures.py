@@ -1,15 +1,10 @@
-"""Whatever goes wrong with a server becomes a ModelError of one line.
+"""What a server's error means: its class, whether it may pass, and a ModelError of one line.
 
 Guarantees: the API key stands in no error's text; an error has no cause attached, because the SDK's
 own errors may quote the key.
-Not covered: a key shorter than eight characters counts as a placeholder and is not blotted out.
-
-What an error of a model's server means: its class, whether it may pass, what to do about it.
-
-Which errors of a model's server say that the conversation is longer than the model reads.
-
-The forms are those of OpenAI, vLLM, llama.cpp, Ollama, litellm, SGLang, TGI, Anthropic, Gemini,
-xAI, Mistral and Moonshot; a server that says it otherwise is not recognised.
+Not covered: a key shorter than eight characters counts as a placeholder and is not blotted out. An
+overflow of the context is recognised in the forms of OpenAI, vLLM, llama.cpp, Ollama, litellm,
+SGLang, TGI, Anthropic, Gemini, xAI, Mistral and Moonshot.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""Reading fields of foreign JSON, which may be absent or of any type.
+"""Foreign JSON: read, and made fit for a trace (no key, no lone surrogates, no infinite numbers).
 
-Tool calls in a history: ids that are unique in it, and arguments that servers take back.
-
-Foreign JSON, read and made fit for a trace: no key, no lone surrogates, no numbers that JSON
-lacks.
-
-Not covered: a key shorter than eight characters counts as a placeholder and is not blotted out.
+Fields may be absent or of any type. Not covered: a key shorter than eight characters counts as a
+placeholder and is not blotted out.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""What a server says of itself without being asked a question: GET /models below the base URL, and
-llama.cpp's GET /props beside it.
+"""What a server says of itself without a question: its models, context, chat template and version.
 
-Guarantees: whatever the server sends, or fails to send, is a fact or None; nothing is raised.
-
-Which program a server is, and its version: by what it shows without a key or a question.
-
-Guarantees: only GET requests to fixed paths, without a key; whatever comes back, or does not, is a
-name or None.
+Guarantees: only GET requests, those for the version without a key; whatever the server sends, or
+fails to send, is a fact or None.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The settings of a model, from the parameters that a run stores.
-
-How a model is to answer, and the fields of a request that say so.
-"""
+"""How a model is to answer: the fields of its requests, and our own settings."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ The ranks (which byte pairs merge, in what order) of an encoding are never downl
 come from a directory, named as tiktoken caches them, or from the optional package bpe-openai
 (MIT), which carries them; either way their digest must be the published one.
 Not covered: the few tokens by which a provider frames each message.
-
-Token counts of our own for calls whose usage the server does not report.
 """
 
 from __future__ import annotations

@@ -3,10 +3,6 @@
 The worker talks over the container's attach socket; when that closes, because the harness ended in
 whatever way, the worker ends, and the container with it. What still stays is swept at the next
 start, by label. Every call to the engine has a timeout.
-
-The line to a worker in a container: Docker's attach stream, taken apart.
-
-The system call list as a Docker seccomp profile, and what is hidden of /proc and /sys.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The process that runs the code, seen from the supervisor: asked, listened to, stopped, killed.
-
-What is kept of a stream that may be longer than anyone wants to read.
-"""
+"""The process that runs the code, seen from the supervisor: asked, listened to, stopped, killed."""
 
 from __future__ import annotations
 

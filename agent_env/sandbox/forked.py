@@ -2,8 +2,6 @@
 
 This is the harness's side: start the server, ask it for sessions, hold each by a pidfd, and bound
 its memory by a control group or, where there is none, by the watchdog.
-
-The grip on a session that the fork server started: by its first process, killed and awaited.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The contract of a question family.
-
-Makes a family's samples: the same seed gives the same bytes, also in another process.
-"""
+"""The contract of a question family: the same seed gives the same bytes in every process."""
 
 from __future__ import annotations
 

@@ -2,16 +2,12 @@
 
 Guaranteed: any bytes give a text, without recursion and in time that grows with the page; where
 nothing looks like the main part, all of the page is given. lxml walks the page and Beautiful Soup
-reads its title: a walk by Beautiful Soup takes four times as long (benchmarks/extraction.py). Not
-covered: text that scripts write, hiding by style sheets, what lies past the bounds of `html_tree`;
-what counts as clutter is a rule of thumb.
-
-A page's HTML as a tree, in time that grows with the page whatever it holds.
-
-Guaranteed: at most 10,000,000 characters, 200,000 elements, 256 levels and 256 attributes of each
-element are kept, and `Tree.cut` says which bound was met. The bound on attributes is for the
-parser's sake: its tree takes time in the square of the attributes of one element, so elements are
-counted in a pass that builds none.
+reads its title: a walk by Beautiful Soup takes four times as long (benchmarks/extraction.py). Of a
+page at most 10,000,000 characters, 200,000 elements, 256 levels and 256 attributes of each element
+are kept, and `Tree.cut` says which bound was met; the parser's time grows with the square of the
+attributes of one element, so a pass that builds no tree counts them first.
+Not covered: text that scripts write, hiding by style sheets; what counts as clutter is a rule of
+thumb.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-"""One GET to an address that was checked.
+"""One GET to an address that was checked, and its body, read and unpacked under caps.
 
 Guaranteed: the connection goes to the very addresses given and nowhere else, while Host header,
 SNI and the certificate check use the URL's own name; proxies, .netrc, certificates and cookies of
 the environment play no part; no connection is used twice, so that none serves another name.
-Redirects are not followed here. Not covered: HTTP/2, client certificates.
-
-A response's body, read and unpacked under caps.
-
-Guaranteed: neither more than the cap is read from the wire nor more than the cap unpacked, at any
-moment; a body that grows beyond a ratio is dropped as a bomb; a body that is cut off or is not
-packed as announced is an error and never a shorter page. How long a server may take is not
-judged here.
+Neither more than the cap is read from the wire nor more than the cap unpacked, at any moment; a
+body that grows beyond a ratio is dropped as a bomb; a body that is cut off or is not packed as
+announced is an error and never a shorter page.
+Redirects are not followed here. Not covered: HTTP/2, client certificates, a server's slowness.
 """
 
 from __future__ import annotations

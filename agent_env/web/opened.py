@@ -4,8 +4,6 @@ sealed   a built web and the full-text search over it; nothing leaves the machin
 live     a search provider and the network; nothing is kept
 record   the same, but what was asked is kept in a store and asked for once
 frozen   the store alone: what it lacks is an error that the model reads, and is never fetched
-
-The page fetchers by name: ours, which asks by HTTP, and plug-ins.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Guaranteed: a write is atomic and survives a killed process; readers never wait 
 waited for (WAL); writers of several processes take turns; what an address gave first stands until
 it is put anew, and what it gave before is kept. A body's name is the SHA-256 of its bytes.
 Not guaranteed: a power loss may take the last writes, never the file. One thread per store.
-
-What keeps a page store sound: verifying it, and taking in another one.
 """
 
 from __future__ import annotations

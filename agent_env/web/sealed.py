@@ -3,8 +3,6 @@
 Retrieval takes work: for many events an outdated copy, a thing of the same name or a later
 commemoration ranks above the article. What those pages say beside the article is invented and
 marked so on the page.
-
-Which search a sealed store is served with: FTS5, or tantivy for many pages where it is there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The page store's file: its tables, its format version, and what is said of other files.
-
-The rows of a page store, as values.
-"""
+"""The page store's file: its tables, its format version, and its rows as values."""
 
 from __future__ import annotations
 

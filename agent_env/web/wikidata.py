@@ -13,7 +13,6 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Self
 
 import httpx
@@ -127,12 +126,7 @@ class QueryService:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
 
     async def select(self, query: str) -> list[Solution]:

@@ -12,11 +12,11 @@ from agent_env.episodes.calls import preflight
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.conversation import Offer, Tokens, Turn
-from agent_env.models.fake_server.modes import MODES
 from agent_env.records.server_probe import ServerProbe
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests import TESTS
 from tests.commands import agent_env as command
+from tests.models.modes import MODES
 from tests.pages import page_generator
 
 
@@ -151,7 +151,7 @@ def test_every_mode_has_its_rules_here() -> None:
 
 @pytest.mark.parametrize("mode", RULES)
 def test_the_rules_of_each_mode_are_found_by_a_probe(mode, lenient) -> None:
-    told = details(probed(FakeServer(shy, mode=mode), model="fake"))
+    told = details(probed(FakeServer(shy, mode=MODES[mode]), model="fake"))
     expected = RULES[mode]
     found = {
         name: each

@@ -7,6 +7,7 @@ import json
 import httpx
 
 from agent_env.models.fake_server import Answer, Call, FakeServer
+from tests.models.modes import MODES
 
 TOOL = {
     "type": "function",
@@ -44,12 +45,12 @@ def always(answer):
     return policy
 
 
-def talk(policy, script, **options):
+def talk(policy, script, mode="lenient", **options):
     """Runs `script(post)` against a server; `post` sends a chat request."""
 
     async def run():
         async with (
-            FakeServer(policy, **options) as server,
+            FakeServer(policy, mode=MODES[mode], **options) as server,
             httpx.AsyncClient(verify=False) as client,
         ):
 

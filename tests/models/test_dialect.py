@@ -6,11 +6,11 @@ import pytest
 
 from agent_env.errors import ModelError
 from agent_env.models.fake_server import Answer, Call, FakeServer
-from agent_env.models.fake_server.modes import MODES
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
 
+from .modes import MODES
 from .raw_server import ChatCompletions, RawServer, reply
 
 SEARCH = ToolSpec(
@@ -55,7 +55,7 @@ async def conversation(mode: str, stream: bool) -> tuple[list[Message], list[str
     refusals, the notes."""
     refusals: list[str] = []
     notes: list[str] = []
-    async with FakeServer(agent, mode=mode) as server:
+    async with FakeServer(agent, mode=MODES[mode]) as server:
         model = ChatCompletions(
             "compatible/fake", "fake", server.url, None, LIMITED, 5.0, stream, note=notes.append
         )

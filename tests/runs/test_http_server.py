@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
-from agent_env.episodes.export.chat import chat_message, message_of
+from agent_env.episodes.export.chat import chat_message
 from agent_env.families.reference.policy import Reference
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
@@ -77,10 +77,16 @@ def _served(
     return asyncio.run(main())
 
 
+def _message(chat: dict[str, Any]) -> Message:
+    calls = [{"id": c["id"], **c["function"]} for c in chat.get("tool_calls") or ()]
+    known = {name: chat[name] for name in ("role", "content", "tool_call_id") if chat.get(name)}
+    return Message.model_validate(known | {"tool_calls": calls})
+
+
 async def _reference(turn: dict[str, Any], talk: list[dict[str, Any]]) -> dict[str, Any]:
     """What the scripted reference model says to the conversation, as chat completions have it."""
     specs = tuple(ToolSpec.model_validate(tool["function"]) for tool in turn["tools"])
-    reply = await Reference().generate(tuple(map(message_of, talk)), specs)
+    reply = await Reference().generate(tuple(map(_message, talk)), specs)
     return {"message": chat_message(reply.message)}
 
 

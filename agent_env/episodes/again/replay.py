@@ -1,10 +1,8 @@
-"""Replays recorded episodes: the same loop with recorded replies and results.
+"""Replays recorded episodes: the same loop with recorded results, and recorded or live replies.
 
 Shows whether the current code sends the same requests and ends in the same way. Tool specs come
-from the recording unless the tools are live.
-
-A live model with recorded tool results. What the model says is recorded in a run of its own,
-because it may cost money.
+from the recording unless the tools are live. What a live model says is recorded in a run of its
+own, because it may cost money.
 """
 
 from __future__ import annotations

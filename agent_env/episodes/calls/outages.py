@@ -1,4 +1,4 @@
-"""A server that is away: all calls of a run wait for it together.
+"""A server that is away: all calls of a run wait for it together. One that fails stops the run.
 
 Guarantees: refused connections, 502 to 504 and connections that broke off while the server is down
 count towards no limit on failures and use no time of an episode; one waiter at a time polls the
@@ -6,8 +6,6 @@ server; `longest_s` after the last sign of life the run stops and can be resumed
 `connect_s` after the first refused connection of a server that never answered. Not covered: a
 server that accepts a connection and sends nothing (a timeout); an error while other calls get
 replies (a failure of its call).
-
-The circuit breaker: stops a run when call after call fails.
 """
 
 from __future__ import annotations

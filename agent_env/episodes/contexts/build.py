@@ -1,13 +1,8 @@
 """Builds contexts from a finished run: its traces say which pages, its stores hold them.
 
 The same run and stores give the same bytes. Nothing is dropped unsaid: a page that no store holds
-stands under `missing`, an episode without pages has an empty context with the reason.
-
-Which pages an episode names: cited in the answer, opened, merely returned by a search.
-
-Gets the pages that a run named and nobody kept, such as those of a provider's own web search.
-
-What comes is our copy of today; it may differ from what the model read.
+stands under `missing`, an episode without pages has an empty context with the reason. Missing pages
+can be fetched; such a copy is of today and may differ from what the model read.
 """
 
 from __future__ import annotations

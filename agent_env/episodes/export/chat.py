@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import from_json
@@ -71,29 +71,3 @@ def arguments_of(call: ToolCall) -> tuple[dict[str, Any], str | None]:
 def storable(text: str) -> str:
     """The text as UTF-8 can hold it: half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
-
-
-def message_of(chat: Mapping[str, Any]) -> Message:
-    """The message that a chat message tells, of a server or a training library; the arguments of
-    its calls as the model wrote them."""
-    calls = []
-    for call in chat.get("tool_calls") or ():
-        made = call if isinstance(call, Mapping) else call.model_dump()
-        function = made.get("function") or made
-        calls.append(
-            ToolCall(id=made["id"], name=function["name"], arguments=function["arguments"])
-        )
-    return Message(
-        role=chat["role"],
-        content=_text(chat.get("content")),
-        tool_calls=tuple(calls),
-        tool_call_id=chat.get("tool_call_id"),
-        reasoning=chat.get("reasoning_content") or chat.get("reasoning"),
-    )
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content or ()
-    return "".join(part.get("text", "") for part in parts if isinstance(part, Mapping))

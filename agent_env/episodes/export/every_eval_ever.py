@@ -3,8 +3,6 @@
 A log is a condition, at data/DATASET/DEVELOPER/MODEL/UUID.json, with the mean of each metric, its
 interval and the tools on offer. Beside it, UUID_samples.jsonl has a line for each episode that has
 a score. What is exported twice is the same file.
-
-One episode as Every Eval Ever's instance schema has it, without the identities of its log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What every format is made from: a run's episodes with their events and scores.
-
-The results of a run, as files of results have them: the mean of each metric by condition.
-"""
+"""What exports are made from: a run's episodes with events and scores, and means by condition."""
 
 from __future__ import annotations
 

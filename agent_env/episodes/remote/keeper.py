@@ -1,16 +1,13 @@
 """Traces and budget of a run whose episodes run in other processes.
 
 A worker on any machine opens an episode, streams its events to the Keeper and asks it before each
-model call. Guaranteed: a worker continues only when its events are stored as `fsync` demands; the
-limits, the concurrency and the breaker are those of the whole run; one worker at a time has an
-episode, and the messages of its former workers are refused. A lost worker costs its calls in
-flight: their tokens stay unknown, and their reservations stay taken in this start.
+model call; the episode does not know where it runs. Guaranteed: a worker continues only when its
+events are stored as `fsync` demands; the limits, the concurrency and the breaker are those of the
+whole run; one worker at a time has an episode, and the messages of its former workers are refused.
+A lost worker costs its calls in flight: their tokens stay unknown, and their reservations stay
+taken in this start.
 
-Every method is called remotely: errors are returned as values, not raised.
-
-The worker's side of a Keeper: a trace that streams, and calls that ask the Keeper first.
-
-They replace a trace file and a run's own budget; the episode does not know where it runs.
+Every method of the Keeper is called remotely: errors are returned as values, not raised.
 """
 
 from __future__ import annotations

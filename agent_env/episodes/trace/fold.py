@@ -1,7 +1,4 @@
-"""Computes an Episode from the events of its trace.
-
-Evidence from an episode's first reply that its tools arrived.
-"""
+"""Computes an Episode from the events of its trace."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The lines of a trace, each with a checksum.
+"""Reads traces: lines, each with a checksum, and their events.
 
 A line ends in `,"crc":"xxxxxxxx"}`: CRC-32 of the text before it, continued from the line above.
 So a line that was changed, moved, doubled, removed or taken from another trace is detected. Lines
 of version 1 have no checksum and are read all the same.
-
-Reads traces.
 """
 
 from __future__ import annotations

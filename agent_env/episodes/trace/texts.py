@@ -1,10 +1,8 @@
-"""The distinct long texts of a run: RUN/texts.db.
+"""The distinct long texts of a run (RUN/texts.db), and moving those of events there and back.
 
 Guaranteed: a text is stored before the trace line that names it; a killed process loses none;
 several processes may write at the same time; a text that is read has the requested digest.
 Not guaranteed: texts after a power loss, unless `sync` was called after `put`.
-
-Moves long texts of events into the run's store, and back.
 """
 
 from __future__ import annotations

@@ -2,12 +2,8 @@
 
 What the model put out goes back as it was (Message.provider_items) to the server it came from, so
 that a reasoning model keeps its thread; another server gets the texts and calls alone. The API has
-no seed; asking for one is refused when the model is made.
-
-Tools that the provider runs itself, inside one reply: OpenAI's web search and code interpreter.
-
-What they did stands in the reply's items: searches with the sources they consulted, pages that
-were opened or looked through, code with its output. None of it passes through our toolbox.
+no seed; asking for one is refused when the model is made. The provider runs hosted tools (web
+search, code interpreter) inside one reply: none of it passes through our toolbox.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """POST /v1/chat/completions, as documented by OpenAI; reasoning as the mode's provider sends it.
 
-The pieces in which a chat message is streamed.
-
-Texts come in slices; lists of blocks item by item, their texts in slices; calls first without
-arguments, then with slices of them; anything else once and complete. Thinking blocks come as
-litellm sends them: in pieces without index, each twice, and the signature with an empty text.
+A stream has texts in slices, lists of blocks item by item, calls first without arguments and then
+with slices of them, anything else at once. Thinking blocks come as litellm sends them: in pieces
+without index, each twice, and the signature with an empty text.
 """
 
 from __future__ import annotations

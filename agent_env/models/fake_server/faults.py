@@ -1,7 +1,4 @@
-"""Which requests fail, and how: randomly drawn.
-
-Sends a reply, complete or broken by a fault, and writes the bodies of errors.
-"""
+"""Which requests fail, randomly drawn; sends replies, complete or broken, and errors."""
 
 from __future__ import annotations
 

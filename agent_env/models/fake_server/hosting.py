@@ -1,6 +1,4 @@
-"""The server's configuration by its owner, independent of the mode.
-
-The server's facts (GET /v1/models, llama.cpp's /props) and its tokenizer.
+"""The server's configuration by its owner, its facts (/v1/models, /props), and its tokenizer.
 
 POST /tokenize is as vLLM has it, or as llama.cpp has it with POST /apply-template. A token is four
 bytes of a text, as in the usage that the server reports, tool schemas included. llama.cpp's marks

@@ -18,7 +18,6 @@ from agent_env.models.fake_server.reasoning import (
     ThinkingBlocks,
     ThinkingParts,
     ThinkTags,
-    UndocumentedFields,
 )
 
 Demand = Literal["none", "calls", "calls of this turn", "tools"]
@@ -223,24 +222,6 @@ MODES: dict[str, Mode] = {
         structured="unread",
         error_style="llama.cpp",
         overflow=FULL_LLAMA,
-    ),
-    "no-echo": Mode(
-        "sends reasoning_content and refuses it in a request, status 400, naming the field",
-        TextField("reasoning_content"),
-        field="reasoning_content",
-        refuses_echo="400",
-    ),
-    "no-echo-422": Mode(
-        "the same, with status 422 and a list `detail`",
-        TextField("reasoning_content"),
-        field="reasoning_content",
-        refuses_echo="422",
-    ),
-    "future": Mode(
-        "undocumented fields on the message, its calls and their functions must come back",
-        UndocumentedFields(),
-        field="deliberation_log",
-        demand="calls",
     ),
 }
 

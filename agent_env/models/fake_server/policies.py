@@ -1,10 +1,8 @@
 """Policies that play the model: a script, or any Model.
 
-Tool calls in the text, for clients of the text protocol.
-
-Written from the format in docs/models.md, independently of the client's adapter. A conversation
-uses the protocol where its system text or an assistant's message holds a `tool_call` block, or the
-object of a step, where a schema holds the replies.
+Calls in text are written from the format in docs/models.md, independently of the client's adapter.
+A conversation uses that protocol where its system text or an assistant's message holds a
+`tool_call` block, or the object of a step, where a schema holds the replies.
 """
 
 from __future__ import annotations

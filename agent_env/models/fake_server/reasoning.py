@@ -2,13 +2,8 @@
 
 Each format writes an assistant message and reports what is wrong with one that was sent back:
 `missing`, `altered`, or None. The original is known from the ids of the message's tool calls; for a
-message without one of our ids, such as a few-shot example, only presence is checked.
-
-Opaque signatures in a reply that the client must send back unchanged.
-
-A signature is computed from the content it belongs to: a restarted server recognises its own, and a
-signature that was changed, or moved to another message, is detected. Encrypted reasoning of the
-Responses API, which a client without storage sends back, is one of them.
+message without one of our ids, such as a few-shot example, only presence is checked. Signatures are
+computed from the content they belong to, so that a restarted server recognises its own.
 """
 
 from __future__ import annotations
@@ -189,7 +184,7 @@ class Details:
         link = binding(message)
         if link is None:
             return None
-        joined = _join_pieces(blocks)
+        joined = join_pieces(blocks)
         text = str(joined[0].get("text"))
         whole = joined == self._blocks(text, link[0])
         return None if whole and seal(link[0], text) == link[1] else "altered"
@@ -233,35 +228,6 @@ class CallSignature:
         return "altered" if binding(message) and mark != signature(calls[0]["id"]) else None
 
 
-@dataclass(frozen=True, slots=True)
-class UndocumentedFields:
-    """Fields of every kind, at every level, that nobody has documented yet."""
-
-    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
-        calls = [
-            call | _call_extra(call["id"]) | {"function": call["function"] | _sum_of(call["id"])}
-            for call in message.get("tool_calls") or ()
-        ]
-        return message | _message_extra(nonce, reasoning) | ({"tool_calls": calls} if calls else {})
-
-    def fault(self, message: Object) -> Fault | None:
-        link = binding(message)
-        if link is None:
-            return None
-        log = message.get("deliberation_log")
-        pairs = [(_message_extra(link[0], log if isinstance(log, str) else ""), message)]
-        for call in message["tool_calls"]:
-            pairs += [(_call_extra(call["id"]), call), (_sum_of(call["id"]), call["function"])]
-        if any(name not in actual for expected, actual in pairs for name in expected):
-            return "missing"
-        is_equal = all(
-            _whole(actual[name]) == value
-            for expected, actual in pairs
-            for name, value in expected.items()
-        )
-        return None if is_equal and seal(link[0], str(log)) == link[1] else "altered"
-
-
 def _fault_of_text(message: Object, text: str | None) -> Fault | None:
     if text is None:
         return "missing"
@@ -269,12 +235,7 @@ def _fault_of_text(message: Object, text: str | None) -> Fault | None:
     return None if link is None or seal(link[0], text) == link[1] else "altered"
 
 
-def _whole(value: Any) -> Any:
-    blocks = isinstance(value, list) and value and isinstance(value[0], dict)
-    return _join_pieces(value) if blocks else value
-
-
-def _join_pieces(blocks: Sequence[Mapping[str, Any]]) -> list[Fields]:
+def join_pieces(blocks: Sequence[Mapping[str, Any]]) -> list[Fields]:
     """The blocks of a reply in one piece: clients may send back a stream's pieces."""
     joined: list[Fields] = []
     for block in blocks:
@@ -284,23 +245,3 @@ def _join_pieces(blocks: Sequence[Mapping[str, Any]]) -> list[Fields]:
         else:
             joined.append(dict(block))
     return joined
-
-
-def _message_extra(nonce: str, reasoning: str) -> Fields:
-    return {
-        "deliberation_log": reasoning,
-        "cognition": {"state": signature("state", nonce), "depth": 3, "path": [None, True, {}]},
-        "confidence": 0.25,
-        "fragments": [
-            {"index": 0, "text": signature("fragment", nonce)},
-            {"index": 1, "kind": "x"},
-        ],
-    }
-
-
-def _call_extra(id_: str) -> Fields:
-    return {"provenance": {"ticket": signature("call", id_)}}
-
-
-def _sum_of(id_: str) -> Fields:
-    return {"checksum": signature("function", id_)}

@@ -1,11 +1,9 @@
-"""Reads a request's options and applies them to an answer: the tool choice and the length limit.
+"""A request's options, applied to an answer: tool choice, stop, length limit, JSON schema.
 
-Replies held to a JSON schema: what is refused, as providers document it, and the value made.
-
-OpenAI's strict mode: the root is an object and no `anyOf`; every object is closed and requires all
-of its properties; some keywords, such as `allOf` and lengths of texts, are refused. DeepSeek has no
-JSON schema. llama.cpp and vLLM hold the whole reply, so that no tool is called; llama.cpp reads no
-`text.format` over Responses, and says nothing.
+OpenAI's strict mode of schemas: the root is an object and no `anyOf`; every object is closed and
+requires all of its properties; some keywords, such as `allOf` and lengths of texts, are refused.
+DeepSeek has no JSON schema. llama.cpp and vLLM hold the whole reply, so that no tool is called;
+llama.cpp ignores `text.format` over Responses.
 """
 
 from __future__ import annotations

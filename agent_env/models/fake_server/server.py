@@ -2,8 +2,6 @@
 
 Guarantees: it listens on the given host only, downloads and stores nothing, and writes no key.
 Not covered: HTTP/2, TLS, stored responses.
-
-The options of `agent-env fake-server`.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any, Literal, Protocol, Self, get_args
 
 from agent_env.errors import ConfigError
@@ -41,7 +38,7 @@ from agent_env.models.fake_server.faults import (
     send_fault,
 )
 from agent_env.models.fake_server.hosting import Hosting, Tokenizing, admit, models, props, tokenize
-from agent_env.models.fake_server.modes import MODES, mode_named
+from agent_env.models.fake_server.modes import MODES, Mode, mode_named
 from agent_env.models.fake_server.policies import model_policy
 from agent_env.models.fake_server.reasoning import call_id, nonce_of
 from agent_env.models.fake_server.request_options import apply_tool_choice, hold, stop, truncate
@@ -88,7 +85,7 @@ class FakeServer:
         model: str = "fake",
         tokenizer: Tokenizing | None = "vllm",
         tells_usage: bool = True,
-        mode: str = "lenient",
+        mode: str | Mode = "lenient",
         hosting: Hosting = Hosting(),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -108,7 +105,7 @@ class FakeServer:
         self._tokenizer = tokenizer
         """The dialect of POST /tokenize; None for none."""
         self._tells_usage = tells_usage
-        self._mode = mode_named(mode)
+        self._mode = mode if isinstance(mode, Mode) else mode_named(mode)
         self._hosting = hosting
         self._clock = clock
         self._started_s = 0.0
@@ -133,12 +130,7 @@ class FakeServer:
         self._address = (host, self._listening.sockets[0].getsockname()[1])
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._listening is not None:
             self._listening.close()
         for task in self._connections:

@@ -3,15 +3,10 @@
 Guarantees: every request has a timeout and a largest size; a request is tried a bounded number of
 times, not before the Retry-After of any other is over; no redirect is followed, for the key would
 go along; the key stands in no hit and no error, and errors have no cause attached, because the
-HTTP library's own may quote the key. Not covered: the wait for a turn grows with the number of
-searches that wait; a key shorter than eight characters counts as a placeholder.
-
-Turns: requests start no faster than a service allows, and all wait where it asks one to wait.
-
-What a service's reply amounts to: JSON, a passing failure, or an error with advice.
-
-The rule: ToolError where the same search may succeed later or another one now, for the model can
-mend that; SearchError where only the user can.
+HTTP library's own may quote the key. An error is a ToolError where the same search may succeed
+later or another one now, for the model can mend that; a SearchError where only the user can.
+Not covered: the wait for a turn grows with the number of searches that wait; a key shorter than
+eight characters counts as a placeholder.
 """
 
 from __future__ import annotations

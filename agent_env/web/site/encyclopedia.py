@@ -1,7 +1,4 @@
-"""Encyclopedia articles: on events, people, presidencies, offices and clubs.
-
-Which pages of a world belong together: people and their events, the events of a series.
-"""
+"""Encyclopedia articles on events, people, presidencies, offices and clubs, and their links."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Every page of a world, in a fixed order; the same tables and difficulty give the same bytes.
-
-What other sites say of the same things: a gazette, an almanac, private notes. It is all true.
-"""
+"""Every page of a world, in a fixed order; the same tables and difficulty give the same bytes."""
 
 from __future__ import annotations
 

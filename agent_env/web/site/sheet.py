@@ -1,8 +1,6 @@
-"""A page before it is written: its HTML, and the text that extraction would find in it.
+"""A page before it is written: its HTML, the text of an extraction, and how hard it is to read.
 
 Both are made from the same blocks, so that no page of the sealed web is ever extracted.
-
-How hard the sealed web makes it to find and to read.
 """
 
 from __future__ import annotations
