@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_env.families.temp_answers.responses import ResponseFile
+from agent_env.families.temp_answers.responses import ResponseFile, response_row
 from agent_env.families.temp_answers.sample import TimeQuestion, time_question
+from agent_env.families.temp_answers.wording import is_continued
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import PublishedScorer
@@ -24,8 +25,6 @@ def score(sample: Sample, episode: Episode) -> Score:
 
 def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
     from agent_env.families.temp_answers.study.modes import score_paper
-    from agent_env.families.temp_answers.study.runs import response_row
-    from agent_env.families.temp_answers.task import is_continued
 
     dataset = "tot" if question.keys else "ttqa"
     prefilled = is_continued(question, episode.answer)

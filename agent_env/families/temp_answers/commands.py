@@ -20,6 +20,7 @@ from agent_env.families.temp_answers.responses import (
     question_keys,
     read_mapping,
     read_responses,
+    response_row,
 )
 from agent_env.families.temp_answers.scoring.answer_spec import WITH_VALUE, Amount
 from agent_env.families.temp_answers.scoring.paper_answers import CLOCK
@@ -226,10 +227,11 @@ def score_answers(options: ScoreOptions) -> ScoredAnswers:
 
 
 def _run_files(path: Path) -> list[ResponseFile]:
-    """The finished episodes of a run of temp-answers, as response files."""
+    """The finished episodes of a run of temp-answers: one file for each condition and answer form
+    (final lines are `ttqa`, objects `tot`)."""
     from agent_env.families.temp_answers.generator import AnswerOptions
     from agent_env.families.temp_answers.sample import NAME, TimeQuestion
-    from agent_env.families.temp_answers.study.runs import run_files
+    from agent_env.families.temp_answers.wording import is_prefilled
     from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
@@ -237,10 +239,32 @@ def _run_files(path: Path) -> list[ResponseFile]:
     manifest = run.manifest()
     if manifest.task != NAME:
         raise ConfigError(f"{path} is a run of {manifest.task}; score-answers reads {NAME}")
-    scored = score_folder(run, lambda text: None)
+    finished = [e for e, _ in score_folder(run, lambda text: None) if e.status == "finished"]
     questions = {q.id: q for q in run.samples if isinstance(q, TimeQuestion)}
     options = AnswerOptions.model_validate(manifest.options)
-    return run_files(path, manifest, options, questions, [episode for episode, _ in scored])
+    files = []
+    for condition in manifest.conditions:
+        pairs = [
+            (questions[e.sample], e)
+            for e in finished
+            if e.condition == condition.name and e.sample in questions
+        ]
+        for dataset in ("ttqa", "tot"):
+            own = [(q, e) for q, e in pairs if bool(q.keys) == (dataset == "tot")]
+            if not own:
+                continue
+            files.append(
+                ResponseFile(
+                    path / f"{condition.name} {dataset}",
+                    dataset,
+                    f"{manifest.model} {condition.name}",
+                    f"{options.shots} shots, {options.turns}",
+                    any(is_prefilled(q, condition, options) for q, _ in own),
+                    tuple(response_row(n, q, e) for n, (q, e) in enumerate(own, start=1)),
+                    generation="prefill" if options.prefill else options.turns,
+                )
+            )
+    return files
 
 
 def write_layouts(folder: Path, scored: ScoredAnswers) -> list[Path]:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.temp_answers.sample import TimeQuestion
+from agent_env.records.schema import Episode
 
 NEEDED = ("question", "label", "answer_format", "answer_temporal_unit", "split", "response")
 OPTIONAL = (
@@ -312,4 +314,25 @@ def question_keys(path: Path) -> frozenset[str]:
     return frozenset(
         _row(line, record, columns, dataset, {}).key
         for line, record in enumerate(chain([first], records), start=1)
+    )
+
+
+FINISH = {"truncated": "length", "repetition": "length"}
+
+
+def response_row(line: int, question: TimeQuestion, episode: Episode) -> Response:
+    """An episode's answer as a row of a response file."""
+    return Response(
+        line=line,
+        question=question.question,
+        label=question.label,
+        format=question.answer_format,
+        unit=question.answer_unit,
+        split=question.split,
+        response=episode.answer,
+        key=question.id,
+        cluster=question.materials[0] if question.materials else question.id,
+        question_type=question.question_type,
+        finish_reason=FINISH.get(episode.stop_reason or ""),
+        years_only=question.years_only,
     )

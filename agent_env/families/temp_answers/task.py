@@ -14,7 +14,13 @@ from agent_env.families.temp_answers.scoring.answer_spec import TimeAnswer
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
 from agent_env.families.temp_answers.shortcuts import HIDDEN, shortcuts
-from agent_env.families.temp_answers.wording import PLACEHOLDERS, messages, prompt_fields
+from agent_env.families.temp_answers.wording import (
+    PLACEHOLDERS,
+    is_continued,
+    is_prefilled,
+    messages,
+    prompt_fields,
+)
 from agent_env.records.json_schema import DATE, INTEGER, NUMBER, TEXT, Json, closed, matching
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
@@ -100,11 +106,6 @@ def _cluster(sample: Sample) -> str:
     return sample.materials[0] if sample.materials else ""
 
 
-def is_prefilled(question: TimeQuestion, condition: Condition, options: AnswerOptions) -> bool:
-    """Whether the prompt contains the start of the answer's object; never with tools."""
-    return options.prefill and bool(question.keys) and not condition.tools
-
-
 def score(sample: Sample, episode: Episode) -> Score:
     """By the `v2` answer parser; an unparsable answer scores 0 and counts 100 % in sMAPE."""
     question = time_question(sample)
@@ -138,11 +139,6 @@ def read_answer(question: TimeQuestion, episode: Episode) -> TimeAnswer:
     """The parsed answer of an episode; a text that continues the prefill is completed first."""
     prefilled = is_continued(question, episode.answer)
     return read_response(episode.answer, question.spec, prefilled)
-
-
-def is_continued(question: TimeQuestion, text: str | None) -> bool:
-    """Whether the answer continues the start of its object, which the prompt held."""
-    return bool(question.keys) and text is not None and "{" not in text.split('"', 1)[0]
 
 
 _LEAD = re.compile(r"\A\s*+(?:```(?:json)?\s*+)?(?:JSON\s*+=\s*+)?")

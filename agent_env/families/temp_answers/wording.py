@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from agent_env.families.temp_answers.sample import TimeQuestion
 from agent_env.families.temp_answers.tables import TODAY
-from agent_env.records.schema import MaterialTable, Message
+from agent_env.records.schema import Condition, MaterialTable, Message
+
+if TYPE_CHECKING:
+    from agent_env.families.temp_answers.generator import AnswerOptions
 
 PREFILL = 'JSON = {"explanation":'
 TABLE_RULES = f"""\
@@ -21,6 +25,16 @@ OBJECT_RULES = """\
 Answer with one JSON object and nothing else. Its first key is "explanation" and holds your way to \
 the answer, step by step, as one string; {keys} Write it like this: JSON = {example}"""
 FACT_RULES = "These are facts. They are all there is to know; nothing else happened:\n{facts}"
+
+
+def is_prefilled(question: TimeQuestion, condition: Condition, options: AnswerOptions) -> bool:
+    """Whether the prompt contains the start of the answer's object; never with tools."""
+    return options.prefill and bool(question.keys) and not condition.tools
+
+
+def is_continued(question: TimeQuestion, text: str | None) -> bool:
+    """Whether the answer continues the start of its object, which the prompt held."""
+    return bool(question.keys) and text is not None and "{" not in text.split('"', 1)[0]
 
 
 def messages(
