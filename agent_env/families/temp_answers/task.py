@@ -1,10 +1,12 @@
-"""`temp-answers` as a Task: its prompt, its scorer, its analysis hooks, its format check."""
+"""`temp-answers` as a Task: prompt, scorer, analysis hooks, format check, shortcuts by constants."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from random import Random
 
 from agent_env.errors import ConfigError
 from agent_env.families.temp_answers.authors_scorer import SCORER
@@ -13,7 +15,6 @@ from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_ques
 from agent_env.families.temp_answers.scoring.answer_spec import TimeAnswer
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
-from agent_env.families.temp_answers.shortcuts import HIDDEN, shortcuts
 from agent_env.families.temp_answers.wording import (
     PLACEHOLDERS,
     is_continued,
@@ -25,7 +26,55 @@ from agent_env.records.json_schema import DATE, INTEGER, NUMBER, TEXT, Json, clo
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.task import AnalysisHooks, Task
+from agent_env.tasks.shortcuts import majority, oracle, random_answer
+from agent_env.tasks.task import AnalysisHooks, Guess, Shortcut, Task
+
+HIDDEN = {"gold": (), "amount": 0, "label": ""}
+
+
+def shortcuts() -> tuple[Shortcut, ...]:
+    """Median, most frequent and random answer of the same split, unit and form; the gold."""
+    return (
+        Shortcut("median", "the median answer of the set's other questions of its unit", _median),
+        majority(answer_text, _kind),
+        random_answer(answer_text, _kind),
+        oracle(answer_text),
+    )
+
+
+def answer_text(sample: Sample) -> str:
+    """The gold as the prompt asks for it."""
+    question = time_question(sample)
+    if not question.keys:
+        return f"Final Answer: {question.gold[0]}"
+    try:
+        answer = ast.literal_eval(question.label)
+    except (ValueError, SyntaxError):
+        answer = None
+    if not isinstance(answer, dict):
+        answer = {next(iter(question.keys)): question.gold[0]}
+    return json.dumps({"explanation": "a shortcut", **answer}, ensure_ascii=False, default=str)
+
+
+def _kind(sample: Sample) -> str:
+    """What questions share whose answers have one form."""
+    own = time_question(sample)
+    return json.dumps([own.split, own.kind, own.unit, own.answer_format, own.keys])
+
+
+def _median(samples: Sequence[Sample]) -> Guess:
+    own: dict[str, list[TimeQuestion]] = {}
+    for sample in samples:
+        own.setdefault(_kind(sample), []).append(time_question(sample))
+    for questions in own.values():
+        questions.sort(key=lambda question: (question.amount, question.id))
+
+    def guess(sample: Sample, rng: Random) -> str | None:
+        others = [question for question in own[_kind(sample)] if question.id != sample.id]
+        return answer_text(others[len(others) // 2]) if others else None
+
+    return guess
+
 
 METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "floor_match", "round_match",
            "format_kept")  # fmt: skip

@@ -28,15 +28,6 @@ from agent_env.families.time_puzzles.audit_report import (
     Finding,
     gold_class,
 )
-from agent_env.families.time_puzzles.audit_solved import (
-    SolvedPuzzle,
-    common_days,
-    few_days,
-    solve_facts,
-    solve_sets,
-    window_of,
-    year_bounds,
-)
 from agent_env.families.time_puzzles.audit_texts import (
     Closure,
     JudgedText,
@@ -61,7 +52,16 @@ from agent_env.families.time_puzzles.guessers import (
 from agent_env.families.time_puzzles.ledger import corrected_puzzle
 from agent_env.families.time_puzzles.published import identifier_of, puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import solve
+from agent_env.families.time_puzzles.solver import (
+    SolvedPuzzle,
+    common_days,
+    few_days,
+    solve,
+    solve_facts,
+    solve_sets,
+    window_of,
+    year_bounds,
+)
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 from agent_env.temporal.facts.tables import EventRow, FactTables, shipped_tables
 

@@ -11,11 +11,10 @@ from datetime import date
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_meta import NameIndex, name_key
-from agent_env.families.time_puzzles.audit_solved import SolvedPuzzle
 from agent_env.families.time_puzzles.day_sets import DAY, DaySets, Readings, years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, RecurringEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import solve
+from agent_env.families.time_puzzles.solver import SolvedPuzzle, solve
 from agent_env.families.time_puzzles.texts.grammar import compile_text
 from agent_env.families.time_puzzles.texts.meanings import (
     DateSpans,

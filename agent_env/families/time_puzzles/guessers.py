@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 
-from agent_env.families.time_puzzles.audit_solved import (
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import Fact, KbEvent
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.solver import (
     common_days,
     few_days,
     solve_facts,
     window_of,
     year_bounds,
+    years_in,
 )
-from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import Fact, KbEvent
-from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import years_in
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.tables import FactTables
 

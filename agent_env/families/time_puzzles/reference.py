@@ -12,16 +12,14 @@ from agent_env.families.reference.turns import History, Step, Turn, read_history
 from agent_env.families.time_puzzles import reference_sums as sums
 from agent_env.families.time_puzzles.reference_lookups import (
     FINDS,
+    Clause,
+    Lookup,
     LookupState,
+    ParsedPrompt,
     context_fact,
     find_once,
     find_thoroughly,
     queries,
-)
-from agent_env.families.time_puzzles.reference_reading import (
-    Clause,
-    Lookup,
-    ParsedPrompt,
     read_prompt,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_env.families.time_puzzles.day_sets import years_held
-from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, inside
+from agent_env.families.time_puzzles.reference_lookups import Clause, Lookup, inside
 from agent_env.temporal.facts.tables import EventRow, shipped_tables
 
 

@@ -65,9 +65,9 @@ def _without_event(
     samples: Sequence[Sample], tables: Callable[[], FactTables], draws: bool
 ) -> Guess:
     """Answers by the other facts; none where the tables of a run made elsewhere are missing."""
-    from agent_env.families.time_puzzles.audit_solved import common_days
     from agent_env.families.time_puzzles.day_sets import DaySets
     from agent_env.families.time_puzzles.guessers import case_of, draw_value
+    from agent_env.families.time_puzzles.solver import common_days
 
     try:
         sets = DaySets(common_days(_puzzles(samples)), tables())

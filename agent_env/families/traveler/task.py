@@ -28,7 +28,6 @@ TimeBlind = Callable[[TravelerSample], Answer | None]
 """None where the sample's event list is not there."""
 
 
-CONSTANT, IGNORE_TIME = "constant", "ignore-time"
 HIDDEN = {"gold": (), "matches": "none", "chances": {}}
 
 
@@ -44,7 +43,7 @@ def shortcuts(blind: TimeBlind) -> tuple[Shortcut, ...]:
         constant("no, nobody, 0, never", lambda sample: _worded(_template(sample), None)),
         majority(answer_text, _template),
         by_question(
-            IGNORE_TIME,
+            "ignore-time",
             "by all events that fit but for their time",
             lambda sample, rng: ignore_time(sample),
         ),

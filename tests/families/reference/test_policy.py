@@ -17,11 +17,13 @@ from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
 from agent_env.families.time_puzzles.reference_lookups import (
+    Clause,
+    Lookup,
     LookupState,
     find_once,
     find_thoroughly,
+    read_constraint,
 )
-from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, read_constraint
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.families.time_puzzles.wording import Wording

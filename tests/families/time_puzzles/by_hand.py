@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from agent_env.families.time_puzzles.audit_solved import solve_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,
@@ -16,6 +15,7 @@ from agent_env.families.time_puzzles.facts import (
     WeekdayInMonth,
 )
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.solver import solve_facts
 from agent_env.families.time_puzzles.spelled_out import SpelledOut
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import PUZZLE_DAYS

@@ -1,14 +1,33 @@
-"""Each habit does the one thing that it is named for."""
+"""Each habit does the one thing that it is named for.
+
+What the reference model understands of constraints and pages.
+"""
 
 from __future__ import annotations
+
+import json
+from typing import Literal
 
 import pytest
 
 from agent_env.families.reference.turns import Habit, History, Turn
-from agent_env.families.time_puzzles.reference import answer_by_habit
-from agent_env.families.time_puzzles.reference_lookups import find_first, find_twice
-from agent_env.families.time_puzzles.reference_reading import Lookup
+from agent_env.families.tdbench.model_wording import PROMPT
+from agent_env.families.time_puzzles.reference import answer_by_habit, next_step
+from agent_env.families.time_puzzles.reference_lookups import (
+    Lookup,
+    clause_from,
+    days_in,
+    find_first,
+    find_twice,
+    fit,
+    read_constraint,
+    read_prompt,
+)
+from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.records.schema import Message
+from agent_env.scoring.date_answers import parse_date_answer
+from agent_env.web.site.encyclopedia import PASSAGE
+from tests import TESTS
 
 TOOLS = {"web_search", "open_page"}
 LOOKUP = Lookup("event", "the Battle of Waterloo", "year", "first")
@@ -68,3 +87,138 @@ def test_the_believer_does_what_a_page_says(
     assert text_of_step in made[0]
     assert made[1] == calls
     assert step("checker", "", a=page(1815) + text) is None
+
+
+ARTICLE = """Falklands War
+https://encyclopedia.example/article/Falklands_War
+
+The Falklands War lasted from 2 April 1982 to June 14, 1982.
+Argentina and the United Kingdom fought over islands.
+Kind: war
+First day: April 2, 1982
+Last day: 14 June 1982"""
+REWORDED = TESTS / "data" / "reworded.json"
+WAR = Lookup("event", "the Falklands War", "year", "first")
+
+
+@pytest.mark.parametrize(
+    ("text", "clause"),
+    [
+        ("The year is 1982.", ["years", [1982]]),
+        ("The year is one of 1908, 1948.", ["years", [1908, 1948]]),
+        ("The year lies in the 1990s (1990 to 1999).", ["years", list(range(1990, 2000))]),
+        ("The date is a Monday.", ["weekdays", [0]]),
+        ("The date is the last Friday of its month.", ["nth_in_month", 4, 1, True]),
+        ("The date is the 2nd-to-last Friday of its year.", ["nth_in_year", 4, 2, True]),
+        ("The day of the month is less than 4.", ["days", [1, 2, 3]]),
+        (
+            "The date is after 2001-01-20 and before 2009-01-20.",
+            ["spans", [["2001-01-21", "2009-01-19"]]],
+        ),
+    ],
+)
+def test_a_constraint_becomes_a_clause(text: str, clause: list[object]) -> None:
+    assert read_constraint(text) == clause
+
+
+@pytest.mark.parametrize(("ours", "reworded"), json.loads(REWORDED.read_text()))
+def test_other_words_for_the_same_are_understood_alike(ours: str, reworded: str) -> None:
+    assert read_constraint(reworded) == read_constraint(ours) is not None
+
+
+def test_what_is_not_understood_is_kept_as_unread() -> None:
+    asked = read_prompt("Constraints:\n- The year is 1982.\n- The mood is good.\n\nGo on.")
+    assert (asked.clauses, asked.unread) == ((["years", [1982]],), ("The mood is good.",))
+
+
+def test_no_answer_comes_from_a_part_of_the_constraints() -> None:
+    prompt = "Constraints:\n- The year is 1982.\n- It is June.\n- The mood is good.\n"
+    turn = Turn([Message(role="user", content=prompt)], [], thorough=True)
+    step = next_step(turn)
+    assert step == ("I did not understand: The mood is good.\nI give no answer.", [])
+    assert parse_date_answer(step[0]).dates is None
+
+
+def test_a_life_as_an_event_is_looked_up_as_a_life() -> None:
+    page = "Albert Einstein\nhttps://x.example/\n\nBorn: 14 March 1879\nDied: 18 April 1955"
+    for text, clause in (
+        ("It is the same year as the first day that Albert Einstein was alive.", [1879]),
+        ("It is a year in which Albert Einstein was alive.", list(range(1879, 1956))),
+    ):
+        lookup = read_constraint(text)
+        assert isinstance(lookup, Lookup)
+        assert lookup.phrase == "Albert Einstein"
+        assert clause_from(page, lookup) == ["years", clause]
+
+
+def test_rules_for_rewording_a_question_are_no_constraints() -> None:
+    values = {"sentences": "Who?", "count": "1 phrasing", "number": 1, "values": '"Sunday club"'}
+    asked = read_prompt(PROMPT.format(**values))
+    assert (asked.clauses, asked.lookups, len(asked.unread)) == ((), (), 4)
+
+
+def test_the_range_of_years_comes_from_the_prompt() -> None:
+    asked = read_prompt("Only dates from 1900-01-01 to 1999-12-31 count.\nConstraints:\n- x")
+    assert (asked.first, asked.last) == ("1900-01-01", "1999-12-31")
+
+
+def test_an_article_gives_the_edge_that_was_asked_for() -> None:
+    assert clause_from(ARTICLE, WAR) == ["years", [1982]]
+    assert clause_from(ARTICLE, Lookup("event", "x", "month", "last")) == ["months", [6]]
+    assert clause_from(ARTICLE, Lookup("event", "x", "day", "last")) == ["days", [14]]
+
+
+def test_copies_and_namesakes_do_not_fit() -> None:
+    assert fit(ARTICLE, WAR) == 1.0
+    assert fit("This is an outdated copy. " + ARTICLE, WAR) == 0.0
+    assert fit("Falklands War is a board game, named after the Falklands War.", WAR) == 0.0
+
+
+def test_dates_are_read_in_every_way_that_sites_write_them() -> None:
+    found = days_in("2 April 1982, April 3, 1982, 1982-04-04 and May 1982")
+    assert [day.iso() for day in found] == ["1982-04-02", "1982-04-03", "1982-04-04", None]
+
+
+MERCHANT = "the guild had a fourth warden"
+HEAD = f"The guild had a fourth warden\nhttps://encyclopedia.example/article/x\n\n{PASSAGE}\n"
+"""The address and the passage behind which a page may hide its dates."""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "first", "last", "all_years"),
+    [
+        (" began in 1995 and ended in 1997", 1995, 1997, [1995, 1996, 1997]),
+        (" began on 1995 and ended on 1996", 1995, 1996, [1995, 1996]),
+        (" lasted from 2019 to June 2020", 2019, 2020, [2019, 2020]),
+        (", which opened in 1904, came to its end on 3 May 1905", 1904, 1905, [1904, 1905]),
+        (" took place in 1931", 1931, 1931, [1931]),
+        (" took place in 1886, 1887 and 1889", None, None, [1886, 1887, 1889]),
+    ],
+)
+def test_dates_known_to_the_year_are_read_from_sentences(
+    sentence: str, first: int | None, last: int | None, all_years: list[int]
+) -> None:
+    page = f"{HEAD}The guild had a fourth warden{sentence}."
+    edges: tuple[Literal["first", "last"], ...] = ("first", "last")
+    for edge, year in zip(edges, (first, last), strict=True):
+        clause = clause_from(page, Lookup("event", MERCHANT, "year", edge))
+        assert year is None or clause == ["years", [year]]
+        assert clause_from(page, Lookup("event", MERCHANT, "day", edge)) in (None, ["days", [3]])
+    assert clause_from(page, Lookup("event", MERCHANT, "year")) == ["years", all_years]
+
+
+def test_a_life_is_read_from_a_page_on_the_event_that_someone_was_alive() -> None:
+    page = "Ada Byron was alive\nhttps://x.example/a\n\nAda Byron was alive"
+    life = Lookup("life", "Ada Byron", "span")
+    by_sentence = clause_from(f"{page} began on 2 May 1801 and ended on 9 May 1850.", life)
+    by_rows = clause_from(f"{page}.\nFirst day: 2 May 1801\nLast day: 9 May 1850", life)
+    assert by_sentence == by_rows == ["spans", [["1801-05-03", "1850-05-08"]]]
+    voyage = "Voyage\nhttps://x.example/b\n\nAda Byron sailed.\nFirst day: 1 May 1830"
+    assert clause_from(voyage, life) is None
+
+
+def test_sums_agree_with_known_days() -> None:
+    clauses = [["lunar_months", [1]], ["zodiac", 4], ["weekdays", [5]], ["years", [2024]]]
+    assert solve(clauses, "1800-01-01", "2050-12-31") == [
+        "2024-02-10", "2024-02-17", "2024-02-24", "2024-03-02", "2024-03-09",
+    ]  # fmt: skip

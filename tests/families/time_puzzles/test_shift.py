@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from agent_env.families.time_puzzles.hooks import PuzzleFaults
-from agent_env.families.time_puzzles.reference_reading import read_prompt
+from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.shift import moved_by_years, shifted_world, with_event
 from agent_env.tasks.task import CannotShift

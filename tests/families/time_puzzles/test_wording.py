@@ -15,7 +15,7 @@ from agent_env.families.time_puzzles.facts import (
     WeekdayInMonth,
     YearRange,
 )
-from agent_env.families.time_puzzles.reference_reading import read_prompt
+from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.task import PROMPTS, render
 from agent_env.families.time_puzzles.wording import Wording, ordinal

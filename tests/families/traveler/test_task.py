@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.sample import traveler_sample
-from agent_env.families.traveler.task import IGNORE_TIME, make_task, time_blind
+from agent_env.families.traveler.task import make_task, time_blind
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.shortcuts import shortcut_scores
@@ -49,7 +49,7 @@ def test_everything_that_fits_in_all_but_time_counts(
 def test_it_is_right_where_no_time_is_named_and_else_half_of_the_time() -> None:
     made = make_samples(495, 1, Options())
     task = make_task("default", by_digest(made.tables))
-    blind = next(shortcut for shortcut in task.shortcuts if shortcut.name == IGNORE_TIME)
+    blind = next(shortcut for shortcut in task.shortcuts if shortcut.name == "ignore-time")
     scores = defaultdict(list)
     for sample, _, score in shortcut_scores(task, blind, made.samples):
         own = traveler_sample(sample)

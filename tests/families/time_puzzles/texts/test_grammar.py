@@ -15,7 +15,7 @@ from agent_env.families.time_puzzles.audit_meta import FACTS
 from agent_env.families.time_puzzles.audit_texts import MeaningDays, StatedEvent
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import KbEvent, LunarMonth
-from agent_env.families.time_puzzles.reference_reading import Lookup, read_constraint
+from agent_env.families.time_puzzles.reference_lookups import Lookup, read_constraint
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.texts.grammar import _FORMS, compile_text
 from agent_env.families.time_puzzles.texts.meanings import EventMention
