@@ -1,4 +1,4 @@
-"""`temp-answers` as a Task: prompt, scorer, analysis hooks, format check, shortcuts by constants."""
+"""`temp-answers` as a Task: prompt, scorer, analysis hooks, format check, constant shortcuts."""
 
 from __future__ import annotations
 
