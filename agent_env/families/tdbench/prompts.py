@@ -9,9 +9,10 @@ cells, without regard to time; equal scores keep the table's order.
 
 from __future__ import annotations
 
+import calendar
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -311,8 +312,20 @@ def _or_unsure(value: Any, text: Any) -> str:
     return "unsure" if value is None else text(value)
 
 
-def _lines(entries: list[dict[str, str | None]]) -> str:
-    lines = [f"{e['name']}, from {e['start']} to {e['end'] or 'present'}" for e in entries]
+def _lines(entries: list[dict[str, str]]) -> str:
+    return answer_lines((each["name"], each["start"], each["end"]) for each in entries)
+
+
+def answer_lines(entries: Iterable[tuple[str, str, str | None]], is_current: bool = False) -> str:
+    """Names with their start and end as the prompt asks for them; no end while it lasts."""
+    if is_current:
+        lines = [f"{name}, since {_month(start)}" for name, start, _ in entries]
+        return "\n".join(lines) or "No answer"
+    lines = [f"{name}, from {start} to {end or 'present'}" for name, start, end in entries]
     if len(lines) < 2:
         return lines[0] if lines else "No answer"
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _month(day: str) -> str:
+    return day if len(day) < 7 else f"{calendar.month_name[int(day[5:7])]} {day[:4]}"

@@ -9,7 +9,6 @@ that call themselves outdated or invented; the others trust the first hit.
 
 from __future__ import annotations
 
-import calendar
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from operator import eq, gt, lt
 from typing import TYPE_CHECKING
 
 from agent_env.families.reference.turns import Call, Step, Turn
+from agent_env.families.tdbench.prompts import answer_lines
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.temporal.facts.table_files import identifier, literal
 
@@ -289,12 +289,8 @@ def _answer(parse: ParsedQuestion, tables: Mapping[str, list[Row]]) -> str:
     else:
         group = [r for r in tables.get(_table(parse, tables), []) if _has_keys(r, parse)]
         rows = _select(parse, sorted(group, key=lambda row: row["start"]))
-    if not rows:
-        return "No answer"
-    if parse.kind == "current":
-        return "\n".join(f"{_name(row, parse)}, since {_month(row['start'])}" for row in rows)
-    lines = [f"{_name(r, parse)}, from {r['start']} to {r['end'] or 'present'}" for r in rows]
-    return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+    entries = ((_name(row, parse), row["start"], row["end"]) for row in rows)
+    return answer_lines(entries, is_current=parse.kind == "current")
 
 
 def _has_keys(row: Row, parse: ParsedQuestion) -> bool:
@@ -348,7 +344,3 @@ def _name(row: Row, parse: ParsedQuestion) -> str:
 def _days(row: Row) -> int:
     start, end = (date.fromisoformat((row[side] + "-01-01")[:10]) for side in ("start", "end"))
     return (end - start).days
-
-
-def _month(day: str) -> str:
-    return day if len(day) < 7 else f"{calendar.month_name[int(day[5:7])]} {day[:4]}"

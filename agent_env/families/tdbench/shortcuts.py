@@ -6,12 +6,12 @@ None where it has none for this kind of question.
 
 from __future__ import annotations
 
-import calendar
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import eq, gt, lt
 from random import Random
 
+from agent_env.families.tdbench.prompts import answer_lines
 from agent_env.families.tdbench.rewording import BOUNDS
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
 from agent_env.records.schema import MaterialTable, Sample
@@ -156,11 +156,5 @@ def _text(sample: TdbenchSample, rows: Sequence[Cells]) -> str:
 
 
 def _lines(sample: TdbenchSample, rows: Sequence[tuple[str, Cells]]) -> str:
-    if sample.kind == "current":
-        return "\n".join(f"{name}, since {_month(row['start'])}" for name, row in rows)
-    lines = [f"{name}, from {row['start']} to {row['end'] or 'present'}" for name, row in rows]
-    return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
-
-
-def _month(day: str) -> str:
-    return day if len(day) < 7 else f"{calendar.month_name[int(day[5:7])]} {day[:4]}"
+    entries = ((name, row["start"], row["end"]) for name, row in rows)
+    return answer_lines(entries, is_current=sample.kind == "current")

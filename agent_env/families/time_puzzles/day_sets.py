@@ -9,9 +9,14 @@ from datetime import date, timedelta
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.temporal.days import DayRange, DaySet
-from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WOMENS_WORLD_CUPS, WORLD_CUPS
 from agent_env.temporal.facts.tables import EventRow, FactTables
-from agent_env.temporal.patterns import calendars_over, patterns_over
+from agent_env.temporal.patterns import (
+    SUMMER_OLYMPICS,
+    WOMENS_WORLD_CUPS,
+    WORLD_CUPS,
+    calendars_over,
+    patterns_over,
+)
 from agent_env.temporal.systems.base import last_day
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.chinese import Chinese

@@ -22,7 +22,7 @@ from agent_env.families.time_puzzles.texts.meanings import (
     YearSet,
 )
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
-from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WORLD_CUPS
+from agent_env.temporal.patterns import SUMMER_OLYMPICS, WORLD_CUPS
 
 Clause = list[Any]
 """A kind and its values, as `reference_sums` computes with them."""
