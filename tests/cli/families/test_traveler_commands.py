@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,15 @@ def test_questions_on_one_list_are_one_cluster(small_run: Path) -> None:
 def test_the_best_answer_to_a_vague_question_is_right(small_run: Path) -> None:
     told = json.loads(agent_env("diagnose", str(small_run), "--json").stdout)
     assert told["run"]["kinds"] == {"base": {"right": 12}, "events": {"right": 12}}
+
+
+def test_the_folder_of_a_former_study_is_compared_like_any_folder_of_runs(
+    small_run: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(small_run, tmp_path / "study" / "final-reference")
+    (tmp_path / "study" / "study.json").write_text(
+        '{"plan": {"models": ["reference"]}, "runs": [], "kept": [], "final": null}'
+    )
+    told = agent_env("compare", str(tmp_path / "study"), "--by", "category")
+    assert told.returncode == 0, told.stderr
+    assert "accuracy by category" in told.stdout
