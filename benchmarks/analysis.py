@@ -19,8 +19,8 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast, ContrastValues, PlannedContrast, Scale, measure
 from agent_env.analysis.intervals import mean_estimates
 from agent_env.analysis.resampling import cluster_count, draw_weights
-from agent_env.analysis.simulated import Plant, gains, scores, study
 from agent_env.analysis.statistics import statistics_of, tables_of
+from tests.analysis.simulated import Plant, gains, scores, study
 
 PLAN = PlannedContrast("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
 FAMILY = 6

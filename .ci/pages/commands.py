@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agent_env.cli.app import app
-from agent_env.cli.help import WIDTH
+from agent_env.cli.app import WIDTH, app
 
 HEAD = """# Commands
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import say
-from agent_env.cli.tables import Wide, print_table
+from agent_env.cli.run import Wide, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison

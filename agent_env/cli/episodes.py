@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, RunPath, for_each_run, listening, say
-from agent_env.cli.tables import Wide, print_table
+from agent_env.cli.run import AsJson, RunPath, Wide, for_each_run, listening, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.replay import ReplayResult

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, RunPath, for_each_run, say
-from agent_env.cli.tables import print_table
+from agent_env.cli.run import AsJson, RunPath, for_each_run, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, say
-from agent_env.cli.tables import print_table
+from agent_env.cli.run import AsJson, print_table, say
 from agent_env.wiring.trust import own_plugins
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, say
-from agent_env.cli.tables import print_table
+from agent_env.cli.run import AsJson, print_table, say
 
 
 def list_registry(

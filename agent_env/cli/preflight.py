@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.cli.run import say
-from agent_env.cli.tables import print_table
+from agent_env.cli.run import print_table, say
 
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, one_of, say
-from agent_env.cli.tables import print_table
+from agent_env.cli.run import AsJson, one_of, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.records.server_probe import ServerProbe

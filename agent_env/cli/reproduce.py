@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, say
-from agent_env.cli.tables import Wide, print_table
+from agent_env.cli.run import AsJson, Wide, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.runs.reproduction.engine import ReproduceOptions

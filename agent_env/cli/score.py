@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, RunPath, for_each_run, print_scores, print_trails
-from agent_env.cli.tables import Wide
+from agent_env.cli.run import AsJson, RunPath, Wide, for_each_run, print_scores, print_trails
 
 
 def score(
@@ -77,7 +76,13 @@ def view(
     import webbrowser
 
     from agent_env.cli.run import say
-    from agent_env.viewer.view import view_folder
+    from agent_env.errors import ConfigError
+    from agent_env.extras import need_extra
+
+    if not folder.is_dir():  # one without runs is served all the same: they may come
+        raise ConfigError(f"{folder} is no folder; name a run or a folder of runs")
+    need_extra("starlette", "uvicorn", "jinja2", extra="viewer")
+    from agent_env.viewer.app import serve
 
     def ready(address: str) -> None:
         print(address, flush=True)
@@ -85,4 +90,4 @@ def view(
         if browser:
             webbrowser.open(address)
 
-    view_folder(folder, port, ready)
+    serve(folder.resolve(), port, ready)

@@ -153,7 +153,7 @@ def status(folder: StudyPath, as_json: AsJson = False) -> None:
     """
     import json
 
-    from agent_env.cli.tables import print_table
+    from agent_env.cli.run import print_table
     from agent_env.runs.studies.folder import StudyFolder
     from agent_env.runs.studies.status import status_json, status_of, status_table
 
@@ -190,7 +190,7 @@ Go = Callable[["ListenerFor"], Coroutine[Any, Any, Mapping[str, str]]]
 def _go(opened: StudyFolder, go: Go) -> None:
     """Run it with progress; print where it stands, and the outcome of each run; exit 1 where any
     failed."""
-    from agent_env.cli.tables import print_table
+    from agent_env.cli.run import print_table
     from agent_env.runs.studies.status import status_of, status_table
 
     again = f"agent-env study resume {opened.path}"

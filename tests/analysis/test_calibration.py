@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.analysis.contrasts import Contrast, ContrastValues, PlannedContrast, Scale, measure
 from agent_env.analysis.resampling import cluster_count, draw_weights
-from agent_env.analysis.simulated import Plant, gains, scores
+from tests.analysis.simulated import Plant, gains, scores
 
 PLAN = PlannedContrast("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
 RUNS = 300

@@ -11,7 +11,6 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.result_tables import render
-from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.correlations import between_metrics, between_rankings
 from agent_env.analysis.statistics.gains import gains_of
@@ -21,6 +20,7 @@ from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.gap_closed import gaps_closed
 from agent_env.families.time_puzzles.hooks import STATISTICS
 from agent_env.tasks.task import AnalysisHooks
+from tests.analysis.simulated import Plant, study
 
 FAST = Options(resamples=1000)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.contrasts import slope_parts, unit_of
-from agent_env.analysis.simulated import Plant, study
+from tests.analysis.simulated import Plant, study
 
 
 @settings(max_examples=40)

@@ -12,8 +12,8 @@ from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import save, wrapped
 from agent_env.analysis.episode_tables import episodes
 from agent_env.analysis.figures import all_figures, dodged, looks
-from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics.results import conditions, differences
+from tests.analysis.simulated import Plant, study
 
 EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0, "web+ci": 0.2}
 

@@ -13,9 +13,9 @@ from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import LONGEST, literal
 from agent_env.analysis.figures import all_figures
 from agent_env.analysis.report import chapter_of, inline_svg, report_of, settings
-from agent_env.analysis.simulated import Plant, study
 from agent_env.records.escaping import visible
 from agent_env.records.manifest import WebSettings
+from tests.analysis.simulated import Plant, study
 from tests.viewer.stage import make_run
 
 TURNED = "a\u202egnp.exe\x1b[2J\x9d"

@@ -11,7 +11,6 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.diagnosis import diagnose
 from agent_env.analysis.report import method_words
-from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.summary import summarise, summary_table
 from agent_env.episodes.results import score_run
@@ -22,6 +21,7 @@ from agent_env.runs.run import Run
 from agent_env.scoring.evidence import trail_of
 from agent_env.tasks.task import Task
 from tests import TESTS
+from tests.analysis.simulated import Plant, study
 from tests.analysis.studies import study_of
 
 RUN = TESTS / "data" / "runs" / "version-1"

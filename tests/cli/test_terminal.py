@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.cli.tables import print_table
+from agent_env.cli.run import print_table
 from agent_env.runs.progress import Progress
 from agent_env.runs.run import Run
 from agent_env.runs.terminal import VisibleStream, guard_streams, raw

@@ -13,7 +13,7 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.report import chapter_of, report_of
-from agent_env.analysis.simulated import Plant, study
+from tests.analysis.simulated import Plant, study
 from tests.viewer.stage import RIGHT, WRONG, begin, end, make_run, score, step, viewer, write
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson
-from agent_env.cli.tables import print_table
+from agent_env.cli.run import AsJson, print_table
 
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import Cell

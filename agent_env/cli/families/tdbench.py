@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, say
-from agent_env.cli.tables import print_table
+from agent_env.cli.run import AsJson, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.families.tdbench.commands import ImportReport

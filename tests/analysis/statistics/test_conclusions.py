@@ -10,10 +10,10 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.contrasts import Contrast
-from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.study import Study
 from agent_env.records.manifest import StoppingSettings
+from tests.analysis.simulated import Plant, study
 
 EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics.gains import shapley, shapley_weights
 from agent_env.runs.compare import select_tables
+from tests.analysis.simulated import Plant, study
 
 GAINS = {
     "base": 0.0, "web": 0.2, "cal": 0.05, "ci": 0.05,

@@ -8,8 +8,8 @@ import pytest
 
 from agent_env.analysis import statistics
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.simulated import Plant, study
 from agent_env.errors import ConfigError
+from tests.analysis.simulated import Plant, study
 
 COUNTED = """
 from agent_env.analysis.result_tables import Column, ResultTable

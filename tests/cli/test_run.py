@@ -6,10 +6,10 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.summary import summary_table
-from agent_env.cli.tables import in_parts, print_table
+from agent_env.cli.run import in_parts, print_table
+from tests.analysis.simulated import Plant, study
 
 
 def five_columns() -> ResultTable:

@@ -1,4 +1,4 @@
-"""Studies whose truth is known: to plan a run, and to check that intervals and tests hold.
+"""Studies whose truth is known, to check that intervals and tests hold.
 
 Each event draws a difficulty, each sample one near it; an episode is right with the probability
 that its sample and condition give. The planted effect is the mean difference of those chances.
