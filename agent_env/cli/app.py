@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -84,12 +84,13 @@ class SectionedGroup(TyperGroup):
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write the names with what they do."""
-        _write(formatter, (("Commands", row) for row in self._rows(ctx)))
-
-    def _rows(self, ctx: typer.Context) -> Iterator[tuple[str, str]]:
-        for name in self.list_commands(ctx):
-            if (command := self.get_command(ctx, name)) is not None and not command.hidden:
-                yield name, command.get_short_help_str(WIDTH)
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = (
+            (name, each.get_short_help_str(WIDTH))
+            for name, each in commands
+            if each and not each.hidden
+        )
+        _write(formatter, (("Commands", row) for row in rows))
 
 
 class Commands(SectionedGroup):
@@ -172,24 +173,18 @@ class Commands(SectionedGroup):
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write the sections, no command made."""
-        rows = (
-            (section, (name, _summary(path)))
-            for section, its in self.table.items()
-            for name, path in its.items()
-        )
+        rows = []
+        for section, its in self.table.items():
+            for name, path in its.items():
+                it = _load(path)
+                text = str(it.info.help if isinstance(it, typer.Typer) else inspect.getdoc(it))
+                rows.append((section, (name, " ".join(text.split("\n\n")[0].split()))))
         _write(formatter, rows)
 
 
 def _load(path: str) -> Any:
     module, _, name = path.partition(":")
     return getattr(import_module(f"agent_env.cli.{module}"), name)
-
-
-def _summary(path: str) -> str:
-    """The first sentence of what stands behind a path."""
-    command = _load(path)
-    text = str(command.info.help if isinstance(command, typer.Typer) else inspect.getdoc(command))
-    return " ".join(text.split("\n\n")[0].split())
 
 
 def _write(formatter: Any, rows: Iterable[tuple[str, tuple[str, str]]]) -> None:

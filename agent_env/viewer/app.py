@@ -399,17 +399,14 @@ class _RunLine:
         self.failed, self.broken = self._sum("failed"), self._sum("broken")
         self.asked = run.asked
         self.was_read = library.was_read(run)
-        self.state = self._state(run.is_live)
+        self.state = "reading"  # "" for a run that is whole
+        if self.was_read:
+            is_whole = self.done >= self.asked
+            self.state = "" if is_whole else "running" if run.is_live else "stopped"
         self.metric = run.main_metric
 
     def _sum(self, status: str) -> int:
         return sum(group.counts.get(status, 0) for group in self.groups)
-
-    def _state(self, is_live: bool) -> str:
-        """In a word; "" for a run that is whole."""
-        if not self.was_read:
-            return "reading"
-        return "" if self.done >= self.asked else "running" if is_live else "stopped"
 
     @property
     def share(self) -> float:

@@ -271,24 +271,19 @@ class Split:
 
 def ablation(comparison: Comparison) -> ResultTable:
     """A row for each condition with a twin in a blocked or shifted web."""
-    return table_of(comparison, splits_of(comparison))
-
-
-def table_of(comparison: Comparison, splits: Sequence[Split]) -> ResultTable:
-    """The splits with their intervals."""
+    splits = splits_of(comparison)
     columns = (
         Column("condition"),
         *(Column(name) for name in SHARES),
         Column("no page seen", is_kept=True, is_secondary=True),
         Column("n", 0),
     )
-    rows = tuple(_ablation_row(split, _estimates(comparison, split)) for split in splits)
-    return ResultTable("ablation", "Evidence, memory or luck", columns, rows, _notes(splits))
-
-
-def _ablation_row(split: Split, estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
-    unread = f"{split.unread} of {split.episodes}"
-    return (split.label, *(each.cell for each in estimates), unread, estimates[0].samples)
+    rows: list[tuple[Cell, ...]] = []
+    for split in splits:
+        estimates, unread = _estimates(comparison, split), f"{split.unread} of {split.episodes}"
+        cells = (each.cell for each in estimates)
+        rows.append((split.label, *cells, unread, estimates[0].samples))
+    return ResultTable("ablation", "Evidence, memory or luck", columns, tuple(rows), _notes(splits))
 
 
 def _estimates(comparison: Comparison, split: Split) -> list[Estimate]:
