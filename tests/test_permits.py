@@ -31,7 +31,7 @@ ASK = {
     "mcp/transport.py": {"AsyncClient", "AsyncHTTPTransport"},
     "models/endpoint.py": {"AsyncOpenAI"},
     "models/health.py": {"AsyncClient"},
-    "models/server_identity.py": {"AsyncClient"},
+    "models/server_facts.py": {"AsyncClient"},
     "models/serving/process.py": {"create_subprocess_exec"},
     "registry.py": {"spec_from_file_location"},
     "sandbox/unsafe.py": {"create_subprocess_exec"},
@@ -62,7 +62,7 @@ OWN = {
     "runs/probe.py": {"environ"},
     "runs/ray/engine.py": {"environ"},
     "sandbox/rootfs.py": {"environ"},
-    "testing/samples.py": {"environ", "subprocess.run"},
+    "testing/family.py": {"environ", "subprocess.run"},
     "testing/sandbox.py": {"environ"},
     "wiring/collector.py": {"environ"},
     "wiring/doctor.py": {"environ"},
@@ -71,18 +71,18 @@ OWN = {
 }
 """What the command line names, or settings of this machine: nothing of a folder."""
 OUR_MODULES = {
-    "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/help.py",
+    "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/app.py",
     "cli/options.py", "runs/export.py", "tasks/tool_registry.py",
     "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py", "wiring/registry.py",
     "worker/child.py",
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
-    "api/objects.py", "api/tasks.py", "cli/local.py", "cli/server.py", "cli/sandbox.py",
-    "cli/task_options.py", "families/event_facts/commands.py",
+    "api/objects.py", "cli/app.py", "cli/local.py", "cli/sandbox.py",
+    "families/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/options.py", "runs/probe.py", "runs/reproduction/engine.py", "runs/studies/folder.py",
-    "testing/family.py", "testing/model.py", "testing/samples.py", "testing/sandbox.py",
+    "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web_options.py",
 }  # fmt: skip
