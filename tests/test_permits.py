@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,69 +21,97 @@ from agent_env.tasks.tool_registry import TOOLS
 from agent_env.wiring.trust import own_call
 
 ROOT = Path(agent_env.__file__).parent
-PRIMITIVES = (
-    "create_subprocess_exec", "create_subprocess_shell", "Popen", "subprocess.run",
-    "spec_from_file_location", "exec", "eval", "execve", "execvp", "execvpe",
-    "AsyncClient", "AsyncHTTPTransport", "AsyncOpenAI", "open_connection", "create_connection",
-    "environ", "getenv", "urlopen",
-)  # fmt: skip
+POWERS = re.compile(
+    r"os\.(system|popen|environb?|getenvb?|exec\w+|spawn\w+|posix_spawn\w*|path\.expandvars)"
+    r"|subprocess\.(run|call|check_\w+|Popen|get\w*output)"
+    r"|asyncio\.(create_subprocess_\w+|open_\w*connection)|socket\.(socket|create_connection)"
+    r"|httpx\.(\w*Client|\w*Transport|get|post|put|patch|delete|head|options|request|stream)"
+    r"|openai\.\w*OpenAI|anthropic\.\w*Anthropic\w*|docker\.\w+|(duckdb|sqlite3)\.connect"
+    r"|(urllib\.request|http\.client|requests|aiohttp|smtplib|ftplib|runpy|multiprocessing|pty"
+    r"|webbrowser|pickle|marshal|shelve|importlib\.machinery)\.\w+|ctypes\.\w*(DLL|dll)"
+    r"|importlib\.util\.spec_from_file_location|builtins\.(exec|eval|__import__)"
+)
+"""Whatever acts outside, by its whole name."""
 ASK = {
-    "mcp/launch.py": {"create_subprocess_exec", "environ"},
-    "mcp/transport.py": {"AsyncClient", "AsyncHTTPTransport"},
-    "models/endpoint.py": {"AsyncOpenAI"},
-    "models/health.py": {"AsyncClient"},
-    "models/server_facts.py": {"AsyncClient"},
-    "models/serving/process.py": {"create_subprocess_exec"},
-    "registry.py": {"spec_from_file_location"},
-    "sandbox/unsafe.py": {"create_subprocess_exec"},
-    "web/providers/client.py": {"AsyncClient"},
-    "web/wikidata.py": {"AsyncClient"},
-    "wiring/models.py": {"environ"},
-    "wiring/web.py": {"environ"},
+    "mcp/launch.py": {"asyncio.create_subprocess_exec", "os.environ"},
+    "models/endpoint.py": {"openai.AsyncOpenAI"},
+    "models/health.py": {"httpx.AsyncClient"},
+    "models/server_identity.py": {"httpx.AsyncClient"},
+    "models/serving/process.py": {"asyncio.create_subprocess_exec", "socket.socket"},
+    "registry.py": {"importlib.util.spec_from_file_location"},
+    "sandbox/unsafe.py": {"asyncio.create_subprocess_exec"},
+    "web/providers/client.py": {"httpx.AsyncClient"},
+    "web/wikidata.py": {"httpx.AsyncClient"},
+    "wiring/models.py": {"os.environ"},
+    "wiring/web.py": {"os.environ"},
 }
 """Modules that act outside, each behind a permit that it takes."""
 CONFINED = {
-    "lifeline.py": {"execvp"},
-    "sandbox/bubblewrap.py": {"create_subprocess_exec"},
-    "sandbox/cgroups.py": {"Popen"},
-    "sandbox/docker.py": {"open_connection"},
-    "sandbox/forked.py": {"create_subprocess_exec", "open_connection"},
-    "sandbox/launcher.py": {"execve"},
-    "sandbox/layout.py": {"create_subprocess_exec"},
-    "sandbox/notebook.py": {"exec", "eval"},
-    "sandbox/program.py": {"execvpe"},
-    "sandbox/stage.py": {"execve"},
-    "web/fetch_request.py": {"AsyncHTTPTransport"},
-    "worker/host.py": {"Popen", "environ"},
+    "lifeline.py": {"ctypes.CDLL", "os.execvp"},
+    "sandbox/bubblewrap.py": {"asyncio.create_subprocess_exec"},
+    "sandbox/census.py": {"ctypes.CDLL"},
+    "sandbox/cgroups.py": {"subprocess.Popen"},
+    "sandbox/docker.py": {"asyncio.open_connection", "docker.APIClient", "socket.socket"},
+    "sandbox/forked.py": {"asyncio.create_subprocess_exec", "asyncio.open_connection"},
+    "sandbox/forkserver.py": {"socket.socket"},
+    "sandbox/kernel.py": {"ctypes.CDLL"},
+    "sandbox/launcher.py": {"os.execve"},
+    "sandbox/layout.py": {"asyncio.create_subprocess_exec"},
+    "sandbox/notebook.py": {"builtins.eval", "builtins.exec"},
+    "sandbox/probe.py": {"socket.socket"},
+    "sandbox/program.py": {"os.execvpe"},
+    "sandbox/stage.py": {"os.execve"},
+    "web/fetch_request.py": {"httpx.AsyncHTTPTransport"},
+    "worker/child.py": {"ctypes.CDLL", "socket.socket"},
+    "worker/host.py": {"os.environ", "subprocess.Popen"},
 }
 """Parts of the sandboxes and of the confined worker, and the request of the fetcher, which asks."""
 OWN = {
-    "cli/docs.py": {"environ"},
-    "cli/serve.py": {"environ"},
-    "runs/probe.py": {"environ"},
-    "runs/ray/engine.py": {"environ"},
-    "sandbox/rootfs.py": {"environ"},
-    "testing/family.py": {"environ", "subprocess.run"},
-    "testing/sandbox.py": {"environ"},
-    "wiring/collector.py": {"environ"},
-    "wiring/doctor.py": {"environ"},
-    "wiring/rooms.py": {"environ"},
-    "wiring/trust.py": {"environ"},
+    "cli/docs.py": {"os.environ", "webbrowser.open"},
+    "cli/serve.py": {"os.environ"},
+    "cli/view.py": {"webbrowser.open"},
+    "runs/hosting.py": {"socket.socket"},
+    "runs/probe.py": {"os.environ"},
+    "runs/ray/engine.py": {"os.environ"},
+    "sandbox/rootfs.py": {"docker.APIClient", "os.environ"},
+    "testing/samples.py": {"os.environ", "subprocess.run"},
+    "testing/sandbox.py": {"os.environ"},
+    "wiring/collector.py": {"os.environ"},
+    "wiring/doctor.py": {"os.environ"},
+    "wiring/rooms.py": {"os.environ"},
+    "wiring/trust.py": {"os.environ"},
 }
 """What the command line names, or settings of this machine: nothing of a folder."""
+DATABASES = {
+    "episodes/again/fork.py": {"sqlite3.connect"},
+    "episodes/calls/reply_cache.py": {"sqlite3.connect"},
+    "episodes/index.py": {"sqlite3.connect"},
+    "episodes/index_pages.py": {"sqlite3.connect"},
+    "episodes/trace/texts.py": {"sqlite3.connect"},
+    "families/tdbench/published_sql.py": {"sqlite3.connect"},
+    "families/tdbench/shift.py": {"sqlite3.connect"},
+    "families/tdbench/sql.py": {"duckdb.connect", "sqlite3.connect"},
+    "temporal/facts/table_files.py": {"duckdb.connect", "sqlite3.connect"},
+    "web/opened.py": {"sqlite3.connect"},
+    "web/page_store.py": {"sqlite3.connect"},
+    "web/store_file.py": {"sqlite3.connect"},
+    "worker/sql.py": {"sqlite3.connect"},
+}
+"""A database can have other files read or deleted: these are in memory, only read, closed to other
+files, or their journals are looked at first."""
 OUR_MODULES = {
-    "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/app.py",
+    "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/help.py",
     "cli/options.py", "runs/export.py", "tasks/tool_registry.py",
     "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py", "wiring/registry.py",
     "worker/child.py",
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
-    "api/objects.py", "cli/app.py", "cli/local.py", "cli/sandbox.py",
-    "families/event_facts/commands.py",
+    "api/objects.py", "api/tasks.py", "cli/help.py", "cli/local.py", "cli/server.py",
+    "cli/sandbox.py", "families/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/options.py", "runs/probe.py", "runs/reproduction/engine.py", "runs/studies/folder.py",
-    "testing/family.py", "testing/model.py", "testing/sandbox.py",
+    "testing/family.py", "testing/model.py", "testing/samples.py", "testing/sandbox.py",
     "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web_options.py",
 }  # fmt: skip
@@ -98,20 +127,50 @@ def dotted(node: ast.expr) -> str:
     return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
 
 
-def primitives_in(tree: ast.Module) -> set[str]:
-    used = set()
+def annotations_in(tree: ast.Module) -> set[ast.AST]:
+    places = (
+        getattr(node, name, None) for node in ast.walk(tree) for name in ("annotation", "returns")
+    )
+    return {inner for place in places if isinstance(place, ast.AST) for inner in ast.walk(place)}
+
+
+def powers_in(tree: ast.Module) -> set[str]:
+    """Called or only named, as whatever they were imported."""
+    known = {name: f"builtins.{name}" for name in ("exec", "eval", "__import__")}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = dotted(node.func)
-            used |= {each for each in PRIMITIVES if f".{name}".endswith(f".{each}")}
-        elif isinstance(node, ast.Attribute) and dotted(node) == "os.environ":
-            used.add("environ")
-    return used
+        if isinstance(node, ast.Import):
+            tops = {each.name.partition(".")[0] for each in node.names if each.asname is None}
+            known |= {top: top for top in tops}
+            known |= {each.asname: each.name for each in node.names if each.asname is not None}
+        elif isinstance(node, ast.ImportFrom):
+            known |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+    names = set()
+    for node in set(ast.walk(tree)) - annotations_in(tree):
+        if isinstance(node, ast.Name | ast.Attribute):
+            head, dot, rest = dotted(node).partition(".")
+            names.add(f"{known.get(head, '')}{dot}{rest}")
+    return {name for name in names if POWERS.fullmatch(name)}
 
 
 def test_what_acts_outside_stands_in_the_list_of_those_that_ask_for_a_permit() -> None:
-    found = {name: used for name, tree in sources() if (used := primitives_in(tree))}
-    assert found == ASK | CONFINED | OWN
+    found = {name: used for name, tree in sources() if (used := powers_in(tree))}
+    assert found == ASK | CONFINED | OWN | DATABASES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os; os.system('x')", "from subprocess import run as go; go('x')",
+        "import subprocess as s; later = s.check_output", "from os import environ; environ['K']",
+        "import httpx; httpx.get('x')", "import urllib.request as u; u.urlretrieve('x')",
+        "import socket; socket.socket()", "__import__('x')", "import runpy; runpy.run_path('x')",
+        "from asyncio import create_subprocess_exec as go; f = go",
+        "import pickle; pickle.loads(b)",
+        "import duckdb; duckdb.connect('x')", "from openai import OpenAI; OpenAI()",
+    ],
+)  # fmt: skip
+def test_no_other_name_hides_it(text: str) -> None:
+    assert powers_in(ast.parse(text))
 
 
 def test_the_registry_alone_imports_modules_whose_names_stand_nowhere_in_our_source() -> None:
