@@ -25,7 +25,7 @@ POWERS = re.compile(
     r"os\.(system|popen|environb?|getenvb?|exec\w+|spawn\w+|posix_spawn\w*|path\.expandvars)"
     r"|subprocess\.(run|call|check_\w+|Popen|get\w*output)"
     r"|asyncio\.(create_subprocess_\w+|open_\w*connection)|socket\.(socket|create_connection)"
-    r"|httpx\.(\w*Client|\w*Transport|get|post|put|patch|delete|head|options|request|stream)"
+    r"|httpx2?\.(\w*Client|AsyncHTTPTransport|HTTPTransport|get|post|put|patch|delete|head|options|request|stream)"
     r"|openai\.\w*OpenAI|anthropic\.\w*Anthropic\w*|docker\.\w+|(duckdb|sqlite3)\.connect"
     r"|(urllib\.request|http\.client|requests|aiohttp|smtplib|ftplib|runpy|multiprocessing|pty"
     r"|webbrowser|pickle|marshal|shelve|importlib\.machinery)\.\w+|ctypes\.\w*(DLL|dll)"
@@ -34,6 +34,7 @@ POWERS = re.compile(
 """Whatever acts outside, by its whole name."""
 ASK = {
     "mcp/launch.py": {"asyncio.create_subprocess_exec", "os.environ"},
+    "mcp/transport.py": {"httpx2.AsyncClient", "httpx2.AsyncHTTPTransport"},
     "models/endpoint.py": {"openai.AsyncOpenAI"},
     "models/health.py": {"httpx.AsyncClient"},
     "models/server_identity.py": {"httpx.AsyncClient"},
@@ -210,6 +211,10 @@ def test_no_permit_has_a_default_and_trust_alone_makes_them() -> None:
                 for argument, default in pairs:
                     if argument.arg == "permit" and default is not None:
                         assert dotted(default) == "NOTHING", (name, node.name)
+            if isinstance(node, ast.AnnAssign) and dotted(node.target) == "permit" and node.value:
+                own = {"runs/options.py": "field"}  # of `run`: the user gives them
+                value = node.value.func if isinstance(node.value, ast.Call) else node.value
+                assert dotted(value) == own.get(name, "NOTHING"), name
             if isinstance(node, ast.Name | ast.Attribute | ast.alias):
                 word = node.name if isinstance(node, ast.alias) else dotted(node)
                 if word.split(".")[-1] == "_MINT":

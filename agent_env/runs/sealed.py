@@ -66,6 +66,7 @@ def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
     options = RunOptions(
         manifest.task, seed=manifest.seed or 0, limit=manifest.samples, where=manifest.where,
         dataset=dataset if manifest.dataset is not None else None, objects=run.objects,
+        permit=run.permit,
     )  # fmt: skip
     made = select_samples(options, family, chosen, family.make_task(manifest.prompt, chosen, {}))
     files = {SAMPLES: samples_bytes(made.samples), TABLES: samples_bytes(made.tables)}
