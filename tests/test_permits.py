@@ -37,7 +37,7 @@ ASK = {
     "mcp/transport.py": {"httpx2.AsyncClient", "httpx2.AsyncHTTPTransport"},
     "models/endpoint.py": {"openai.AsyncOpenAI"},
     "models/health.py": {"httpx.AsyncClient"},
-    "models/server_identity.py": {"httpx.AsyncClient"},
+    "models/server_facts.py": {"httpx.AsyncClient"},
     "models/serving/process.py": {"asyncio.create_subprocess_exec", "socket.socket"},
     "registry.py": {"importlib.util.spec_from_file_location"},
     "sandbox/unsafe.py": {"asyncio.create_subprocess_exec"},
@@ -69,13 +69,13 @@ CONFINED = {
 """Parts of the sandboxes and of the confined worker, and the request of the fetcher, which asks."""
 OWN = {
     "cli/docs.py": {"os.environ", "webbrowser.open"},
+    "cli/score.py": {"webbrowser.open"},
     "cli/serve.py": {"os.environ"},
-    "cli/view.py": {"webbrowser.open"},
     "runs/hosting.py": {"socket.socket"},
     "runs/probe.py": {"os.environ"},
     "runs/ray/engine.py": {"os.environ"},
     "sandbox/rootfs.py": {"docker.APIClient", "os.environ"},
-    "testing/samples.py": {"os.environ", "subprocess.run"},
+    "testing/family.py": {"os.environ", "subprocess.run"},
     "testing/sandbox.py": {"os.environ"},
     "wiring/collector.py": {"os.environ"},
     "wiring/doctor.py": {"os.environ"},
@@ -108,11 +108,11 @@ OUR_MODULES = {
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
-    "api/objects.py", "api/tasks.py", "cli/help.py", "cli/local.py", "cli/server.py",
+    "api/objects.py", "cli/help.py", "cli/local.py",
     "cli/sandbox.py", "families/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/options.py", "runs/probe.py", "runs/reproduction/engine.py", "runs/studies/folder.py",
-    "testing/family.py", "testing/model.py", "testing/samples.py", "testing/sandbox.py",
+    "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web_options.py",
 }  # fmt: skip
