@@ -101,15 +101,15 @@ DATABASES = {
 """A database can have other files read or deleted: these are in memory, only read, closed to other
 files, or their journals are looked at first."""
 OUR_MODULES = {
-    "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/help.py",
+    "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/app.py",
     "cli/options.py", "runs/export.py", "tasks/tool_registry.py",
     "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py", "wiring/registry.py",
     "worker/child.py",
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
-    "api/objects.py", "cli/help.py", "cli/local.py",
-    "cli/sandbox.py", "families/event_facts/commands.py",
+    "api/objects.py", "cli/app.py", "cli/local.py", "cli/sandbox.py",
+    "families/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/options.py", "runs/probe.py", "runs/reproduction/engine.py", "runs/studies/folder.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
