@@ -48,31 +48,44 @@ _DENIED_BEHIND = re.compile(
     r"[^\w.!?;\n]{0,6}(?:but )?(?:(?:that|this|it|which) )?"
     rf"(?:is|was|are|were|(?:can|must|would) be)(?: {_WRONG}|{_N_T} {_RIGHT})"
     rf"|[^\w.!?;\n]{{0,6}}(?:does|did){_N_T} (?:fit|match|satisfy|meet|hold|work|apply)\b"
-    r"|[ *_`\"']{0,4}\((?:wrong|false|incorrect|not)\)?"
+    rf"|[ *_`\"']{{0,4}}\((?:(?:wrong|false|incorrect)\b|not(?:\)| {_RIGHT}))"
     rf"|.*\b(?:this|that|it|which) (?:is|was) {_WRONG}|.*\bbut (?:it )?(?:is|was) not\W{{0,4}}$",
     re.I,
 )
 _OR_BEFORE = re.compile(r"\bor (?:else )?[\"'“‘*_`(\[]{0,3}$", re.I)
 _OR_BEHIND = re.compile(r"[\"'”’*_`)\]]{0,4},? or (?!so\b|more\b|less\b|thereabouts\b)", re.I)
-_NO_MORE = r"(?: (?:it|that|this|which|more|for (?:sure|certain)))? ?(?:[.!,;)]|$)"
+_NO_MORE = (
+    r"(?: (?:it|that|this|which|more|for (?:sure|certain)|(?:about|of) (?:it|this|that)))?"
+    r" ?(?:[.!,;)\n]|$)"
+)
+_DENIES_ANOTHER = (
+    r" (?!it\b|that\b|this\b)[^.!?\n]{1,60}(?: (?:not|cannot|never|no|excluded)\b|n['’]t\b)"
+)
+"""What "No, …" denies in "No, Ann cannot be meant", where the answer is another."""
 _BACK = re.compile(
     r"(?:^|[.,;:!?…–—→\n)\]\"”]|\s-)[\"'\s*_]{0,4}(?:but |however,? |sorry,? |oh )?(?:"
-    r"no(?: ?[,:;!](?! there (?:is|are|was|were) no)| wait\b|\s-|\.(?! ?\d)|$)"
+    rf"no(?: ?[,:;!](?!{_DENIES_ANOTHER})| wait\b|\s-|\.(?! ?\d)|$)"
     r"|wait,? (?:no|that|it)\b|scratch that|never ?mind\b"
-    r"|edit ?:|(?:please )?(?:ignore|disregard|forget) (?:that|this|it|the above|my|everything)\b"
+    r"|edit ?:|(?:please )?(?:ignore|disregard|forget) (?:that|this|it|the above|everything"
+    r"|my (?:\w+ )?(?:answer|reply|response))\b(?! (?:reasoning|steps?|notes?|explanation|if)\b)"
     r"|(?:the above|(?:this|that|my) answer) (?:is|was) (?:wrong|incorrect|false|a mistake)\b"
     r"|(?:sorry,? )?i made an? (?:mistake|error)\b"
-    r"|(?:alternatively|otherwise|if not)\b"
-    r"|strike that|correction\b|actually,?(?: [^\s.!?\n]{1,30}){1,8} ?(?:[.!\n]|$)"
-    r"|on second thoughts?|i (?:take|took) (?:that|it|this) back|i was wrong\b"
+    r"|strike that|correction ?[:,.–—]|actually,?(?: no\b"
+    r"| (?:it|that|the (?:\w+ )?answer) (?:is|was|should be|must be)\b"
+    r"|(?! (?:this|that|it|the|we|you|i|there|all|both|only|none)\b)"
+    r"(?: [^\s.!?\n]{1,30}){1,4} ?(?:[.!\n]|$))"
+    r"|on second thoughts?|i (?:take|took) (?:that|it|this) back"
+    r"|i was wrong(?! (?:at first|about|before|earlier|to)\b)"
     r"|(?:that|this|it) (?:is|was) (?:wrong|incorrect|a mistake|not (?:right|correct|true))\b"
+    r"(?! (?:to|of|for|that)\b)"
     r"|i (?:do not|don['’]t|can\s?not|can['’]t|am unable to) (?:know|say|tell|decide"
     rf"|determine|give){_NO_MORE}|i can(?:not|['’]t) give"
     r" the (?:real|right|true)\b"
-    r"|i(?: am|['’]m) not (?:sure|certain)\b)"
+    rf"|i(?: am|['’]m) not (?:sure|certain)(?:{_NO_MORE}| (?:if|whether) (?:it|this|that|my)\b))"
     r"|\b(?:but|however,?|rather,?) (?:the|my) (?:right|correct|real|true|actual) \w+ is\b",
     re.I,
 )
+_ELSE = re.compile(r"[.,;:!?…–—)] ?(?:alternatively|otherwise|if not)\b", re.I)
 _END = re.compile(r"[.!?;][\"'”’)\]*_]{0,4}\s|\.\.\.|…|\n")
 
 
@@ -84,7 +97,10 @@ def hedge(text: str, spans: Sequence[Span]) -> str:
         low, high = _sentence(text, span)
         why = _not_plain(_spaced(text[low : span[0]]), _spaced(text[span[1] : high]))
         is_given = not why or (is_given and why != DENIED)
-    return takes_back(text[spans[-1][1] :]) if is_given else why
+    behind = text[spans[-1][1] :]
+    if is_given and _ELSE.search(_spaced(behind[:NEAR]).partition("\n")[0]):
+        return "names an alternative"
+    return takes_back(behind) if is_given else why
 
 
 def takes_back(behind: str) -> str:

@@ -132,6 +132,15 @@ It could have been {a}, but the table shows otherwise.||{mark}{gold}
 {mark}{a}||{mark}{gold}
 {mark}{gold}||I hope this helps! Do you have another question?
 {mark}{gold}||No other answer fits, and none is needed.
+{mark}{gold}||Let me know if you need anything else. If not, have a nice day!
+{mark}{gold}||Alternatively, one can read it off the table.
+{mark}{gold}||Otherwise two conditions would contradict each other.
+{mark}{gold}||Actually, the table is sorted by date.
+{mark}{gold}||Actually, this follows from the second row.
+{mark}{gold}||No: the others are excluded.
+{mark}{gold}||I am not sure why the question asks this.
+{mark}{gold}||Ignore the above reasoning if you only need the result.
+{mark}{gold}||Correction of the table is not needed.
 """.strip().splitlines()
 """Forms that every family reads."""
 
@@ -331,6 +340,8 @@ def test_a_statement_that_there_is_no_answer_hedges_like_any_other() -> None:
         ("Ada. I do not know the day on which she left.", ""),
         ("Ada, no. 7 of the list", ""),
         ("Not only Ada", ""),
+        ("Ada (not Bea)", ""),
+        ("Ada (not the right one)", "denies its answer"),
     ],
 )
 def test_a_mention_in_its_sentence(text: str, why: str) -> None:
@@ -345,6 +356,16 @@ def test_a_mention_in_its_sentence(text: str, why: str) -> None:
         ("", False),
         ("This is what the table says. No other date is possible.", False),
         ("The correct answer is therefore the one above.", False),
+        ("\n**Explanation:** No, Ann is not possible: she left earlier.", False),
+        ("\nI was wrong at first about Ann, but the above is right.", False),
+        ("\nI'm not certain that you need the reasoning; here it is.", False),
+        ("\nThat is not right to say of the others.", False),
+        ("\nNo, it is not.", True),
+        ("\nNo: not that one.", True),
+        ("\nActually, it is Ann.", True),
+        ("\nI am not sure about that.", True),
+        ("\nI'm not sure whether this is right.", True),
+        ("\nDisregard my previous answer.", True),
         ("\nNo, that was wrong.", True),
         ("\nWait, that is the wrong year.", True),
         ("I was wrong: it is another.", True),
