@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import h11
 
 from agent_env.errors import ConfigError
 
@@ -59,9 +62,17 @@ async def serve_app(app: Any, listener: socket.socket) -> None:
         timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=75, ws="none",
         h11_max_incomplete_event_size=MOST_HEAD,
     )  # fmt: skip
+    logging.getLogger("uvicorn.error").addFilter(_is_ours)
     config.load()
     config.http_protocol_class = bounded(config.http_protocol_class, receipts)
     await Server(config).serve(sockets=[listener])
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """False for the tracebacks of uvicorn that a client can cause: it broke the protocol while its
+    answer was on the way, or still sent its request when the server ended."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, h11.ProtocolError | asyncio.CancelledError)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agent_env.scoring.answer_parts import user_text
 from agent_env.scoring.hedges import takes_back
 
 ARTICLES = frozenset({"a", "an", "the"})
@@ -72,7 +73,8 @@ class NameList:
 def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
     """The names after the last `Answer:`; a short text without one is the answer itself. `known`:
     names that are never split at a comma, `and` or a semicolon, the gold ones among them."""
-    if text is None or not text.strip():
+    text = user_text(text or "")
+    if not text.strip():
         return NameList(None, "no text")
     marks = list(_MARK.finditer(text))
     if marks:

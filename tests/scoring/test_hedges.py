@@ -172,6 +172,7 @@ It has to be {gold}; everything else is ruled out.
 The only possible answer is {gold}.
 The rows cannot overlap, so it is {gold}.
 It is not {gold}... no, I misread a row: it is {gold}.
+<think>Maybe {a}? Or {b}. Wait, no.</think>|{gold}
 """.strip().splitlines()
 """Forms that a parser of prose reads too."""
 
@@ -304,6 +305,13 @@ def test_honest_prose_earns_one(name: str) -> None:
     question = asked(name)
     forms = [each for text in PROSE for each in (text, "{mark}" + text)]
     assert {form: reward for form in forms if (reward := question.reward(form)) != 1} == {}
+
+
+@pytest.mark.parametrize("name", [each for each in ASKED if not each.startswith("temp-answers")])
+def test_reasoning_in_tags_is_no_part_of_the_answer(name: str) -> None:
+    question = asked(name)
+    assert question.reward("<think>Maybe {a}? Not sure. Answer: {b}</think>||{gold}") == 1
+    assert question.reward("<think>{mark}{gold}</think>||{mark}{a}") == 0
 
 
 def test_no_form_stands_twice() -> None:

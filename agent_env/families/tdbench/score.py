@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from agent_env.families.tdbench.sample import Role, TdbenchSample, tdbench_sample
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Episode, MaterialTable, Sample, Score
+from agent_env.scoring.answer_parts import user_text
 from agent_env.scoring.date_sets import f1
 from agent_env.scoring.episode_score import episode_score
 from agent_env.scoring.name_answers import (
@@ -101,9 +102,9 @@ def measure(
 
 
 def parse_answer(sample: TdbenchSample, text: str) -> ParsedAnswer:
-    """The names and dates of the text; of a very long one, of its last part."""
+    """The names and dates of the text without its reasoning; of a long one, of its last part."""
     known = (*sample.gold, *sample.others)
-    plain = _as_spelt(normalised(text[-MAX_CHARACTERS:]), known)
+    plain = _as_spelt(normalised(user_text(text)[-MAX_CHARACTERS:]), known)
     aliases = {alias: name for name, others in sample.aliases.items() for alias in others}
     names = parse_known_names(plain, known, aliases)
     references = time_references(plain)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_env.scoring.answer_parts import user_text
 from agent_env.scoring.date_answers import parse_date_text
 from agent_env.scoring.hedges import hedge, takes_back
 
@@ -51,7 +52,7 @@ class ParsedAnswer:
 
 def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> ParsedAnswer:
     """The answer of a reply to a question of this template; `subjects` are all possible names."""
-    line, where, behind = _line(text or "")
+    line, where, behind = _line(user_text(text or ""))
     if line is None:
         return ParsedAnswer(None, where)
     if why := takes_back(behind):
