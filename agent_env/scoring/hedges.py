@@ -97,10 +97,11 @@ def hedge(text: str, spans: Sequence[Span]) -> str:
         low, high = _sentence(text, span)
         why = _not_plain(_spaced(text[low : span[0]]), _spaced(text[span[1] : high]))
         is_given = not why or (is_given and why != DENIED)
+    if not is_given:
+        return why
     behind = text[spans[-1][1] :]
-    if is_given and _ELSE.search(_spaced(behind[:NEAR]).partition("\n")[0]):
-        return "names an alternative"
-    return takes_back(behind) if is_given else why
+    has_other = _ELSE.search(_spaced(behind[:NEAR]).partition("\n")[0])
+    return "names an alternative" if has_other else takes_back(behind)
 
 
 def takes_back(behind: str) -> str:

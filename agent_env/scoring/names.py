@@ -40,6 +40,8 @@ LONGEST = 20_000
 """Maximum characters of an answer that are parsed."""
 LONGEST_ENTRY = 120
 """Maximum characters of an entry in a list without an answer line; longer ones are reasoning."""
+_FENCE = re.compile(r"^[ \t]{0,8}```[\w-]{0,20}[ \t]{0,8}$\n?", re.M)
+_BOX = re.compile(r"\$?\\(?:boxed|fbox)\{(?:\\text\{)?([^{}]{0,300})\}{1,2}\$?")
 SHORT = 300
 """Maximum characters of a text without an answer line that may be the answer itself."""
 
@@ -73,7 +75,7 @@ class NameList:
 def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
     """The names after the last `Answer:`; a short text without one is the answer itself. `known`:
     names that are never split at a comma, `and` or a semicolon, the gold ones among them."""
-    text = user_text(text or "")
+    text = _BOX.sub(r"\1", _FENCE.sub("", user_text(text or "")))
     if not text.strip():
         return NameList(None, "no text")
     marks = list(_MARK.finditer(text))

@@ -314,6 +314,18 @@ def test_reasoning_in_tags_is_no_part_of_the_answer(name: str) -> None:
     assert question.reward("<think>{mark}{gold}</think>||{mark}{a}") == 0
 
 
+@pytest.mark.parametrize("name", ["tempreason", "timeqa"])
+def test_a_fence_or_a_box_around_a_name_is_no_part_of_it(name: str) -> None:
+    question = asked(name)
+    for form in (
+        "```markdown|*{gold}*|```",
+        "{mark}\\boxed{{{gold}}}",
+        "{mark}$\\boxed{{\\text{{{gold}}}}}$",
+        "{mark}|```|{gold}|```",
+    ):
+        assert question.reward(form) == 1, form
+
+
 def test_no_form_stands_twice() -> None:
     assert len(set(HEDGES)) == 97
 
