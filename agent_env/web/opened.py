@@ -12,36 +12,16 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.manifest import WebSettings
-from agent_env.registry import Plugins, Registry
+from agent_env.registry import Plugins
 from agent_env.web.full_text import FullText
 from agent_env.web.kept import KeptFetcher, KeptSearch, ToldSearch
 from agent_env.web.page_store import SqlitePages
-from agent_env.web.plugin import PluginFetcher
+from agent_env.web.plugin import FETCHERS, HTTP, PluginFetcher
 from agent_env.web.providers.catalogue import make_provider
-
-if TYPE_CHECKING:
-    from agent_env.web.fetch import HttpFetcher
-
-HTTP = "http"
-
-
-def _fetchers_fetcher(thing: Any, name: str) -> type[HttpFetcher] | PluginFetcher | None:
-    return thing if name == HTTP else PluginFetcher.of(thing, name)
-
-
-FETCHERS: Registry[type[HttpFetcher] | PluginFetcher] = Registry(
-    "page fetcher",
-    "page_fetchers",
-    "an object with `fetch`",
-    _fetchers_fetcher,
-    lambda: {HTTP: "agent_env.web.fetch:HttpFetcher"},
-)
-
 
 MODES = ("sealed", "live", "record", "frozen")
 STORED = "stored"

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from agent_env.errors import AgentEnvError, EpisodeError, SearchError, ToolError, place_of
 from agent_env.foreign_calls import Overdue, call
 from agent_env.records.pages import Hit, Page
+from agent_env.registry import Registry
+
+if TYPE_CHECKING:
+    from agent_env.web.fetch import HttpFetcher
 
 TIMEOUT_S = 60.0
 
@@ -79,3 +83,21 @@ class PluginFetcher(_Plugin):
         if not isinstance(page, Page):
             raise EpisodeError(f"{self.name} gave a {type(page).__name__}, not a Page")
         return page
+
+
+HTTP = "http"
+"""Our own page fetcher."""
+
+
+def _fetcher(thing: Any, name: str) -> type[HttpFetcher] | PluginFetcher | None:
+    return thing if name == HTTP else PluginFetcher.of(thing, name)
+
+
+FETCHERS: Registry[type[HttpFetcher] | PluginFetcher] = Registry(
+    "page fetcher",
+    "page_fetchers",
+    "an object with `fetch`",
+    _fetcher,
+    lambda: {HTTP: "agent_env.web.fetch:HttpFetcher"},
+)
+"""The page fetchers by name: ours, which asks by HTTP, and plug-ins."""

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.gguf import GgufHeader, read_header
-from agent_env.models.serving import process as llama
+from agent_env.models.serving import llama
 from agent_env.records.model_server import ModelFile, ModelServer
 
 LOCAL = "local"

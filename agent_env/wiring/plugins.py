@@ -15,7 +15,7 @@ from agent_env.registry import NO_OBJECTS, OBJECT, Objects, Plugins, Registry, u
 from agent_env.sandbox.choose import SANDBOXES
 from agent_env.tasks.scorers import METRICS, SCORERS
 from agent_env.tasks.tool_registry import TOOLS, own_tool
-from agent_env.web.opened import FETCHERS, HTTP
+from agent_env.web.plugin import FETCHERS, HTTP
 from agent_env.web.providers.catalogue import PROVIDERS
 from agent_env.wiring.models import head_of, model_entry
 from agent_env.wiring.registry import FAMILIES, MODELS

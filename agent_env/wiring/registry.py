@@ -107,7 +107,7 @@ REGISTRIES = {
     "tools": "agent_env.tasks.tool_registry:TOOLS",
     "models": "agent_env.wiring.registry:MODELS",
     "search-providers": "agent_env.web.providers.catalogue:PROVIDERS",
-    "page-fetchers": "agent_env.web.opened:FETCHERS",
+    "page-fetchers": "agent_env.web.plugin:FETCHERS",
     "sandboxes": "agent_env.sandbox.choose:SANDBOXES",
     "strategies": "agent_env.graph.strategies:STRATEGIES",
     "scorers": "agent_env.tasks.scorers:SCORERS",

@@ -157,7 +157,7 @@ def _frozen(settings: WebSettings) -> WebSettings:
 
 
 def _check_provider(settings: WebSettings) -> None:
-    from agent_env.web.opened import FETCHERS
+    from agent_env.web.plugin import FETCHERS
     from agent_env.web.providers.catalogue import NAMES, PROVIDERS, make_provider
 
     if settings.search is None:

@@ -289,8 +289,8 @@ def read_query(question: str, values: tuple[str, ...] = ()) -> Query | None:
 
 
 def _dated(question: str) -> Query | None:
-    for relation, pattern in _TWO:
-        if (match := pattern.search(question)) is not None:
+    for relation, span_of_two in _TWO:
+        if (match := span_of_two.search(question)) is not None:
             first, last = read_span(match[1]), read_span(match[2])
             name: Relation = "between" if relation == "between" else "throughout"
             return Query(name, Span(first.first, last.last))
