@@ -79,7 +79,7 @@ OWN = {
     "testing/sandbox.py": {"os.environ"},
     "wiring/collector.py": {"os.environ"},
     "wiring/doctor.py": {"os.environ"},
-    "wiring/rooms.py": {"os.environ"},
+    "wiring/sandboxes.py": {"os.environ"},
     "wiring/trust.py": {"os.environ"},
 }
 """What the command line names, or settings of this machine: nothing of a folder."""

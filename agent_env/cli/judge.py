@@ -123,10 +123,10 @@ def label(
     if as_json:
         print(json.dumps(asdict(agreement)))
     else:
-        _label_print(agreement)
+        _print_agreement(agreement)
 
 
-def _label_print(agreement: Agreement) -> None:
+def _print_agreement(agreement: Agreement) -> None:
     names = ", ".join(agreement.annotators)
     print(f"{agreement.items} answers labelled by {names}; {agreement.tied} tied")
     print(f"scorer by '{agreement.metric}' against the annotators:")

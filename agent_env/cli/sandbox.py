@@ -34,7 +34,7 @@ def run_file(
 
     from agent_env.records.execution import ExecResult
     from agent_env.sandbox import by_hand
-    from agent_env.wiring.rooms import choose_sandbox
+    from agent_env.wiring.sandboxes import choose_sandbox
 
     by_hand.read_code(file)  # a mistake in the file's name is said before a sandbox is looked for
 
@@ -54,7 +54,7 @@ def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 5
     import asyncio
 
     from agent_env.sandbox import by_hand
-    from agent_env.wiring.rooms import choose_sandbox
+    from agent_env.wiring.sandboxes import choose_sandbox
 
     async def go() -> None:
         backend = await choose_sandbox(sandbox, own_plugins(), memory_mb=memory)

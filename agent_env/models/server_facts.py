@@ -130,14 +130,14 @@ async def server_identity(base_url: str, permit: Permit) -> tuple[str | None, st
     permit.check(Reach.ADDRESS, base_url)
     root = _root(base_url)
     async with httpx.AsyncClient(timeout=VERSION_TIMEOUT_S) as http:
-        models, headers = await _server_identity_get(http, f"{base_url.rstrip('/')}/models")
+        models, headers = await _get_json(http, f"{base_url.rstrip('/')}/models")
         owner = _owner(models)
         known = OWNERS.get(owner or "")
         for path, (name, field) in PATHS.items():
-            body, _ = await _server_identity_get(http, f"{root}{path}")
+            body, _ = await _get_json(http, f"{root}{path}")
             if isinstance(version := body.get(field), str) and known in (None, name):
                 return name, version[:LONGEST]
-        body, _ = await _server_identity_get(http, f"{root}/openapi.json")
+        body, _ = await _get_json(http, f"{root}/openapi.json")
     title, version = _titles(body)
     named = None if owner in ANYBODY else owner
     return known or title or named or _short(headers.get("server")), version
@@ -159,9 +159,7 @@ def _root(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}"
 
 
-async def _server_identity_get(
-    http: httpx.AsyncClient, url: str
-) -> tuple[dict[str, Any], dict[str, str]]:
+async def _get_json(http: httpx.AsyncClient, url: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The JSON object at the address, empty where there is none; and the headers."""
     try:
         answer = await http.get(url)

@@ -27,7 +27,8 @@ from agent_env.tasks.conditions import (
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.plugins import uses_in, with_model
-from agent_env.wiring.rooms import Parts, choose_sandbox
+from agent_env.wiring.rooms import Parts
+from agent_env.wiring.sandboxes import choose_sandbox
 from agent_env.wiring.trust import check_trust, own_call, own_plugins, record_run
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ command line, manifest entries and docs from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,13 +18,14 @@ from agent_env.episodes.calls.options import CallOptions
 from agent_env.models.parameters import ModelParameters
 from agent_env.permits import Permit
 from agent_env.protocols import Limits
+from agent_env.records.disturbance import Disturbance
 from agent_env.records.manifest import Manifest, StudyUse
 from agent_env.records.options import DISTURBANCES, RUNNING, SERVER, WHAT, WORDS, Opt, Option, Part
 from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.runs.disturbance_options import DisturbanceOptions
 from agent_env.runs.stop_options import StopOptions
+from agent_env.tasks.disturbances import attack_twins, fault_levels, web_ablations
 from agent_env.wiring.mcp_options import McpOptions
 from agent_env.wiring.trust import own_call
 from agent_env.wiring.web_options import WebOptions
@@ -41,6 +42,47 @@ TrustRun = Annotated[
         "its folder, code without a sandbox."
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class DisturbanceOptions:
+    """Faults of tools and attacks of pages."""
+
+    faults: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Each condition again with faults of its tools, as web~faults: "
+            "web_search=empty:0.2,open_page=timeout:0.1,python=crash:0.05. Kinds: error, timeout, "
+            "rate-limit, truncated, malformed, crash; empty, stale, other, wrong. Repeatable: a "
+            "twin for each, named by its highest rate.",
+            DISTURBANCES,
+            metavar="TOOL=KIND:RATE,…",
+            manifest="conditions",
+            reach=Reach.NOTHING,
+        ),
+    ] = ()
+    attacks: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Each condition with our sealed web again with pages that attack, as "
+            "web~attacked-false-page: instruction, false-page (at rank 1), forged-format, "
+            "contradiction. Repeatable: a twin for each.",
+            DISTURBANCES,
+            "--attack",
+            manifest="conditions",
+            reach=Reach.NOTHING,
+        ),
+    ] = ()
+    faults_in_a_row: Annotated[
+        int,
+        Opt(
+            "Faults of successive calls of one tool, at most.",
+            DISTURBANCES,
+            min=1,
+            manifest="conditions",
+            reach=Reach.NOTHING,
+        ),
+    ] = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +358,14 @@ class RunOptions:
     def web_mode(self) -> str:
         """The web's mode, or `hosted` where the provider's own tools stand for ours."""
         return "hosted" if self.parameters.get("hosted_tools") is True else self.web.mode
+
+    def disturbances_of(self, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+        """What these options do to the worlds of the conditions; ConfigError for what no condition
+        can have."""
+        its, is_hosted = self.disturbance, self.web_mode == "hosted"
+        levels = fault_levels(its.faults, its.faults_in_a_row, conditions, is_hosted)
+        attacks = attack_twins(its.attacks, conditions)
+        return (*web_ablations(self.web_ablations), *levels, *attacks)
 
     @property
     def condition_names(self) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from agent_env.registry import Plugins, use_of
 from agent_env.runs.ablation import check_ablations
 from agent_env.runs.attacks import apply_disturbances
 from agent_env.runs.checks import check_proofs, check_questions, check_tables, episode_limits
-from agent_env.runs.disturbance_options import disturbances_of
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.serving import with_server
@@ -51,7 +50,8 @@ from agent_env.wiring.models import (
 )
 from agent_env.wiring.plugins import tools_named, uses_in
 from agent_env.wiring.registry import FAMILIES, FORMER_SCRIPTS, POLICIES
-from agent_env.wiring.rooms import Parts, choose_sandbox, versions
+from agent_env.wiring.rooms import Parts, versions
+from agent_env.wiring.sandboxes import choose_sandbox
 from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
 
@@ -222,7 +222,7 @@ async def _conditions(
     names = options.conditions or task.default_conditions
     parsed = parse_conditions(names, contexts, tools, options.plugins.permit)
     chosen = with_first_steps(parsed, options.first_steps)
-    chosen = with_disturbances(chosen, disturbances_of(options, chosen))
+    chosen = with_disturbances(chosen, options.disturbances_of(chosen))
     chosen = with_formats(chosen, options.answer_formats or ("free",))
     conditions = tuple(_with_strategy(condition, options, task) for condition in chosen)
     if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):

@@ -28,7 +28,7 @@ async def examine(probe: bool = False) -> list[Check]:
 async def _sandboxes(again: bool) -> list[Check]:
     from agent_env.sandbox.choose import probe_all
     from agent_env.sandbox.limits import SandboxLimits
-    from agent_env.wiring.rooms import probe_records
+    from agent_env.wiring.sandboxes import probe_records
 
     host = os.environ.get("DOCKER_HOST")
     records = probe_records()

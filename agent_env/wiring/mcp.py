@@ -41,7 +41,7 @@ async def read_servers(
 
     check_sdk()
     if any(server.sandboxed for server in servers):
-        from agent_env.wiring.rooms import choose_sandbox
+        from agent_env.wiring.sandboxes import choose_sandbox
 
         await choose_sandbox("namespaces", plugins)  # refused where it does not hold here
     read = await asyncio.gather(*(_read(server, plugins.permit) for server in servers))

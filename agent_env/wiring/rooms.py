@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.registry import NO_PLUGINS, Plugins
 from agent_env.wiring.mcp import open_hosts
 from agent_env.wiring.models import open_counted
-from agent_env.wiring.trust import state_folder
+from agent_env.wiring.sandboxes import choose_sandbox
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.protocols import Model, Sandbox, SandboxBackend, Strategy, Tokenizer, Tool
     from agent_env.records.tool_traits import ToolTraits
-    from agent_env.sandbox.probe import ProbeRecords
     from agent_env.tasks.contexts import Contexts
     from agent_env.tasks.task import Prompt, Task
     from agent_env.web.opened import Web
@@ -47,26 +45,6 @@ EXCLUDED = (
 HOSTED_WEB = "hosted"
 """A manifest's web where the provider searches it."""
 CALL_TIMEOUT_S = 30.0
-
-
-async def choose_sandbox(
-    name: str, plugins: Plugins, memory_mb: int | None = None
-) -> SandboxBackend:
-    """An unopened backend that was probed in this boot; ConfigError where none holds."""
-    from agent_env.sandbox.choose import choose
-    from agent_env.sandbox.limits import SandboxLimits
-
-    limits = SandboxLimits() if memory_mb is None else SandboxLimits(memory_mb=memory_mb)
-    host = os.environ.get("DOCKER_HOST")
-    return await choose(name, limits, docker_host=host, records=probe_records(), plugins=plugins)
-
-
-def probe_records() -> ProbeRecords | None:
-    """This user's; None where there is no home."""
-    from agent_env.sandbox.probe import ProbeRecords
-
-    folder = state_folder("sandboxes")
-    return None if folder is None else ProbeRecords(folder)
 
 
 def versions() -> dict[str, str]:

@@ -204,7 +204,7 @@ def attacks(comparison: Comparison) -> ResultTable:
         Column("n", 0),
     )  # fmt: skip
     rows = tuple(
-        _attacks_row(comparison, plain, twin)
+        _attack_row(comparison, plain, twin)
         for plain, twins in twins_of(comparison, lambda arm: _attack_of(arm) is not None)
         for twin in twins
     )
@@ -216,7 +216,7 @@ def _attack_of(arm: Arm) -> str | None:
     return None if its is None else its.attack
 
 
-def _attacks_row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
+def _attack_row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
     name = _attack_of(twin) or ""
 
     def estimate(arm: Arm, value: Callable[[AttackTrail], float | None]) -> Estimate:

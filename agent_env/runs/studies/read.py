@@ -18,7 +18,6 @@ from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
 from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Condition
-from agent_env.runs.disturbance_options import disturbances_of
 from agent_env.runs.keywords import keyword_problem, keywords_of
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import addressed
@@ -206,7 +205,7 @@ class _Reading:
                     )
                     parsed = parse_conditions(names, contexts, tools, options.plugins.permit)
                     first = with_first_steps(parsed, options.first_steps)
-                    worlds = with_disturbances(first, disturbances_of(options, first))
+                    worlds = with_disturbances(first, options.disturbances_of(first))
                     return with_formats(worlds, options.answer_formats or ("free",))
         return ()
 
