@@ -10,9 +10,7 @@ import pytest
 
 import agent_env as ae
 
-MODULES = [
-    f"agent_env.api.{name}" for name in ("tasks", "runs", "episodes", "comparisons", "studies")
-]
+MODULES = [f"agent_env.api.{name}" for name in ("comparisons", "objects", "runs")]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
-"""Runs commands in a process in which no module of an extra can be imported; prints, for each, its
-exit code and the last line of its errors."""
+"""Runs commands in a process in which no package of an extra can be found; prints, for each, its
+exit code and the lines of its errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ import io
 import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from typing import Any
 
 from agent_env.extras import EXTRAS
 
 HIDDEN = {module for own in EXTRAS.values() for module in own}
+
+
+def _visible(find: Any, context: Any) -> Any:
+    """Installed distributions, without those of the hidden modules' names."""
+    return [] if context.name in HIDDEN else find(context)
 
 
 class Without:
@@ -21,7 +27,8 @@ class Without:
         self._finder = finder
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._finder, name)
+        found = getattr(self._finder, name)
+        return partial(_visible, found) if name == "find_distributions" else found
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         hidden = name.partition(".")[0] in HIDDEN

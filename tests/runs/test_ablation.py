@@ -22,7 +22,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ablation")
     return {
         model: run(folder / model, model=model, web_ablations=["shifted"])
-        for model in ("reader", "rememberer")
+        for model in ("reference", "rememberer")
     }
 
 
@@ -40,18 +40,18 @@ def rights(run):
 
 
 def test_the_twins_stand_beside_their_condition_in_one_run(runs):
-    manifest = json.loads((runs["reader"].path / "run.json").read_text())
+    manifest = json.loads((runs["reference"].path / "run.json").read_text())
     assert [each["name"] for each in manifest["conditions"]] == ["web", "web~shifted"]
 
 
 def test_a_reader_follows_the_shifted_world_and_a_rememberer_the_plain_one(runs):
-    assert rights(runs["reader"]) == {"web": [1, 1, 1], "web~shifted": [1, 1, 1]}
+    assert rights(runs["reference"]) == {"web": [1, 1, 1], "web~shifted": [1, 1, 1]}
     assert rights(runs["rememberer"]) == {"web": [1, 1, 1], "web~shifted": [0, 0, 0]}
 
 
 def test_without_the_proving_pages_a_reader_is_lost_and_a_rememberer_is_not(tmp_path):
     given = {"web_ablations": ["blocked"], "limit": 1}
-    reader = run(tmp_path / "reader", model="reader", **given)
+    reader = run(tmp_path / "reference", model="reference", **given)
     rememberer = run(tmp_path / "rememberer", model="rememberer", **given)
     assert rights(reader) == {"web": [1], "web~blocked": [0]}
     assert rights(rememberer) == {"web": [1], "web~blocked": [1]}
@@ -61,12 +61,12 @@ def test_the_split_tells_what_was_planted(runs):
     rows = {row[0]: row for row in ae.compare(*runs.values()).table("ablation").rows}
     evidence_and_memory = {name: (row[2][0], row[3][0]) for name, row in rows.items()}
     assert evidence_and_memory == {
-        "reader web": (1, 0), "rememberer web": (0, 1), "all models web": (0.5, 0.5),
+        "reference web": (1, 0), "rememberer web": (0, 1), "all models web": (0.5, 0.5),
     }  # fmt: skip
 
 
 def test_the_question_is_the_same_in_both_worlds(runs):
-    folder = runs["reader"].path / "episodes"
+    folder = runs["reference"].path / "episodes"
     for trace in (folder / "web").glob("*.jsonl"):
         plain, shifted = (
             json.loads((folder / name / trace.name).read_text().splitlines()[0])["messages"]
@@ -76,7 +76,7 @@ def test_the_question_is_the_same_in_both_worlds(runs):
 
 
 def test_an_episode_of_the_shifted_world_is_replayed_and_shown_with_its_own_gold(runs):
-    run = runs["reader"]
+    run = runs["reference"]
     assert [result.verdict for result in run.replay()] == ["same"] * 6
     assert [result.verdict for result in run.replay(tools_live=True)] == ["same"] * 6
     plain, shifted = (run.episode(f"{name}/tp-1-00001.1") for name in ("web", "web~shifted"))
@@ -86,7 +86,7 @@ def test_an_episode_of_the_shifted_world_is_replayed_and_shown_with_its_own_gold
 
 
 def test_a_fork_with_other_tools_goes_on_in_the_shifted_world(runs, tmp_path):
-    episode = runs["reader"].episode("web~shifted/tp-1-00001.1")
+    episode = runs["reference"].episode("web~shifted/tp-1-00001.1")
     given = {"condition": "web+cal", "out": tmp_path / "fork", "progress": False}
     forked = asyncio.run(episode.fork(at=1, **given))
     (again,) = forked.episodes()
@@ -117,7 +117,7 @@ def test_what_cannot_be_ablated_is_refused_in_one_line(tmp_path, options, words)
 
 
 def test_a_sample_without_proving_page_is_left_out_and_named(tmp_path, runs):
-    lines = (runs["reader"].path / "samples.jsonl").read_text().splitlines()
+    lines = (runs["reference"].path / "samples.jsonl").read_text().splitlines()
     first, second, _ = map(json.loads, lines)
     first |= {"evidence": [], "proofs": [], "ablation": None}
     file = tmp_path / "set.jsonl"
