@@ -23,7 +23,7 @@ import numpy as np
 
 import agent_env as ae
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.statistics.disturbances import splits_of, table_of
+from agent_env.analysis.statistics.disturbances import ablation
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.families.time_puzzles.family import FAMILY
 from agent_env.families.time_puzzles.options import PuzzleOptions
@@ -89,8 +89,7 @@ def coverage(simulations: int = 300, samples: int = 200) -> None:
     }
     held = dict.fromkeys(planted, 0)
     for _ in range(simulations):
-        (split,) = splits_of(comparison := _simulated(chances, rng))
-        (row,) = table_of(comparison, [split]).rows
+        (row,) = ablation(_simulated(chances, rng)).rows
         for name, at in (("evidence", 2), ("memory", 3), ("luck", 4)):
             _, low, high = row[at]
             held[name] += low <= planted[name] <= high

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.export.source import Source
-from agent_env.episodes.remote.keeper import Keeper, Left, Opened, Said
+from agent_env.episodes.remote.keeper import CallEnd, EpisodeLease, Keeper, SentEvent
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.records.schema import Message, ToolCall, ToolResult, ToolSpec, Usage
@@ -67,17 +67,17 @@ async def _keep(folder: RunFolder, names: list[str]) -> int:
 
 async def _episode(keeper: Keeper, name: str) -> int:
     opened = await keeper.open("w", EpisodeKey(name, "web", 1))
-    assert isinstance(opened, Opened)
+    assert isinstance(opened, EpisodeLease)
     sent = 0
 
     async def say(kind: str, **fields: Any) -> None:
         nonlocal sent
         sent += 1
-        assert await keeper.write(opened.lease, [Said(kind, utc_now(), fields)]) is None
+        assert await keeper.write(opened.lease, [SentEvent(kind, utc_now(), fields)]) is None
 
     async def ask(reply: Any) -> None:
         await keeper.enter(opened.lease, 1200)
-        await keeper.leave(opened.lease, Left(USAGE, replied=True, rate_limited=False))
+        await keeper.leave(opened.lease, CallEnd(USAGE, replied=True, rate_limited=False))
         await say("ModelCalled", request="0" * 64, reply=reply, latency_s=0.5)
 
     prompt = (Message(role="user", content="Which date is it? " * 60),)
