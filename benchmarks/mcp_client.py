@@ -30,7 +30,7 @@ from agent_env.protocols import ReplyOptions
 from agent_env.records.mcp import McpServer, mcp_traits
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 from agent_env.wiring.mcp import read_servers
-from agent_env.wiring.trust import own_plugins
+from agent_env.wiring.trust import own_call, own_plugins
 
 CALLS, STEPS = 400, 4
 SERVER = (sys.executable, "-I", "-S", str(Path(__file__).parents[1] / "tests/mcp/by_hand.py"))
@@ -90,7 +90,7 @@ async def bare() -> float:
 
 async def ours(folder: Path) -> float:
     (server,) = await read_servers([McpServer(name="hand", command=SERVER)], print, own_plugins())
-    hosts = Hosts([server], folder, print)
+    hosts = Hosts([server], folder, print, own_call())
     try:
         async with hosts.episode() as episode:
             tool = episode.tool(mcp_traits([server])["echo"])
