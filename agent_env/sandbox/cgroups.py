@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.limits import KERNEL_MB, SandboxLimits
 
 PREFIX = "agent-env-"
 OVERHEAD = 3
@@ -173,7 +173,7 @@ def hand_on(top: Path) -> None:
 
 def set_limits(folder: Path, limits: SandboxLimits) -> None:
     """The limits that this hierarchy knows."""
-    memory = str(limits.memory_mb << 20)
+    memory = str((limits.memory_mb + KERNEL_MB) << 20)
     values = {
         "memory.max": memory,
         "memory.swap.max": "0",

@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import OVERHEAD, start_time
 from agent_env.sandbox.layout import GUEST, PACKAGES, WORK
-from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.limits import KERNEL_MB, SandboxLimits
 from agent_env.sandbox.rules import HIGH, RULES, Case, Rule, Test
 from agent_env.sandbox.session import Session, expect_ready, reader_limit
 from agent_env.sandbox.syscalls import ALLOWED
@@ -272,8 +272,8 @@ class Docker:
             cap_drop=["ALL"],
             security_opt=["no-new-privileges", f"seccomp={docker_profile()}"],
             tmpfs={WORK: work_options(limits, uid)},
-            mem_limit=limits.memory_mb << 20,
-            memswap_limit=limits.memory_mb << 20,
+            mem_limit=(limits.memory_mb + KERNEL_MB) << 20,
+            memswap_limit=(limits.memory_mb + KERNEL_MB) << 20,
             pids_limit=limits.processes + OVERHEAD,
             nano_cpus=limits.cpus * 10**9,
             log_config={"type": "none"},
