@@ -27,6 +27,7 @@ from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
 from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
@@ -40,7 +41,6 @@ from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
-from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
 from agent_env.wiring.rooms import versions

@@ -19,8 +19,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_env.models.fake_server import FakeServer, model_policy
-from agent_env.models.fake_server.modes import MODES
+from agent_env.extensions.fake_server import FakeServer, model_policy
+from agent_env.extensions.fake_server.modes import MODES
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 

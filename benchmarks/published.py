@@ -23,21 +23,21 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.tdbench.published import read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.reproduction import FILTERS
 from agent_env.families.tdbench.sample import tdbench_sample
 from agent_env.families.temp_answers.responses import read_responses
-from agent_env.families.tempreason.family import read_foreign as read_tempreason
 from agent_env.families.time_puzzles.audit import audit
 from agent_env.families.time_puzzles.author_outputs import CONDITIONS, read_outputs
 from agent_env.families.time_puzzles.published import read_puzzles
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import timed
-from agent_env.families.timeqa.family import read_foreign as read_timeqa
+from agent_env.families.timed_facts.tempreason.family import read_foreign as read_tempreason
+from agent_env.families.timed_facts.timeqa.family import read_foreign as read_timeqa
 from agent_env.families.traveler.curves import Parametric, read_curves
 from agent_env.families.traveler.vocabulary import HOME
-from agent_env.temporal.facts.tables import shipped_tables
 
 Counts = dict[str, int]
 CLAIMED: Mapping[str, int] = {

@@ -17,10 +17,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from agent_env.episodes.export.source import Source
-from agent_env.episodes.remote.keeper import CallEnd, EpisodeLease, Keeper, SentEvent
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
+from agent_env.extensions.interop.export.source import Source
+from agent_env.extensions.serve.remote.keeper import CallEnd, EpisodeLease, Keeper, SentEvent
 from agent_env.records.schema import Message, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.testing import answer, calls
 from tests.episodes.runs import WEB, make_run
@@ -98,7 +98,7 @@ def _export(folder: RunFolder, name: str, out: Path) -> None:
     out.mkdir()
     source = Source(folder, folder.task, print)
     before, cpu = _rss_mb(), time.process_time()
-    import_module(f"agent_env.episodes.export.{name}").write(source, out)
+    import_module(f"agent_env.extensions.interop.export.{name}").write(source, out)
     cpu = time.process_time() - cpu
     size = sum(file.stat().st_size for file in out.iterdir()) / 1e6
     print(

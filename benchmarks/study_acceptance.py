@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import agent_env as ae
-from agent_env.models.fake_server import Answer, Call, FakeServer, Offer, Policy, Turn
+from agent_env.extensions.fake_server import Answer, Call, FakeServer, Offer, Policy, Turn
 
 ERRORS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' brute-force solver
 
+from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.audit import audit
 from agent_env.families.time_puzzles.candidates import Candidates
 from agent_env.families.time_puzzles.day_sets import DaySets
@@ -30,7 +31,6 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.temporal.days import CLOSURE_DAYS, PUZZLE_DAYS, DayRange
-from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
 T = TypeVar("T")
 COUNT = 720

@@ -18,7 +18,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from agent_env.cli.app import main
-from agent_env.models.fake_server import FakeServer
+from agent_env.extensions.fake_server import FakeServer
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import pytest
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.models.fake_server import FakeServer, script_policy
+from agent_env.extensions.fake_server import FakeServer, script_policy
 from agent_env.records.schema import Message
 from agent_env.records.trace_events import ModelCalled
 from tests.commands import Done, agent_env
-from tests.models.modes import MODES
+from tests.extensions.fake_server.modes import MODES
 
 INSISTING = ("deepseek", "kimi", "gemini", "minimax", "glm", "vllm", "openrouter", "future")
 REFUSING = ("no-echo", "no-echo-422")

@@ -26,7 +26,7 @@ from agent_env.records.safe_files import (
 )
 from agent_env.web.store_file import open_store
 from tests.commands import agent_env
-from tests.viewer.stage import viewer
+from tests.extensions.viewer.stage import viewer
 
 SECRET = b"the secret outside\n"
 WAIT_S = 60

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.viewer.app import count
+from agent_env.extensions.viewer.app import count
 from agent_env.web.page_store import LARGEST, SqlitePages, problems
 from tests.commands import agent_env
 

@@ -22,15 +22,15 @@ CUT = {
 }
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""
 FROM_ARGUMENTS = {
-    "agent_env.models.fake_server.policies": "the user's own pattern of a scripted reply",
-    "agent_env.models.fake_server.request_options": "escaped; the pattern of a client's own schema",
+    "agent_env.extensions.fake_server.policies": "the user's own pattern of a scripted reply",
+    "agent_env.extensions.fake_server.request_options": "escaped; a client's schema",
     "agent_env.models.serving.process": "a table of plain words, on lines of a log's end",
     "agent_env.families.traveler.reference": "escaped",
     "agent_env.families.time_puzzles.texts.grammar": "a table of forms; its own test attacks them",
     "agent_env.families.time_puzzles.texts.meanings": "words of a text that a form matched",
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.time_answers": "escaped",
-    "agent_env.families.event_facts.sample": "escaped",
+    "agent_env.extensions.facts.event_facts.sample": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
     "agent_env.families.timed_facts.wording": "wordings of the package, matched as a whole",
     "agent_env.temporal.date_text": "a table of forms, matched as a whole; attacked, none is slow",

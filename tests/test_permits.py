@@ -42,7 +42,7 @@ ASK = {
     "registry.py": {"importlib.util.spec_from_file_location"},
     "sandbox/unsafe.py": {"asyncio.create_subprocess_exec"},
     "web/providers/client.py": {"httpx.AsyncClient"},
-    "web/wikidata.py": {"httpx.AsyncClient"},
+    "extensions/facts/wikidata.py": {"httpx.AsyncClient"},
     "wiring/models.py": {"os.environ"},
     "wiring/web.py": {"os.environ"},
 }
@@ -70,10 +70,10 @@ CONFINED = {
 OWN = {
     "cli/docs.py": {"os.environ", "webbrowser.open"},
     "cli/score.py": {"webbrowser.open"},
-    "cli/serve.py": {"os.environ"},
-    "runs/hosting.py": {"socket.socket"},
+    "extensions/serve/cli.py": {"os.environ"},
+    "extensions/serve/hosting.py": {"socket.socket"},
     "runs/probe.py": {"os.environ"},
-    "runs/ray/engine.py": {"os.environ"},
+    "extensions/serve/ray/engine.py": {"os.environ"},
     "sandbox/rootfs.py": {"docker.APIClient", "os.environ"},
     "testing/family.py": {"os.environ", "subprocess.run"},
     "testing/sandbox.py": {"os.environ"},
@@ -92,7 +92,7 @@ DATABASES = {
     "families/tdbench/published_sql.py": {"sqlite3.connect"},
     "families/tdbench/shift.py": {"sqlite3.connect"},
     "families/tdbench/sql.py": {"duckdb.connect", "sqlite3.connect"},
-    "temporal/facts/table_files.py": {"duckdb.connect", "sqlite3.connect"},
+    "extensions/facts/tables/table_files.py": {"duckdb.connect", "sqlite3.connect"},
     "web/opened.py": {"sqlite3.connect"},
     "web/page_store.py": {"sqlite3.connect"},
     "web/store_file.py": {"sqlite3.connect"},
@@ -102,16 +102,16 @@ DATABASES = {
 files, or their journals are looked at first."""
 OUR_MODULES = {
     "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/app.py",
-    "cli/options.py", "runs/export.py", "tasks/tool_registry.py",
+    "cli/options.py", "extensions/interop/run_export.py", "tasks/tool_registry.py",
     "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py", "wiring/registry.py",
     "worker/child.py",
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
     "api/objects.py", "cli/app.py", "cli/local.py", "cli/sandbox.py",
-    "families/event_facts/commands.py",
+    "extensions/facts/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
-    "runs/options.py", "runs/probe.py", "runs/reproduction/engine.py", "runs/studies/folder.py",
+    "runs/options.py", "runs/probe.py", "extensions/papers/engine.py", "runs/studies/folder.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web_options.py",
@@ -252,7 +252,7 @@ def test_what_an_allowed_thing_implies_is_said_in_few_places() -> None:
 def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded() -> None:
     assert callers("load_path") == {
         "families/reference/policy.py", "registry.py", "runs/generate.py",
-        "runs/reproduction/engine.py", "tasks/tool_registry.py", "testing/family.py",
+        "extensions/papers/engine.py", "tasks/tool_registry.py", "testing/family.py",
         "wiring/listing.py", "wiring/registry.py", "wiring/web.py",
     }  # fmt: skip
 

@@ -286,7 +286,7 @@ def import_log(log: Path | str, /, *, out: Path | str, columns: Path | str | Non
         Traceback (most recent call last):
         agent_env.errors.ConfigError: none.eval: there is no such file
     """
-    from agent_env.runs.foreign.as_run import import_logs
+    from agent_env.extensions.interop.foreign.as_run import import_logs
 
     runs = import_logs([Path(log)], Path(out), say, None if columns is None else Path(columns))
     if len(runs) > 1:

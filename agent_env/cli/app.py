@@ -104,7 +104,7 @@ class Commands(SectionedGroup):
             "study": "study:study",
             "trust": "plugins:trust",
             "models": "local:models",
-            "serve": "serve:serve",
+            "serve": "agent_env.extensions.serve.cli:serve",
             "serve-model": "local:serve_model",
             "probe": "probe:probe",
             "fake-server": "local:fake_server",
@@ -117,12 +117,12 @@ class Commands(SectionedGroup):
             "show": "score:show",
             "view": "score:view",
             "episodes": "episodes:episodes",
-            "export": "export:export",
-            "import": "export:import_log",
+            "export": "agent_env.extensions.interop.cli:export",
+            "import": "agent_env.extensions.interop.cli:import_log",
             "label": "judge:label",
-            "score-answers": "families.answers:score_answers",
+            "score-answers": "agent_env.families.temp_answers.cli:score_answers",
             "judge": "judge:judge",
-            "reproduce": "reproduce:reproduce",
+            "reproduce": "agent_env.extensions.papers.cli:reproduce",
         },
         "Run it again": {
             "replay": "episodes:replay",
@@ -134,14 +134,14 @@ class Commands(SectionedGroup):
         },
         "Make questions, facts and pages": {
             "generate": "generate:generate",
-            "audit": "families.puzzles:audit",
-            "facts": "families.facts:facts",
-            "web": "web:web",
+            "audit": "agent_env.families.time_puzzles.cli:audit",
+            "facts": "agent_env.extensions.facts.cli:facts",
+            "web": "agent_env.extensions.facts.web_cli:web",
             "pages": "pages:pages",
         },
         "Families of questions": {
-            "tdbench": "families.tdbench:tdbench",
-            "tempreason": "families.reason:reason",
+            "tdbench": "agent_env.families.tdbench.cli:tdbench",
+            "tempreason": "agent_env.families.timed_facts.cli:reason",
         },
         "This machine": {
             "docs": "docs:docs",
@@ -151,7 +151,8 @@ class Commands(SectionedGroup):
             "sandbox": "sandbox:sandbox_commands",
         },
     }
-    """By section and name: `module:attribute` in this package, a function or a typer group."""
+    """By section and name: `module:attribute`, a function or a typer group. A module without dots
+    is of this package."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -184,7 +185,7 @@ class Commands(SectionedGroup):
 
 def _load(path: str) -> Any:
     module, _, name = path.partition(":")
-    return getattr(import_module(f"agent_env.cli.{module}"), name)
+    return getattr(import_module(module if "." in module else f"agent_env.cli.{module}"), name)
 
 
 def _write(formatter: Any, rows: Iterable[tuple[str, tuple[str, str]]]) -> None:

@@ -220,7 +220,7 @@ def chosen_engine(
         if address is not None or workers is not None:
             raise ConfigError("--address and --workers go with --engine ray")
         return None
-    from agent_env.runs.ray.engine import RayOptions, check_engine, run_on_ray
+    from agent_env.extensions.serve.ray.engine import RayOptions, check_engine, run_on_ray
 
     check_engine(reply_cache, web)
     return partial(run_on_ray, options=RayOptions(address, workers))

@@ -13,8 +13,8 @@ from agent_env.cli.run import AsJson, print_table, say
 from agent_env.wiring.trust import own_plugins
 
 if TYPE_CHECKING:
-    from agent_env.models.fake_server.conversation import Policy
-    from agent_env.models.fake_server.server import ServerOptions
+    from agent_env.extensions.fake_server.conversation import Policy
+    from agent_env.extensions.fake_server.server import ServerOptions
     from agent_env.wiring.local_models import LocalFile
 
 COLUMNS = ("model", "quantisation", "architecture", "context", "MB", "licence", "remark")
@@ -121,7 +121,7 @@ def serve_model(
 POLICIES = ("reference", "reference-static")
 
 
-@with_options("agent_env.models.fake_server.server:ServerOptions")
+@with_options("agent_env.extensions.fake_server.server:ServerOptions")
 def fake_server(options: ServerOptions) -> None:
     """Serve both model APIs on loopback, to rehearse a run before paying for it.
 
@@ -150,7 +150,7 @@ def fake_server(options: ServerOptions) -> None:
 
 def _policy(options: ServerOptions) -> Policy:
     from agent_env.errors import ConfigError
-    from agent_env.models.fake_server import model_policy, script_policy
+    from agent_env.extensions.fake_server import model_policy, script_policy
     from agent_env.wiring.models import make_model
 
     if options.script is not None:

@@ -85,10 +85,10 @@ def serve(
     Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
     """
     from agent_env.episodes.garbage import rarely_collected
+    from agent_env.extensions.serve.environment import open_environment
+    from agent_env.extensions.serve.exam import exam_folder, open_exam, tools_of
+    from agent_env.extensions.serve.mcp_server import ExamServer, serve_http, serve_stdio
     from agent_env.mcp.connection import check_sdk
-    from agent_env.runs.environment import open_environment
-    from agent_env.runs.exam import exam_folder, open_exam, tools_of
-    from agent_env.runs.mcp_server import ExamServer, serve_http, serve_stdio
 
     async def main() -> None:
         async with AsyncExitStack() as stack:

@@ -82,7 +82,7 @@ def view(
     if not folder.is_dir():  # one without runs is served all the same: they may come
         raise ConfigError(f"{folder} is no folder; name a run or a folder of runs")
     need_extra("starlette", "uvicorn", "jinja2", extra="viewer")
-    from agent_env.viewer.app import serve
+    from agent_env.extensions.viewer.app import serve
 
     def ready(address: str) -> None:
         print(address, flush=True)

@@ -124,7 +124,7 @@ def compare_tasks(
     options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
 ) -> list[TaskComparison]:
     """Compares all conditions of all runs, each task by itself; or logs of other tools."""
-    from agent_env.runs.foreign.read import is_log, split_name
+    from agent_env.extensions.interop.foreign.read import is_log, split_name
 
     paths = [split_name(path)[1] for path in options.runs]
     if options.columns is not None or any(map(is_log, paths)):
@@ -144,8 +144,8 @@ def compare_tasks(
 
 
 def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskComparison:
-    from agent_env.runs.foreign.log import foreign_study
-    from agent_env.runs.foreign.read import is_log, read_logs
+    from agent_env.extensions.interop.foreign.log import foreign_study
+    from agent_env.extensions.interop.foreign.read import is_log, read_logs
 
     if runs := [path for path in options.runs if path.is_dir() and not is_log(path)]:
         raise ConfigError(

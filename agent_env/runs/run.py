@@ -60,7 +60,7 @@ class Run(RunFolder):
         that is neither built in nor trusted for this folder."""
         manifest = self.manifest()
         if manifest.imported is not None:
-            from agent_env.runs.foreign.task import imported_task
+            from agent_env.extensions.interop.foreign.task import imported_task
 
             return imported_task(manifest, manifest.imported)
         check_reading(self, manifest)

@@ -280,8 +280,8 @@ def tries(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
 def late_samples(samples: Sequence[Sample], facts: ModelFacts | None) -> AfterCutoff | None:
     """The samples on events after the model's knowledge cutoff; None if it is unknown."""
     from agent_env.analysis.summary import after_cutoff
+    from agent_env.extensions.facts.tables.tables import shipped_tables
     from agent_env.tasks.event_dates import event_date, last_dates
-    from agent_env.temporal.facts.tables import shipped_tables
 
     if facts is None or facts.knowledge_cutoff is None:
         return None

@@ -59,7 +59,7 @@ def _imported_study(
 ) -> Study:
     """As of the logs that they were imported from."""
     from agent_env.analysis.study import assemble
-    from agent_env.runs.foreign.log import common_metrics, hooks_of, note_tasks
+    from agent_env.extensions.interop.foreign.log import common_metrics, hooks_of, note_tasks
 
     note_tasks([run.manifest.task for run in runs], note)
     same = {"task": runs[0].manifest.task}

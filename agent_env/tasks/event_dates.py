@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from agent_env.extensions.facts.tables.tables import EventRow
 from agent_env.records.schema import Sample
-from agent_env.temporal.facts.tables import EventRow
 
 
 def last_dates(rows: Iterable[EventRow]) -> dict[str, str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pkgutil import iter_modules
+from pkgutil import iter_modules, walk_packages
 from typing import TYPE_CHECKING, Any
 
 from agent_env.models import apis
@@ -21,12 +20,12 @@ PACKAGE = "agent_env.families"
 INNER = {
     "tdbench-wording": "agent_env.families.tdbench.model_wording:FAMILY",
     "time-puzzles-wording": "agent_env.families.time_puzzles.model_wording:FAMILY",
-    "event-screen": "agent_env.families.event_facts.screen:SCREEN",
-    "event-check": "agent_env.families.event_facts.check:CHECK",
+    "event-screen": "agent_env.extensions.facts.event_facts.screen:SCREEN",
+    "event-check": "agent_env.extensions.facts.event_facts.check:CHECK",
 }
 """Internal tasks, which have commands of their own."""
 
-SEALED_WEB = "agent_env.web.sealed:open_sealed"
+SEALED_WEB = "agent_env.extensions.facts.sealed:open_sealed"
 """What opens a web that is built of fact tables."""
 
 SCRIPTS = {
@@ -47,15 +46,18 @@ POLICIES = frozenset(SCRIPTS) | frozenset(FORMER_SCRIPTS)
 
 @cache
 def task_names() -> tuple[str, ...]:
-    """The built-in tasks of `run` and `generate`: the packages of families/ that hold a
-    `family.py`."""
-    packages = iter_modules(import_module(PACKAGE).__path__)
-    names = (each.name for each in packages if find_spec(f"{PACKAGE}.{each.name}.family"))
-    return tuple(sorted(name.replace("_", "-") for name in names))
+    """The built-in tasks of `run` and `generate`."""
+    return tuple(_family_paths())
 
 
+@cache
 def _family_paths() -> Mapping[str, str]:
-    return {name: f"{PACKAGE}.{name.replace('-', '_')}.family:FAMILY" for name in task_names()}
+    """The packages of families/ that hold a `family.py`, at any depth, by the names of tasks."""
+    package = import_module(PACKAGE)
+    found = walk_packages(package.__path__, f"{PACKAGE}.")
+    paths = [each.name for each in found if each.name.endswith(".family")]
+    named = {path.split(".")[-2].replace("_", "-"): f"{path}:FAMILY" for path in paths}
+    return dict(sorted(named.items()))
 
 
 def _family(thing: Any, name: str) -> Family | None:

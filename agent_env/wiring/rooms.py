@@ -35,11 +35,11 @@ PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
 EXCLUDED = (
     "analysis/",
     "cli/",
-    "episodes/export/",
-    "models/fake_server/",
+    "extensions/fake_server/",
+    "extensions/interop/export/",
+    "extensions/viewer/",
     "scoring/",
     "testing/",
-    "viewer/",
 )
 """Sources that change no episode: they read recorded data, or only tests use them."""
 HOSTED_WEB = "hosted"

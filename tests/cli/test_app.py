@@ -16,8 +16,8 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
+from agent_env.extensions.fake_server import serve
 from agent_env.extras import EXTRAS
-from agent_env.models.fake_server import serve
 from agent_env.testing import puzzle
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins

@@ -14,8 +14,15 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
+from agent_env.extensions.fake_server import (
+    Answer,
+    FakeServer,
+    Policy,
+    Refusal,
+    script_policy,
+    serve,
+)
 from agent_env.families.reference.policy import Reference
-from agent_env.models.fake_server import Answer, FakeServer, Policy, Refusal, script_policy, serve
 from agent_env.records.schema import Episode, Score
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.options import ReplayOptions, RunOptions

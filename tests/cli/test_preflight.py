@@ -15,8 +15,8 @@ from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.calls.retries import Retries
 from agent_env.errors import ConfigError
-from agent_env.models.fake_server import Answer, Call, FakeServer
-from agent_env.models.fake_server.conversation import Offer, Policy, Tokens, Turn
+from agent_env.extensions.fake_server import Answer, Call, FakeServer
+from agent_env.extensions.fake_server.conversation import Offer, Policy, Tokens, Turn
 from agent_env.records.manifest import Manifest
 from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.prepare import prepare_run

@@ -10,13 +10,13 @@ import pytest
 
 from agent_env.episodes.calls import preflight
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.fake_server import Answer, Call, FakeServer
-from agent_env.models.fake_server.conversation import Offer, Tokens, Turn
+from agent_env.extensions.fake_server import Answer, Call, FakeServer
+from agent_env.extensions.fake_server.conversation import Offer, Tokens, Turn
 from agent_env.records.server_probe import ServerProbe
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests import TESTS
 from tests.commands import agent_env as command
-from tests.models.modes import MODES
+from tests.extensions.fake_server.modes import MODES
 from tests.pages import page_generator
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.test_compare import agent_env_without
 from tests.commands import agent_env, running
-from tests.viewer.stage import RIGHT, WRONG, make_run, score, write
+from tests.extensions.viewer.stage import RIGHT, WRONG, make_run, score, write
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,8 @@ from agent_env.cli.app import main
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import DatasetError
+from agent_env.extensions.fake_server import serve
 from agent_env.families.reference.policy import Reference
-from agent_env.models.fake_server import serve
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
 
 Asked = tuple[str, int]
@@ -142,8 +142,8 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([  # so that a process is there at once
     "tests.episodes.killing", "openai", "agent_env.graph.loop", "agent_env.runs.resume",
     "agent_env.analysis.summary", "agent_env.families.time_puzzles.task",
-    "agent_env.models.client", "agent_env.models.apis.compatible", "agent_env.web.sealed",
-    "agent_env.episodes.runner",
+    "agent_env.models.client", "agent_env.models.apis.compatible", "agent_env.episodes.runner",
+    "agent_env.extensions.facts.sealed",
 ])  # fmt: skip
 
 

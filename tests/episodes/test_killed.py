@@ -7,8 +7,8 @@ from pathlib import Path
 from random import Random
 
 from agent_env.episodes.run_folder import samples_bytes
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.options import SetOptions, make_set
-from agent_env.temporal.facts.tables import shipped_tables
 from tests.episodes.killing import ordeal
 
 

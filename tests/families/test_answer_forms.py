@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from agent_env.extensions.fake_server.request_options import faults
 from agent_env.families.qa.family import answer_form as qa_form
 from agent_env.families.qa.sample import Question
-from agent_env.models.fake_server.request_options import faults
 from agent_env.records.schema import Episode, Sample
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.wiring.registry import load_family

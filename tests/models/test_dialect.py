@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.models.fake_server import Answer, Call, FakeServer
+from agent_env.extensions.fake_server import Answer, Call, FakeServer
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
+from tests.extensions.fake_server.modes import MODES
 
-from .modes import MODES
 from .raw_server import ChatCompletions, RawServer, reply
 
 SEARCH = ToolSpec(

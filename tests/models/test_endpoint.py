@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from agent_env.errors import ConfigError, ModelError
+from agent_env.extensions.fake_server.server import serve
 from agent_env.models.endpoint import Endpoint
-from agent_env.models.fake_server.server import serve
 from agent_env.models.settings import Parameters
 from agent_env.models.streams import Pace
 from agent_env.records.schema import Message, Reply, ToolCall

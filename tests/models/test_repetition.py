@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_env.extensions.fake_server import Answer, FakeServer
+from agent_env.extensions.fake_server.hosting import Hosting
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
-from agent_env.models.fake_server import Answer, FakeServer
-from agent_env.models.fake_server.hosting import Hosting
 from agent_env.models.repetition import Loop, LoopWatch, loop_at_end
 from agent_env.models.settings import Parameters
 from agent_env.records.schema import Message

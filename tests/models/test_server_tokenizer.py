@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.fake_server import Answer, Call, FakeServer
+from agent_env.extensions.fake_server import Answer, Call, FakeServer
 from agent_env.models.server_tokenizer import CountedByServer, ServerTokenizer
 from agent_env.models.settings import Parameters
 from agent_env.models.text_protocol import TextProtocol

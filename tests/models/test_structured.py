@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ModelError
+from agent_env.extensions.fake_server import Answer, Call, FakeServer
+from agent_env.extensions.fake_server.conversation import ModelRequest
+from agent_env.extensions.fake_server.request_options import hold
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
-from agent_env.models.fake_server import Answer, Call, FakeServer
-from agent_env.models.fake_server.conversation import ModelRequest
-from agent_env.models.fake_server.request_options import hold
 from agent_env.models.held import HeldModel
 from agent_env.models.settings import Parameters
 from agent_env.models.text_protocol import TextProtocol, held_schema, in_text

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.models.fake_server.conversation import Answer, Turn
-from agent_env.models.fake_server.policies import in_text as speaks_text
+from agent_env.extensions.fake_server.conversation import Answer, Turn
+from agent_env.extensions.fake_server.policies import in_text as speaks_text
 from agent_env.models.text_protocol import FORM, TextProtocol, in_text
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec

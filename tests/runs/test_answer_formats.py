@@ -9,9 +9,9 @@ import pytest
 
 import agent_env as ae
 from agent_env.errors import ConfigError
+from agent_env.extensions.fake_server import FakeServer
+from agent_env.extensions.fake_server.policies import model_policy
 from agent_env.families.reference.policy import Reference
-from agent_env.models.fake_server import FakeServer
-from agent_env.models.fake_server.policies import model_policy
 
 CONDITIONS = ["explicit", "web"]
 

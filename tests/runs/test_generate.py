@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.models.fake_server import Answer, FakeServer, Offer, Refusal, Turn
+from agent_env.extensions.fake_server import Answer, FakeServer, Offer, Refusal, Turn
 from agent_env.runs.generate import GenerateOptions, GenerateResult, make_set
 from agent_env.runs.start import Listener
 

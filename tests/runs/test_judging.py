@@ -20,8 +20,8 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import samples_bytes
 from agent_env.episodes.trace.lines import TraceError, is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
+from agent_env.extensions.fake_server import FakeServer, parse_errors, script_policy
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.models.fake_server import FakeServer, parse_errors, script_policy
 from agent_env.records.trace_events import Judged
 from agent_env.runs.judge import JudgeOptions, JudgeResult, agreements, check_yes_or_no, judge_run
 from agent_env.runs.label import read_sheets, write_sheet

@@ -15,8 +15,8 @@ from agent_env.analysis.episode_tables import episode_table
 from agent_env.analysis.statistics.results import CONDITIONS
 from agent_env.episodes.index import Index
 from agent_env.episodes.index_pages import IndexPages
+from agent_env.extensions.interop.run_export import ExportOptions, export
 from agent_env.runs.episodes import list_episodes
-from agent_env.runs.export import ExportOptions, export
 from agent_env.runs.progress_text import scores_text
 from agent_env.runs.run import Run
 from agent_env.runs.score import read_scores

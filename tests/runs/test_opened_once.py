@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agent_env.episodes import run_folder
+from agent_env.extensions.facts import sealed
 from agent_env.records.manifest import Manifest
 from agent_env.runs import prepare
 from agent_env.sandbox import choose
-from agent_env.web import sealed
 from agent_env.wiring import models
 from tests.commands import agent_env
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.event_facts.screen import make_task as make_screen
+from agent_env.extensions.facts.event_facts.screen import make_task as make_screen
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Message
 from agent_env.tasks.conditions import parse_condition

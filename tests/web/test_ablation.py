@@ -14,6 +14,9 @@ from random import Random
 import pytest
 
 from agent_env.errors import ToolError
+from agent_env.extensions.facts.sealed import SealedWeb
+from agent_env.extensions.facts.tables.articles import article_url, event_title
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.shift import shifted_world
 from agent_env.records.ablation import SampleAblation
@@ -21,8 +24,6 @@ from agent_env.records.disturbance import Disturbance
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Sample
 from agent_env.scoring.evidence import stands_in
-from agent_env.temporal.facts.articles import article_url, event_title
-from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.web.ablation import (
     Overlay,
     OverlayFetcher,
@@ -33,7 +34,6 @@ from agent_env.web.ablation import (
     text_digest,
 )
 from agent_env.web.full_text import FullText
-from agent_env.web.sealed import SealedWeb
 from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()

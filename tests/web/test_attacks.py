@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_env.extensions.facts.site.render import render_all
+from agent_env.extensions.facts.site.sheet import LEVELS
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import AttackName, Disturbance, SampleAttack
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Proof, Sample
-from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.web.ablation import OverlayFetcher, OverlaySearch, overlay_of
 from agent_env.web.attacks import Target, attack_on, contradictions, false_text, mentions, moved
-from agent_env.web.site.render import render_all
-from agent_env.web.site.sheet import LEVELS
 
 URL = "https://encyclopedia.example/article/Falklands_War"
 TEXT = "Falklands War. It began on 2 April 1982 and ended on June 14, 1982.\nFirst day: 1982-04-02"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import StorageError
+from agent_env.extensions.facts import sealed as sealed_index
+from agent_env.extensions.facts.fiction.world import make_world
+from agent_env.extensions.facts.sealed import as_page, choose_index
+from agent_env.extensions.facts.site.render import render_all
 from agent_env.records.pages import Hit, Page
-from agent_env.temporal.fiction.world import make_world
-from agent_env.web import sealed as sealed_index
 from agent_env.web.full_text import FullText
-from agent_env.web.sealed import as_page, choose_index
-from agent_env.web.site.render import render_all
 from agent_env.web.tantivy_text import MARK, TantivyText
 
 WORLD = make_world(150, seed=2)

@@ -15,16 +15,16 @@ from typing import Any
 import regex
 
 from agent_env.errors import DatasetError
-from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
-from agent_env.tasks.family import SampleSet
-from agent_env.temporal.date_text import DateReader, date_reader
-from agent_env.temporal.facts.table_files import (
+from agent_env.extensions.facts.tables.table_files import (
     FileRow,
     TableFile,
     cell_text,
     checked_rows,
     read_table_file,
 )
+from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
+from agent_env.tasks.family import SampleSet
+from agent_env.temporal.date_text import DateReader, date_reader
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 

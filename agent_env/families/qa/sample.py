@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import Field
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.table_files import TableOptions
 from agent_env.records.schema import Sample
 from agent_env.scoring.names import normalise
-from agent_env.temporal.facts.table_files import TableOptions
 
 NAME = "qa"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

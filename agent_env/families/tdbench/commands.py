@@ -14,6 +14,16 @@ from typing import TYPE_CHECKING, get_args
 
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.table_doctor import (
+    BLOCKING,
+    FAR_YEAR,
+    MEANINGS,
+    PROBLEMS,
+    Finding,
+    Repair,
+    diagnose,
+)
+from agent_env.extensions.facts.tables.table_records import Sheet
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.published import Difference, FileProof
 from agent_env.families.tdbench.published_samples import Differing
@@ -28,16 +38,6 @@ from agent_env.families.tdbench.sources import (
     with_roles,
 )
 from agent_env.tasks.family import option_texts, read_options
-from agent_env.temporal.facts.table_doctor import (
-    BLOCKING,
-    FAR_YEAR,
-    MEANINGS,
-    PROBLEMS,
-    Finding,
-    Repair,
-    diagnose,
-)
-from agent_env.temporal.facts.table_records import Sheet
 from agent_env.temporal.partial import PartialDate
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ def _kinds(options: TdbenchOptions) -> tuple[KindReport, ...]:
 def _write(sheet: Sheet, log: Sequence[Repair], out: Path) -> Path:
     """The rows as CSV, and the log beside them."""
     from agent_env.episodes.run_folder import write_whole
-    from agent_env.temporal.facts.tables import write_csv
+    from agent_env.extensions.facts.tables.tables import write_csv
 
     rows = ((*row.values, row.start, row.end) for row in sheet.rows)
     write_csv((*sheet.columns, "start", "end"), rows, out)

@@ -10,6 +10,9 @@ from datetime import date
 from random import Random
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.articles import TablePages
+from agent_env.extensions.facts.tables.table_records import read_aliases
+from agent_env.extensions.facts.tables.temporal_table import TemporalTable
 from agent_env.families.tdbench.hops import hop_queries, make_chain, user_hop_queries
 from agent_env.families.tdbench.query import GroupRow, Query, QueryPool, make_pool, make_samples
 from agent_env.families.tdbench.relations import ANSWER_COUNTS, check_queries, draw_queries
@@ -21,9 +24,6 @@ from agent_env.families.tdbench.sql import Engines
 from agent_env.records.schema import Proof
 from agent_env.tasks.family import SampleSet
 from agent_env.temporal.allen import RELATIONS
-from agent_env.temporal.facts.articles import TablePages
-from agent_env.temporal.facts.table_records import read_aliases
-from agent_env.temporal.facts.temporal_table import TemporalTable
 
 
 def proofs_of(query: Query, pages: Mapping[str, TablePages]) -> tuple[Proof, ...]:

@@ -17,6 +17,16 @@ from dataclasses import dataclass
 from random import Random
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.temporal_table import (
+    TemporalRow,
+    TemporalTable,
+    Tfd,
+    groups,
+    joined_tfds,
+    natural_join,
+    snapshot,
+    tfd_violations,
+)
 from agent_env.families.tdbench.query import MAX_GROUP_ROWS, GroupRow, Query, wrong_answers
 from agent_env.families.tdbench.sample import Hop
 from agent_env.families.tdbench.sql import (
@@ -28,16 +38,6 @@ from agent_env.families.tdbench.sql import (
     key_marks,
 )
 from agent_env.families.tdbench.wording import GAMES, OFFICES, THREE_HOPS, TWO_HOPS, with_article
-from agent_env.temporal.facts.temporal_table import (
-    TemporalRow,
-    TemporalTable,
-    Tfd,
-    groups,
-    joined_tfds,
-    natural_join,
-    snapshot,
-    tfd_violations,
-)
 
 
 def hop_queries(

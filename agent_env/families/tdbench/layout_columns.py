@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
-from agent_env.analysis.paper_results import percent
 from agent_env.analysis.resampling import ratio, weight_chunks
+from agent_env.extensions.papers.results import percent
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, MaterialTable

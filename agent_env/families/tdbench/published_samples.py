@@ -18,6 +18,7 @@ from datetime import date
 from random import Random
 from typing import Literal
 
+from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.families.tdbench import query
 from agent_env.families.tdbench.published import (
     Blank,
@@ -38,7 +39,6 @@ from agent_env.families.tdbench.sample import (
 )
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import SampleSet
-from agent_env.temporal.facts.temporal_table import LENGTHS
 
 ROLES: Mapping[str, tuple[Role, ...]] = {
     **query.ROLES, "started-by": ("start",), "finished-by": ("end",), "hops": (),

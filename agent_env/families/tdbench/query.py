@@ -10,6 +10,7 @@ from datetime import date
 from random import Random
 from typing import Any
 
+from agent_env.extensions.facts.tables.temporal_table import TemporalTable, groups
 from agent_env.families.tdbench.sample import (
     NAME,
     Cardinality,
@@ -23,7 +24,6 @@ from agent_env.families.tdbench.sample import (
 from agent_env.families.tdbench.wording import Domain, QuestionForm
 from agent_env.records.schema import Proof
 from agent_env.temporal.allen import FOREVER, Interval, Relation, relation
-from agent_env.temporal.facts.temporal_table import TemporalTable, groups
 
 MAX_GROUP_ROWS = 60
 """Larger groups would not fit into an open-book prompt and are not asked about."""

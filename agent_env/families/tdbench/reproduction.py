@@ -10,8 +10,18 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.paper_results import Measurement, Quantity
 from agent_env.errors import DatasetError
+from agent_env.extensions.papers.paper import (
+    Evidence,
+    Experiment,
+    Population,
+    Questions,
+    Reproduction,
+    Setup,
+)
+from agent_env.extensions.papers.response_lines import read_response_lines
+from agent_env.extensions.papers.responses import ResponseFile
+from agent_env.extensions.papers.results import Measurement, Quantity
 from agent_env.families.tdbench import layout_columns as columns
 from agent_env.families.tdbench import paper_values as values
 from agent_env.families.tdbench.layout_columns import ScoredAnswer, condition_names, estimate
@@ -27,16 +37,6 @@ from agent_env.families.tdbench.sample import (
 )
 from agent_env.records.schema import Sample
 from agent_env.runs.options import RunOptions
-from agent_env.runs.reproduction.paper import (
-    Evidence,
-    Experiment,
-    Population,
-    Questions,
-    Reproduction,
-    Setup,
-)
-from agent_env.runs.reproduction.response_lines import read_response_lines
-from agent_env.runs.reproduction.responses import ResponseFile
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.shortcuts import shortcut_scores
 

@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.table_records import TemporalTableOptions
 from agent_env.records.schema import Record, Sample
 from agent_env.temporal.allen import Relation
-from agent_env.temporal.facts.table_records import TemporalTableOptions
 
 NAME = "tdbench"
 

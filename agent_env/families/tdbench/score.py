@@ -20,6 +20,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.families.tdbench.sample import Role, TdbenchSample, tdbench_sample
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Episode, MaterialTable, Sample, Score
@@ -41,7 +42,6 @@ from agent_env.scoring.time_references import (
     sentence_starts,
     time_references,
 )
-from agent_env.temporal.facts.temporal_table import LENGTHS
 
 METRICS = ("answer", "answer_time", "time", "f1", "no_answer", "unsure")
 """The metrics of a run's table, the main one first."""

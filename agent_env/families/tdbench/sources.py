@@ -10,19 +10,22 @@ from datetime import date
 from pathlib import Path
 
 from agent_env.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors
-from agent_env.families.tdbench.rewording import with_templates
-from agent_env.families.tdbench.sample import TdbenchOptions
-from agent_env.families.tdbench.wording import DOMAINS, ENTRY, GAMES, Domain, user_domain
-from agent_env.temporal.facts import tables as facts
-from agent_env.temporal.facts.table_doctor import (
+from agent_env.extensions.facts.fiction.tables import make_tables
+from agent_env.extensions.facts.tables import tables as facts
+from agent_env.extensions.facts.tables.table_doctor import (
     Question,
     Repair,
     dependencies,
     read_policies,
     repaired,
 )
-from agent_env.temporal.facts.table_records import Sheet, load_table, make_table, read_sheet
-from agent_env.temporal.facts.temporal_table import (
+from agent_env.extensions.facts.tables.table_records import (
+    Sheet,
+    load_table,
+    make_table,
+    read_sheet,
+)
+from agent_env.extensions.facts.tables.temporal_table import (
     TemporalTable,
     Tfd,
     as_of,
@@ -30,7 +33,9 @@ from agent_env.temporal.facts.temporal_table import (
     coarser,
     tfd_violations,
 )
-from agent_env.temporal.fiction.tables import make_tables
+from agent_env.families.tdbench.rewording import with_templates
+from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.families.tdbench.wording import DOMAINS, ENTRY, GAMES, Domain, user_domain
 
 SHIPPED = facts.SHIPPED / "temporal"
 REAL = ("offices", "organisations", "games")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from random import Random
 
+from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.families.tdbench import sql as queries
 from agent_env.families.tdbench import wording
 from agent_env.families.tdbench.query import Group, GroupRow, Query, QueryPool, group_query
@@ -15,7 +16,6 @@ from agent_env.families.tdbench.relations import distractors, row_cells
 from agent_env.families.tdbench.sample import Cardinality, Kind, cardinality_of
 from agent_env.families.tdbench.sql import Engines, GoldError, SqlTemplate, key_marks
 from agent_env.temporal.allen import FOREVER
-from agent_env.temporal.facts.temporal_table import LENGTHS
 
 MAX_TRIES = 40
 MAX_FAILURES = 4

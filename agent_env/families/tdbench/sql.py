@@ -17,10 +17,10 @@ from functools import lru_cache
 from typing import Any, Self
 
 from agent_env.errors import AgentEnvError, ConfigError
+from agent_env.extensions.facts.tables.table_files import identifier, literal
+from agent_env.extensions.facts.tables.temporal_table import TemporalTable
 from agent_env.records.schema import MaterialTable
 from agent_env.temporal.allen import RELATIONS, Relation
-from agent_env.temporal.facts.table_files import identifier, literal
-from agent_env.temporal.facts.temporal_table import TemporalTable
 
 try:
     from sqlglot import exp

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
+from agent_env.extensions.facts.fiction.names import ordinal
+from agent_env.extensions.facts.tables.temporal_table import Tfd
 from agent_env.temporal.allen import Granularity, Relation
-from agent_env.temporal.facts.temporal_table import Tfd
-from agent_env.temporal.fiction.names import ordinal
 from agent_env.temporal.months import add_months
 
 

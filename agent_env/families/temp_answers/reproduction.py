@@ -11,14 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.paper_results import Measurement, Quantity
-from agent_env.families.temp_answers import paper_measures as measures
-from agent_env.families.temp_answers import published_values as paper
-from agent_env.families.temp_answers.paper_measures import Scope
-from agent_env.families.temp_answers.sample import NAME
-from agent_env.families.temp_answers.study.layouts import Answers
-from agent_env.runs.options import RunOptions
-from agent_env.runs.reproduction.paper import (
+from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
@@ -26,6 +19,13 @@ from agent_env.runs.reproduction.paper import (
     Reproduction,
     Setup,
 )
+from agent_env.extensions.papers.results import Measurement, Quantity
+from agent_env.families.temp_answers import paper_measures as measures
+from agent_env.families.temp_answers import published_values as paper
+from agent_env.families.temp_answers.paper_measures import Scope
+from agent_env.families.temp_answers.sample import NAME
+from agent_env.families.temp_answers.study.layouts import Answers
+from agent_env.runs.options import RunOptions
 
 Measure = Callable[[Answers], Iterable[tuple[str, str, Estimate]]]
 """Rows, quantities and estimates of one set of answers in one mode."""

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from agent_env.episodes.run_folder import write_whole
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.families.time_puzzles.audit_events import (
     UNKNOWN_EVENT,
     ResolvedFacts,
@@ -63,7 +64,6 @@ from agent_env.families.time_puzzles.solver import (
     year_bounds,
 )
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
-from agent_env.temporal.facts.tables import EventRow, FactTables, shipped_tables
 
 MAX_CHANCE = 0.1
 """Largest accepted probability that a random value of the event is right."""

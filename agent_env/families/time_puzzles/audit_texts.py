@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_meta import NameIndex, name_key
 from agent_env.families.time_puzzles.day_sets import DAY, DaySets, Readings, years_held
@@ -24,7 +25,6 @@ from agent_env.families.time_puzzles.texts.meanings import (
     YearSet,
 )
 from agent_env.temporal.days import CLOSURE_DAYS, DayRange, DaySet
-from agent_env.temporal.facts.tables import EventRow, FactTables
 from agent_env.temporal.partial import PartialDate
 
 _ALIVE = re.compile(r"(?P<name>.+) (?:is|was) alive")

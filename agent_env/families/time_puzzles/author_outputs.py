@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import DatasetError
+from agent_env.extensions.papers.responses import ResponseFile, ResponseRow
 from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
     as_dates,
@@ -22,7 +23,6 @@ from agent_env.families.time_puzzles.audit_meta import (
 )
 from agent_env.families.time_puzzles.published import sample_id
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.runs.reproduction.responses import ResponseFile, ResponseRow
 
 CONDITIONS = {
     "no_tool_use": "base",

@@ -11,10 +11,10 @@ from itertools import combinations
 from random import Random
 from typing import NamedTuple
 
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, years_held
 from agent_env.temporal.days import DaySet
-from agent_env.temporal.facts.tables import EventRow, FactTables
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 
 YEARS_AROUND = (2, 3, 5, 8, 12, 17, 23, 30)

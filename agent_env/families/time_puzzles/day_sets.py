@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, timedelta
 
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.temporal.days import DayRange, DaySet
-from agent_env.temporal.facts.tables import EventRow, FactTables
 from agent_env.temporal.patterns import (
     SUMMER_OLYMPICS,
     WOMENS_WORLD_CUPS,

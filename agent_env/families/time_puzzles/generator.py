@@ -16,6 +16,8 @@ from random import Random
 from typing import Literal
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.articles import article_url, event_title, presidency_title
+from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.candidates import Candidates, Entry, FactKind
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.difficulty import ANY, Target, difficulty_of
@@ -25,8 +27,6 @@ from agent_env.families.time_puzzles.sample import Checks, Difficulty, TimePuzzl
 from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange, DaySet
-from agent_env.temporal.facts.articles import article_url, event_title, presidency_title
-from agent_env.temporal.facts.tables import FactTables
 
 Relation = Literal["year", "years", "month", "day"]
 """What the date has in common with the event: its year, one of its years, its month, its day."""

@@ -7,6 +7,14 @@ import math
 from collections.abc import Sequence
 from random import Random
 
+from agent_env.extensions.facts.tables.articles import (
+    Edge,
+    article_url,
+    event_urls,
+    life_urls,
+    presidency_title,
+)
+from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
@@ -15,14 +23,6 @@ from agent_env.families.time_puzzles.solver import rests_of, solve, years_in
 from agent_env.families.time_puzzles.spelled_out import SpelledOut, TooManySpans
 from agent_env.records.schema import Proof
 from agent_env.temporal.days import CLOSURE_DAYS, DaySet
-from agent_env.temporal.facts.articles import (
-    Edge,
-    article_url,
-    event_urls,
-    life_urls,
-    presidency_title,
-)
-from agent_env.temporal.facts.tables import FactTables
 
 
 class Checker:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 
+from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -24,7 +25,6 @@ from agent_env.families.time_puzzles.solver import (
     years_in,
 )
 from agent_env.temporal.days import DaySet
-from agent_env.temporal.facts.tables import FactTables
 
 
 @dataclass(frozen=True, slots=True)

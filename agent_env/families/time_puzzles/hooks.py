@@ -18,6 +18,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 
+from agent_env.extensions.facts.tables.event_names import day_of, is_clause
+from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, Readings, years_held
 from agent_env.families.time_puzzles.difficulty import LOOKED_UP
@@ -31,8 +33,6 @@ from agent_env.scoring.evidence import stands_in
 from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, Source, WrongDate
 from agent_env.tasks.task import AnalysisHooks
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
-from agent_env.temporal.facts.event_names import day_of, is_clause
-from agent_env.temporal.facts.tables import FactTables
 
 
 class ProvedAnswer:
@@ -269,14 +269,14 @@ def chance(sample: Sample) -> float | None:
 
 def fault_finder() -> PuzzleFaults:
     """A finder with the packaged fact tables."""
-    from agent_env.temporal.facts.tables import shipped_tables
+    from agent_env.extensions.facts.tables.tables import shipped_tables
 
     return PuzzleFaults(shipped_tables())
 
 
 def determined() -> ProvedAnswer:
     """The solver with the packaged fact tables."""
-    from agent_env.temporal.facts.tables import shipped_tables
+    from agent_env.extensions.facts.tables.tables import shipped_tables
 
     return ProvedAnswer(shipped_tables())
 

@@ -16,13 +16,13 @@ from random import Random
 from pydantic import Field
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.tables import FactTables, read_world, shipped_tables
 from agent_env.families.time_puzzles.candidates import CALENDAR_KINDS
 from agent_env.families.time_puzzles.difficulty import ANY, Target, parse_target
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Record
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
-from agent_env.temporal.facts.tables import FactTables, read_world, shipped_tables
 
 CHUNK = 25
 ATTEMPTS = 3

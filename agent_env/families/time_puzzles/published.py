@@ -19,6 +19,7 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from agent_env.errors import DatasetError
+from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
     MetaEntry,
@@ -32,7 +33,6 @@ from agent_env.families.time_puzzles.audit_meta import (
 from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.temporal.facts.tables import FactTables
 
 KEYS = (
     "identifier",

@@ -186,8 +186,8 @@ def _day_clause(meaning: Meaning, days: DayRange) -> Clause:
 @lru_cache(maxsize=256)
 def _calendar_spans(fact: ft.Fact, days: DayRange) -> tuple[tuple[str, str], ...]:
     """The fact's days as spans, both ends included; no table of facts has a part in it."""
+    from agent_env.extensions.facts.tables.tables import FactTables
     from agent_env.families.time_puzzles.day_sets import DaySets
-    from agent_env.temporal.facts.tables import FactTables
 
     sets = DaySets(days, FactTables((), (), ()))
     return tuple((str(first), str(last)) for first, last in days.runs(sets.of(fact)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
 from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.reference_lookups import Clause, Lookup, inside
-from agent_env.temporal.facts.tables import EventRow, shipped_tables
 
 
 def recalled(lookup: Lookup) -> Clause | None:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent_env.analysis.paper_results import Measurement, Quantity, measurements, percent
 from agent_env.analysis.study import Arm
+from agent_env.extensions.papers.paper import (
+    Evidence,
+    Experiment,
+    Population,
+    Questions,
+    Reproduction,
+    Setup,
+)
+from agent_env.extensions.papers.results import Measurement, Quantity, measurements, percent
 from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.paper_tables import (
     SOLUTIONS,
@@ -16,14 +24,6 @@ from agent_env.families.time_puzzles.paper_tables import (
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Sample
 from agent_env.runs.options import RunOptions
-from agent_env.runs.reproduction.paper import (
-    Evidence,
-    Experiment,
-    Population,
-    Questions,
-    Reproduction,
-    Setup,
-)
 
 TASK = "time-puzzles"
 TOKENS = "output tokens"
@@ -160,9 +160,9 @@ def figure_3(evidence: Evidence) -> Iterator[Measurement]:
 def ledger_readings(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
     """The puzzles by the readings of the convention ledger that change a gold; grouped by the
     file's solution counts under all of them."""
+    from agent_env.extensions.facts.tables.tables import shipped_tables
     from agent_env.families.time_puzzles.audit import audit
     from agent_env.families.time_puzzles.ledger import puzzles_by_reading
-    from agent_env.temporal.facts.tables import shipped_tables
 
     puzzles = [sample for sample in samples if isinstance(sample, TimePuzzle)]
     return puzzles_by_reading(puzzles, audit(puzzles, shipped_tables()))

@@ -15,6 +15,9 @@ from random import Random
 
 from pydantic import JsonValue
 
+from agent_env.extensions.facts.site.render import render_event
+from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
 from agent_env.families.time_puzzles.facts import KbEvent
 from agent_env.families.time_puzzles.generator import digest_of
@@ -26,11 +29,8 @@ from agent_env.families.time_puzzles.wording import Wording
 from agent_env.records.ablation import ChangedPage, ShiftedWorld
 from agent_env.tasks.task import CannotShift, TextAt
 from agent_env.temporal.days import DayRange
-from agent_env.temporal.facts.tables import EventRow, FactTables
 from agent_env.temporal.partial import PartialDate
 from agent_env.web.ablation import shifted_from
-from agent_env.web.site.render import render_event
-from agent_env.web.site.sheet import LIKELY_FIRST
 
 MOST = 6
 """Answers of a twin, unless its puzzle has more."""

@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from agent_env.errors import AgentEnvError, ConfigError
+from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.authors_scorer import SCORER
 from agent_env.families.time_puzzles.hooks import HEAD, HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -22,13 +23,12 @@ from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.shortcuts import constant, majority, oracle
 from agent_env.tasks.task import Example, Guess, Shortcut, Task, TextAt
-from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
 if TYPE_CHECKING:
+    from agent_env.extensions.facts.tables.tables import FactTables
     from agent_env.families.time_puzzles.guessers import Case
     from agent_env.families.time_puzzles.sample import TimePuzzle
     from agent_env.temporal.days import DaySet
-    from agent_env.temporal.facts.tables import FactTables
 
 MOST_DAYS = 60
 """An answer names no more days."""

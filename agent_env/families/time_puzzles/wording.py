@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_env.extensions.facts.tables.event_names import day_of, years_of
+from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, years_held
 from agent_env.temporal.days import DaySet
-from agent_env.temporal.facts.event_names import day_of, years_of
-from agent_env.temporal.facts.tables import FactTables
 from agent_env.temporal.systems.catalogue import open_calendar
 
 CALENDAR_NAMES = {

@@ -11,6 +11,15 @@ from pathlib import Path
 from random import Random
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.fiction.histories import OF_OBJECT, make_histories
+from agent_env.extensions.facts.tables import tables
+from agent_env.extensions.facts.tables.articles import article_url
+from agent_env.extensions.facts.tables.tables import (
+    FactTables,
+    IntervalRow,
+    read_intervals,
+    shipped_tables,
+)
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.solver import (
     Bounds,
@@ -22,15 +31,6 @@ from agent_env.families.timed_facts.solver import (
     solve,
 )
 from agent_env.families.timed_facts.wording import DECADES, KINDS
-from agent_env.temporal.facts import tables
-from agent_env.temporal.facts.articles import article_url
-from agent_env.temporal.facts.tables import (
-    FactTables,
-    IntervalRow,
-    read_intervals,
-    shipped_tables,
-)
-from agent_env.temporal.fiction.histories import OF_OBJECT, make_histories
 from agent_env.temporal.months import Month, Span, month, write_month
 
 KIND_OF: dict[tables.Relation, str] = {

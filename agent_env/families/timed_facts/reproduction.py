@@ -10,15 +10,8 @@ from pathlib import Path
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.paper_results import Measurement, Quantity, percent
 from agent_env.analysis.study import Arm
-from agent_env.families.timed_facts.published import question_of
-from agent_env.families.timed_facts.sample import Level
-from agent_env.families.timed_facts.solver import Fact
-from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
-from agent_env.families.timed_facts.wording import KINDS, fact_line
-from agent_env.runs.options import RunOptions
-from agent_env.runs.reproduction.paper import (
+from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
@@ -26,8 +19,15 @@ from agent_env.runs.reproduction.paper import (
     Reproduction,
     Setup,
 )
-from agent_env.runs.reproduction.response_lines import read_response_lines
-from agent_env.runs.reproduction.responses import ResponseFile
+from agent_env.extensions.papers.response_lines import read_response_lines
+from agent_env.extensions.papers.responses import ResponseFile
+from agent_env.extensions.papers.results import Measurement, Quantity, percent
+from agent_env.families.timed_facts.published import question_of
+from agent_env.families.timed_facts.sample import Level
+from agent_env.families.timed_facts.solver import Fact
+from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
+from agent_env.families.timed_facts.wording import KINDS, fact_line
+from agent_env.runs.options import RunOptions
 from agent_env.tasks.family import SampleSet
 
 Column = tuple[str, str]

@@ -11,22 +11,22 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
-from agent_env.families.timed_facts.sample import TimedQuestion
-from agent_env.families.timed_facts.solver import Fact, Query, Ties, solve
-from agent_env.records.ablation import ChangedPage, ShiftedWorld
-from agent_env.tasks.task import CannotShift, TextAt
-from agent_env.temporal.facts.tables import (
+from agent_env.extensions.facts.fiction.histories import OF_OBJECT
+from agent_env.extensions.facts.site.render import render_memberships
+from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
+from agent_env.extensions.facts.tables.tables import (
     FactTables,
     IntervalRow,
     read_intervals,
     read_world,
     shipped_tables,
 )
-from agent_env.temporal.fiction.histories import OF_OBJECT
+from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
+from agent_env.families.timed_facts.sample import TimedQuestion
+from agent_env.families.timed_facts.solver import Fact, Query, Ties, solve
+from agent_env.records.ablation import ChangedPage, ShiftedWorld
+from agent_env.tasks.task import CannotShift, TextAt
 from agent_env.web.ablation import shifted_from
-from agent_env.web.site.render import render_memberships
-from agent_env.web.site.sheet import LIKELY_FIRST
 
 YOUNGEST = 17
 """Years of age at which a span may begin."""

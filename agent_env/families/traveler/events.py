@@ -13,14 +13,14 @@ from random import Random
 from zoneinfo import ZoneInfo
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.families.traveler.vocabulary import Vocabulary
-from agent_env.records.schema import MaterialTable
-from agent_env.temporal.facts.table_files import (
+from agent_env.extensions.facts.tables.table_files import (
     FileRow,
     cell_text,
     checked_rows,
     read_table_file,
 )
+from agent_env.families.traveler.vocabulary import Vocabulary
+from agent_env.records.schema import MaterialTable
 
 
 def open_zone(name: str) -> tzinfo:

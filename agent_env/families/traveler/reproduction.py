@@ -9,13 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.paper_results import Measurement, Quantity
 from agent_env.analysis.study import Arm
-from agent_env.families.traveler.family import SIZES
-from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
-from agent_env.families.traveler.wording import CONFIGURATIONS, DEFAULT
-from agent_env.runs.options import RunOptions
-from agent_env.runs.reproduction.paper import (
+from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
@@ -23,8 +18,13 @@ from agent_env.runs.reproduction.paper import (
     Reproduction,
     Setup,
 )
-from agent_env.runs.reproduction.response_lines import read_response_lines
-from agent_env.runs.reproduction.responses import ResponseFile
+from agent_env.extensions.papers.response_lines import read_response_lines
+from agent_env.extensions.papers.responses import ResponseFile
+from agent_env.extensions.papers.results import Measurement, Quantity
+from agent_env.families.traveler.family import SIZES
+from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
+from agent_env.families.traveler.wording import CONFIGURATIONS, DEFAULT
+from agent_env.runs.options import RunOptions
 from agent_env.tasks.shortcuts import CONDITION
 
 FEW, ALL = "two-sizes", "all-sizes"

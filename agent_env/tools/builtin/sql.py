@@ -15,11 +15,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.errors import ToolError
+from agent_env.extensions.facts.tables.articles import is_temporal
+from agent_env.extensions.facts.tables.table_files import identifier
 from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import MaterialTable, ToolResult
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.temporal.facts.articles import is_temporal
-from agent_env.temporal.facts.table_files import identifier
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 from agent_env.worker.host import WorkerFailed, worker
 from agent_env.worker.sql import MOST_ROWS

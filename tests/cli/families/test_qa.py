@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.models.fake_server.policies import script_policy
-from agent_env.models.fake_server.server import FakeServer
+from agent_env.extensions.fake_server.policies import script_policy
+from agent_env.extensions.fake_server.server import FakeServer
 from tests.commands import Done, agent_env, serving
 
 QUESTIONS = """\

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.extensions.facts.sealed import SealedWeb
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.reference.policy import Reference, ReferenceStatic
 from agent_env.families.reference.turns import History, _hits
 from agent_env.families.time_puzzles.candidates import event_facts
@@ -35,11 +37,9 @@ from agent_env.registry import NO_PLUGINS
 from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.tasks.conditions import parse_condition
 from agent_env.temporal.days import PUZZLE_DAYS
-from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.tools.toolbox import ToolSet
-from agent_env.web.sealed import SealedWeb
 from agent_env.wiring.models import make_model
 from tests.families.time_puzzles.sets import generate
 
@@ -179,7 +179,10 @@ def test_reference_needs_nothing_but_the_messages(
     finally:
         model.close()
     assert share_right(got, puzzles[:6]) == 1.0
-    tables = ("agent_env.temporal.facts.tables", "agent_env.families.time_puzzles.day_sets")
+    tables = (
+        "agent_env.extensions.facts.tables.tables",
+        "agent_env.families.time_puzzles.day_sets",
+    )
     known = (*tables, "agent_env.tasks", "agent_env.web", "agent_env.episodes")
     assert not [name for name in model.loaded if name.startswith(known)]
     puzzles_package = "agent_env.families.time_puzzles"

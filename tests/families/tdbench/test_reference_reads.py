@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.extensions.facts.sealed import SealedWeb
+from agent_env.extensions.facts.site.sheet import LEVELS
+from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.reference.policy import Reference
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.generator import make
@@ -14,13 +17,10 @@ from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.records.schema import Condition, Episode, Message
 from agent_env.tasks.family import by_digest
 from agent_env.temporal.allen import RELATIONS
-from agent_env.temporal.facts.tables import FactTables
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.sql import Sql
 from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.tools.toolbox import ToolSet
-from agent_env.web.sealed import SealedWeb
-from agent_env.web.site.sheet import LEVELS
 
 NO_FACTS = FactTables((), (), ())
 KINDS = ("relation", "current", "nth", "count", "longest", "hops")

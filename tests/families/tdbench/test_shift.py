@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
+from agent_env.extensions.facts.site.sheet import LEVELS
+from agent_env.extensions.facts.site.tables import table_pages
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.shift import SHIFTED, exchanged, golds_in, shifted_world
 from agent_env.records.schema import Proof
 from agent_env.tasks.task import CannotShift
 from agent_env.temporal.allen import Interval, relation
-from agent_env.web.site.sheet import LEVELS
-from agent_env.web.site.tables import table_pages
 from agent_env.wiring.registry import load_family
 
 from .leaders import TABLE, question

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.extensions.papers.paper import Evidence
 from agent_env.families.temp_answers.paper_measures import model_name
 from agent_env.families.temp_answers.published_values import FIGURES_2_3, TABLE_11, TABLE_12
 from agent_env.families.temp_answers.reproduction import PAPER
-from agent_env.runs.reproduction.paper import Evidence
 
 TTQA = ("question", "label", "category", "table_id", "answer_format", "answer_temporal_unit",
         "split", "table_context", "response")  # fmt: skip

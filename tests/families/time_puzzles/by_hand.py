@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,
@@ -19,7 +20,6 @@ from agent_env.families.time_puzzles.solver import solve_facts
 from agent_env.families.time_puzzles.spelled_out import SpelledOut
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import PUZZLE_DAYS
-from agent_env.temporal.facts.tables import shipped_tables
 
 TABLES = shipped_tables()
 SETS = DaySets(PUZZLE_DAYS, TABLES)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.temporal.facts.tables import FactTables
 
 
 def generate(tables: FactTables, count: int, seed: int) -> tuple[TimePuzzle, ...]:

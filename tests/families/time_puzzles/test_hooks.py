@@ -12,6 +12,7 @@ import re
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,
@@ -37,7 +38,6 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition, wording_of
 from agent_env.tasks.faults import Faults
-from agent_env.temporal.facts.tables import shipped_tables
 from tests.families.time_puzzles.sets import generate
 
 FIND = PuzzleFaults(shipped_tables())

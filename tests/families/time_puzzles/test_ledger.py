@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.families.reference.turns import Turn
 from agent_env.families.time_puzzles.audit import audit, corrected
 from agent_env.families.time_puzzles.audit_events import read_event_dates
@@ -22,10 +24,8 @@ from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Episode, Message, Wording
-from agent_env.runs.reproduction.responses import ReadSamples
 from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.tasks.conditions import parse_condition
-from agent_env.temporal.facts.tables import shipped_tables
 from tests import TESTS
 
 DATA = TESTS / "data" / "published"

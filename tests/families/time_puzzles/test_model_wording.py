@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_env.extensions.fake_server import Answer, FakeServer, Offer, Turn
 from agent_env.families.time_puzzles.model_wording import (
     NO_LINE,
     NO_REPLY,
@@ -17,7 +18,6 @@ from agent_env.families.time_puzzles.model_wording import (
     reworded,
     wording_samples,
 )
-from agent_env.models.fake_server import Answer, FakeServer, Offer, Turn
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
 

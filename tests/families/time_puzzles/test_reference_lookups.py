@@ -10,6 +10,7 @@ from typing import Literal
 
 import pytest
 
+from agent_env.extensions.facts.site.encyclopedia import PASSAGE
 from agent_env.families.reference.turns import Habit, History, Turn
 from agent_env.families.tdbench.model_wording import PROMPT
 from agent_env.families.time_puzzles.reference import answer_by_habit, next_step
@@ -26,7 +27,6 @@ from agent_env.families.time_puzzles.reference_lookups import (
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.records.schema import Message
 from agent_env.scoring.date_answers import parse_date_answer
-from agent_env.web.site.encyclopedia import PASSAGE
 from tests import TESTS
 
 TOOLS = {"web_search", "open_page"}

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.fake_server import Answer, FakeServer, Offer, Turn
+from agent_env.extensions.facts.tables.tables import read_events, shipped_tables
+from agent_env.extensions.fake_server import Answer, FakeServer, Offer, Turn
 from agent_env.runs.generate import GenerateOptions, GenerateResult, make_set
 from agent_env.runs.start import Listener
-from agent_env.temporal.facts.tables import read_events, shipped_tables
 
 KNOWN = {"the Battle of Trafalgar", "the Battle of Waterloo"}
 """What the fake model dates rightly."""
@@ -49,7 +49,9 @@ def screened(folder: Path, table: str) -> GenerateResult:
 
 
 def table_of(*names: str) -> str:
-    lines = (Path(__file__).parents[3] / "agent_env/temporal/facts/events.csv").read_text("utf-8")
+    lines = (Path(__file__).parents[3] / "agent_env/extensions/facts/tables/events.csv").read_text(
+        "utf-8"
+    )
     header, *rows = lines.splitlines()
     return "\n".join([header, *(row for row in rows if row.startswith(names))]) + "\n"
 

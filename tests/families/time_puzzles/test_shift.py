@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 
+from agent_env.extensions.facts.site.render import render_all
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.hooks import PuzzleFaults
 from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.shift import moved_by_years, shifted_world, with_event
 from agent_env.tasks.task import CannotShift
-from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.temporal.partial import PartialDate
-from agent_env.web.site.render import render_all
 from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()

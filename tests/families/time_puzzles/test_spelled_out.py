@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     ChineseZodiac,
@@ -18,7 +19,6 @@ from agent_env.families.time_puzzles.facts import (
 from agent_env.families.time_puzzles.solver import rests_of, solve
 from agent_env.families.time_puzzles.spelled_out import SPANS, SpelledOut, TooManySpans
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
-from agent_env.temporal.facts.tables import shipped_tables
 
 SETS = DaySets(PUZZLE_DAYS, shipped_tables())
 EVERYTHING = PUZZLE_DAYS.everything

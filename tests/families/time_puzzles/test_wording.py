@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthRange,
@@ -21,7 +22,6 @@ from agent_env.families.time_puzzles.task import PROMPTS, render
 from agent_env.families.time_puzzles.wording import Wording, ordinal
 from agent_env.records.schema import Condition
 from agent_env.temporal.days import PUZZLE_DAYS
-from agent_env.temporal.facts.tables import shipped_tables
 from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()

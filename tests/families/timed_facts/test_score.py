@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from agent_env.families.tempreason.family import FAMILY
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.score import score
 from agent_env.families.timed_facts.solver import Fact
+from agent_env.families.timed_facts.tempreason.family import FAMILY
 from agent_env.records.schema import Message
 
 from .asking import ask, episode

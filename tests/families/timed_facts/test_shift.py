@@ -10,21 +10,21 @@ from random import Random
 
 import pytest
 
-from agent_env.families.tempreason.family import FAMILY
-from agent_env.families.timed_facts.sample import TimedQuestion, timed
-from agent_env.families.timed_facts.shift import shifted_world, world_of
-from agent_env.families.timed_facts.solver import Fact
-from agent_env.records.ablation import ShiftedWorld
-from agent_env.tasks.task import CannotShift
-from agent_env.temporal.facts.tables import (
+from agent_env.extensions.facts.fiction.world import make_world
+from agent_env.extensions.facts.site.render import render_all
+from agent_env.extensions.facts.tables.tables import (
     FactTables,
     IntervalRow,
     LifeRow,
     write_intervals,
     write_world,
 )
-from agent_env.temporal.fiction.world import make_world
-from agent_env.web.site.render import render_all
+from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.families.timed_facts.shift import shifted_world, world_of
+from agent_env.families.timed_facts.solver import Fact
+from agent_env.families.timed_facts.tempreason.family import FAMILY
+from agent_env.records.ablation import ShiftedWorld
+from agent_env.tasks.task import CannotShift
 
 from .oracle import brute_force
 

@@ -8,13 +8,13 @@ import json
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.tempreason.family import FAMILY
 from agent_env.families.time_puzzles.task import make_task as time_puzzles
 from agent_env.families.timed_facts.extraction import read_extraction
 from agent_env.families.timed_facts.score import score
 from agent_env.families.timed_facts.solver import TIES, Fact, Query, Relation, Ties, solve
 from agent_env.families.timed_facts.strategies import ORDERS, STRATEGY_NAMES
 from agent_env.families.timed_facts.task import make_task
+from agent_env.families.timed_facts.tempreason.family import FAMILY
 from agent_env.graph.strategies import make_strategy
 from agent_env.records.schema import Condition, Message
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetErrors
-from agent_env.models.fake_server import FakeServer, model_policy
+from agent_env.extensions.fake_server import FakeServer, model_policy
 from agent_env.runs.start import Listener
 from agent_env.runs.studies.folder import StudyFolder
 from agent_env.runs.studies.status import status_of

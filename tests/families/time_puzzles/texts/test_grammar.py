@@ -10,6 +10,7 @@ from datetime import date, timedelta
 import pytest
 from lunar_python import Solar  # type: ignore[import-untyped]
 
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow, TermRow
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_meta import FACTS
 from agent_env.families.time_puzzles.audit_texts import MeaningDays, StatedEvent
@@ -21,7 +22,6 @@ from agent_env.families.time_puzzles.texts.grammar import _FORMS, compile_text
 from agent_env.families.time_puzzles.texts.meanings import EventMention
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import DayRange
-from agent_env.temporal.facts.tables import EventRow, FactTables, LifeRow, TermRow
 from agent_env.temporal.partial import PartialDate
 from tests.slow_patterns import slow_attack
 

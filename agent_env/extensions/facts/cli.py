@@ -1,0 +1,143 @@
+"""Commands on tables of events: import, build, screen, check."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_env.cli.options import with_options
+from agent_env.cli.run import say
+
+if TYPE_CHECKING:
+    from agent_env.runs.options import RunOptions
+
+Out = Annotated[Path, typer.Option(help="The file to write.")]
+Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
+Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]
+RunFolder = Annotated[Path, typer.Option("--run", help="The run's folder, kept.")]
+RECORD = "agent_env.runs.options:RunOptions"
+RUN_OPTIONS = ("base_url", "api_key_env", "limit", "concurrency")
+"""Options of a run that `screen` and `check` have."""
+facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_args_is_help=True)
+
+
+@facts.command("import")
+def import_table(
+    file: Annotated[Path, typer.Argument(help="CSV, JSON lines, Parquet, SQLite or DuckDB.")],
+    out: Out,
+    now: Now = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="KEY=VALUE, repeatable: event, start, end (columns), date-format, encoding, table."
+        ),
+    ] = None,
+) -> None:
+    """Check an event table of your own and write it in full form.
+
+    Example: agent-env facts import mine.csv --out events.csv --option event=name
+    """
+    from agent_env.extensions.facts.tables.user_tables import EventTableOptions, import_events
+    from agent_env.tasks.family import record_options
+
+    options = record_options(EventTableOptions, "facts import", option or ())
+    result = import_events(file, out, _day(now), options)
+    for text in result.notes:
+        say(f"{file.name}: {text}")
+    print(f"{result.events} events in {result.out}, {result.lasting} of them still lasting")
+
+
+@facts.command("import-wikidata")
+def import_wikidata(
+    out: Out,
+    kind: Annotated[list[str], typer.Option(help="Such as war; repeatable.")],
+    limit: Annotated[int, typer.Option(min=1, help="How many events.")] = 1000,
+    endpoint: Annotated[str | None, typer.Option(help="Of the query service.")] = None,
+    language: Annotated[list[str] | None, typer.Option(help="Of the names; repeatable.")] = None,
+    contact: Annotated[str, typer.Option(help="An address for the service's operators.")] = "",
+    sitelinks: Annotated[int, typer.Option(min=0, help="Least number of articles.")] = 15,
+    now: Now = None,
+) -> None:
+    """Build an event table from the Wikidata query service.
+
+    Example: agent-env facts import-wikidata --kind war --limit 500 --out wars.csv
+    """
+    from agent_env.extensions.facts.event_facts import commands as facts_commands
+
+    result = asyncio.run(
+        facts_commands.import_wikidata(
+            out,
+            kind,
+            limit,
+            _day(now),
+            endpoint,
+            tuple(language or ("en",)),
+            contact,
+            sitelinks,
+            note=say,
+        )
+    )
+    skipped = ", ".join(f"{n} {reason}" for reason, n in result.left_out.items()) or "none"
+    print(f"{result.events} events in {result.out} from {result.pages} pages; left out: {skipped}")
+
+
+@facts.command()
+@with_options(RECORD, only=RUN_OPTIONS, task="")
+def screen(
+    options: RunOptions,
+    out: Out,
+    model: Annotated[str, typer.Option(help="As for run.")],
+    run: RunFolder,
+    table: Table = None,
+    now: Now = None,
+) -> None:
+    """Mark the events that a model can date without tools.
+
+    Example: agent-env facts screen --model openai/gpt-5 --run runs/screen --out known.csv
+    """
+    _run("screen", table, out, replace(options, model=model, out=run), _day(now))
+
+
+@facts.command()
+@with_options(RECORD, only=(*RUN_OPTIONS, "web", "search", "pages"), task="")
+def check(
+    options: RunOptions,
+    out: Out,
+    model: Annotated[str, typer.Option(help="As for run; it gets the web tools.")],
+    run: RunFolder,
+    table: Table = None,
+    now: Now = None,
+) -> None:
+    """Have a model with web tools judge each row: correct or not, why, by which pages.
+
+    Example: agent-env facts check --model openai/gpt-5 --web record --search brave --run runs/c
+    --out judged.csv
+    """
+    _run("check", table, out, replace(options, model=model, out=run), _day(now))
+
+
+def _run(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
+    from agent_env.cli.run import listening
+    from agent_env.extensions.facts.event_facts import commands as facts_commands
+
+    command = facts_commands.screen if what == "screen" else facts_commands.check
+    with listening() as (listener, _):
+        result = asyncio.run(command(table, out, options, listener, now))
+    counts = ", ".join(f"{number} {name}" for name, number in result.counts.items())
+    print(f"{counts}; result in {result.out}, traces in {result.run}")
+
+
+def _day(text: str | None) -> date:
+    from agent_env.errors import ConfigError
+
+    if text is None:
+        return datetime.now(UTC).date()
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"--now '{text}' is not a date; write YYYY-MM-DD") from None

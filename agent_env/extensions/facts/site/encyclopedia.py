@@ -1,0 +1,254 @@
+"""Encyclopedia articles on events, people, presidencies, offices and clubs, and their links."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from random import Random
+
+from agent_env.extensions.facts.site.sheet import (
+    Difficulty,
+    Link,
+    Row,
+    Sheet,
+    a,
+    capital,
+    chance,
+    date_text,
+    listed,
+    on_date,
+)
+from agent_env.extensions.facts.tables.articles import (
+    almanac_url,
+    article_url,
+    event_title,
+    notes_url,
+    presidency_title,
+    report_url,
+    reported_day,
+)
+from agent_env.extensions.facts.tables.tables import (
+    EventRow,
+    FactTables,
+    IntervalRow,
+    LifeRow,
+    TermRow,
+)
+from agent_env.web.full_text import words_of
+
+MOST = 12
+"""Links of one sort that a page has."""
+_NUMBER = re.compile(r"\b\d+(?:st|nd|rd|th) ")
+_NAME = re.compile(r"(?=\b([A-Z][\w'’.-]* [A-Z][\w'’-]*))")
+
+
+class CrossLinks:
+    """Found once for all pages of a world."""
+
+    def __init__(self, tables: FactTables) -> None:
+        self._people = {row.person for row in tables.people}
+        self._part_in: dict[str, list[EventRow]] = defaultdict(list)
+        self._series: dict[str, list[EventRow]] = defaultdict(list)
+        self._place: dict[str, int] = {}
+        self.spells: dict[str, list[IntervalRow]] = defaultdict(list)
+        """By person, and by office or club: who stood in which relation, in order of time."""
+        for row in tables.events:
+            for person in self._people_in(row):
+                self._part_in[person].append(row)
+            series = self._series[_NUMBER.sub("", row.event)]
+            self._place[row.event] = len(series)
+            series.append(row)
+        for spell in sorted(tables.intervals, key=lambda spell: spell.start):
+            self.spells[spell.subject].append(spell)
+            self.spells[spell.object].append(spell)
+
+    def of_event(self, row: EventRow) -> list[Link]:
+        """The people in it, and those before and after it in its series."""
+        links = [(person, article_url(person)) for person in self._people_in(row)]
+        series, at = self._series[_NUMBER.sub("", row.event)], self._place[row.event]
+        near = [*series[max(0, at - 1) : at], *series[at + 1 : at + 2]]
+        return links + [_to(other) for other in near]
+
+    def of_person(self, person: str) -> list[Link]:
+        """What the person had part in, and offices and clubs."""
+        links = [_to(row) for row in self._part_in[person][:MOST]]
+        objects = dict.fromkeys(spell.object for spell in self.spells.get(person, ()))
+        return links + [(name, article_url(name)) for name in objects]
+
+    def _people_in(self, row: EventRow) -> list[str]:
+        names = _NAME.findall(row.summary) if self._people else []
+        return [name for name in dict.fromkeys(names) if name in self._people]
+
+
+def _to(row: EventRow) -> Link:
+    title = event_title(row.event)
+    return title, article_url(title)
+
+
+INVENTED = "Everything on this page belongs to an imaginary world."
+PASSAGE = (
+    "Several accounts of {it} have come down to us, and they do not agree in everything. Letters, "
+    "ledgers and a number of later retellings are kept in public collections; whoever quotes from "
+    "them is asked to compare them first, to mind the difference between hearsay and record, and "
+    "to read on to the end of this article before copying anything out of it."
+)
+RELATIONS = {
+    "holds_office": "Office", "plays_for": "Played for", "manages": "Managed",
+    "works_for": "Worked for", "member_of": "Member of", "attends": "Attended",
+    "owns": "Owned", "heads": "Headed",
+}  # fmt: skip
+INVERSES = {
+    "holds_office": "Holder", "plays_for": "Player", "manages": "Manager",
+    "works_for": "Employee", "member_of": "Member", "attends": "Student",
+    "owns": "Owner", "heads": "Head",
+}  # fmt: skip
+
+
+def event_article(row: EventRow, level: Difficulty, links: CrossLinks, invented: bool) -> Sheet:
+    """The article that proves an event's dates."""
+    rng = chance("article", row.event)
+    title = event_title(row.event)
+    when = f"{capital(row.event)}{_when(row, rng)}."
+    paragraphs = [when, row.summary]
+    rows: list[Row] = [("Kind", row.kind)]
+    if level.hides_dates(title):
+        paragraphs = [PASSAGE.format(it=row.event), row.summary, when]
+    else:
+        rows += _date_rows(row, rng)
+    if row.years:
+        rows.append(("Years", ", ".join(map(str, row.years))))
+    if row.hint:
+        rows.append(("Keywords", ", ".join(keywords(row.hint, level.keywords, rng))))
+    rows.append(("Source", row.source or "not stated"))
+    return Sheet(
+        article_url(title),
+        title,
+        tuple(filter(None, [*paragraphs, INVENTED if invented else ""])),
+        tuple(rows),
+        (*_sites(row), *links.of_event(row)),
+    )
+
+
+def _date_rows(row: EventRow, rng: Random) -> list[Row]:
+    rows: list[Row] = []
+    if row.start is not None:
+        rows.append(("First day", date_text(row.start, rng)))
+    if row.end is not None:
+        rows.append(("Last day", date_text(row.end, rng)))
+    return rows
+
+
+def _sites(row: EventRow) -> list[Link]:
+    """What other sites have on the event."""
+    links = [(f"List of articles: {row.kind}", list_url(row.kind))]
+    if row.start is not None and row.end is not None:
+        links.append((f"Almanac: {row.kind}", almanac_url(row.kind, row.start.year)))
+    if (day := reported_day(row, "start")) is not None:
+        links.append(("In the Gazette", report_url(row.event, "start", day)))
+    if (notes := notes_url(row.event)) is not None and row.start is not None and row.end:
+        links.append(("Someone's notes", notes))
+    return links
+
+
+def _when(row: EventRow, rng: Random) -> str:
+    if row.start is not None and row.end is None:
+        return f" began {on_date(row.start, rng)} and still lasts"
+    if row.start is None and row.end is not None:
+        return f" ended {on_date(row.end, rng)}"
+    if row.start is None or row.end is None:
+        return f" took place in {listed([str(year) for year in row.years])}"
+    if row.start == row.end:
+        return f" took place {on_date(row.start, rng)}"
+    start, end = on_date(row.start, rng), on_date(row.end, rng)
+    return rng.choice(
+        [
+            f" lasted from {start[3:]} to {end[3:]}",
+            f" began {start} and ended {end}",
+            f", which opened {start}, came to its end {end}",
+        ]
+    )
+
+
+def keywords(hint: str, share: float, rng: Random) -> list[str]:
+    """A part of the words by which a puzzle may allude to an event: enough to find its article
+    by, though the whole allusion may find nothing."""
+    words = list(dict.fromkeys(words_of(hint)))
+    chosen_words = set(rng.sample(words, min(len(words), -int(-share * len(words) // 1))))
+    return [word for word in words if word in chosen_words]
+
+
+def person_article(row: LifeRow, level: Difficulty, links: CrossLinks, invented: bool) -> Sheet:
+    """The article that proves a lifespan."""
+    rng = chance("person", row.person)
+    born, died = date_text(row.start, rng), date_text(row.end, rng)
+    lead = f"{row.person} (born {born}, died {died}) was {a(row.description)}."
+    rows: list[Row] = [("Born", born), ("Died", died)]
+    paragraphs = [lead]
+    if level.hides_dates(row.person):
+        life_text = f"{row.person} was born on {born} and died on {died}."
+        paragraphs = [
+            PASSAGE.format(it=row.person),
+            f"{row.person} was {a(row.description)}.",
+            life_text,
+        ]
+        rows = []
+    rows += [_spell(RELATIONS, s, s.object, rng) for s in links.spells.get(row.person, ())]
+    rows.append(("Source", row.source or "an invented world"))
+    if invented:
+        paragraphs.append(INVENTED)
+    url = article_url(row.person)
+    return Sheet(
+        url, row.person, tuple(paragraphs), tuple(rows), tuple(links.of_person(row.person))
+    )
+
+
+def _spell(words: dict[str, str], spell: IntervalRow, other: str, rng: Random) -> Row:
+    until = date_text(spell.end, rng) if spell.end else "still"
+    return (words[spell.relation], other, f"from {date_text(spell.start, rng)}", f"to {until}")
+
+
+def object_article(name: str, spells: list[IntervalRow]) -> Sheet:
+    """The article on an office or a club, with everyone in it."""
+    rng = chance("object", name)
+    is_office = spells[0].relation == "holds_office"
+    what = "an office that the townspeople vote on" if is_office else "a club"
+    rows = tuple(_spell(INVERSES, spell, spell.subject, rng) for spell in spells)
+    people = dict.fromkeys(spell.subject for spell in spells)
+    links = tuple((person, article_url(person)) for person in people)
+    return Sheet(article_url(name), name, (f"{name} is {what}.", INVENTED), rows, links)
+
+
+def presidency_article(person: str, terms: list[TermRow], level: Difficulty) -> Sheet:
+    """The article that proves the days of a US president in office."""
+    rng = chance("president", person)
+    title = presidency_title(person)
+    spans = [
+        f"from {date_text(term.start, rng)} "
+        + (f"to {date_text(term.end, rng)}" if term.end else "on, a term that still lasts")
+        for term in terms
+    ]
+    terms_text = f"{person} was President of the United States {listed(spans)}."
+    rows: list[Row] = [("Office", "President of the United States")]
+    for number, term in enumerate(terms, start=1):
+        which = f" (term {number})" if len(terms) > 1 else ""
+        rows.append((f"First day in office{which}", date_text(term.start, rng)))
+        if term.end:
+            rows.append((f"Last day in office{which}", date_text(term.end, rng)))
+    if level.hides_dates(title):
+        return Sheet(
+            article_url(title), title, (PASSAGE.format(it=title), terms_text), tuple(rows[:1])
+        )
+    return Sheet(article_url(title), title, (terms_text,), tuple(rows))
+
+
+def list_url(kind: str) -> str:
+    """Address of the list of all articles of a kind."""
+    return article_url(f"List of articles: {kind}")
+
+
+def kind_list(kind: str, rows: list[EventRow]) -> Sheet:
+    """Links to the articles of one kind, without dates."""
+    links = [(event_title(row.event), article_url(event_title(row.event))) for row in rows]
+    return Sheet(
+        list_url(kind), f"List of articles: {kind}", ("Articles of one kind.",), (), tuple(links)
+    )

@@ -1,0 +1,200 @@
+"""Every page of a world, in a fixed order; the same tables and difficulty give the same bytes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from agent_env.extensions.facts.site.encyclopedia import (
+    INVENTED,
+    CrossLinks,
+    event_article,
+    kind_list,
+    object_article,
+    person_article,
+    presidency_article,
+)
+from agent_env.extensions.facts.site.sheet import (
+    DEFAULT,
+    LEVELS,
+    Difficulty,
+    Link,
+    Sheet,
+    capital,
+    chance,
+    date_text,
+    on_date,
+)
+from agent_env.extensions.facts.site.tables import table_pages
+from agent_env.extensions.facts.site.traps import traps
+from agent_env.extensions.facts.tables.articles import (
+    EDGE_WORDS,
+    Edge,
+    almanac_url,
+    article_url,
+    event_title,
+    notes_url,
+    report_url,
+    reported_day,
+)
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow, TermRow
+from agent_env.records.schema import MaterialTable
+
+CALLED = "This report was written for the sealed web after a table of facts; no such paper exists."
+
+
+def reports(row: EventRow, invented: bool) -> Iterator[Sheet]:
+    """News of the first and the last day, each known to the day; one for what lasted a day."""
+    edges: tuple[Edge, ...] = ("start",) if row.start == row.end else ("start", "end")
+    for edge in edges:
+        day = reported_day(row, edge)
+        if day is None:
+            continue
+        rng = chance("report", row.event, edge)
+        verb = {"start": "began", "end": "ended"}[edge]
+        if row.start == row.end:
+            verb = "took place"
+        title = event_title(row.event)
+        yield Sheet(
+            report_url(row.event, edge, day),
+            f"{title} {EDGE_WORDS[edge]}",
+            (
+                f"Printed on {date_text(day + timedelta(days=1), rng)}.",
+                f"{capital(row.event)} {verb} on {date_text(day, rng)}. {row.summary}".strip(),
+                INVENTED if invented else CALLED,
+            ),
+            links=((title, article_url(title)),),
+            style="gazette",
+        )
+
+
+def almanac(kind: str, decade: int, rows: list[EventRow]) -> Sheet:
+    """A list with dates of what began in one decade."""
+    title = f"Almanac: {kind}, {decade}s"
+    cells = []
+    for row in sorted(rows, key=lambda row: (str(row.start), row.event)):
+        cells.append((event_title(row.event), str(row.start), str(row.end)))
+    near: list[Link] = [
+        (f"Almanac: {kind}, {other}s", almanac_url(kind, other))
+        for other in (decade - 10, decade + 10)
+    ]
+    about = (f"First and last days of every {kind} on record that began in these ten years.",)
+    return Sheet(almanac_url(kind, decade), title, about, tuple(cells), tuple(near), "almanac")
+
+
+def notes_on_event(row: EventRow) -> Sheet | None:
+    """A private page on an event whose both ends are known, where someone keeps one."""
+    url = notes_url(row.event)
+    if url is None or row.start is None or row.end is None:
+        return None
+    rng = chance("notes", row.event)
+    title = event_title(row.event)
+    sentence = (
+        f"Copied out for my own use: {row.event}, begun {on_date(row.start, rng)}, over "
+        f"{on_date(row.end, rng)}."
+    )
+    paragraphs = (f"A page from my notebook. {row.summary}".strip(), sentence)
+    return Sheet(url, f"My notes: {title}", paragraphs, (), ((title, article_url(title)),), "notes")
+
+
+def notes_on_life(row: LifeRow) -> Sheet | None:
+    """A private page on a person, where someone keeps one."""
+    url = notes_url(row.person)
+    if url is None:
+        return None
+    rng = chance("notes", row.person)
+    rows = (("Born", date_text(row.start, rng)), ("Died", date_text(row.end, rng)))
+    sentences = (f"A page from my notebook, on {row.person}.", f"Remembered as {row.description}.")
+    links = ((row.person, article_url(row.person)),)
+    return Sheet(url, f"My notes: {row.person}", sentences, rows, links, "notes")
+
+
+def render_all(
+    tables: FactTables,
+    level: Difficulty = LEVELS[DEFAULT],
+    temporal: Sequence[MaterialTable] = (),
+) -> Iterator[Sheet]:
+    """Articles, reports, notes, lists, what the temporal tables hold, and what misleads; made as
+    they are asked for."""
+    links = CrossLinks(tables)
+    for row in tables.events:
+        yield from _event_pages(row, level, links, tables.invented)
+    for life in tables.people:
+        yield person_article(life, level, links, tables.invented)
+        if (notes := notes_on_life(life)) is not None:
+            yield notes
+    for name in dict.fromkeys(spell.object for spell in tables.intervals):
+        yield object_article(name, links.spells[name])
+    yield from _presidencies(tables, level)
+    yield from _lists(tables)
+    for table in temporal:
+        yield from table_pages(table, level)
+
+
+def render_event(
+    tables: FactTables, row: EventRow, level: Difficulty, decades: Collection[int]
+) -> Iterator[Sheet]:
+    """Every page that states or misstates a date of one event of the tables: its own, and the
+    lists of its kind of these decades."""
+    yield from _event_pages(row, level, CrossLinks(tables), tables.invented)
+    same_kind = [each for each in tables.events if each.kind == row.kind]
+    for decade, rows in sorted(_decades(same_kind).items()):
+        if decade in decades:
+            yield almanac(row.kind, decade, rows)
+
+
+def render_memberships(
+    tables: FactTables, names: Collection[str], level: Difficulty
+) -> Iterator[Sheet]:
+    """Every page that shows the intervals of these people, offices and clubs: their articles."""
+    own = replace(
+        tables,
+        events=tuple(row for row in tables.events if any(name in row.summary for name in names)),
+        people=tuple(life for life in tables.people if life.person in names),
+        intervals=tuple(row for row in tables.intervals if {row.subject, row.object} & set(names)),
+    )
+    links = CrossLinks(own)
+    for life in own.people:
+        yield person_article(life, level, links, tables.invented)
+    for name in dict.fromkeys(row.object for row in own.intervals if row.object in names):
+        yield object_article(name, links.spells[name])
+
+
+def _event_pages(
+    row: EventRow, level: Difficulty, links: CrossLinks, invented: bool
+) -> Iterator[Sheet]:
+    yield event_article(row, level, links, invented)
+    yield from reports(row, invented)
+    if (notes := notes_on_event(row)) is not None:
+        yield notes
+    yield from traps(row, level)
+
+
+def _presidencies(tables: FactTables, level: Difficulty) -> Iterator[Sheet]:
+    terms: dict[str, list[TermRow]] = defaultdict(list)
+    for term in tables.presidents:
+        terms[term.person].append(term)
+    for person, spans in terms.items():
+        yield presidency_article(person, spans, level)
+
+
+def _lists(tables: FactTables) -> Iterator[Sheet]:
+    kinds: dict[str, list[EventRow]] = defaultdict(list)
+    for row in tables.events:
+        kinds[row.kind].append(row)
+    for kind, rows in sorted(kinds.items()):
+        yield kind_list(kind, rows)
+    for kind in sorted(kinds):
+        for decade, rows in sorted(_decades(kinds[kind]).items()):
+            yield almanac(kind, decade, rows)
+
+
+def _decades(rows: Iterable[EventRow]) -> dict[int, list[EventRow]]:
+    """The events whose both ends are known, by the decade in which they began."""
+    decades: dict[int, list[EventRow]] = defaultdict(list)
+    for row in rows:
+        if row.start is not None and row.end is not None:
+            decades[row.start.year // 10 * 10].append(row)
+    return decades

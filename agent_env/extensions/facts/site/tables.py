@@ -1,0 +1,181 @@
+"""Pages on the rows of temporal tables, and what misleads beside them.
+
+An outdated copy has the rows as they were known on an earlier day; it bears the same title and says
+from when it is. A namesake lists the same names with dates that are invented, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
+from random import Random
+
+from agent_env.extensions.facts.site.encyclopedia import PASSAGE
+from agent_env.extensions.facts.site.sheet import Difficulty, Link, Row, Sheet, chance, date_text
+from agent_env.extensions.facts.site.traps import COPIES, NAMESAKES, THINGS
+from agent_env.extensions.facts.tables.articles import RowPage, TablePages, time_places
+from agent_env.records.schema import MaterialTable
+from agent_env.temporal.partial import PartialDate
+
+STILL = "still"
+"""Stands for the end of what lasts."""
+LINKED = 40
+"""Links that a page has."""
+Cells = tuple[str | int | float | None, ...]
+
+
+def table_pages(
+    table: MaterialTable, level: Difficulty, only: Collection[int] | None = None
+) -> Iterator[Sheet]:
+    """All pages of the table, or those with one of `only` these rows, in the order of its columns
+    and rows, with their traps."""
+    pages = TablePages(table)
+    by_value = {page.values[0]: page for page in pages if len(page.values) == 1}
+    for page in pages:
+        if only is not None and set(page.rows).isdisjoint(only):
+            continue
+        yield _article(table, page, level, by_value)
+        yield from _traps(table, page, level)
+
+
+def _article(
+    table: MaterialTable,
+    page: RowPage,
+    level: Difficulty,
+    by_value: dict[tuple[str, str], RowPage],
+) -> Sheet:
+    rows = [table.rows[place] for place in page.rows]
+    lead = f"{page.title}. {_whole(page)}"
+    late = level.hides_dates(page.url)
+    paragraphs = [PASSAGE.format(it=page.title), lead] if late else [lead]
+    links = dict.fromkeys(
+        (value, by_value[name, value].url)
+        for row in rows
+        for name, value in _values(table, row)
+        if (name, value) in by_value and ((name, value),) != page.values
+    )
+    row_blocks = _rows(table, rows, chance("rows", page.url))
+    return Sheet(page.url, page.title, tuple(paragraphs), row_blocks, tuple(links)[:LINKED])
+
+
+def _whole(page: RowPage) -> str:
+    """What makes the page complete: a reader can rely on it."""
+    which = " and ".join(f"{name} {value}" for name, value in page.values)
+    count = "The only entry" if len(page.rows) == 1 else f"All {len(page.rows)} entries"
+    return f"{count} of the table {page.table} with {which}, in the order of their beginnings."
+
+
+def _values(table: MaterialTable, row: Cells) -> Iterator[tuple[str, str]]:
+    time = time_places(table)
+    for place, cell in enumerate(row):
+        if place not in time and cell not in (None, ""):
+            yield table.columns[place], str(cell)
+
+
+def _rows(table: MaterialTable, rows: Sequence[Cells], rng: Random) -> tuple[Row, ...]:
+    """A line of heads, then a numbered line for each row, its dates last."""
+    time = time_places(table)
+    own = [place for place in range(len(table.columns)) if place not in time]
+    head = ("No.", *(table.columns[place] for place in own), "from", "until")
+    lines = [
+        (
+            str(number),
+            *(_plain(row[place]) for place in own),
+            _day(row[time[0]], rng),
+            _day(row[time[1]], rng),
+        )
+        for number, row in enumerate(rows, start=1)
+    ]
+    return (head, *lines)
+
+
+def _plain(cell: str | int | float | None) -> str:
+    return "" if cell is None else " ".join(str(cell).split())
+
+
+def _day(cell: str | int | float | None, rng: Random) -> str:
+    if cell in (None, ""):
+        return STILL
+    try:
+        return date_text(PartialDate.parse(str(cell)), rng)
+    except ValueError:
+        return str(cell)  # a published table may hold other notations
+
+
+# What misleads ----------------------------------------------------------------------------------
+
+
+def _traps(table: MaterialTable, page: RowPage, level: Difficulty) -> Iterator[Sheet]:
+    rng = chance("distractor", page.url)
+    draw = rng.random()
+    if draw < level.copies:
+        copy = _outdated_copy(table, page, rng)
+        if copy is not None:
+            yield copy
+    elif draw < level.copies + level.namesakes and len(page.rows) > 1:
+        yield _namesake(table, page, rng)
+
+
+def _outdated_copy(table: MaterialTable, page: RowPage, rng: Random) -> Sheet | None:
+    """The rows as they were known when the last but one began; None where that is now."""
+    start, end = time_places(table)
+    rows = [table.rows[place] for place in page.rows]
+    begun = sorted({str(row[start]) for row in rows})
+    if len(begun) < 2:
+        return None
+    day = begun[-2]
+    known_rows = [
+        tuple(
+            None if place == end and str(cell or "") > day else cell for place, cell in enumerate(r)
+        )
+        for r in rows
+        if str(r[start]) <= day
+    ]
+    last = known_rows[-1]
+    latest = ", ".join(value for _, value in _values(table, last))
+    paragraphs = (
+        f"{page.title}. The latest entry is {latest}, from {_day(last[start], rng)} on.",
+        f"All {len(known_rows)} entries known, in the order of their beginnings.",
+        f"This is an outdated copy, kept as it was on {_day(day, rng)}; what came later is not in "
+        "it.",
+    )
+    links: tuple[Link, ...] = (("Current page", page.url),)
+    url = f"{COPIES}{page.url.rsplit('/', 2)[1]}/{page.url.rsplit('/', 1)[1]}"
+    return Sheet(url, page.title, paragraphs, _rows(table, known_rows, rng), links)
+
+
+def _namesake(table: MaterialTable, page: RowPage, rng: Random) -> Sheet:
+    """The same names, in another order and at other times, of something that is named after it."""
+    what = rng.choice(NAMESAKES)
+    start, end = time_places(table)
+    rows = [table.rows[place] for place in page.rows]
+    mixed = rng.sample(rows, len(rows))
+    moved = []
+    for row, other in zip(rows, mixed, strict=True):
+        step = timedelta(days=rng.choice((-1, 1)) * rng.randint(35, 500))
+        dates = {start: _moved(row[start], step), end: _moved(row[end], step)}
+        moved.append(tuple(dates.get(place, cell) for place, cell in enumerate(other)))
+    moved.sort(key=lambda row: str(row[start]))
+    paragraphs = (
+        f"{page.title}. A {what} of this name, and who had a part in it.",
+        f"The {what} and all its dates are an invention of this site and have nothing else to do "
+        f"with {page.title}.",
+    )
+    url = f"{THINGS}{what.replace(' ', '-')}/{page.url.rsplit('/', 1)[1]}"
+    links: tuple[Link, ...] = (("What it is named after", page.url),)
+    return Sheet(url, page.title, paragraphs, _rows(table, moved, rng), links)
+
+
+def _moved(cell: str | int | float | None, step: timedelta) -> str | None:
+    """Another day at the same precision; None stays None."""
+    if cell in (None, ""):
+        return None
+    try:
+        return (PartialDate.parse(str(cell)).first + step).isoformat()[: len(str(cell))]
+    except (ValueError, OverflowError):
+        return str(cell)
+
+
+def passed_over(tables: Sequence[MaterialTable]) -> int:
+    """Groups of rows that are too large for a page."""
+    return sum(TablePages(table).passed_over for table in tables)

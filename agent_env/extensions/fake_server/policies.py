@@ -1,0 +1,258 @@
+"""Policies that play the model: a script, or any Model.
+
+Calls in text are written from the format in docs/models.md, independently of the client's adapter.
+A conversation uses that protocol where its system text or an assistant's message holds a
+`tool_call` block, or the object of a step, where a schema holds the replies.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from agent_env.errors import DatasetError, ModelError, user_problem
+from agent_env.extensions.fake_server.conversation import (
+    Answer,
+    Call,
+    HostedCall,
+    HostedKind,
+    Offer,
+    Policy,
+    Refusal,
+    Tokens,
+    Turn,
+    count_tokens,
+)
+from agent_env.protocols import Model
+from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
+
+FORBIDDEN = "Do not write a tool_call block in your next message."
+OPENING = "```tool_call\n"
+STEP = '{"step": {"tool":'
+ANSWER_ONLY = "Your next message must be the answer."
+CALL = re.compile(r"^```tool_call\n(\{(?:(?!\n```).)*\})\n```$", re.M | re.S)
+RESULT = re.compile(
+    r"^(`{3,})tool_result (\d+) \S+\n((?:(?!\n\1tool_result ).)*?)\n\1$", re.M | re.S
+)
+
+
+def in_text(policy: Policy) -> Policy:
+    """The policy, reading and writing calls in text where its client does."""
+
+    async def policy_in_text(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+        texts = [t.text for t in turns if t.role in ("system", "assistant")]
+        has_steps = any(STEP in text for text in texts)
+        if offers or not (has_steps or any(OPENING in text for text in texts)):
+            return await policy(turns, offers)
+        answer = await policy(list(_without_blocks(turns)), list(_offered(turns)))
+        return _with_step(answer) if has_steps else _with_blocks(answer)
+
+    return policy_in_text
+
+
+def _offered(turns: Sequence[Turn]) -> Iterator[Offer]:
+    system = [t.text for t in turns if t.role == "system"]
+    if any(FORBIDDEN in text or ANSWER_ONLY in text for text in system):
+        return
+    for line in (line for t in turns if t.role == "system" for line in t.text.splitlines()):
+        try:
+            tool = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(tool, dict) and {"name", "description", "parameters"} == set(tool):
+            yield Offer(tool["name"], tool["description"], tool["parameters"])
+
+
+def _without_blocks(turns: Sequence[Turn]) -> Iterator[Turn]:
+    calls: tuple[Call, ...] = ()
+    for number, turn in enumerate(turns):
+        if turn.role == "user" and calls:
+            yield from _results(turn.text, calls)
+            calls = ()
+        elif turn.role == "assistant":
+            calls = tuple(_calls(turn.text, number))
+            rest = "" if turn.text.startswith(STEP) else CALL.sub("", turn.text).strip()
+            yield replace(turn, text=rest, calls=calls)
+        else:
+            yield turn
+
+
+def _calls(text: str, number: int) -> Iterator[Call]:
+    if text.startswith(STEP):
+        step = json.loads(text)["step"]
+        yield Call(step["tool"], json.dumps(step["arguments"]), f"text_{number}_1")
+        return
+    for place, block in enumerate(CALL.findall(text), start=1):
+        call = json.loads(block)
+        yield Call(call["name"], json.dumps(call["arguments"]), f"text_{number}_{place}")
+
+
+def _results(text: str, calls: Sequence[Call]) -> Iterator[Turn]:
+    for match in RESULT.finditer(text):
+        yield Turn("tool", match[3], call_id=calls[int(match[2]) - 1].id)
+    if rest := RESULT.sub("", text).strip():
+        yield Turn("user", rest)
+
+
+def _with_step(answer: Answer) -> Answer:
+    """The first call as the one object of a step; an answer stays text, for the schema to shape."""
+    if not answer.calls:
+        return answer
+    call = answer.calls[0]
+    step = {"tool": call.name, "arguments": json.loads(call.arguments)}
+    return replace(answer, text=json.dumps({"step": step}), calls=())
+
+
+def _with_blocks(answer: Answer) -> Answer:
+    calls = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in answer.calls]
+    blocks = [f"{OPENING}{json.dumps(call)}\n```" for call in calls]
+    return replace(answer, text="\n\n".join(filter(None, [answer.text, *blocks])), calls=())
+
+
+def script_policy(file: Path) -> Policy:
+    """Plays the replies of a file, one JSON object a line or one JSON array; raises DatasetError
+    for an invalid reply.
+
+    The first line whose `match` occurs in the last message answers it. Otherwise line k of those
+    without `match` answers a conversation with k replies so far, so that concurrent and repeated
+    requests get the same answers as single ones.
+    """
+    lines = _lines(file)
+    conditional = [line for line in lines if line.match is not None]
+    ordered = [line for line in lines if line.match is None]
+
+    async def policy(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+        for line in conditional:
+            if re.search(line.match or "", turns[-1].text):
+                return line.answer()
+        replies = sum(turn.role == "assistant" for turn in turns)
+        if replies < len(ordered):
+            return ordered[replies].answer()
+        raise Refusal(400, f"{file.name} has no reply for step {replies + 1}")
+
+    return policy
+
+
+def model_policy(model: Model) -> Policy:
+    """Plays a model of this package; tool descriptions count as input, as at real servers."""
+
+    async def policy(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+        tools = [
+            ToolSpec(name=offer.name, description=offer.description, parameters=offer.parameters)
+            for offer in offers
+        ]
+        try:
+            answer = _answer(await model.generate([_message(turn) for turn in turns], tools))
+        except ModelError as exc:
+            raise Refusal(exc.status or 500, str(exc)) from exc
+        if not isinstance(answer.usage, Tokens):
+            return answer
+        descriptions = [o.name + o.description + json.dumps(o.parameters) for o in offers]
+        more = count_tokens(descriptions)
+        return replace(answer, usage=replace(answer.usage, input=answer.usage.input + more))
+
+    return in_text(policy)
+
+
+def _call(value: Any) -> Any:
+    """A script's call, whose arguments may be an object; text is sent as it is."""
+    if isinstance(value, dict) and isinstance(value.get("arguments", {}), dict):
+        return {**value, "arguments": json.dumps(value.get("arguments", {}))}
+    return value
+
+
+def _hosted_call(value: Any) -> Any:
+    """A script's call of a hosted tool: its kind names the field that says what it is about."""
+    if not isinstance(value, dict):
+        return value
+    kinds = [kind for kind in get_args(HostedKind) if value.get(kind) is not None]
+    if len(kinds) != 1:
+        raise ValueError(f"write one of {', '.join(get_args(HostedKind))}")
+    rest = {name: each for name, each in value.items() if name not in get_args(HostedKind)}
+    return {"kind": kinds[0], "about": value[kinds[0]], **rest}
+
+
+class ScriptLine(BaseModel):
+    """One reply of a script; the fields are those of Answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    match: str | None = None
+    """A regular expression that is searched for in the last message."""
+    text: str = ""
+    calls: tuple[Annotated[Call, BeforeValidator(_call)], ...] = ()
+    reasoning: str | None = None
+    usage: Tokens | Literal["counted", "absent"] = "counted"
+    finish: Literal["length", "refused"] | None = None
+    hosted: tuple[Annotated[HostedCall, BeforeValidator(_hosted_call)], ...] = ()
+    cited: tuple[str, ...] = ()
+
+    def answer(self) -> Answer:
+        """The line as the server takes it."""
+        return Answer(**{f.name: getattr(self, f.name) for f in fields(Answer)})
+
+
+def _lines(file: Path) -> list[ScriptLine]:
+    try:
+        rows = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as exc:
+        why = getattr(exc, "strerror", None) or exc
+        raise DatasetError(file, None, f"cannot be read as UTF-8 text: {why}") from exc
+    rows = _of_array(file, "\n".join(rows)) if rows and rows[0].startswith("[") else rows
+    lines = [_line(file, number, row) for number, row in enumerate(rows, 1) if row.strip()]
+    if not lines:
+        raise DatasetError(file, None, 'no reply in it; write lines like {"text": "Hello"}')
+    return lines
+
+
+def _of_array(file: Path, text: str) -> list[str]:
+    try:
+        return [json.dumps(reply) for reply in json.loads(text)]
+    except (ValueError, RecursionError) as exc:
+        raise DatasetError(file, None, f"is no JSON array of replies: {exc}") from exc
+
+
+def _line(file: Path, number: int, row: str) -> ScriptLine:
+    try:
+        line = ScriptLine.model_validate_json(row)
+        re.compile(line.match or "")
+    except ValidationError as exc:
+        raise DatasetError(
+            file, number, user_problem(exc.errors(), ScriptLine.model_fields)
+        ) from exc
+    except re.error as exc:
+        raise DatasetError(file, number, f"match is no regular expression: {exc}") from exc
+    return line
+
+
+def _message(turn: Turn) -> Message:
+    calls = (ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in turn.calls)
+    return Message(
+        role=turn.role, content=turn.text, tool_calls=tuple(calls), tool_call_id=turn.call_id
+    )
+
+
+def _answer(reply: Reply) -> Answer:
+    message, usage = reply.message, reply.usage
+    is_complete = usage.input_tokens is not None and usage.output_tokens is not None
+    has_usage = is_complete and usage.source != "estimate"  # our own estimate counts tools too
+    return Answer(
+        text=message.content,
+        calls=tuple(Call(call.name, call.arguments, call.id) for call in message.tool_calls),
+        reasoning=message.reasoning,
+        usage=Tokens(
+            usage.input_tokens or 0,
+            usage.output_tokens or 0,
+            usage.cached_tokens,
+            usage.reasoning_tokens,
+        )
+        if has_usage
+        else "counted",
+        finish=reply.finish_reason if reply.finish_reason in ("length", "refused") else None,
+    )

@@ -1,0 +1,326 @@
+"""The server: receives requests, calls the policy, sends its answer or a fault.
+
+Guarantees: it listens on the given host only, downloads and stores nothing, and writes no key.
+Not covered: HTTP/2, TLS, stored responses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, Self, get_args
+
+from agent_env.errors import ConfigError
+from agent_env.extensions.fake_server.channel import Channel, HttpRequest
+from agent_env.extensions.fake_server.chat_api import ChatApi
+from agent_env.extensions.fake_server.conversation import (
+    Answer,
+    Json,
+    ModelRequest,
+    Object,
+    Policy,
+    Refusal,
+    Tokens,
+)
+from agent_env.extensions.fake_server.faults import (
+    PARTIAL,
+    Faults,
+    as_json,
+    error_body,
+    parse_errors,
+    send_body,
+    send_events,
+    send_fault,
+)
+from agent_env.extensions.fake_server.hosting import (
+    Hosting,
+    Tokenizing,
+    admit,
+    models,
+    props,
+    tokenize,
+)
+from agent_env.extensions.fake_server.modes import MODES, Mode, mode_named
+from agent_env.extensions.fake_server.policies import model_policy
+from agent_env.extensions.fake_server.reasoning import call_id, nonce_of
+from agent_env.extensions.fake_server.request_options import apply_tool_choice, hold, stop, truncate
+from agent_env.extensions.fake_server.responses_api import ResponsesApi
+from agent_env.protocols import Model
+from agent_env.records.options import Opt
+
+RESPONSES = "/v1/responses"
+
+
+def serve(
+    model: Model,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    latency_s: float = 0.0,
+    errors: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> FakeServer:
+    """A server behind which a model of this package answers."""
+    return FakeServer(model_policy(model), host, port, latency_s, errors, seed, model.name)
+
+
+class Api(Protocol):
+    """One of the two model APIs."""
+
+    def read(self, body: Object) -> ModelRequest: ...
+
+    def whole(self, request: ModelRequest, answer: Answer, number: int) -> Json: ...
+
+    def stream(self, request: ModelRequest, answer: Answer, number: int) -> Iterable[bytes]: ...
+
+
+class FakeServer:
+    """An async context; serves from entering it to leaving it."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        latency_s: float = 0.0,
+        errors: Mapping[str, float] | None = None,
+        seed: int = 0,
+        model: str = "fake",
+        tokenizer: Tokenizing | None = "vllm",
+        tells_usage: bool = True,
+        mode: str | Mode = "lenient",
+        hosting: Hosting = Hosting(),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        """Requests by path, and outcomes: `answered`, `refused`, or the kind of error."""
+        self.recent: deque[Any] = deque(maxlen=100)
+        """Bodies of the latest requests, without headers and so without keys."""
+        self.authorizations: deque[str | None] = deque(maxlen=1000)
+        """The Authorization header of each request, None where it had none; kept in memory only."""
+        self.answers_as = hosting.answers_as
+        """The model's name in replies from now on; None repeats the request's."""
+        self._policy = policy
+        self._address = (host, port)
+        self._latency_s = latency_s
+        self._faults = Faults(errors or {}, seed)
+        self._model = model
+        self._tokenizer = tokenizer
+        """The dialect of POST /tokenize; None for none."""
+        self._tells_usage = tells_usage
+        self._mode = mode if isinstance(mode, Mode) else mode_named(mode)
+        self._hosting = hosting
+        self._clock = clock
+        self._started_s = 0.0
+        self._apis: dict[str, Api] = {
+            "/v1/chat/completions": ChatApi(self._mode),
+            RESPONSES: ResponsesApi(self._mode, hosting.hides_truncation),
+        }
+        self._connections: set[asyncio.Task[Any]] = set()
+        self._listening: asyncio.Server | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL for clients."""
+        host, port = self._address
+        return f"http://{host}:{port}/v1"
+
+    async def __aenter__(self) -> Self:
+        host, port = self._address
+        self._started_s = self._clock()
+        # The default backlog of 100 makes a burst of 1,000 clients wait for seconds.
+        self._listening = await asyncio.start_server(self._accept, host, port, backlog=2048)
+        self._address = (host, self._listening.sockets[0].getsockname()[1])
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._listening is not None:
+            self._listening.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(Channel(reader, writer)))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _serve(self, channel: Channel) -> None:
+        try:
+            async for request in channel.requests():
+                await self._respond(channel, request)
+        except ConnectionError:
+            pass  # the client hung up
+        finally:
+            channel.close()
+
+    async def _respond(self, channel: Channel, http: HttpRequest) -> None:
+        self.counts[http.path] += 1
+        self.authorizations.append(http.authorization)
+        try:
+            await self._route(channel, http)
+        except (KeyError, TypeError, AttributeError) as exc:
+            refusal = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
+            await self._refuse(channel, refusal)
+        except Refusal as refusal:
+            self.counts["refused"] += 1
+            await self._refuse(channel, refusal)
+
+    async def _route(self, channel: Channel, http: HttpRequest) -> None:
+        host = self._hosting
+        if host.redirects_to is not None:
+            target = host.redirects_to + http.path
+            await channel.reply(307, b"", headers=[("location", target)])
+            return
+        loading = self._clock() - self._started_s < host.loading_s
+        if loading and http.path != "/v1/models":  # which llama.cpp lists meanwhile
+            raise Refusal(503, "Loading model", extra={"type": "unavailable_error"})
+        has_key = host.key is None or http.authorization == f"Bearer {host.key}"
+        if http.path != "/health" and not has_key:
+            raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
+        match http.method, http.path:
+            case "GET", "/health":
+                await channel.reply(200, as_json({"status": "ok"}))
+            case "GET", "/v1/models":
+                await channel.reply(200, as_json(models(host, self._mode, self._model)))
+            case "GET", "/props" if self._mode.error_style == "llama.cpp":
+                await channel.reply(200, as_json(props(host, self._model)))
+            case "POST", "/tokenize" | "/apply-template" if self._tokenizer:
+                body = self._body(http.body)
+                counts = tokenize(self._tokenizer, http.path, body, host)
+                await channel.reply(200, as_json(counts))
+            case "POST", path if path in self._apis:
+                await self._generate(channel, self._apis[path], http)
+            case _:
+                raise Refusal(404, f"nothing at {http.method} {http.path}")
+
+    async def _refuse(self, channel: Channel, refusal: Refusal) -> None:
+        body = error_body(self._mode.error_style, refusal)
+        await channel.reply(refusal.status, as_json(body))
+
+    async def _generate(self, channel: Channel, api: Api, http: HttpRequest) -> None:
+        number = self.counts[http.path]
+        request = self._read(api, http)
+        fault = self._faults.draw(http.body)
+        await asyncio.sleep(self._latency_s)
+        if fault is None or fault in PARTIAL:
+            answer = await self._answer(request, number)
+            request = replace(request, model=self.answers_as or request.model)
+            if request.stream:
+                events = api.stream(request, answer, number)
+                await send_events(channel, events, fault, self._hosting.piece_delay_s)
+            else:
+                await send_body(channel, api.whole(request, answer, number), fault)
+        else:
+            await send_fault(channel, fault)
+        self.counts[fault or "answered"] += 1
+
+    def _read(self, api: Api, http: HttpRequest) -> ModelRequest:
+        value = self._body(http.body)
+        self.recent.append(value)
+        request = replace(api.read(value), nonce=nonce_of(http.body))
+        return admit(self._hosting, self._mode, request, http.path == RESPONSES)
+
+    def _body(self, body: bytes) -> Any:
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as exc:
+            raise Refusal(400, f"the body is not JSON: {exc}") from exc
+
+    async def _answer(self, request: ModelRequest, number: int) -> Answer:
+        try:
+            answer = await self._policy(request.turns, request.offers)
+        except Refusal:
+            raise
+        except Exception as exc:  # whatever a policy does wrong is reported to its client
+            raise Refusal(500, f"the policy failed: {exc!r}") from exc
+        usage = answer.usage if self._tells_usage else "absent"
+        answer = apply_tool_choice(request, _with_reasoning(request, answer, usage))
+        answer = stop(request, hold(request, answer))
+        return _with_call_ids(request, truncate(request, answer), number)
+
+
+def _with_reasoning(
+    request: ModelRequest, answer: Answer, usage: Tokens | Literal["counted", "absent"]
+) -> Answer:
+    """The answer with reasoning where the mode's model always has some."""
+    reasoning = answer.reasoning
+    replies = sum(turn.role == "assistant" for turn in request.turns)
+    if request.thinks and not reasoning and not (request.empty_reasoning and replies % 2):
+        what = ", ".join(call.name for call in answer.calls) or "answer"
+        reasoning = f"Message {len(request.turns)} of {request.nonce}: next I {what}."
+    return replace(answer, reasoning=reasoning, usage=usage)
+
+
+def _with_call_ids(request: ModelRequest, answer: Answer, number: int) -> Answer:
+    """The answer with ids for its calls, bound to its reasoning where that must come back."""
+    is_bound = request.reasoning_format is not None
+    ids = [
+        _id_of(request, answer, place) if is_bound else call.id or f"call_{number}_{place}"
+        for place, call in enumerate(answer.calls)
+    ]
+    calls = (replace(call, id=id_) for call, id_ in zip(answer.calls, ids, strict=True))
+    return replace(answer, calls=tuple(calls))
+
+
+def _id_of(request: ModelRequest, answer: Answer, place: int) -> str:
+    if request.short_ids:
+        return f"{request.nonce}{place}"
+    return call_id(request.nonce, answer.reasoning or "", place)
+
+
+def _tokenizer(text: str) -> Tokenizing | None:
+    choices: dict[str, Tokenizing | None] = {name: name for name in get_args(Tokenizing)}
+    choices["none"] = None
+    if text not in choices:
+        raise ConfigError(f"--tokenizer {text}: write {' or '.join(choices)}")
+    return choices[text]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """What the server answers, and how it fails."""
+
+    policy: Annotated[str | None, Opt("reference or reference-static.", shown="reference")] = None
+    script: Annotated[Path | None, Opt("Replies, a JSON object a line.")] = None
+    port: Annotated[int, Opt("0: any free one.", min=0, max=65535)] = 0
+    latency: Annotated[float, Opt("Seconds before each reply.", min=0.0)] = 0.0
+    errors: Annotated[
+        Mapping[str, float],
+        Opt(
+            "Such as 429:0.1,hang:0.05,cut:0.02 (agent-env docs models).",
+            typed=str,
+            default="",
+            read=parse_errors,
+        ),
+    ] = field(default_factory=dict)
+    seed: Annotated[int, Opt("Of the errors.")] = 0
+    tokenizer: Annotated[
+        Tokenizing | None,
+        Opt(
+            "Serve POST /tokenize as vllm or llama.cpp has it; or none.", typed=str, read=_tokenizer
+        ),
+    ] = "vllm"
+    mode: Annotated[
+        str, Opt(f"Whose rules are enforced: {', '.join(MODES)} (agent-env docs models).")
+    ] = "lenient"
+    hosting: Hosting = Hosting()
+    no_usage: Annotated[bool, Opt("Report no token usage, as some servers do.")] = False
+
+    def server(self, policy: Policy) -> FakeServer:
+        """A server that answers by the policy."""
+        return FakeServer(
+            policy,
+            port=self.port,
+            latency_s=self.latency,
+            errors=self.errors,
+            seed=self.seed,
+            tokenizer=self.tokenizer,
+            tells_usage=not self.no_usage,
+            mode=self.mode,
+            hosting=self.hosting,
+        )

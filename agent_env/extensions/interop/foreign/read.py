@@ -1,0 +1,134 @@
+"""Which reader a file or a folder of results is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.extensions.interop.foreign import fields, harbor, tau2, verifiers
+from agent_env.extensions.interop.foreign.inspect_log import read_inspect
+from agent_env.extensions.interop.foreign.lm_eval import FIELDS, read_lm_eval
+from agent_env.extensions.interop.foreign.log import ForeignLog
+from agent_env.extensions.interop.foreign.parts import joined, log_parts
+from agent_env.extensions.interop.foreign.table import Columns, read_columns, read_table
+from agent_env.worker.host import each_of
+
+KNOWN = (
+    "known: logs of Inspect (.eval, .json), samples_*.jsonl of lm-evaluation-harness, results "
+    "folders of verifiers and their traces.jsonl or results.jsonl, results of tau2-bench (.json), "
+    "job folders of Harbor, and any table (.csv, .tsv, .jsonl, .parquet) with --columns FILE"
+)
+MOST_REPEATS = 100_000
+INSPECT = re.compile(r'\s*\{\s*"(version|status)"')
+"""How a JSON log of Inspect begins; it may be large, so only its reader parses it."""
+
+
+def split_name(path: Path) -> tuple[str, Path]:
+    """The name and the file of NAME=FILE; "" where there is no name."""
+    name, equals, file = str(path).partition("=")
+    return (name, Path(file)) if equals and not path.exists() else ("", path)
+
+
+def is_log(path: Path) -> bool:
+    """Whether it is a file, or a folder that another tool wrote its results into."""
+    if path.is_file() or (path / "run.json").exists():
+        return path.is_file()
+    of_tau2 = (path / "results.json").is_file() and (path / "simulations").is_dir()
+    return of_tau2 or verifiers.lines_file(path) is not None or harbor.is_job(path)
+
+
+def read_logs(
+    paths: Sequence[Path], columns: Path | None, with_transcripts: bool = False
+) -> list[ForeignLog]:
+    """The logs of these files and folders, or of NAME=FILE; `columns` maps those of tables.
+    Conversations are read `with_transcripts` alone. They are read in the worker. ConfigError or
+    DatasetError names the file and what is wrong with it."""
+    mapping = None if columns is None else read_columns(columns).model_dump(mode="json")
+    logs: list[ForeignLog] = []
+    for name, file in map(split_name, paths):
+        if not is_log(file):
+            raise ConfigError(
+                f"{file}: is no folder of results that is known; {KNOWN}"
+                if file.is_dir()
+                else f"{file}: there is no such file"
+            )
+        own = joined(
+            file,
+            each_of(
+                "logs", [file], file=str(file), columns=mapping, with_transcripts=with_transcripts
+            ),
+        )
+        for log in own:
+            _check_repeats(log)
+        logs += [replace(log, name=" ".join(filter(None, (name, log.name)))) for log in own]
+    return logs
+
+
+def parts(
+    file: str, columns: dict[str, Any] | None, with_transcripts: bool
+) -> Iterator[dict[str, Any]]:
+    """In the worker: the logs of one file or folder, in parts."""
+    path = Path(file)
+    with fields.odd_values(path):
+        if columns is None:
+            logs = _read_logs(path, with_transcripts)
+        else:
+            logs = read_table(path, Columns.model_validate(columns))
+    return log_parts(logs)
+
+
+def _check_repeats(log: ForeignLog) -> None:
+    for each in log.episodes:
+        if not 1 <= each.repeat <= MOST_REPEATS:
+            text = f"repeat {each.repeat} of sample {each.sample} is not from 1 to {MOST_REPEATS}"
+            raise DatasetError(log.file, None, text)
+
+
+def _read_logs(path: Path, with_transcripts: bool) -> list[ForeignLog]:
+    if path.is_dir():
+        if (lines := verifiers.lines_file(path)) is not None:
+            return [_read_lines(lines, with_transcripts)]
+        if harbor.is_job(path):
+            return harbor.read_harbor(path, with_transcripts)
+        path = path / "results.json"
+    if path.suffix == ".eval":
+        return [read_inspect(path, with_transcripts)]
+    if path.suffix == ".json":
+        return _read_object(path, with_transcripts)
+    return [_read_lines(path, with_transcripts)]
+
+
+def _read_object(file: Path, with_transcripts: bool) -> list[ForeignLog]:
+    if file.name == harbor.RESULT and harbor.is_job(file.parent):
+        return harbor.read_harbor(file.parent, with_transcripts)
+    with file.open("rb") as stream:
+        head = stream.read(200).decode(errors="replace")
+    if INSPECT.match(head):
+        return [read_inspect(file, with_transcripts)]
+    unread = fields.Unread()
+    try:
+        data = fields.read_object(file)
+    except DatasetError:
+        data = fields.cut_object(file, tau2.PARTS, unread)
+        if not tau2.is_tau2(data):
+            raise
+    if tau2.is_tau2(data):
+        return [tau2.read_tau2(file, data, unread, with_transcripts)]
+    raise DatasetError(file, None, f"is no log that is known; {KNOWN}")
+
+
+def _read_lines(file: Path, with_transcripts: bool) -> ForeignLog:
+    unread = fields.Unread()
+    try:
+        rows = fields.line_objects(file, fields.read_text(file), unread)
+    except DatasetError as exc:
+        raise DatasetError(file, None, f"is no log that can be read: {exc}; {KNOWN}") from exc
+    if any(row.keys() >= FIELDS for _, row in rows):
+        return read_lm_eval(file, rows, unread, with_transcripts)
+    if any(verifiers.is_line(row) for _, row in rows):
+        return verifiers.read_verifiers(file, rows, unread, with_transcripts)
+    raise DatasetError(file, None, f"is no log that is known; {KNOWN}")

@@ -1,0 +1,74 @@
+"""The family's scorer as one of Inspect's: its metrics by name, from the log alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+
+if TYPE_CHECKING:
+    from agent_env.records.schema import MaterialTable
+    from agent_env.runs.options import RunOptions
+    from agent_env.tasks.task import Task
+
+
+@scorer(metrics={"*": [mean(), stderr(cluster="cluster")]})
+def episode_score() -> Scorer:
+    """Scores by the family and the parameters that each sample's metadata names."""
+    made: list[Task] = []
+
+    async def score(state: TaskState, target: Target) -> Score:
+        from agent_env.extensions.interop.inspect_tasks.episodes import episode_of
+
+        if not made:
+            made.append(_task_of(**state.metadata["task"]))
+        task, episode = made[0], episode_of(state)
+        ours = task.score(task.sample_type.model_validate(state.metadata["sample"]), episode)
+        about = {"outcome": ours.outcome, "rule": ours.rule}
+        answer = None if ours.answer is None else ", ".join(ours.answer)
+        if not ours.metrics:
+            return Score.unscored(reason="scoring_failed", answer=answer, metadata=about)
+        names = dict.fromkeys((*task.metrics, *ours.metrics))
+        values = {name: ours.metrics.get(name, float("nan")) for name in names}
+        return Score(value=values, answer=answer, explanation=episode.answer, metadata=about)
+
+    return score
+
+
+def _task_of(family: str, parameters: dict[str, Any]) -> Task:
+    """The task as far as its scorer goes."""
+    from agent_env.extensions.interop.inspect_tasks.parameters import run_options
+    from agent_env.tasks.family import read_options
+    from agent_env.tasks.scorers import with_measures
+    from agent_env.wiring.registry import FAMILIES
+
+    options = run_options(family, parameters)
+    its = options.plugins.find(FAMILIES, options.task)
+    task = its.make_task("default", read_options(its, options.options), _Tables(options))
+    return with_measures(task, options.scorer, options.metrics, options.plugins)
+
+
+class _Tables(Mapping[str, "MaterialTable"]):
+    """The tables of the samples by digest, made again from the parameters if a scorer asks."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self._options = options
+
+    @cached_property
+    def _tables(self) -> Mapping[str, MaterialTable]:
+        from agent_env.runs.prepare import samples_of
+        from agent_env.tasks.family import by_digest
+
+        return by_digest(samples_of(self._options).tables)
+
+    def __getitem__(self, digest: str) -> MaterialTable:
+        return self._tables[digest]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)

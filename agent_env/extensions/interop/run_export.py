@@ -1,0 +1,191 @@
+"""Exports a run in another tool's format, whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_env.errors import ConfigError
+from agent_env.extras import need_extra
+from agent_env.records.safe_files import new_folder
+from agent_env.tasks.where import parse_where
+
+if TYPE_CHECKING:
+    from agent_env.analysis.comparison import Comparison
+    from agent_env.extensions.interop.export.source import Choice, MeanScore, Results
+    from agent_env.runs.run import Run
+
+WRITERS = {
+    "jsonl": ("jsonl", None, None),
+    "parquet": ("parquet", "pyarrow", "parquet"),
+    "inspect": ("inspect_log", "inspect_ai", "inspect"),
+    "verifiers": ("rollouts", None, None),
+    "sft": ("sft", None, None),
+    "atif": ("atif", None, None),
+    "eee": ("every_eval_ever", None, None),
+    "hf": ("hub_results", None, None),
+}
+"""By format: our module, the package that it needs, and its extra."""
+FORMATS = (*WRITERS, "otel")
+OF_RESULTS = ("eee", "hf")
+"""Formats of means, which are those of `score`."""
+_BENCHMARK = re.compile(r"([A-Za-z0-9][\w.-]*/[\w.-]+)(?::([\w.-]+))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """Options of `export`."""
+
+    to: str
+    out: Path | None = None
+    """The folder; None: RUN/exports/FORMAT."""
+    where: Sequence[str] = ()
+    metric: str | None = None
+    min_score: float | None = None
+    endpoint: str = "http://127.0.0.1:4318"
+    """Of the collector, for otel."""
+    content: bool = False
+    """Whether otel spans have the messages."""
+    benchmark: str | None = None
+    """ORG/DATASET[:TASK] on the Hugging Face Hub, for eee and hf."""
+    organization: str | None = None
+    """Who evaluated, for eee."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """The result of an export."""
+
+    where: str
+    """The folder, or the collector's URL."""
+    counts: dict[str, int]
+    left_out: int
+    """Episodes that were not selected."""
+    broken: int
+    """Unreadable traces."""
+
+
+def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> ExportResult:
+    """Writes the export, replacing the folder of an earlier one. ConfigError if the format's
+    package is not installed."""
+    from agent_env.extensions.interop.export.source import Results, Source
+
+    if options.to not in FORMATS:
+        raise ConfigError(f"--to {options.to}: write one of {', '.join(FORMATS)}")
+    broken: list[str] = []
+
+    def on_broken(reason: str) -> None:
+        broken.append(reason)
+        note(f"left out: {reason}")
+
+    results, choice = Results(), _choice(run, options)
+    if options.to in OF_RESULTS:  # traces are read for the means first, and complained of then
+        results = _results(run, options, on_broken)
+        source = Source(run, run.task, lambda reason: None, choice, results)
+    else:
+        source = Source(run, run.task, on_broken, choice)
+    if options.to == "otel":
+        where, counts = _send(source, options)
+    else:
+        where, counts = _write_folder(source, options)
+    return ExportResult(where, counts, source.left_out, len(broken))
+
+
+def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None]) -> Results:
+    """The means of whole conditions, with the intervals of `score`."""
+    from agent_env.extensions.interop.export.source import Results
+    from agent_env.runs.study import comparison_of
+
+    fields = [parse_where(text).field for text in options.where]
+    if options.min_score is not None or set(fields) - {"condition"}:
+        raise ConfigError(
+            f"--to {options.to} has the means of whole conditions: of the filters it takes "
+            "--where condition=NAME alone"
+        )
+    benchmark = _BENCHMARK.fullmatch(options.benchmark or "")
+    if benchmark is None and (options.benchmark is not None or options.to == "hf"):
+        raise ConfigError(
+            f"--benchmark {options.benchmark or 'is needed'}: write the dataset of the Hugging "
+            "Face Hub that was asked, ORG/DATASET or ORG/DATASET:TASK, TASK as in its eval.yaml"
+        )
+    comparison = comparison_of(run, lambda text: on_broken(text.removeprefix("left out: ")))
+    conditions = {v for text in options.where for v in parse_where(text).values}
+    known = {condition.name for condition in run.manifest().conditions}
+    if unknown := sorted(conditions - known):
+        raise ConfigError(
+            f"--where condition={','.join(unknown)}: the run has {', '.join(sorted(known))}"
+        )
+    return Results(
+        means=tuple(_means(comparison, conditions)),
+        notes=comparison.study.notes,
+        benchmark=benchmark and benchmark[1],
+        benchmark_task=(benchmark and benchmark[2]) or "default",
+        organization=options.organization or "unknown",
+    )
+
+
+def _means(comparison: Comparison, conditions: Collection[str]) -> Iterator[MeanScore]:
+    """Of these conditions; none named: of all."""
+    from agent_env.extensions.interop.export.source import MeanScore
+
+    study = comparison.study
+    for metric in study.metrics:
+        is_error = metric in study.error_metrics
+        for arm, mean in zip(study.arms, comparison.estimates_of(metric), strict=True):
+            finished = [each for each in arm.observations if each.counts]
+            if mean.value is not None and (not conditions or arm.condition.name in conditions):
+                yield MeanScore(
+                    arm.condition.name, metric, mean.value, mean.low, mean.high, mean.method,
+                    mean.samples, len(finished), is_error,
+                    not is_error and all(0 <= o.metrics.get(metric, 0) <= 1 for o in finished),
+                    arm.problem,
+                )  # fmt: skip
+
+
+def _choice(run: Run, options: ExportOptions) -> Choice:
+    """The episodes by the filters of `agent-env episodes`, and by score."""
+    from agent_env.episodes.index import Index
+    from agent_env.extensions.interop.export.source import Choice
+
+    if options.metric is not None and options.metric not in run.task.metrics:
+        known = ", ".join(run.task.metrics)
+        raise ConfigError(f"--metric {options.metric}: write one of {known}")
+    names = None
+    if options.where:
+        index = Index(run)
+        try:
+            index.update()
+            rows = index.rows([parse_where(text) for text in options.where])
+            names = frozenset(row.values["episode"] for row in rows)
+        finally:
+            index.close()
+    return Choice(names, options.metric, options.min_score)
+
+
+def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
+    need_extra("opentelemetry.exporter.otlp.proto.http", what="--to otel")
+    from agent_env.extensions.interop.export.otel import Collector, send
+    from agent_env.wiring.collector import check_headers
+
+    check_headers(options.endpoint)
+    collector = Collector(options.endpoint, options.content)
+    return collector.url, send(source, collector)
+
+
+def _write_folder(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
+    module, package, extra = WRITERS[options.to]
+    if package is not None and extra is not None:
+        need_extra(package, extra=extra, what=f"--to {options.to}")
+    out = options.out or source.folder.place(f"exports/{options.to}")
+    if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
+        raise ConfigError(f"{out} is there already; name a new folder with --out")
+    writer = import_module(f"agent_env.extensions.interop.export.{module}")
+    try:
+        with new_folder(out) as part:
+            return str(out), writer.write(source, part)
+    except OSError as exc:
+        raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc

@@ -1,0 +1,71 @@
+"""The command `reproduce`: a paper's experiments, its figures beside ours."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_env.cli.options import with_options
+from agent_env.cli.run import AsJson, Wide, print_table, say
+
+if TYPE_CHECKING:
+    from agent_env.extensions.papers.engine import ReproduceOptions
+    from agent_env.runs.start import Listener
+
+
+@with_options("agent_env.extensions.papers.engine:ReproduceOptions")
+def reproduce(
+    options: ReproduceOptions,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Print the paper's experiments and what they need.")
+    ] = False,
+    as_json: AsJson = False,
+    wide: Wide = False,
+) -> None:
+    """Run a paper's experiments and set its figures beside ours, as tables, figures, one page.
+
+    Example: agent-env reproduce time-puzzles --model openai/gpt-5 --file puzzles.json --limit 60
+    """
+    import asyncio
+
+    from agent_env.extensions.papers import engine, pages
+    from agent_env.extensions.papers.results import experiment_table, overview
+
+    if listed:
+        for table in pages.contents(engine.load_reproduction(options.paper)):
+            print_table(table, wide)
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        result = asyncio.run(engine.reproduce(options, _progress, say))
+    except KeyboardInterrupt:
+        say("Stopped. The same command continues.")
+        sys.exit(130)
+    files = pages.write_results(result, say)
+    if as_json:
+        print(json.dumps(pages.results_json(result), ensure_ascii=False))
+    else:
+        for each in result.results:
+            if each.is_reproduced:
+                print_table(experiment_table(each), wide)
+        print_table(overview(result.results), wide)
+    say(f"wrote {len(files)} files, last {files[-1]}")
+    if result.stopped:
+        say(f"stopped: {result.stopped}; the same command continues")
+    if result.stopped or not any(each.is_reproduced for each in result.results):
+        sys.exit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Listener]:
+    from agent_env.runs.progress import Progress
+
+    with Progress() as progress:
+        yield progress.listener

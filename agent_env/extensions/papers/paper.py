@@ -1,0 +1,195 @@
+"""What a family declares of its paper: questions, setups to run, experiments to measure.
+
+A family names its `Reproduction` by dotted path in `Family.reproduction`. The engine makes or reads
+each set of `Questions` once, asks every model under each `Setup` that the chosen experiments need,
+and calls `Experiment.measure` with the `Evidence`; the family writes no loop, file or page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.study import RunData
+from agent_env.extensions.papers.results import Measurement, Quantity
+from agent_env.records.schema import Sample
+from agent_env.runs.options import RunOptions
+from agent_env.runs.study import study_of
+from agent_env.tasks.family import SampleSet
+from agent_env.tasks.task import Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from agent_env.extensions.papers.responses import ResponseFile
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """A set of questions: the authors' file where the user has it, else generated."""
+
+    name: str
+    """As in `--file NAME=FILE`."""
+    task: str
+    about: str
+    """What the authors' file is, in a few words."""
+    count: int = 100
+    """The paper's number of questions, which are generated without `--limit`."""
+    options: tuple[str, ...] = ()
+    """KEY=VALUE of the family, for generated questions."""
+    needs_file: bool = False
+    """Whether questions of this kind cannot be generated."""
+    printed: Callable[[], SampleSet] | None = None
+    """Makes the questions where the paper prints them; then none are generated."""
+    read: Callable[[Path], SampleSet] | None = None
+    """Reads the authors' file; None: as `run --dataset` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """The questions over which the paper computed its values."""
+
+    words: str
+    """Such as `600 puzzles, 100 for each number of solutions from 1 to 6`."""
+    count: int
+    """Number of questions."""
+    groups: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Number of questions by value, for each breakdown of the family that the paper states."""
+
+    def mismatch(self, samples: Sequence[Sample], groups_of: GroupsOf) -> str:
+        """How these questions differ from the paper's; "" where they do not as far as is known."""
+        if len(samples) != self.count:
+            return f"{len(samples):,} questions, the paper's are {self.words}"
+        for name, counts in self.groups.items():
+            own = Counter(value for sample in samples for value in groups_of(sample).get(name, ()))
+            for value in (*counts, *own):
+                if own[value] != counts.get(value, 0):
+                    return (
+                        f"{own[value]:,} questions with {name} {value}, the paper's are "
+                        f"{self.words}"
+                    )
+        return ""
+
+
+GroupsOf = Callable[[Sample], Mapping[str, tuple[str, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How every model is asked: one run for each model."""
+
+    name: str
+    questions: str
+    """The name of its `Questions`."""
+    run: RunOptions
+    """Conditions, prompt, strategy, options, `where`. Model, questions and folder come from the
+    engine, and what the user says of the run takes precedence."""
+    population: Population | None = None
+    """The paper's questions under this setup; None where its tables print no values."""
+    is_first_model_only: bool = False
+    """Whether only the first model is asked."""
+    notes: tuple[str, ...] = ()
+    """What differs from the paper's setup."""
+
+
+class Evidence:
+    """What the experiments measure: scored runs by setup, files of the user's."""
+
+    def __init__(
+        self,
+        runs: Mapping[str, Sequence[RunData]],
+        tasks: Mapping[str, Task],
+        files: Mapping[str, Path],
+        responses: Sequence[Path],
+        note: Callable[[str], None] = lambda text: None,
+        folders: Mapping[str, Sequence[Path]] | None = None,
+    ) -> None:
+        self.runs = {name: tuple(own) for name, own in runs.items()}
+        """By setup: one for each model, those of response files included."""
+        self.tasks = tasks
+        """By setup."""
+        self.files = files
+        """The authors' files, by the name of their questions."""
+        self.responses = tuple(responses)
+        """The user's response files, where the family reads them itself."""
+        self.folders = {name: tuple(own) for name, own in (folders or {}).items()}
+        """By setup: the runs' folders, for a family that reads the answers themselves."""
+        self.note = note
+        self._compared = cache(self._compare)
+
+    def each(self, setup: str) -> Sequence[Comparison]:
+        """The comparison of each model's run alone, over all of its own samples."""
+        names = [run.name for run in self.runs.get(setup, ())]
+        return [self._compared(setup, (name,)) for name in names]
+
+    def together(self, setup: str) -> Comparison | None:
+        """All models in one comparison, over their common samples; None where none was run."""
+        names = tuple(run.name for run in self.runs.get(setup, ()))
+        return self._compared(setup, names) if names else None
+
+    def _compare(self, setup: str, names: tuple[str, ...]) -> Comparison:
+        task = self.tasks[setup]
+        chosen = [run for run in self.runs[setup] if run.name in names]
+        return Comparison(study_of(chosen, task))
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One table or figure of the paper."""
+
+    name: str
+    """For `--only` and file names, such as table1."""
+    title: str
+    quantities: tuple[Quantity, ...]
+    published: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    """The paper's figures by row, one for each quantity; None where it prints none."""
+    setups: tuple[str, ...] = ()
+    """Names of the setups that it needs."""
+    later: Callable[[Evidence], Sequence[Setup]] | None = None
+    """Further setups, which depend on the results of those."""
+    measure: Callable[[Evidence], Iterable[Measurement]] | None = None
+    """Our figures; None where the experiment cannot be run."""
+    not_reproduced: str = ""
+    """Why it cannot be run, where `measure` is None."""
+    population: Population | None = None
+    """The paper's questions, where they are not those of the setups; `measure` checks them."""
+    incomparable: str = ""
+    """Why no value of ours can be compared with the paper's."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the comparison."""
+    draw: Callable[[Sequence[Measurement]], Figure] | None = None
+    """A figure of its own; None: paper and ours as points, or as curves over `Quantity.x`."""
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether all quantities have a place on an axis."""
+        return all(quantity.x is not None for quantity in self.quantities)
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """A paper."""
+
+    title: str
+    source: str
+    """Authors, year, where it is published."""
+    questions: tuple[Questions, ...]
+    setups: tuple[Setup, ...]
+    experiments: tuple[Experiment, ...]
+    """In the order of the paper; those that cannot be run too, with the reason."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Names under which models are asked, without provider, and their rows in the paper."""
+    read_responses: Callable[[Path], ResponseFile] | None = None
+    """Reads a response file, such as the authors' own outputs; None where `measure` reads
+    `Evidence.responses` itself."""
+    readings: Callable[[Sequence[Sample]], Mapping[str, Sequence[Sample]]] | None = None
+    """Other readings of the gold answers of a file's questions, by name, such as `corrected`: the
+    questions that have another gold under it. A question may stand several times; then each answer
+    has its best score over them. Everything is measured again under each reading."""
+    gold: str = "published"
+    """The name of the file's own reading."""

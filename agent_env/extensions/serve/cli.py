@@ -1,0 +1,119 @@
+"""`agent-env serve`: episodes over HTTP."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_env.cli.mcp import WHAT, told
+from agent_env.cli.options import with_options
+from agent_env.cli.run import say
+
+if TYPE_CHECKING:
+    from agent_env.extensions.serve.exam import Exam
+    from agent_env.extensions.serve.http_server import EpisodeServer
+    from agent_env.runs.options import RunOptions
+
+
+@with_options("agent_env.runs.options:RunOptions", only=(*WHAT, "tokens", "out"))
+def serve(
+    options: RunOptions,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8322,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    token_env: Annotated[
+        str | None,
+        typer.Option(
+            help="The variable with the token that clients must send; without it one is made and "
+            "printed.",
+            metavar="NAME",
+        ),
+    ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Any program of this machine may connect.")
+    ] = False,
+    tries: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most episodes of one sample, under all conditions together."),
+    ] = None,
+    show_metrics: Annotated[
+        bool,
+        typer.Option(
+            "--show-metrics",
+            help="Tell clients all metrics of an episode, not its reward alone; they can give gold "
+            "answers away.",
+        ),
+    ] = False,
+    agent: Annotated[str, typer.Option(help="The agents' name in tables.")] = "policy",
+    idle_s: Annotated[
+        float, typer.Option(min=1, help="An episode without a step for so long ends as failed.")
+    ] = 900,
+) -> None:
+    """Serve episodes over HTTP: reset, step and score, many at once, for any trainer or agent.
+
+    Every step is recorded in the run's folder, as of any run. An existing --out goes on.
+    GET /openapi.json describes the API.
+
+    Example: agent-env serve time-puzzles --condition base --condition web+ci --out runs/served
+    """
+    import asyncio
+
+    from agent_env.extras import need_extra
+
+    need_extra("starlette", "uvicorn", extra="serve")
+    token = _token(host, token_env, no_token)
+
+    def make_server(exam: Exam, bound: int) -> EpisodeServer:
+        from agent_env.extensions.serve.http_server import EpisodeServer
+
+        only = bound if token is None else None
+        return EpisodeServer(exam, agent, token, only, idle_s, show_metrics)
+
+    asyncio.run(_serve(replace(options, model=agent), host, port, tries, token, make_server))
+
+
+async def _serve(
+    options: RunOptions, host: str, port: int, tries: int | None, token: str | None,
+    make_server: Callable[[Exam, int], EpisodeServer],
+) -> None:  # fmt: skip
+    from agent_env.episodes.garbage import rarely_collected
+    from agent_env.extensions.serve.environment import open_environment
+    from agent_env.extensions.serve.exam import exam_folder, open_exam
+    from agent_env.extensions.serve.hosting import listening, serve_app
+
+    with listening(port, host) as listener:
+        bound = listener.getsockname()[1]
+        folder = await exam_folder(options, say)
+        async with open_environment(folder, note=say) as environment, \
+                open_exam(environment, told, tries) as exam:  # fmt: skip
+            server = make_server(exam, bound)
+            print(f"http://{f'[{host}]' if ':' in host else host}:{bound}", flush=True)
+            if token is not None:
+                print(f"token: {token}", flush=True)
+            say(f"Serves {folder.path} (Ctrl-C ends it); GET /openapi.json describes the API.")
+            with rarely_collected():
+                await serve_app(server.app(), listener)
+    say(f"agent-env score {folder.path} scores the episodes; the same --out goes on.")
+
+
+def _token(host: str, variable: str | None, is_without: bool) -> str | None:
+    """That of the variable, or a new one; None where none is wanted. ConfigError where one is
+    wanted and there is none."""
+    from agent_env.errors import ConfigError
+
+    if is_without:
+        if variable is not None:
+            raise ConfigError("--token-env and --no-token contradict each other; leave one out")
+        if host not in ("127.0.0.1", "localhost"):
+            raise ConfigError(f"--host {host} is reached by others: leave --no-token out")
+        return None
+    if variable is None:
+        return secrets.token_urlsafe(24)
+    token = os.environ.get(variable, "")
+    if not token.isascii() or not token.strip():
+        raise ConfigError(f"--token-env {variable}: the variable holds no token; set it to one")
+    return token.strip()

@@ -1,0 +1,204 @@
+"""Tasks as environments: a policy resets and steps episodes, and gets rewards.
+
+Episodes are recorded like those of a run: the folder can be scored, shown, replayed and exported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from agent_env.episodes.calls.outages import silent
+from agent_env.errors import ConfigError
+from agent_env.runs.options import RunOptions
+from agent_env.runs.prepare import prepare_run
+from agent_env.runs.run import Run
+from agent_env.wiring.rooms import Rooms, open_rooms
+from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
+
+if TYPE_CHECKING:
+    from agent_env.episodes.again.resume import TraceOpener
+    from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.episodes.runner import OpenSeams, Runner, Seams
+    from agent_env.extensions.serve.driven import DrivenEpisode
+    from agent_env.graph.loop import AgentLoop
+    from agent_env.protocols import Model
+    from agent_env.records.schema import Condition, Episode, Sample, Score
+    from agent_env.tasks.task import Task
+
+POLICY = "policy"
+"""The default model name in the traces."""
+
+
+async def make_environment(
+    options: RunOptions, note: Callable[[str], None] = silent, is_sealed: bool = False
+) -> Run:
+    """Creates the folder of an environment as `agent-env run` does; `options.model` is only the
+    policy's name. `is_sealed`: the samples are kept from the folder until `release`."""
+    if options.model == RunOptions(options.task).model:
+        options = replace(options, model=POLICY)
+    async with AsyncExitStack() as stack:
+        return await prepare_run(options, note, stack, is_asked=False, is_sealed=is_sealed)
+
+
+@asynccontextmanager
+async def open_environment(
+    folder: Run, trust_run: bool = False, note: Callable[[str], None] = silent
+) -> AsyncIterator[Environment]:
+    """The environment of a folder, with its tools; one process at a time. ConfigError without
+    `trust_run` for another user's folder that reaches outside itself."""
+    from agent_env.episodes.again.changes import limits_of
+    from agent_env.episodes.again.resume import TraceOpener
+    from agent_env.episodes.runner import Runner, utc_now
+    from agent_env.episodes.trace.texts import Texts
+    from agent_env.graph.loop import AgentLoop
+
+    folder.check_ours("stepped")
+    manifest, task = folder.manifest(), folder.task
+    async with AsyncExitStack() as stack:
+        stack.enter_context(folder.locked())
+        ours = manifest.model_copy(update=WITHOUT_MODEL)
+        check_trust(folder, ours, note, confirmed=trust_run, option="trust_run=True")
+        rooms = await open_rooms(folder, ours, task, stack, plugins=folder.plugins)
+        texts = Texts(folder.texts)
+        stack.callback(texts.close)
+        runner = Runner(
+            folder=folder,
+            model_name=manifest.model,
+            open_seams=rooms.open_seams,
+            tokenizer=rooms.tokenizer,
+            limits=limits_of(manifest),
+            concurrency=manifest.concurrency,
+            seed=manifest.seed or 0,
+            fsync=manifest.fsync,
+            run_id=manifest.id,
+            silence_fails=False,
+        )
+        yield Environment(
+            folder=folder,
+            task=task,
+            samples=folder.samples,
+            conditions=manifest.conditions,
+            name=manifest.model,
+            rooms=rooms,
+            runner=runner,
+            opener=TraceOpener(folder, manifest.id, utc_now, texts, manifest.fsync, print),
+            loop=AgentLoop(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Samples, conditions and any number of concurrent episodes."""
+
+    folder: Run
+    task: Task
+    samples: tuple[Sample, ...]
+    conditions: tuple[Condition, ...]
+    name: str
+    """Of the policy."""
+    rooms: Rooms
+    runner: Runner
+    opener: TraceOpener
+    loop: AgentLoop
+    _begun: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def the_condition(self) -> Condition:
+        """Of an environment with exactly one; ConfigError for others."""
+        if len(self.conditions) != 1:
+            names = ", ".join(condition.name for condition in self.conditions)
+            raise ConfigError(f"one --condition, not {names}: its tools are listed once for all")
+        return self.conditions[0]
+
+    def episode(self, sample: str, condition: str | None = None) -> DrivenEpisode:
+        """A new, unstarted attempt at a sample, under the named condition or the first."""
+        chosen = next((s for s in self.samples if s.id == sample), None)
+        under = next((c for c in self.conditions if condition in (None, c.name)), None)
+        if chosen is None or under is None:
+            raise ConfigError(f"{self.folder.path} has no sample {sample} under {condition}")
+        return self.attempt(self.free_key(chosen, under), chosen, under)
+
+    def fresh(
+        self, sample: str, condition: Condition, repeat: int, policy: str
+    ) -> tuple[EpisodeKey, DrivenEpisode]:
+        """A new attempt of this repeat by the policy, whatever was recorded of an earlier one; the
+        policy is spoken to by the run's tool protocol."""
+        from agent_env.episodes.run_folder import EpisodeKey
+        from agent_env.wiring.models import model_settings
+
+        key = EpisodeKey(sample, condition.name, repeat)
+        self.folder.trace(key).unlink(missing_ok=True)
+        parameters = self.folder.manifest().model_parameters
+        settings = model_settings({k: v for k, v in parameters.items() if k != "base_url"})
+        asked = self.folder.samples_by_id[sample]
+        return key, self.attempt(key, asked, condition, policy, settings.with_protocol)
+
+    def attempt(
+        self,
+        key: EpisodeKey,
+        sample: Sample,
+        condition: Condition,
+        policy: str | None = None,
+        protocol: Callable[[Model], Model] = lambda model: model,
+    ) -> DrivenEpisode:
+        """The attempt of this key, by the policy of this name: a new one, or what is left of one
+        that was interrupted. `protocol` makes the loop's model of the one that hands requests
+        out."""
+        from agent_env.extensions.serve.driven import DrivenEpisode
+
+        async def run(model: Model) -> None:
+            await self._run(key, sample, condition, protocol(model))
+
+        def judge() -> tuple[Episode, Score]:
+            return self._judge(key, sample)
+
+        return DrivenEpisode(policy or self.name, run, judge, self.task.metrics[0])
+
+    def recorded(self, key: EpisodeKey) -> Episode | None:
+        """The episode as far as it is recorded; None where it was not begun."""
+        from agent_env.episodes.trace.fold import fold
+        from agent_env.episodes.trace.lines import read_trace
+
+        if not self.folder.trace(key).exists():
+            return None
+        return fold(read_trace(self.folder.trace(key), self.opener.texts))
+
+    def free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
+        """The next repeat without a trace."""
+        from agent_env.episodes.run_folder import EpisodeKey
+
+        while True:
+            self._begun[sample.id, condition.name] += 1
+            number = self._begun[sample.id, condition.name]
+            key = EpisodeKey(sample.id, condition.name, number)
+            if not self.folder.trace(key).exists():
+                return key
+
+    async def _run(
+        self, key: EpisodeKey, sample: Sample, condition: Condition, model: Model
+    ) -> None:
+        opened = self.opener.open(key)
+        if opened is None:
+            raise ConfigError(f"{self.folder.trace(key)} is left alone: see the message above")
+        runner = replace(self.runner, open_seams=_with_model(self.rooms, model))
+        await runner.episode(key, sample, condition, self.loop, *opened)
+
+    def _judge(self, key: EpisodeKey, sample: Sample) -> tuple[Episode, Score]:
+        episode = self.recorded(key)
+        assert episode is not None  # it ended
+        return episode, self.task.score(sample, episode)
+
+
+def _with_model(rooms: Rooms, model: Model) -> OpenSeams:
+    """The seams of the rooms with another model."""
+
+    @asynccontextmanager
+    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        async with rooms.open_seams(sample, condition) as seams:
+            yield replace(seams, model=model)
+
+    return open_seams

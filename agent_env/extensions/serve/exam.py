@@ -1,0 +1,434 @@
+"""Episodes that an agent from outside drives, several at once, each by its handle.
+
+Guaranteed: the agent is told no id of a sample, which would name the generator's seed, but a name
+made of it with the run's id, a secret of 128 bits. Tries at a sample are counted, and refused above
+`most_tries`. Not guaranteed: anything against an agent that reads the server's memory or the run's
+folder (`docs/environments.md`).
+
+The agent begins an episode, is asked, and replies step by step, or calls the condition's tools one
+by one and submits an answer. Each is a step of an ordinary episode: tools, limits, trace and scorer
+are those of any run, and a folder that was interrupted goes on where it was. What the agent does
+beside these steps is not seen and not recorded; its time counts as the episode's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import secrets
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent_env.episodes.pending import pending
+from agent_env.episodes.run_folder import EpisodeKey
+from agent_env.episodes.trace.lines import is_finished
+from agent_env.errors import AgentEnvError, EpisodeError
+from agent_env.extensions.serve.driven import Turn
+from agent_env.extensions.serve.environment import make_environment
+from agent_env.extensions.serve.sealed import check_seal, seal
+from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.runs.run import Run
+
+if TYPE_CHECKING:
+    from agent_env.extensions.serve.driven import DrivenEpisode
+    from agent_env.extensions.serve.environment import Environment
+    from agent_env.records.schema import Condition, Episode, Sample, Score
+    from agent_env.runs.options import RunOptions
+
+MOST_OPEN = 1000
+"""Episodes open at a time."""
+MOST_KEPT = 10_000
+"""Episodes that are over of which the score can still be asked for."""
+Clock = Callable[[], float]
+
+
+class ExamError(AgentEnvError):
+    """What the agent did wrong; told to it."""
+
+    def __init__(
+        self, message: str, kind: Literal["unknown", "conflict", "full"] = "conflict"
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        """No such thing, not possible in its present state, or too many episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which episode to begin: a sample's, or the next pending one; None leaves it open."""
+
+    sample: str | None = None
+    """Its served name."""
+    condition: str | None = None
+    """Of a sample, None is the first condition."""
+    repeat: int | None = None
+    """Of a sample; None is the first that nobody has begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the agent is asked."""
+
+    handle: str
+    episode: str
+    """CONDITION/NAME.REPEAT, with the sample's served name."""
+    turn: Turn
+    """With the prompt; of an interrupted episode all messages so far."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The turn's."""
+        return self.turn.messages
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a call gave."""
+
+    text: str
+    """The tool's output, with what the episode's rules say beside it."""
+    is_error: bool
+    is_last: bool
+    """Whether the episode takes no further calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A submitted answer; without an episode the answer was sent back with `text`."""
+
+    text: str
+    episode: Episode | None = None
+    score: Score | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an episode ended."""
+
+    episode: str
+    """As in `Question`."""
+    stop_reason: str | None
+    failure: str | None
+    answer: str | None
+    reward: float | None
+    metrics: Mapping[str, float]
+
+
+@dataclass(slots=True)
+class Opened:
+    """An open episode."""
+
+    key: EpisodeKey
+    driven: DrivenEpisode
+    turn: Turn
+    used_s: float
+    """When the agent was last heard of."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def steps(self) -> int:
+        """Replies so far."""
+        return sum(message.role == "assistant" for message in self.turn.messages)
+
+
+class Exam:
+    """The episodes of a run, the pending ones handed out in order. Made by `open_exam`."""
+
+    def __init__(
+        self, environment: Environment, on_end: Callable[[EpisodeKey, Score], None],
+        clock: Clock = time.monotonic, most_tries: int | None = None,
+    ) -> None:  # fmt: skip
+        self._environment = environment
+        self._on_end, self._clock, self._most_tries = on_end, clock, most_tries
+        self._open: dict[str, Opened] = {}
+        self._over: dict[str, Ending] = {}
+        self._begun: set[EpisodeKey] = set()
+        self._names = served_names(environment.folder)
+        self._samples = {self._names[sample.id]: sample for sample in environment.samples}
+        traces = environment.folder.traces()
+        self._tries = Counter(trace.stem.rpartition(".")[0] for trace in traces)
+        self._left: dict[str | None, Iterator[tuple[EpisodeKey, Sample, Condition]]] = {}
+
+    @property
+    def environment(self) -> Environment:
+        """Whose episodes these are."""
+        return self._environment
+
+    @property
+    def folder(self) -> Path:
+        """The run's."""
+        return self._environment.folder.path
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """The served names, in the run's order."""
+        return tuple(self._samples)
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether an episode that was asked for is not over."""
+        environment = self._environment
+        left = pending(environment.folder, environment.samples, environment.conditions,
+                       environment.folder.manifest().repeats)  # fmt: skip
+        return next(left, None) is not None
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """Of the open episodes."""
+        return tuple(self._open)
+
+    async def begin(self, agent: str, choice: Choice = Choice()) -> Question | None:
+        """The chosen episode, for the agent of this name; None where no pending one is left."""
+        if len(self._open) >= MOST_OPEN:
+            raise ExamError(f"{MOST_OPEN} episodes are open; end one of them first", "full")
+        item = self._next(choice) if choice.sample is None else self._named(choice)
+        if item is None:
+            return None
+        key, sample, condition = item
+        self._begun.add(key)
+        self._tries[sample.id] += not self._environment.folder.trace(key).exists()
+        driven = self._environment.attempt(key, sample, condition, agent)
+        handle = secrets.token_hex(8)  # nobody guesses the episode of another agent
+        self._open[handle] = opened = Opened(key, driven, Turn(), self._clock())
+        try:
+            async with opened.lock:
+                opened.turn = await driven.reset()
+        except BaseException:
+            del self._open[handle]
+            raise
+        if opened.turn.done:  # its tools could not be had, or its time was up before
+            self._end(handle, opened)
+        return Question(handle, self.name(key), opened.turn)
+
+    def name(self, key: EpisodeKey) -> str:
+        """Of an episode, for the agent."""
+        return replace(key, sample=self._names[key.sample]).name
+
+    async def step(self, handle: str, reply: Reply, number: int | None = None) -> tuple[Turn, Turn]:
+        """The turn that the reply answers, and the next one. The step is made and recorded to its
+        end, even where the caller stops waiting. `number` is the step's, from 1, where the agent
+        wants to be sure that none is made twice."""
+        return await self._made(handle, lambda turn: reply, number)
+
+    async def call(self, handle: str, tool: str, arguments: Mapping[str, Any]) -> CallResult:
+        """The result of one tool call, a step of its own."""
+        text = json.dumps(dict(arguments), ensure_ascii=False)
+
+        def reply(turn: Turn) -> Reply:
+            call = ToolCall(id=f"mcp_{len(turn.messages)}", name=tool, arguments=text)
+            message = Message(role="assistant", tool_calls=(call,))
+            return Reply(message=message, finish_reason="tool_calls")
+
+        before, turn = await self._made(handle, reply)
+        return _result(turn, f"mcp_{len(before.messages)}")
+
+    async def submit(self, handle: str, answer: str) -> Submission:
+        """Ends the episode with this answer, unless the task's rules send it back."""
+        message = Message(role="assistant", content=answer)
+        _, turn = await self.step(handle, Reply(message=message, finish_reason="stop"))
+        if not turn.done:
+            return Submission("\n\n".join(m.content for m in turn.new if m.role == "user"))
+        return Submission(_over(turn), turn.episode, turn.score)
+
+    async def give_up(self, handle: str, reason: str) -> Ending:
+        """Ends the episode as failed, for this reason."""
+        opened = self.opened(handle)
+        async with opened.lock:
+            if handle in self._open:
+                opened.turn = await opened.driven.step(EpisodeError(reason))
+                self._end(handle, opened)
+        return self._over[handle]
+
+    async def give_up_idle(self, longest_s: float) -> None:
+        """Ends the episodes whose agents have not been heard of for so long."""
+        for handle, opened in list(self._open.items()):
+            if not opened.lock.locked() and self._clock() - opened.used_s >= longest_s:
+                await self.give_up(handle, f"idle: no step came for {longest_s:g} s")
+
+    async def close(self) -> None:
+        """Leaves what is open unfinished; a later exam over the folder goes on with it."""
+        for opened in self._open.values():
+            await opened.driven.close()
+        self._open.clear()
+
+    def opened(self, handle: str) -> Opened:
+        """The open episode; ExamError where it is over or there is none."""
+        if handle in self._over:
+            ending = self._over[handle]
+            raise ExamError(f"episode '{handle}' is over ({ending.failure or ending.stop_reason})")
+        if handle not in self._open:
+            raise ExamError(f"there is no open episode '{handle}'", "unknown")
+        return self._open[handle]
+
+    def ending(self, handle: str) -> Ending:
+        """How the episode ended; ExamError where it has not, or there is none."""
+        if handle not in self._over:
+            self.opened(handle)
+            raise ExamError(f"episode '{handle}' is not over: it has no score yet")
+        return self._over[handle]
+
+    def _next(self, choice: Choice) -> tuple[EpisodeKey, Sample, Condition] | None:
+        name = choice.condition
+        if name not in self._left:
+            conditions = self._environment.conditions if name is None else (self._condition(name),)
+            repeats = self._environment.folder.manifest().repeats
+            left = pending(self._environment.folder, tuple(self._samples.values()), conditions,
+                           repeats)  # fmt: skip
+            self._left[name] = left
+        return next(
+            (
+                item
+                for item in self._left[name]
+                if item[0] not in self._begun and not self._is_used_up(item[0])
+            ),
+            None,
+        )
+
+    def _is_used_up(self, key: EpisodeKey) -> bool:
+        """Whether the episode would be one try too many."""
+        most, is_new = self._most_tries, not self._environment.folder.trace(key).exists()
+        return most is not None and is_new and self._tries[key.sample] >= most
+
+    def _named(self, choice: Choice) -> tuple[EpisodeKey, Sample, Condition]:
+        sample, condition = (
+            self._samples.get(choice.sample or ""),
+            self._condition(choice.condition),
+        )
+        if sample is None:
+            raise ExamError(f"there is no sample '{choice.sample}' here", "unknown")
+        if choice.repeat is None:
+            key = self._free_key(sample, condition)
+        else:
+            key = EpisodeKey(sample.id, condition.name, choice.repeat)
+        if key in self._begun or is_finished(self._environment.folder.trace(key)):
+            raise ExamError(
+                f"episode {self.name(key)} has been begun; name another repeat, or none"
+            )
+        if self._is_used_up(key):
+            raise ExamError(
+                f"sample '{choice.sample}' has had its {self._most_tries} tries; name another"
+            )
+        return key, sample, condition
+
+    def _condition(self, name: str | None) -> Condition:
+        for condition in self._environment.conditions:
+            if name in (None, condition.name):
+                return condition
+        names = ", ".join(condition.name for condition in self._environment.conditions)
+        raise ExamError(f"there is no condition '{name}' here; there are: {names}", "unknown")
+
+    def _free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
+        """The first repeat that nobody has begun."""
+        while True:
+            key = self._environment.free_key(sample, condition)
+            if key not in self._begun:
+                return key
+
+    async def _made(
+        self, handle: str, reply: Callable[[Turn], Reply], number: int | None = None
+    ) -> tuple[Turn, Turn]:
+        opened = self.opened(handle)
+        return await asyncio.shield(
+            asyncio.ensure_future(self._step(handle, opened, reply, number))
+        )
+
+    async def _step(
+        self, handle: str, opened: Opened, reply: Callable[[Turn], Reply], number: int | None
+    ) -> tuple[Turn, Turn]:
+        async with opened.lock:
+            self.opened(handle)  # another step may have ended it meanwhile
+            if number is not None and number != opened.steps + 1:
+                raise ExamError(
+                    f"step {number} of '{handle}' is not due: {opened.steps + 1} is the next"
+                )
+            before = opened.turn
+            opened.turn = await opened.driven.step(reply(before))
+            opened.used_s = self._clock()
+            if opened.turn.done:
+                self._end(handle, opened)
+            return before, opened.turn
+
+    def _end(self, handle: str, opened: Opened) -> None:
+        turn = opened.turn
+        if self._open.pop(handle, None) is None:
+            return
+        assert turn.episode is not None  # done
+        assert turn.score is not None
+        if len(self._over) >= MOST_KEPT:
+            del self._over[next(iter(self._over))]
+        self._over[handle] = Ending(
+            self.name(opened.key), turn.episode.stop_reason, turn.episode.failure,
+            turn.episode.answer, turn.reward, turn.score.metrics,
+        )  # fmt: skip
+        self._on_end(opened.key, turn.score)
+
+
+def _result(turn: Turn, call_id: str) -> CallResult:
+    outputs = [m.content for m in turn.new if m.role == "tool" and m.tool_call_id == call_id]
+    rules = [m.content for m in turn.new if m.role == "user"]
+    if turn.done:
+        rules.append(_over(turn))
+    text = "\n\n".join((*outputs, *rules))
+    return CallResult(text, any(o.startswith("Error") for o in outputs), turn.done)
+
+
+def _over(turn: Turn) -> str:
+    assert turn.episode is not None  # done
+    if turn.episode.failure is not None:
+        return f"The episode failed: {turn.episode.failure}."
+    return f"The episode is over ({turn.episode.stop_reason})."
+
+
+def served_names(folder: Run) -> dict[str, str]:
+    """A name for each sample, by its id: the same each time the run is served, and told by the id
+    of no other run."""
+    secret = (folder.manifest().id or "").encode()
+    return {
+        sample.id: hmac.digest(secret, sample.id.encode(), "sha256").hex()[:16]
+        for sample in folder.samples
+    }
+
+
+async def exam_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
+    """The run of `options.out` where there is one, which goes on with its own options; else a new
+    one of these. The agent's tokens are not seen, so nothing limits them."""
+    if options.out is not None and (options.out / "run.json").exists():
+        note(f"{options.out} goes on, with the options that it was begun with")
+        run = Run.open(options.out)
+        seal(run, options.dataset, note)
+        return run
+    limits = {"tokens": None, **options.limits}
+    run = await make_environment(replace(options, limits=limits), note, is_sealed=True)
+    check_seal(run, options.dataset, note)
+    return run
+
+
+@asynccontextmanager
+async def open_exam(
+    environment: Environment,
+    on_end: Callable[[EpisodeKey, Score], None],
+    most_tries: int | None = None,
+    ended_by_agent: bool = False,
+) -> AsyncIterator[Exam]:
+    """An exam over the environment's folder, which holds its samples afterwards. `ended_by_agent`:
+    whoever sits the exam can end it, so they are written only where no episode is left."""
+    exam = Exam(environment, on_end, most_tries=most_tries)
+    try:
+        yield exam
+    finally:
+        await exam.close()
+        if not (ended_by_agent and exam.has_pending):
+            environment.folder.release()
+
+
+async def tools_of(environment: Environment) -> tuple[ToolSpec, ...]:
+    """The tools of its condition; ConfigError unless it has exactly one."""
+    condition = environment.the_condition
+    async with environment.rooms.open_seams(environment.samples[0], condition) as seams:
+        return seams.toolbox.specs

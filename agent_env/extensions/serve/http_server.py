@@ -1,0 +1,277 @@
+"""`agent-env serve`: the episodes of a run over HTTP, for any number of agents at once.
+
+Guaranteed: nothing of the run's folder is served but the prompt, what tools and rules say, and the
+reward of an episode that is over (with `shows_metrics` its metrics, from which gold answers can
+follow); no gold answer and no id of a sample. Every step is recorded to its end, even where its
+client has gone. `runs/http_bounds.py` bounds what a client costs. Without a token only callers of
+this machine are heard (by its address and the Host they name), and no request of a web page is
+carried out. Not guaranteed without a token: that other users of this machine cannot connect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agent_env.errors import AgentEnvError, first_problem
+from agent_env.extensions.interop.export.chat import chat_message, chat_tools
+from agent_env.extensions.serve.exam import Choice, Ending, Exam, ExamError
+from agent_env.extensions.serve.hosting import LOOPBACK
+from agent_env.extensions.serve.http_records import (
+    ChatTurn,
+    EndingBody,
+    HealthBody,
+    ResetBody,
+    StepBody,
+    TasksBody,
+    openapi,
+)
+from agent_env.models.api import Exchange, Fault
+from agent_env.models.apis.compatible import API
+from agent_env.version import __version__
+
+if TYPE_CHECKING:
+    from agent_env.extensions.serve.driven import Turn
+    from agent_env.records.schema import Message, Reply
+
+STATUS = {"unknown": 404, "conflict": 409, "full": 429}
+NEXT = {
+    404: "POST /episodes begins one; GET /tasks lists what there is",
+    409: "GET /episodes/ID has an open episode, GET /episodes/ID/score the score of an ended one",
+    429: "DELETE /episodes/ID ends one",
+}
+"""What to do, by status."""
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class Refusal(Exception):
+    """A request that is not carried out."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class EpisodeServer:
+    """The app over an exam. `port` is None where any host may be named; `idle_s` ends episodes of
+    which nothing was heard for so long."""
+
+    def __init__(
+        self, exam: Exam, agent: str, token: str | None = None, port: int | None = None,
+        idle_s: float = 900, shows_metrics: bool = False,
+    ) -> None:  # fmt: skip
+        self._exam, self._agent, self._idle_s = exam, agent, idle_s
+        self._shows_metrics = shows_metrics
+        self._token = None if token is None else f"Bearer {token}".encode()
+        names = (LOOPBACK, "localhost")
+        self._hosts = None if port is None else {*names, *(f"{name}:{port}" for name in names)}
+        self._description = _json(200, openapi(token is not None)).body
+
+    def app(self) -> Starlette:
+        """For an ASGI server."""
+        each = "/episodes/{id}"
+        routes = [
+            Route("/health", self._guarded(self._health), methods=["GET"]),
+            Route("/openapi.json", self._guarded(self._openapi), methods=["GET"]),
+            Route("/tasks", self._guarded(self._tasks), methods=["GET"]),
+            Route("/episodes", self._guarded(self._reset), methods=["POST"]),
+            Route(f"{each}/step", self._guarded(self._step), methods=["POST"]),
+            Route(f"{each}/score", self._guarded(self._score), methods=["GET"]),
+            Route(each, self._guarded(self._state), methods=["GET"]),
+            Route(each, self._guarded(self._give_up), methods=["DELETE"]),
+        ]
+        return Starlette(
+            routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _not_here}
+        )
+
+    async def _health(self, request: Request) -> Response:
+        count = len(self._exam.handles)
+        return _json(200, HealthBody(status="healthy", version=__version__, open_episodes=count))
+
+    async def _openapi(self, request: Request) -> Response:
+        return Response(self._description, media_type="application/json")
+
+    async def _tasks(self, request: Request) -> Response:
+        environment = self._exam.environment
+        manifest = environment.folder.manifest()
+        body = TasksBody(
+            task=manifest.task,
+            metrics=list(environment.task.metrics),
+            conditions=[condition.name for condition in environment.conditions],
+            samples=list(self._exam.samples),
+            repeats=manifest.repeats,
+        )
+        return _json(200, body)
+
+    async def _reset(self, request: Request) -> Response:
+        body = await _body(request, ResetBody)
+        sample = body.sample
+        if body.seed is not None:
+            if sample is not None:
+                raise Refusal(400, "bad_request", "sample and seed both choose; leave one out")
+            samples = self._exam.samples
+            sample = samples[body.seed % len(samples)]
+        if sample is None and body.repeat is not None:
+            raise Refusal(400, "bad_request", "repeat is a sample's: name the sample too")
+        choice = Choice(sample, body.condition, body.repeat)
+        question = await self._exam.begin(body.agent or self._agent, choice)
+        if question is None:
+            return Response(status_code=204)
+        turn = question.turn
+        return _json(201, _turn(question.handle, question.episode, turn, turn.messages))
+
+    async def _state(self, request: Request) -> Response:
+        handle = request.path_params["id"]
+        opened = self._exam.opened(handle)
+        name = self._exam.name(opened.key)
+        return _json(200, _turn(handle, name, opened.turn, opened.turn.messages))
+
+    async def _step(self, request: Request) -> Response:
+        handle = request.path_params["id"]
+        opened = self._exam.opened(handle)
+        body = await _body(request, StepBody)
+        reply = _reply(body, opened.turn.messages, self._agent)
+        before, turn = await self._exam.step(handle, reply, body.number)
+        new = turn.messages[len(before.messages) :]
+        return _json(200, _turn(handle, self._exam.name(opened.key), turn, new))
+
+    async def _score(self, request: Request) -> Response:
+        handle = request.path_params["id"]
+        return _json(200, self._ending(handle, self._exam.ending(handle)))
+
+    async def _give_up(self, request: Request) -> Response:
+        handle = request.path_params["id"]
+        ending = await self._exam.give_up(handle, "given up by the agent")
+        return _json(200, self._ending(handle, ending))
+
+    def _ending(self, handle: str, ending: Ending) -> EndingBody:
+        body = EndingBody(
+            id=handle,
+            episode=ending.episode,
+            reward=ending.reward,
+            stop_reason=ending.stop_reason,
+            failure=ending.failure,
+        )
+        if self._shows_metrics:
+            body |= {"metrics": dict(ending.metrics), "answer": ending.answer}
+        return body
+
+    def _guarded(
+        self, answer: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """With the door before it, and errors as JSON."""
+
+        async def guarded(request: Request) -> Response:
+            try:
+                self._admit(request)
+                return await answer(request)
+            except Refusal as exc:
+                return _error(exc.status, exc.code, str(exc))
+            except ExamError as exc:
+                status = STATUS[exc.kind]
+                return _error(status, exc.kind, f"{exc}; {NEXT[status]}")
+            except AgentEnvError as exc:
+                return _error(500, "failure", str(exc))
+            except ClientDisconnect:
+                return Response(status_code=400)  # nobody reads it
+
+        return guarded
+
+    def _admit(self, request: Request) -> None:
+        headers = request.headers
+        if self._hosts is not None and headers.get("host") not in self._hosts:
+            named = " or ".join(f"http://{host}" for host in sorted(self._hosts) if ":" in host)
+            raise Refusal(421, "wrong_host", f"this server answers at {named} only")
+        if self._token is None and "origin" in headers:
+            raise Refusal(403, "web_page", "this server answers no web page; ask without the "
+                          "header Origin, or use a token")  # fmt: skip
+        if self._token is not None and request.url.path != "/health":
+            sent = headers.get("authorization", "").encode("latin-1")
+            if not hmac.compare_digest(sent, self._token):
+                raise Refusal(401, "no_token", "send the header 'Authorization: Bearer TOKEN': "
+                              "serve printed the token, or --token-env names it")  # fmt: skip
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(min(self._idle_s / 4, 15))
+            with suppress(AgentEnvError):  # a full disk is told to whoever steps next
+                await self._exam.give_up_idle(self._idle_s)
+
+
+async def _body(request: Request, model: type[Body]) -> Body:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    data = await request.body()
+    if kind != "application/json":  # a web page can send any other type, or none, without asking
+        raise Refusal(
+            415, "no_json", f"the body is '{kind}'; send 'content-type: application/json'"
+        )
+    try:
+        return model.model_validate_json(data or b"{}")
+    except ValidationError as exc:
+        known = ", ".join(model.model_fields)
+        raise Refusal(
+            400, "bad_request", f"{first_problem(exc.errors(include_url=False))}; "
+            f"known fields: {known} (GET /openapi.json describes them)"
+        ) from exc  # fmt: skip
+
+
+def _reply(body: StepBody, messages: tuple[Message, ...], agent: str) -> Reply:
+    """The reply as that of a server of chat completions is read."""
+    message = body.message.model_dump(exclude_none=True)
+    choice = {"message": message, "finish_reason": body.finish_reason or "stop"}
+    answer: Any = {"choices": [choice], "usage": body.usage}
+    left_out = API.take_excess_out(answer)
+    reply = API.reply(answer, Exchange({}, messages, agent, left_out))
+    assert not isinstance(reply, Fault)  # there is a choice, and it has a message
+    return reply
+
+
+def _turn(handle: str, episode: str, turn: Turn, messages: tuple[Message, ...]) -> ChatTurn:
+    ended = turn.episode
+    return ChatTurn(
+        id=handle,
+        episode=episode,
+        messages=[chat_message(message) for message in messages],
+        tools=chat_tools(turn.tools),
+        tool_choice=turn.tool_choice,
+        steps=sum(message.role == "assistant" for message in turn.messages),
+        done=turn.done,
+        reward=turn.reward,
+        stop_reason=None if ended is None else ended.stop_reason,
+        failure=None if ended is None else ended.failure,
+    )
+
+
+def _json(status: int, body: Any) -> Response:
+    return Response(json.dumps(body).encode(), status, media_type="application/json")
+
+
+def _error(status: int, code: str, message: str) -> Response:
+    return _json(status, {"error": {"code": code, "message": message}})
+
+
+async def _not_here(request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, HTTPException)
+    text = f"{request.method} {request.url.path} is not served; GET /openapi.json tells what is"
+    return _error(exc.status_code, "unknown", text)

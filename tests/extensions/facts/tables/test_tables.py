@@ -1,0 +1,87 @@
+"""Tables of intervals are read as written, and their defects are named.
+
+One event table holds a whole world.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import DatasetError
+from agent_env.extensions.facts.fiction.world import make_world
+from agent_env.extensions.facts.tables.tables import (
+    IntervalRow,
+    overlaps,
+    read_intervals,
+    read_world,
+    shipped_tables,
+    write_intervals,
+    write_world,
+)
+
+MARA = IntervalRow("Mara Thell", "holds_office", "Reeve", date(1900, 1, 1), date(1903, 12, 31))
+JOSS = IntervalRow("Joss Carrow", "holds_office", "Reeve", date(1904, 1, 1), None)
+EARLY = IntervalRow("Joss Carrow", "holds_office", "Reeve", date(1903, 12, 31), None)
+PLAYER = IntervalRow("Joss Carrow", "plays_for", "Rovers", date(1890, 5, 1), date(1892, 5, 1))
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "intervals.csv"
+    write_intervals([MARA, JOSS, PLAYER], file)
+    assert file.read_text().splitlines()[:3] == [
+        "subject,relation,object,start,end",
+        "Mara Thell,holds_office,Reeve,1900-01-01,1903-12-31",
+        "Joss Carrow,holds_office,Reeve,1904-01-01,",
+    ]
+    assert read_intervals(file) == (MARA, JOSS, PLAYER)
+
+
+def test_two_holders_on_one_day_are_found_and_team_mates_are_not() -> None:
+    assert list(overlaps([JOSS, MARA])) == []
+    assert list(overlaps([EARLY, MARA])) == [(MARA, EARLY)]
+    assert (
+        list(overlaps([PLAYER, IntervalRow("B", "plays_for", "Rovers", PLAYER.start, None)])) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("A,rules,B,1900-01-01,", "unknown relation 'rules'"),
+        ("A,manages,B,1900-01-01,1899-01-01", "before the start"),
+        ("A,manages,B,soon,", "Invalid isoformat"),
+    ],
+)
+def test_defects_are_named_by_line(tmp_path: Path, line: str, reason: str) -> None:
+    file = tmp_path / "intervals.csv"
+    file.write_text(f"subject,relation,object,start,end\n{line}\n")
+    with pytest.raises(DatasetError, match=rf"intervals.csv:2: .*{reason}"):
+        read_intervals(file)
+
+
+HEAD = "event,kind,summary,hint,start,end,multi_year_spans,source\n"
+
+
+def test_a_world_that_was_written_is_read_with_its_people_and_no_others(tmp_path: Path) -> None:
+    world, file = make_world(200, seed=4), tmp_path / "world.csv"
+    write_world(world, file)
+    found = read_world(file, shipped_tables())
+    assert (found.events, found.people, found.presidents) == (world.events, world.people, ())
+
+
+def test_a_table_without_people_keeps_the_shipped_ones(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text(HEAD + "the fair,fair,,,1901-02-03,1901-02-04,,\n")
+    found = read_world(file, shipped_tables())
+    assert [row.event for row in found.events] == ["the fair"]
+    assert found.people == shipped_tables().people
+
+
+def test_a_person_needs_full_days(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text(HEAD + "Mara Thell,person,a printer,,1901-02,1950-01-01,,\n")
+    with pytest.raises(DatasetError, match="'Mara Thell' is a person without a full day"):
+        read_world(file, shipped_tables())

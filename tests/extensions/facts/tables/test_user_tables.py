@@ -1,0 +1,274 @@
+"""A user's own event table: typed, or refused whole with every defect named."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.extensions.facts.tables.tables import SHIPPED, read_events
+from agent_env.extensions.facts.tables.user_tables import (
+    EventTableOptions,
+    import_events,
+    read_user_events,
+)
+from agent_env.temporal.partial import PartialDate
+
+NOW = date(2026, 1, 31)
+SMALL = "event,start,end,multi_year_spans\n"
+
+
+def table(folder: Path, text: str | bytes, name: str = "own.csv") -> Path:
+    file = folder / name
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def defects(folder: Path, text: str | bytes, now: date = NOW) -> str:
+    """What the error says behind the folder's name; nothing may have been written."""
+    out = folder / "out.csv"
+    with pytest.raises(DatasetError) as caught:
+        import_events(table(folder, text), out, now)
+    assert [path.name for path in folder.iterdir()] == ["own.csv"]
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+def test_the_small_form_is_written_in_the_full_form(tmp_path: Path) -> None:
+    text = SMALL + "the Crimean War,1853-10,1856-03-30,\nthe London Games,,,2012;1908;1948~1949\n"
+    done = import_events(table(tmp_path, text), tmp_path / "out.csv", NOW)
+    assert (tmp_path / "out.csv").read_bytes() == (
+        b"event,kind,summary,hint,start,end,multi_year_spans,source\n"
+        b"the Crimean War,event,,,1853-10,1856-03-30,,\n"
+        b"the London Games,event,,,,,1908;1948~1949;2012,\n"
+    )
+    assert (done.events, done.lasting) == (2, 0)
+
+
+def test_the_shipped_table_comes_out_as_it_went_in(tmp_path: Path) -> None:
+    shipped = SHIPPED / "events.csv"
+    assert import_events(shipped, tmp_path / "out.csv", NOW).events == 269
+    assert (tmp_path / "out.csv").read_bytes() == shipped.read_bytes()
+
+
+def test_dates_keep_their_precision(tmp_path: Path) -> None:
+    (row,) = read_user_events(table(tmp_path, SMALL + "a thing,1914,1918-11,\n"), NOW)
+    assert (row.start, row.end) == (PartialDate(1914), PartialDate(1918, 11))
+
+
+def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path: Path) -> None:
+    file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\nthe Fair,2001,2002,\n")
+    done = import_events(file, tmp_path / "out.csv", NOW)
+    assert done.lasting == 1
+    assert (tmp_path / "out.csv").read_text() == (
+        "event,kind,summary,hint,start,end,multi_year_spans,source,now\n"
+        "the Reign of X,event,,,2020-05-01,,,,2026-01-31\n"
+        "the Fair,event,,,2001,2002,,,\n"
+    )
+    lasting, over = read_events(tmp_path / "out.csv")
+    assert (lasting.end, lasting.now, over.now) == (None, NOW, None)
+
+
+def test_points_in_time_without_an_end_do_not_last_still(tmp_path: Path) -> None:
+    header = "event,kind,start,end,multi_year_spans\n"
+    text = header + "Ada was a countess,,1838,,\nthe Quake,earthquake,1755,,\n"
+    done = import_events(table(tmp_path, text), tmp_path / "out.csv", NOW)
+    assert (done.events, done.lasting) == (2, 0)
+
+
+def test_importing_an_imported_table_later_changes_no_byte(tmp_path: Path) -> None:
+    file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\n")
+    import_events(file, tmp_path / "once.csv", NOW)
+    import_events(tmp_path / "once.csv", tmp_path / "twice.csv", date(2026, 6, 1))
+    assert (tmp_path / "twice.csv").read_bytes() == (tmp_path / "once.csv").read_bytes()
+
+
+def test_a_table_with_its_own_columns_dates_and_encoding_is_imported(tmp_path: Path) -> None:
+    text = "Name;Von;Bis;Bild\nder Große Krieg;28.7.1914;Nov 11, 1918;x.png\nMesse;1953;present;\n"
+    file = table(tmp_path, text.encode("cp1252"))
+    options = EventTableOptions(event="Name", start="Von", end="Bis")
+    done = import_events(file, tmp_path / "out.csv", NOW, options)
+    assert (tmp_path / "out.csv").read_text("utf-8").splitlines()[1:] == [
+        "der Große Krieg,event,,,1914-07-28,1918-11-11,,,", "Messe,event,,,1953,,,,2026-01-31",
+    ]  # fmt: skip
+    assert done.notes == (
+        "encoding cp1252, as it is not UTF-8 ('Große'); encoding=NAME if not",
+        "cells separated by ;",
+        "no event shows the column bild",
+    )
+
+
+def test_an_import_asks_whether_day_or_month_comes_first(tmp_path: Path) -> None:
+    file = table(tmp_path, "event,start,end\nthe Fair,01/02/1992,\n")
+    with pytest.raises(ConfigError, match="whether '01/02/1992' has the day or the month first"):
+        import_events(file, tmp_path / "out.csv", NOW)
+    import_events(file, tmp_path / "out.csv", NOW, EventTableOptions(date_format="month-first"))
+    assert ",1992-01-02," in (tmp_path / "out.csv").read_text()
+
+
+def test_what_spreadsheets_add_is_no_defect(tmp_path: Path) -> None:
+    text = b"\xef\xbb\xbfEvent, start,end,multi_year_spans\r\n\r\nthe  War\t,1914,1918,\r\n,,,\r\n"
+    (row,) = read_user_events(table(tmp_path, text), NOW)
+    assert (row.event, row.start) == ("the War", PartialDate(1914))
+
+
+def test_a_break_within_a_quoted_cell_becomes_a_blank(tmp_path: Path) -> None:
+    (row,) = read_user_events(table(tmp_path, SMALL + '"the\nWar",1914,1918,\n'), NOW)
+    assert row.event == "the War"
+
+
+def test_every_defect_is_named_by_file_and_line(tmp_path: Path) -> None:
+    rows = ["A,1918,1914,", "B,1914-13,1918-02-30,", "C,1914,1918,", '"D",1900,1901,1902']
+    assert defects(tmp_path, SMALL + "\n".join(rows) + "\n") == (
+        "own.csv:2: 'A' ends on 1914, before its start on 1918\n"
+        "own.csv:3: start '1914-13' is not a date: month must be in 1..12\n"
+        "own.csv:3: end '1918-02-30' is not a date: day is out of range for month, "
+        "or nothing while it lasts\n"
+        "own.csv:5: 'D' has the year 1902, after its end on 1901"
+    )
+
+
+def test_of_many_defects_twenty_are_named_and_the_rest_counted(tmp_path: Path) -> None:
+    text = defects(tmp_path, SMALL + "".join(f"E{n},x,1900,\n" for n in range(30)))
+    assert text.count("is not a date") == 20
+    assert text.endswith("\nown.csv: 10 more defects")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (",1914,1918,", "the event has no name"),
+        ("A,,,", "'A' has neither start nor end nor years"),
+        ("A,0000,1918,", "start '0000' is not a date: year 0 is out of range"),
+        ("A,-490,,", "start '-490' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD"),
+        ("A,10000,,", "start '10000' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD"),
+        ("A,1914,unknown,", "end 'unknown' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD, or "),
+        ("A,28.7.14,,", "start '28.7.14' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD"),
+        ("A,2026-02,,", "'A' starts on 2026-02, after 2026-01-31, the stated now"),
+        ("A,2020,2027,", "'A' ends on 2027, after 2026-01-31, the stated now"),
+        ("A,,,2027", "'A' has the year 2027, after 2026-01-31, the stated now"),
+        ("A,,,1~999999999", "multi_year_spans '1~999999999' is no span of years; write 1908 or"),
+        ("A,,,1950~1948", "multi_year_spans '1950~1948' ends before it begins"),
+        ("A,,,1948~1950;1949", "multi_year_spans '1949' overlaps another span"),
+        ("A,,,0", "multi_year_spans '0': years go from 1 to 9999"),
+        ("the War, so called,1914,1918,", "5 cells under 4 columns; quote cells that hold commas"),
+        ("A,1914,1918", "3 cells under 4 columns"),
+        ("A\x07,1914,1918,", "event holds a control character"),
+        ('"A,1914,1918,', "is no CSV from here on: unexpected end of data; check its quotes"),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(tmp_path: Path, row: str, reason: str) -> None:
+    assert defects(tmp_path, SMALL + row + "\n").startswith(f"own.csv:2: {reason}")
+
+
+def test_events_that_would_share_an_article_are_one_twice(tmp_path: Path) -> None:
+    text = SMALL + "the Gulf War,1990,1991,\n\nGulf war,1980,1988,\n"
+    assert defects(tmp_path, text) == "own.csv:4: 'Gulf war' stands on line 2 too"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "own.csv: is empty; its first line is event,start,end"),
+        (b"\r\n\r\n", "own.csv: is empty; its first line is event,start,end"),
+        (SMALL.encode(), "own.csv: holds no event"),
+        (SMALL.encode() + "Москва,1900,,\n".encode("cp1251"), "own.csv:2: byte 0xcc is not UTF-8"),
+        (SMALL.encode("utf-16-le"), "own.csv:1: byte 0x00 is not UTF-8; name the encoding"),
+        (b"name,start,end,multi_year_spans\n", "own.csv:1: no column 'event'; name the event by"),
+        (b"event,start,end,end,multi_year_spans\n", "own.csv:1: column 'end' stands twice"),
+        (b"event,start,end,presicion\n", "own.csv:1: unknown column 'presicion'; write precision"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
+    assert defects(tmp_path, data).startswith(reason)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"no\.csv: cannot be read: No such file"):
+        import_events(tmp_path / "no.csv", tmp_path / "out.csv", NOW)
+
+
+def test_an_old_table_stays_where_the_new_one_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+    with pytest.raises(DatasetError):
+        import_events(table(tmp_path, SMALL + "A,1918,1914,\n"), out, NOW)
+    assert out.read_text() == "old"
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    file = table(tmp_path, SMALL + "A,1914,1918,\n")
+    with pytest.raises(ConfigError, match=r"cannot write .*out\.csv: No such file or directory"):
+        import_events(file, tmp_path / "nowhere/out.csv", NOW)
+
+
+ROLES = "event,start,end,multi_year_spans,role\n"
+
+
+def test_spans_of_one_role_must_not_overlap(tmp_path: Path) -> None:
+    rows = "A,1901-01-01,1905-06-30,,king\nB,1905-06-29,1910-01-01,,king\nC,1902,1903,,pope\n"
+    assert defects(tmp_path, ROLES + rows) == (
+        "own.csv:3: 'B' overlaps 'A' of line 2 in the role 'king'"
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "A,1901-01-01,1905-06-30,,king\nB,1905-06-30,1910-01-01,,king\n",  # handed over that day
+        "A,1901,1905,,king\nB,1905-03,1910,,king\n",  # may have been handed over that year
+        "A,1885,1897,1885~1889;1893~1897,king\nB,1889,1893,,king\n",  # held between two terms
+        "A,2001,2005,,king\nB,2005,,,king\n",
+        "A,2001,,,\nB,2003,,,\n",  # no role at all
+    ],
+)
+def test_spans_of_one_role_may_touch(tmp_path: Path, rows: str) -> None:
+    assert len(read_user_events(table(tmp_path, ROLES + rows), NOW)) == 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "A,2001,,,king\nB,2005,2006,,king\n",  # A still holds it
+        "A,,,1948~1950,king\nB,,,1949~1951,king\n",
+        "B,1905,1907,,king\nA,1901,1920,,king\n",  # one within the other, in any order
+    ],
+)
+def test_an_overlap_is_found_in_all_forms(tmp_path: Path, rows: str) -> None:
+    assert "overlaps" in defects(tmp_path, ROLES + rows)
+
+
+def test_a_role_needs_a_start(tmp_path: Path) -> None:
+    assert defects(tmp_path, ROLES + "A,,1905,,king\n") == (
+        "own.csv:2: 'A' has the role 'king' and no start"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("A,1914-07,1918-11,,day", "start 1914-07 is written to the month, not to the day"),
+        ("A,1914,1918-11,,year", "end 1918-11 is written to the month, not to the year"),
+        ("A,1914,1918,,decade", "unknown precision 'decade'; write year, month, day"),
+        ("A,,,1914;1918,day", "spans of years are known to the year, not to the day"),
+    ],
+)
+def test_a_precision_must_be_known_and_kept_to(tmp_path: Path, row: str, reason: str) -> None:
+    text = f"event,start,end,multi_year_spans,precision\n{row}\n"
+    assert defects(tmp_path, text).startswith(f"own.csv:2: {reason}")
+
+
+def test_a_precision_that_agrees_is_taken(tmp_path: Path) -> None:
+    text = "event,start,end,multi_year_spans,precision\nA,1914-07,1918-11,,Month\nB,1914,1918,,\n"
+    assert len(read_user_events(table(tmp_path, text), NOW)) == 2
+
+
+def test_reading_ten_thousand_rows_of_one_role_takes_no_square_time(tmp_path: Path) -> None:
+    rows = "".join(f"E{n},{n // 12 + 1:04d}-{n % 12 + 1:02d},,,\n" for n in range(10_000))
+    ends = (f"{n // 12 + 1:04d}-{n % 12 + 1:02d}" for n in range(1, 10_001))
+    closed = "".join(
+        line.replace(",,,", f",{end},,king") + "\n"
+        for line, end in zip(rows.splitlines(), ends, strict=True)
+    )
+    assert len(read_user_events(table(tmp_path, ROLES + closed), NOW)) == 10_000

@@ -1,0 +1,101 @@
+"""The sealed web: every fact is proved by a page, and the first look often misleads."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ToolError
+from agent_env.extensions.facts.sealed import SealedWeb
+from agent_env.extensions.facts.site.render import render_all
+from agent_env.extensions.facts.tables.articles import article_url, event_title
+from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.families.time_puzzles.generator import evidence_of
+from agent_env.families.time_puzzles.options import SetOptions, make_set
+from agent_env.web.extract import extract
+from agent_env.wiring.registry import load_family
+
+TABLES = shipped_tables()
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SealedWeb]:
+    built = SealedWeb.shipped(tmp_path_factory.mktemp("web") / "pages.db")
+    yield built
+    built.close()
+
+
+def test_it_has_more_than_a_thousand_pages(web: SealedWeb) -> None:
+    assert 1000 < len(list(web.urls())) < 2000
+
+
+def test_for_a_third_of_the_events_the_first_hit_is_not_the_article(web: SealedWeb) -> None:
+    misled = 0
+    for row in TABLES.events:
+        hits = asyncio.run(web.search.search(row.hint or row.event, 5))
+        misled += not hits or hits[0].url != article_url(event_title(row.event))
+    assert misled / len(TABLES.events) >= 1 / 3
+
+
+def test_the_pages_that_prove_a_puzzle_are_there(web: SealedWeb) -> None:
+    for puzzle in make_set(TABLES, SetOptions(12, 5)).puzzles:
+        assert puzzle.evidence == evidence_of(puzzle.facts)
+        for url in puzzle.evidence:
+            assert asyncio.run(web.fetch(url)).text
+
+
+def test_the_same_tables_give_the_same_bytes() -> None:
+    def digest() -> str:
+        return hashlib.sha256(
+            "".join(p.url + p.html for p in render_all(TABLES)).encode()
+        ).hexdigest()
+
+    assert digest() == digest()
+
+
+def test_a_copy_of_the_shipped_web_with_a_samples_tables_is_the_web_built_of_both() -> None:
+    tables = load_family("tdbench").make_samples(2, 7, TdbenchOptions(rows=80)).tables
+    built = SealedWeb.build(Path(":memory:"), TABLES, temporal=tables)
+    copy = SealedWeb.shipped(Path(":memory:"), tables)
+    assert copy.store.digest() == built.store.digest()
+    assert copy.search.size() == built.search.size() > 1300
+
+
+def test_opening_it_again_renders_nothing_anew(tmp_path: Path) -> None:
+    first = SealedWeb.shipped(tmp_path / "pages.db")
+    urls = list(first.urls())
+    first.close()
+    second = SealedWeb.shipped(tmp_path / "pages.db")
+    assert list(second.urls()) == urls
+    assert len(asyncio.run(second.search.search("Apollo 11 mission", 3))) == 3
+    second.close()
+
+
+def test_a_page_that_is_not_there_is_never_fetched(web: SealedWeb) -> None:
+    with pytest.raises(ToolError, match=r"there is no page at https://elsewhere\.example/"):
+        asyncio.run(web.fetch("https://elsewhere.example/"))
+
+
+@pytest.mark.parametrize("query", ["", '"', "AND OR NOT", "a* (b", "x" * 400, "的", "NEAR(a b)"])
+def test_no_query_breaks_the_search(web: SealedWeb, query: str) -> None:
+    assert isinstance(asyncio.run(web.search.search(query, 5)), list)
+
+
+def test_extraction_keeps_text_tables_and_links_and_drops_the_rest() -> None:
+    html = b"""<html><head><title>T &amp; U</title></head><body><nav>Menu</nav><main>
+    <h1>Head</h1><p>One <b>two</b> <a href="https://a.example/">three</a>.</p>
+    <table><tr><th>First day</th><td>2 April 1982</td></tr></table>
+    <ul><li>point</li></ul><script>x()</script></main><footer>end</footer></body></html>"""
+    found = extract(html)
+    assert found.title == "T & U"
+    assert found.text.splitlines() == [
+        "Head",
+        "One two three <https://a.example/>.",
+        "First day: 2 April 1982",
+        "- point",
+    ]

@@ -1,0 +1,144 @@
+"""A built web: the same bytes for the same seed, its puzzles solved by whoever looks things up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.extensions.facts.web_folder import BuildOptions, BuiltWeb, build_web
+from agent_env.runs.options import RunOptions
+from agent_env.runs.score import follow_run, score_folder
+from agent_env.runs.start import Listener, start_run
+from tests.commands import agent_env
+
+
+def build(out: Path, **wanted: object) -> BuiltWeb:
+    given = {"world": "fictional", "entities": 240, "seed": 3, "difficulty": "medium"} | wanted
+    options = BuildOptions(out=out, facts_table=given.pop("facts_table", None), **given)  # type: ignore[arg-type]
+    return build_web(options, lambda note: None)
+
+
+def rows(file: Path) -> list[tuple[object, ...]]:
+    return sqlite3.connect(file).execute("SELECT url, body, title FROM fetches").fetchall()
+
+
+def test_the_same_seed_gives_the_same_pages_and_tables(tmp_path: Path) -> None:
+    first, second = build(tmp_path / "a.db"), build(tmp_path / "b.db")
+    assert (first.digest, first.pages) == (second.digest, second.pages)
+    assert rows(tmp_path / "a.db") == rows(tmp_path / "b.db")
+    for end in ("facts.csv", "intervals.csv"):
+        assert (tmp_path / f"a.{end}").read_bytes() == (tmp_path / f"b.{end}").read_bytes()
+    assert build(tmp_path / "c.db", seed=4).digest != first.digest
+    assert build(tmp_path / "d.db", difficulty="hard").digest != first.digest
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_the_shipped_and_an_own_table_are_rendered_too(tmp_path: Path) -> None:
+    real = build(tmp_path / "real.db", world="real", entities=None, seed=None)
+    assert (real.pages > 1000, real.facts) == (True, None)
+    table = tmp_path / "own.csv"
+    table.write_text(
+        "event,kind,summary,hint,start,end,multi_year_spans,source\n"
+        "the fair,fair,,,1901-02-03,1901-02-04,,\n"
+    )
+    build(tmp_path / "own.db", world="real", entities=None, seed=None, facts_table=table)
+    urls = [row[0] for row in rows(tmp_path / "own.db")]
+    assert "https://encyclopedia.example/article/Fair" in urls
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({"world": "moon"}, "unknown world 'moon'; known: real, fictional"),
+        ({"difficulty": "9"}, "unknown difficulty"),
+        ({"entities": 3}, "100 to 200000 entities, not 3"),
+        ({"world": "real"}, "--entities and --seed go with --world fictional"),
+        ({"facts_table": Path("x.csv")}, "--facts-table goes with --world real"),
+    ],
+)
+def test_mistakes_are_named_and_leave_nothing(
+    tmp_path: Path, wanted: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        build(tmp_path / "pages.db", **wanted)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "pages.db").write_text("mine")
+    with pytest.raises(ConfigError, match="is there already"):
+        build(tmp_path / "pages.db")
+    assert (tmp_path / "pages.db").read_text() == "mine"
+
+
+def test_from_a_seed_to_evidence_on_the_command_line(tmp_path: Path) -> None:
+    web = ["web", "build", "--world", "fictional", "--entities", "300", "--out", "pages.db"]
+    assert "pages in pages.db" in agent_env(*web, cwd=tmp_path).stdout
+    made = ["--option", "facts_table=pages.facts.csv", "--count", "8", "--out", "puzzles.jsonl"]
+    assert agent_env("generate", "time-puzzles", *made, cwd=tmp_path).returncode == 0
+    asked = ["--dataset", "puzzles.jsonl", "--pages", "pages.db", "--out", "run", "--json"]
+    conditions = ["--condition", "base", "--condition", "web"]
+    ran = agent_env("run", "time-puzzles", *asked, *conditions, cwd=tmp_path)
+    scores = json.loads(ran.stdout)["conditions"]
+    assert scores["web"]["exact_match"] == 1.0
+    assert scores["base"]["exact_match"] < 0.5
+    told = agent_env("score", "run", "--evidence", "--json", cwd=tmp_path)
+    found = json.loads(told.stdout)["conditions"]
+    assert found.keys() == {"web"}
+    assert found["web"]["verdicts"]["fine"] == 8
+    assert found["web"]["shown"] == 1.0
+
+
+def test_a_run_refuses_pages_that_are_none_or_have_changed(tmp_path: Path) -> None:
+    (tmp_path / "no.db").write_text("not a store")
+    for name, reason in (("no.db", "no.db"), ("x.db", "x.db")):
+        ran = agent_env("run", "time-puzzles", "--limit", "1", "--pages", name, cwd=tmp_path)
+        assert (ran.returncode, reason in ran.stderr) == (2, True)
+
+
+def test_a_web_of_tables_alone_and_beside_a_world(tmp_path: Path) -> None:
+    table = tmp_path / "rates.csv"
+    table.write_text("tariff,price,start,end\nday,3,2001,2004\nday,4,2004,\nnight,1,2001,\n")
+    alone = build(tmp_path / "a.db", world=None, entities=None, seed=None, tables=(table,))
+    urls = [str(url) for url, _, _ in rows(tmp_path / "a.db")]
+    assert (alone.tables, alone.passed_over, alone.facts) == (1, 0, None)
+    titles = {str(title) for url, _, title in rows(tmp_path / "a.db") if "tables.example" in url}
+    assert titles == {"day", "night", "3", "4", "1"}
+    assert all(".example/" in url for url in urls)
+    both = build(tmp_path / "b.db", tables=(table,))
+    assert both.pages == build(tmp_path / "c.db").pages + alone.pages
+    assert (both.tables, both.facts) == (1, tmp_path / "b.facts.csv")
+
+
+def test_materials_without_times_and_tables_with_defects_are_named(tmp_path: Path) -> None:
+    (tmp_path / "x.materials.jsonl").write_text('{"name":"t","columns":["a"],"rows":[["b"]]}\n')
+    (tmp_path / "y.csv").write_text("a,start,end\nb,2004,2001\n")
+    for name, reason in (
+        ("x.materials.jsonl", "holds no table with the columns start and end"),
+        ("y.csv", "y.csv:2: "),
+    ):
+        with pytest.raises(DatasetError, match=reason):
+            build(tmp_path / "z.db", world=None, entities=None, seed=None,
+                  tables=(tmp_path / name,))  # fmt: skip
+    (tmp_path / "y.csv").write_text("a,start,end\nb,2001,2004\n")
+    with pytest.raises(ConfigError, match="--entities and --seed go with --world fictional"):
+        build(tmp_path / "z.db", world=None, tables=(tmp_path / "y.csv",))
+    assert not (tmp_path / "z.db").exists()
+
+
+def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    options = RunOptions(
+        "tdbench", limit=6, conditions=("web",), out=out, options=("rows=40", "domains=laws")
+    )
+    quiet = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
+    folder = asyncio.run(start_run(options, quiet))
+    scored = score_folder(folder, print)
+    assert [score.metrics["answer"] for _, score in scored] == [1.0] * 6
+    names, trails = follow_run(folder, print)
+    assert (names, {trail.verdict for trail in trails}) == (("web",), {"fine"})

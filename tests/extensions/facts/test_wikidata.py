@@ -1,0 +1,269 @@
+"""The query service's client, against a server on loopback that answers SPARQL 1.1 results."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from agent_env.errors import ConfigError, SearchError
+from agent_env.extensions.facts.event_facts.commands import ImportedTable, import_wikidata
+from agent_env.extensions.facts.wikidata import QueryService, parse_kinds
+from agent_env.web.providers.client import Patience
+from agent_env.wiring.trust import own_call
+
+ENTITY = "http://www.wikidata.org/entity/"
+NOW = date(2026, 1, 31)
+QUICK = Patience(attempts=4, first_wait_s=0.01, longest_wait_s=5.0, timeout_s=2.0)
+HTML = b"<html><body><h1>Service unavailable</h1></body></html>"
+
+
+def uri(name: str) -> dict[str, str]:
+    return {"type": "uri", "value": ENTITY + name}
+
+
+def results(rows: list[dict[str, dict[str, Any]]]) -> bytes:
+    names = sorted({name for row in rows for name in row})
+    return json.dumps({"head": {"vars": names}, "results": {"bindings": rows}}).encode()
+
+
+def reply(
+    body: bytes, status: str = "200 OK", headers: str = "", kind: str = "sparql-results+json"
+) -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/{kind}\r\n{headers}"
+    return f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+
+
+class FakeService:
+    """Knows battles Q1, Q2, … with one day each; gives `troubles` first, by number of request."""
+
+    def __init__(self, battles: dict[str, str], troubles: dict[int, bytes] | None = None) -> None:
+        self.battles = battles
+        self.troubles = dict(troubles or {})
+        self.queries: list[str] = []
+        self.heads: list[str] = []
+
+    async def __aenter__(self) -> FakeService:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/sparql"
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = int(re.search(r"content-length: (\d+)", head, re.I)[1])  # type: ignore[index]
+        self.heads.append(head)
+        self.queries.append(parse_qs((await reader.readexactly(length)).decode())["query"][0])
+        trouble = self.troubles.pop(len(self.queries), None)
+        if trouble != b"hang":
+            good = reply(self._answer(self.queries[-1]))
+            writer.write(good if trouble is None else trouble)
+            await writer.drain()
+            writer.close()
+
+    def _answer(self, query: str) -> bytes:
+        if (wanted := re.search(r'STR\(\?item\) > "(.*)"', query)) is not None:
+            size = int(re.search(r"LIMIT (\d+)", query)[1])  # type: ignore[index]
+            found = sorted(name for name in self.battles if ENTITY + name > wanted[1])[:size]
+            return results([{"item": uri(name)} for name in found])
+        rows = []
+        for name in dict.fromkeys(re.findall(r"wd:(Q\d+)", query)):
+            label = {"type": "literal", "xml:lang": "en", "value": f"Battle of Place {name}"}
+            rows.append({"item": uri(name), "name": label})
+            rows.append({"item": uri(name), **self._time(self.battles[name])})
+        return results(rows[::-1])  # in whatever order
+
+    def _time(self, day: str) -> dict[str, dict[str, str]]:
+        xsd = "http://www.w3.org/2001/XMLSchema#"
+        value = f"{day}T00:00:00Z"
+        return {
+            "bound": {"type": "literal", "value": "point"},
+            "time": {"type": "literal", "datatype": f"{xsd}dateTime", "value": value},
+            "precision": {"type": "literal", "datatype": f"{xsd}integer", "value": "11"},
+            "calendar": uri("Q1985727"),
+        }
+
+
+BATTLES = {f"Q{n}": f"18{n:02d}-06-18" for n in range(10, 15)}
+
+
+def build(
+    folder: Path,
+    troubles: dict[int, bytes] | None = None,
+    limit: int = 100,
+    page_size: int = 2,
+    battles: dict[str, str] = BATTLES,
+    patience: Patience = QUICK,
+) -> tuple[ImportedTable | SearchError, FakeService]:
+    """The import and the service it asked; always from the same address."""
+
+    async def run() -> tuple[ImportedTable | SearchError, FakeService]:
+        async with FakeService(battles, troubles) as service:
+            try:
+                return await import_wikidata(
+                    folder / "out.csv", ["battle"], limit, NOW, service.url, contact="me@x.example",
+                    page_size=page_size, patience=patience,
+                ), service  # fmt: skip
+            except SearchError as exc:
+                return exc, service
+
+    return asyncio.run(run())
+
+
+def built(found: ImportedTable | SearchError) -> ImportedTable:
+    assert isinstance(found, ImportedTable)
+    return found
+
+
+def test_all_pages_make_one_table(tmp_path: Path) -> None:
+    done, service = build(tmp_path)
+    assert (tmp_path / "out.csv").read_text().splitlines()[:3] == [
+        "event,kind,summary,hint,start,end,multi_year_spans,source",
+        "the Battle of Place Q10,battle,,,1810-06-18,1810-06-18,,Wikidata Q10",
+        "the Battle of Place Q11,battle,,,1811-06-18,1811-06-18,,Wikidata Q11",
+    ]
+    assert (built(done).events, built(done).pages, len(service.queries)) == (5, 3, 6)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_pages_begin_behind_the_last_item_and_the_client_says_who_it_is(tmp_path: Path) -> None:
+    _, service = build(tmp_path)
+    lists = [query for query in service.queries if "LIMIT 2" in query]
+    afters = [re.search(r'> "(.*)"', query)[1] for query in lists]  # type: ignore[index]
+    assert afters == ["", f"{ENTITY}Q11", f"{ENTITY}Q13"]
+    assert "wdt:P31/wdt:P279* wd:Q178561" in lists[0]
+    assert re.search(r"user-agent: agent-env/[\d.]+ \(me@x\.example\)", service.heads[0], re.I)
+    assert "accept: application/sparql-results+json" in service.heads[0].lower()
+
+
+def test_an_empty_page_ends_the_list(tmp_path: Path) -> None:
+    battles = {name: BATTLES[name] for name in ("Q10", "Q11")}
+    done, service = build(tmp_path, battles=battles)
+    assert (built(done).events, built(done).pages, len(service.queries)) == (2, 2, 3)
+
+
+def test_no_more_pages_are_asked_for_than_the_limit_needs(tmp_path: Path) -> None:
+    done, service = build(tmp_path, limit=3)
+    assert (built(done).events, built(done).pages, len(service.queries)) == (3, 2, 4)
+
+
+def test_a_busy_server_is_not_asked_before_its_time(tmp_path: Path) -> None:
+    busy = reply(b"Too many requests", "429 Too Many Requests", "Retry-After: 1\r\n", "text")
+    began = time.monotonic()
+    done, service = build(tmp_path, {3: busy})
+    assert time.monotonic() - began >= 1.0
+    assert (built(done).events, len(service.queries)) == (5, 7)
+
+
+def test_a_date_may_say_when_to_come_back(tmp_path: Path) -> None:
+    dates = "Date: Sat, 31 Jan 2026 10:00:00 GMT\r\nRetry-After: Sat, 31 Jan 2026 11:00:00 GMT\r\n"
+    done, service = build(tmp_path, {1: reply(b"", "503 Service Unavailable", dates)})
+    assert str(done).startswith(
+        f"{service.url} answered 503 (asked once); it asks to wait 3600 s; what came so far is kept"
+    )
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        reply(HTML, kind="html"),
+        reply(HTML, "502 Bad Gateway", kind="html"),
+        reply(b'{"head": {}, "results": {"bindings": [ {"item": SPARQL-QUERY: java.util'),
+        reply(b'{"head": {}, "boolean": true}'),
+        reply(b'{"results": {"bindings": [["Q1"]]}}'),
+        reply(b"[" * 100_000),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{",
+        b"",
+    ],
+)  # fmt: skip
+def test_a_passing_failure_costs_nothing(tmp_path: Path, trouble: bytes) -> None:
+    done, service = build(tmp_path, {2: trouble, 5: trouble})
+    assert (built(done).events, len(service.queries)) == (5, 8)
+
+
+def test_nonsense_in_a_result_gives_no_row_and_no_crash(tmp_path: Path) -> None:
+    odd: list[dict[str, dict[str, Any]]] = [
+        {"item": uri("Q10"), "name": {"value": "Battle of \ud800", "xml:lang": 7}},
+        {"item": uri("Q10"), "about": {"value": ["\ud800"], "xml:lang": "en"}},
+        {"item": uri("Q10"), "bound": {"value": "middle"}},
+        {"item": uri("Q10"), "bound": {"value": "start"}, "precision": {"value": "9" * 5000}},
+        {"item": uri("Q99"), "bound": {"value": "start"}},
+        {"name": {}},
+    ]
+    done, _ = build(tmp_path, {2: reply(results(odd))})
+    assert built(done).left_out == {"no name in the languages asked for": 2}
+
+
+def test_a_server_that_says_nothing_is_given_up_in_time(tmp_path: Path) -> None:
+    patience = Patience(attempts=2, first_wait_s=0.01, longest_wait_s=1.0, timeout_s=0.2)
+    done, _ = build(tmp_path, {1: b"hang", 2: b"hang"}, patience=patience)
+    assert "did not answer within 0.2 s (asked 2 times)" in str(done)
+
+
+def test_after_a_failure_the_same_command_goes_on_where_it_was(tmp_path: Path) -> None:
+    down = {number: reply(HTML, "500 Internal Server Error", kind="html") for number in range(3, 7)}
+
+    async def run() -> None:
+        async with FakeService(BATTLES, down) as service:
+            out = tmp_path / "out.csv"
+            for attempt in (1, 2):
+                importing = import_wikidata(
+                    out, ["battle"], 100, NOW, service.url, page_size=2, patience=QUICK
+                )
+                if attempt == 1:
+                    with pytest.raises(SearchError, match=r"answered 500 \(asked 4 times\)"):
+                        await importing
+                    assert not out.exists()
+                    assert len(service.queries) == 6
+                else:
+                    assert (await importing).events == 5
+            assert len(service.queries) == 10  # the first page was not asked for again
+
+    asyncio.run(run())
+
+
+def test_a_refusal_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
+    no = reply(b"Requests must\nname a contact", "403 Forbidden", kind="text")
+    done, service = build(tmp_path, {1: no})
+    assert "answered 403: Requests must name a contact; give a --contact" in str(done)
+    assert len(service.queries) == 1
+
+
+def test_a_service_that_ignores_where_to_begin_is_not_asked_for_ever(tmp_path: Path) -> None:
+    same = reply(results([{"item": uri("Q10")}, {"item": uri("Q11")}]))
+    done, _ = build(tmp_path, {1: same, 3: same})
+    assert "gives the same items again; it cannot be paged" in str(done)
+
+
+def test_a_service_that_knows_nothing_gives_no_table(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no event to be had of the kinds battle; left out: none"):
+        build(tmp_path, battles={})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_kinds_are_names_or_items() -> None:
+    assert [kind.item for kind in parse_kinds(["war", "opera=Q1344"])] == ["Q198", "Q1344"]
+    with pytest.raises(ConfigError, match="unknown kind 'picnic'; known: battle, war, siege"):
+        parse_kinds(["picnic"])
+    with pytest.raises(ConfigError, match="kind 'war' is given twice"):
+        parse_kinds(["war", "war=Q1"])
+
+
+@pytest.mark.parametrize("endpoint", ["", "query.example/sparql", "file:///etc/passwd"])
+def test_an_endpoint_is_a_web_address(endpoint: str) -> None:
+    with pytest.raises(ConfigError, match="is no address of a query service"):
+        QueryService(endpoint, permit=own_call())
+
+
+def test_languages_cannot_end_the_query(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is no language code"):
+        asyncio.run(import_wikidata(tmp_path / "o.csv", ["war"], 1, NOW, languages=['en") }']))

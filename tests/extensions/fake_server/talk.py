@@ -1,0 +1,135 @@
+"""Talk with the fake server by plain httpx: single requests, and whole conversations."""
+
+import asyncio
+import copy
+import json
+
+import httpx
+
+from agent_env.extensions.fake_server import Answer, Call, FakeServer
+from tests.extensions.fake_server.modes import MODES
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "web_search",
+        "description": "Searches.",
+        "parameters": {
+            "type": "object",
+            "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+            "required": ["query"],
+        },
+    },
+}
+QUESTION = {"role": "user", "content": "Which day was it?"}
+TWO_CALLS = Answer(
+    "Let me look.",
+    calls=(Call("web_search", '{"query": "a"}'), Call("web_search", '{"query": "b"}')),
+)
+
+
+async def agent(turns, offers):
+    """Calls twice at once, then once, then answers."""
+    spoken = sum(turn.role == "assistant" for turn in turns)
+    if spoken == 0:
+        return TWO_CALLS
+    return (
+        Answer(calls=(Call("web_search", '{"query": "a"}'),)) if spoken == 1 else Answer("Friday")
+    )
+
+
+def always(answer):
+    async def policy(turns, offers):
+        return answer
+
+    return policy
+
+
+def talk(policy, script, mode="lenient", **options):
+    """Runs `script(post)` against a server; `post` sends a chat request."""
+
+    async def run():
+        async with (
+            FakeServer(policy, mode=MODES[mode], **options) as server,
+            httpx.AsyncClient(verify=False) as client,
+        ):
+
+            async def post(messages, path="chat/completions", **fields):
+                tools = {"tools": [TOOL]} if fields.pop("offer", True) else {}
+                body = {"model": "m", "messages": messages} | tools | fields
+                return await client.post(f"{server.url}/{path}", json=body)
+
+            return await script(post)
+
+    return asyncio.run(run())
+
+
+def post_once(policy, messages, mode="lenient", **fields):
+    return talk(policy, lambda post: post(messages, **fields), mode=mode)
+
+
+def message_of(response):
+    """The message of a reply, joined from its pieces where it was streamed."""
+    assert response.status_code == 200, response.text
+    if not response.headers["content-type"].startswith("text/event-stream"):
+        return response.json()["choices"][0]["message"]
+    lines = [line.removeprefix("data: ") for line in response.text.split("\n\n") if line]
+    assert lines.pop() == "[DONE]"
+    message = {}
+    for line in lines:
+        for choice in json.loads(line)["choices"]:
+            join(message, choice["delta"])
+    return message
+
+
+def join(message, delta):
+    for name, value in delta.items():
+        if name == "role" or name not in message:
+            message[name] = copy.deepcopy(value)
+        elif isinstance(value, str):
+            message[name] += value
+        elif name == "tool_calls":
+            for call in value:
+                join_call(message[name], call)
+        elif isinstance(value, list):
+            message[name] += value
+    for call in message.get("tool_calls", []):
+        call.pop("index", None)
+
+
+def join_call(calls, piece):
+    if "id" in piece:
+        calls.append(copy.deepcopy(piece))
+    else:
+        calls[piece["index"]]["function"]["arguments"] += piece["function"]["arguments"]
+
+
+def results(message):
+    return [
+        {"role": "tool", "tool_call_id": call["id"], "content": "found"}
+        for call in message["tool_calls"]
+    ]
+
+
+async def conversation(post, change=lambda message: message, **fields):
+    """Asks to the end, sending back what came through `change`; gives the last response."""
+    messages = [QUESTION]
+    while True:
+        response = await post(messages, **fields)
+        if response.status_code != 200:
+            return response
+        message = message_of(response)
+        if not message.get("tool_calls"):
+            return response
+        messages = [*messages, change(message), *results(message)]
+
+
+def without_reasoning(message):
+    names = ("role", "content", "tool_calls")
+    bare = {name: message[name] for name in names if name in message}
+    bare["content"] = bare["content"].rpartition("</think>\n\n")[2]
+    for call in bare.get("tool_calls", ()):
+        call.pop("extra_content", None)
+        call.pop("provenance", None)
+        call["function"].pop("checksum", None)
+    return bare

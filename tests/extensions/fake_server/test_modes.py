@@ -1,0 +1,278 @@
+"""The modes of the fake server: what a rule on reasoning and fields refuses and takes."""
+
+import copy
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.extensions.fake_server import Answer, FakeServer
+from agent_env.extensions.fake_server.modes import MODES
+from tests.extensions.fake_server.talk import (
+    QUESTION,
+    agent,
+    always,
+    conversation,
+    message_of,
+    post_once,
+    results,
+    talk,
+    without_reasoning,
+)
+
+HELD = ("deepseek", "kimi", "gemini", "minimax", "glm", "openrouter", "litellm", "vllm", "future")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", [*HELD, "lenient", "llama.cpp"])
+def test_a_conversation_that_passes_everything_back_comes_to_its_end(mode, stream):
+    response = talk(agent, lambda post: conversation(post, stream=stream), mode=mode)
+    if mode == "litellm" and stream:  # pieces that nobody joined
+        assert "Invalid `signature` in `thinking` block" in response.text
+    else:
+        assert message_of(response)["content"].endswith("Friday")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "error"),
+    [
+        (
+            "deepseek",
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        ),
+        (
+            "kimi",
+            "thinking is enabled but reasoning_content is missing in assistant tool call message"
+            " at index 1",
+        ),
+        ("minimax", "reasoning of messages[1] is missing"),
+        ("glm", "reasoning_content of messages[1] is missing"),
+        ("openrouter", "reasoning_details of messages[1] is missing"),
+        ("vllm", "reasoning of messages[1] is missing"),
+        ("litellm", "messages.1.content.0.type: Expected `thinking`, but found `tool_use`"),
+        ("future", "deliberation_log of messages[1] is missing"),
+    ],
+)
+def test_what_is_not_passed_back_is_refused(mode, error, stream):
+    response = talk(
+        agent, lambda post: conversation(post, without_reasoning, stream=stream), mode=mode
+    )
+    assert response.status_code == 400
+    assert response.json()["error"]["message"].startswith(error)
+
+
+def test_gemini_wants_the_signature_of_the_first_call_and_says_so_in_a_list():
+    response = talk(agent, lambda post: conversation(post, without_reasoning), mode="gemini")
+    assert response.status_code == 400
+    ((error,),) = [tuple(each.values()) for each in response.json()]
+    assert error["status"] == "INVALID_ARGUMENT"
+    assert error["message"].startswith(
+        "Function call is missing a thought_signature in functionCall parts."
+    )
+    assert "function call `default_api:web_search` , position 2" in error["message"]
+
+
+def changed(mode, message):
+    """The message with one letter of what is opaque or thought changed."""
+    message = copy.deepcopy(message)
+    if mode == "gemini":
+        google = message["tool_calls"][0]["extra_content"]["google"]
+        google["thought_signature"] = "A" + google["thought_signature"][1:] + "A"
+    elif mode == "openrouter":
+        message["reasoning_details"].reverse()
+    elif mode == "minimax":
+        message["content"] = message["content"].replace("next", "Next")
+    elif mode == "litellm":
+        message["thinking_blocks"][0]["signature"] += "A"
+    elif mode == "future":
+        message["cognition"]["path"] = [None, True]
+    else:
+        field = MODES[mode].field
+        message[field] = message[field].replace("next", "Next")
+    return message
+
+
+@pytest.mark.parametrize("mode", HELD)
+def test_one_changed_letter_or_block_is_refused(mode):
+    response = talk(
+        agent, lambda post: conversation(post, lambda message: changed(mode, message)), mode=mode
+    )
+    assert response.status_code == 400
+    said = ("Corrupted thought signature", "is altered", "Invalid `signature`", "passed back")
+    assert any(words in response.text for words in said)
+
+
+@pytest.mark.parametrize("mode", HELD)
+def test_reasoning_of_one_message_does_not_pass_in_another(mode):
+    async def script(post):
+        first = message_of(await post([QUESTION]))
+        other = message_of(await post([{"role": "user", "content": "And which year?"}]))
+        if mode == "gemini":
+            first["tool_calls"][0]["extra_content"] = other["tool_calls"][0]["extra_content"]
+            moved = first
+        else:
+            moved = other | {"tool_calls": first["tool_calls"]}
+        return await post([QUESTION, moved, *results(moved)])
+
+    assert talk(agent, script, mode=mode).status_code == 400
+
+
+def test_a_server_that_was_started_anew_still_knows_its_marks():
+    async def first(post):
+        return message_of(await post([QUESTION]))
+
+    message = talk(agent, first, mode="openrouter")
+    history = [QUESTION, message, *results(message)]
+    assert post_once(agent, history, "openrouter").status_code == 200
+
+
+def test_minimax_splits_reasoning_off_where_the_request_asks_for_it():
+    async def script(post):
+        fields = {"reasoning_split": True}
+        message = message_of(await post([QUESTION], **fields))
+        kept = await post([QUESTION, message, *results(message)], **fields)
+        bare = without_reasoning(message)
+        return message, kept, await post([QUESTION, bare, *results(bare)], **fields)
+
+    message, kept, dropped = talk(agent, script, mode="minimax")
+    assert message["content"] == "Let me look."
+    assert [block["format"] for block in message["reasoning_details"]] == ["MiniMax-response-v1"]
+    assert (kept.status_code, dropped.status_code) == (200, 400)
+
+
+def test_deepseek_holds_every_assistant_message_to_it_where_tools_are_offered():
+    history = [QUESTION, {"role": "assistant", "content": "Hm."}, QUESTION]
+    assert post_once(agent, history, "deepseek").status_code == 400
+    assert post_once(agent, history, "deepseek", offer=False).status_code == 200
+    assert post_once(agent, history, "kimi").status_code == 200
+
+
+def test_gemini_only_looks_at_the_calls_of_this_turn():
+    async def script(post):
+        message = without_reasoning(message_of(await post([QUESTION])))
+        return await post([QUESTION, message, *results(message), QUESTION])
+
+    assert talk(agent, script, mode="gemini").status_code == 200
+
+
+def test_a_model_that_is_told_not_to_think_sends_none_and_wants_none():
+    async def script(post):
+        off = {"thinking": {"type": "disabled"}}
+        message = message_of(await post([QUESTION], **off))
+        assert "reasoning_content" not in message
+        return await post([QUESTION, message, *results(message)], tool_choice="required", **off)
+
+    assert talk(agent, script, mode="deepseek").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("mode", "error"),
+    [
+        ("deepseek", "Thinking mode does not support this tool_choice"),
+        ("kimi", "tool_choice 'required' is incompatible with thinking enabled"),
+    ],
+)
+def test_a_forced_choice_is_refused_while_thinking(mode, error):
+    response = post_once(agent, [QUESTION], mode, tool_choice="required")
+    assert (response.status_code, response.json()["error"]["message"]) == (400, error)
+    assert post_once(agent, [QUESTION], mode, tool_choice="none").status_code == 200
+
+
+def test_a_server_that_refuses_echoed_fields_names_the_field():
+    response = talk(agent, conversation, mode="no-echo")
+    where = "messages.1.assistant.reasoning_content"
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == f"{where}: property '{where}' is unsupported"
+    response = talk(agent, conversation, mode="no-echo-422")
+    assert response.status_code == 422
+    assert response.json()["detail"][0]["loc"] == [
+        "body", "messages", 1, "assistant", "reasoning_content",
+    ]  # fmt: skip
+    bare = talk(agent, lambda post: conversation(post, without_reasoning), mode="no-echo")
+    assert message_of(bare)["content"] == "Friday"
+
+
+def test_deepseek_wants_null_back_where_there_was_no_reasoning():
+    async def second(post):
+        first = message_of(await post([QUESTION]))
+        history = [QUESTION, first, *results(first)]
+        message = message_of(await post(history))
+        history += [message, *results(message)]
+        bare = {n: message[n] for n in message if n != "reasoning_content"}
+        without = [bare if each is message else each for each in history]
+        return message, await post(history), await post(without)
+
+    message, kept, dropped = talk(agent, second, mode="deepseek")
+    assert message["reasoning_content"] is None
+    assert (kept.status_code, dropped.status_code) == (200, 400)
+
+
+def test_mistral_takes_its_own_form_of_calls_and_no_user_behind_a_tool():
+    async def script(post):
+        first = message_of(await post([QUESTION]))
+        history = [QUESTION, first, *results(first)]
+        other = copy.deepcopy(first)
+        for number, call in enumerate(other["tool_calls"]):
+            call["id"] = f"call_{number}"
+        return (
+            first,
+            await post([*history, QUESTION]),
+            await post([QUESTION, other, *results(other)]),
+            await post([QUESTION], seed=1),
+        )
+
+    first, behind, named, seeded = talk(agent, script, mode="mistral")
+    assert [part["type"] for part in first["content"]] == ["thinking", "text"]
+    assert [len(call["id"]) for call in first["tool_calls"]] == [9, 9]
+    assert behind.json() == {
+        "object": "error",
+        "message": "Unexpected role 'user' after role 'tool'",
+        "type": "invalid_request_error",
+        "param": None,
+        "code": "3230",
+    }
+    assert (named.status_code, named.json()["code"]) == (400, "3280")
+    assert seeded.status_code == 422
+    assert seeded.json()["message"]["detail"][0]["loc"] == ["body", "seed"]
+
+
+def test_a_reply_ends_at_a_stop_sequence_where_the_mode_takes_one():
+    answer = always(Answer("Wednesday. Thursday."))
+    got = post_once(answer, [QUESTION], stop=["Thurs", "nothing"])
+    assert message_of(got)["content"] == "Wednesday. "
+    refused = post_once(answer, [QUESTION], "openai", stop=["Thurs"])
+    assert refused.json()["error"]["param"] == "stop"
+
+
+def test_litellm_and_openrouter_tell_what_a_prompt_cache_took_in_and_held():
+    async def script(post):
+        first = await post([QUESTION])
+        message = message_of(first)
+        return first, await post([QUESTION, message, *results(message)])
+
+    for mode in ("litellm", "openrouter"):
+        usages = [each.json()["usage"] for each in talk(agent, script, mode=mode)]
+        details = [each["prompt_tokens_details"] for each in usages]
+        assert details[0]["cached_tokens"] == 0
+        assert details[0]["cache_write_tokens"] == usages[0]["prompt_tokens"]
+        assert 0 < details[1]["cached_tokens"] < usages[1]["prompt_tokens"]
+
+
+def test_openai_names_the_field_that_it_does_not_know():
+    def error(messages, **fields):
+        return post_once(agent, messages, "openai", **fields).json()["error"]
+
+    assert error([QUESTION], top_k=20)["message"] == "Unknown parameter: 'top_k'."
+    echoed = {"role": "assistant", "content": "Hm.", "reasoning": "x"}
+    assert error([QUESTION, echoed])["param"] == "messages[1].reasoning"
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "x": 1}
+    history = [QUESTION, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    answered = [*history, {"role": "tool", "tool_call_id": "a", "content": ""}]
+    assert error(answered)["param"] == "messages[1].tool_calls[0].x"
+    assert error([QUESTION], max_tokens=5)["code"] == "unsupported_parameter"
+    assert post_once(agent, [QUESTION], "lenient", top_k=20, max_tokens=5).status_code == 200
+
+
+def test_a_mode_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(ConfigError, match=r"no mode 'x' of the fake server; known: lenient, open"):
+        FakeServer(agent, mode="x")

@@ -1,0 +1,395 @@
+"""The fake server over a real socket: by the adapters, and by plain httpx where bytes matter."""
+
+import asyncio
+import json
+from collections import Counter
+
+import httpx
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError, ModelError
+from agent_env.extensions.fake_server import (
+    Answer,
+    Call,
+    FakeServer,
+    Refusal,
+    Tokens,
+    parse_errors,
+    script_policy,
+    serve,
+)
+from agent_env.models.settings import Parameters
+from agent_env.records.schema import Message, Reply, ToolCall, Usage
+from tests.models.raw_server import KEY, LOOKUP, USER, ChatCompletions, Responses
+
+WAYS = [(kind, stream) for kind in (ChatCompletions, Responses) for stream in (False, True)]
+each_way = pytest.mark.parametrize(("kind", "stream"), WAYS)
+FULL = Answer(
+    text="Let me look that up. Ünïcode 漢字",
+    calls=(Call("lookup", '{"word": "a long enough word"}', "a"), Call("lookup", "{}", "b")),
+    reasoning="It asks for a day, so I need a calendar.",
+    usage=Tokens(input=12, output=34, cached=5, reasoning=6),
+)
+
+
+def saying(answer):
+    async def policy(turns, offers):
+        return answer
+
+    return policy
+
+
+async def generate(server, kind, stream, messages=(USER,), tools=()) -> Reply:
+    model = kind("n", "m-1", server.url, KEY, Parameters(), 5.0, stream)
+    try:
+        return await model.generate(messages, tools)
+    finally:
+        await model.close()
+
+
+def reply_to(policy, kind, stream, messages=(USER,), tools=()) -> Reply:
+    async def run():
+        async with FakeServer(policy) as server:
+            return await generate(server, kind, stream, messages, tools)
+
+    return asyncio.run(run())
+
+
+def failure_of(errors, kind, stream) -> ModelError:
+    async def run():
+        async with FakeServer(saying(FULL), errors=errors) as server:
+            with pytest.raises(ModelError) as caught:
+                await generate(server, kind, stream)
+            assert server.counts[next(iter(errors))] == 1
+        return caught.value
+
+    error = asyncio.run(run())
+    assert KEY not in str(error)
+    return error
+
+
+@each_way
+def test_every_way_of_asking_gives_the_same_reply(kind, stream):
+    got = reply_to(saying(FULL), kind, stream)
+    assert got.message.content == "Let me look that up. Ünïcode 漢字"
+    assert got.message.reasoning == "It asks for a day, so I need a calendar."
+    assert got.message.tool_calls == (
+        ToolCall(id="a", name="lookup", arguments='{"word": "a long enough word"}'),
+        ToolCall(id="b", name="lookup", arguments="{}"),
+    )
+    assert (got.finish_reason, got.model) == ("tool_calls", "m-1")
+    assert got.usage == Usage(
+        input_tokens=12, cached_tokens=5, output_tokens=34, reasoning_tokens=6, source="provider"
+    )
+
+
+@each_way
+def test_the_policy_hears_the_whole_conversation_in_neutral_words(kind, stream):
+    heard = []
+
+    async def policy(turns, offers):
+        heard[:] = [turns, offers]
+        return FULL if turns[-1].role == "user" else Answer("Friday")
+
+    async def run():
+        async with FakeServer(policy) as server:
+            system = Message(role="system", content="Be brief.")
+            first = await generate(server, kind, stream, [system, USER], [LOOKUP])
+            entries = [
+                Message(role="tool", content=f"entry {call.id}", tool_call_id=call.id)
+                for call in first.message.tool_calls
+            ]
+            messages = [system, USER, first.message, *entries]
+            return await generate(server, kind, stream, messages, [LOOKUP])
+
+    assert asyncio.run(run()).message.content == "Friday"
+    turns, offers = heard
+    assert [(turn.role, turn.text, turn.call_id) for turn in turns] == [
+        ("system", "Be brief.", None),
+        ("user", "Which day?", None),
+        ("assistant", "Let me look that up. Ünïcode 漢字", None),
+        ("tool", "entry a", "a"),
+        ("tool", "entry b", "b"),
+    ]
+    assert turns[2].calls == FULL.calls
+    assert [offer.name for offer in offers] == ["lookup"]
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("answer", "content", "finish_reason"),
+    [
+        (Answer("Friday"), "Friday", "stop"),
+        (Answer(""), "", "stop"),
+        (Answer("Fri", finish="length"), "Fri", "length"),
+        (Answer("I will not.", finish="refused"), "I will not.", "refused"),
+        (Answer(calls=(Call("lookup", "{}"),)), "", "tool_calls"),
+    ],
+)
+def test_ends_of_replies(kind, stream, answer, content, finish_reason):
+    got = reply_to(saying(answer), kind, stream)
+    assert (got.message.content, got.finish_reason) == (content, finish_reason)
+
+
+@each_way
+def test_usage_is_counted_or_left_out(kind, stream):
+    counted = reply_to(saying(Answer("12345678")), kind, stream)
+    absent = reply_to(saying(Answer("12345678", usage="absent")), kind, stream)
+    assert counted.usage == Usage(input_tokens=3, output_tokens=2, source="provider")
+    assert absent.usage == Usage()
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("fault", "status", "found"),
+    [
+        ("429", 429, "HTTP 429 (Retry-After: 1 s)"),
+        ("500", 500, "HTTP 500: drawn by the fake server"),
+        ("cut", None, "broke the connection off"),
+        ("html", 200, "sent no JSON object but '<html>"),
+        ("empty", 200, "sent"),
+        ("no-reply", 200, "sent"),
+        ("error-body", 503, "HTTP 200: drawn by the fake server"),
+    ],
+)
+def test_every_fault_is_an_error_worth_a_retry(kind, stream, fault, status, found):
+    error = failure_of({fault: 1.0}, kind, stream)
+    assert (error.status, error.retryable) == (status, True)
+    assert found in str(error)
+
+
+@pytest.mark.parametrize("slow", [{"errors": {"hang": 1.0}}, {"latency_s": 3600.0}])
+def test_a_fault_that_hangs_and_latency_run_into_the_clients_timeout(slow):
+    async def run():
+        async with FakeServer(saying(FULL), **slow) as server:
+            model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 0.2)
+            await model.generate([USER], [])
+
+    with pytest.raises(ModelError, match=r"gave no reply within 0\.2 s"):
+        asyncio.run(run())
+
+
+def test_faults_come_at_their_rates_and_not_by_the_order_of_arrival():
+    async def outcomes(numbers) -> dict[int, int | str]:
+        errors = {"429": 0.2, "500": 0.1}
+        few = asyncio.Semaphore(10)  # httpx looks through all connections for every request
+        async with FakeServer(saying(Answer("x")), errors=errors, seed=3) as server:
+            async with httpx.AsyncClient(verify=False) as client:
+
+                async def post(number):
+                    messages = [{"role": "user", "content": str(number)}]
+                    url = f"{server.url}/chat/completions"
+                    async with few:
+                        return (await client.post(url, json={"messages": messages})).status_code
+
+                codes = await asyncio.gather(*[post(number) for number in numbers])
+            return dict(zip(numbers, codes, strict=True))
+
+    forwards = asyncio.run(outcomes(range(200)))
+    backwards = asyncio.run(outcomes(range(199, -1, -1)))
+    assert forwards == backwards
+    assert Counter(forwards.values()) == {200: 139, 429: 35, 500: 26}
+
+
+def test_a_repeated_request_is_drawn_for_anew():
+    async def run():
+        server = FakeServer(saying(Answer("x")), errors={"500": 0.5})
+        async with server, httpx.AsyncClient(verify=False) as client:
+            body = {"messages": [{"role": "user", "content": "x"}]}
+            url = f"{server.url}/chat/completions"
+            return {(await client.post(url, json=body)).status_code for _ in range(20)}
+
+    assert asyncio.run(run()) == {200, 500}
+
+
+def test_latency_is_waited_side_by_side():
+    """All fifty requests are in before the first is answered, which one after the other could
+    not be."""
+
+    async def run():
+        taken = asyncio.Event()
+        heard = []
+
+        async def policy(turns, offers):
+            heard.append(turns)
+            if len(heard) == 50:
+                taken.set()
+            await taken.wait()
+            return Answer("x")
+
+        async with FakeServer(policy, latency_s=0.01) as server:
+            model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 60.0)
+            await asyncio.gather(*[model.generate([USER], []) for _ in range(50)])
+            await model.close()
+            return server.counts
+
+    assert asyncio.run(run()) == {"/v1/chat/completions": 50, "answered": 50}
+
+
+def test_a_model_of_this_package_can_be_served():
+    class Echo:
+        name = "echo"
+
+        async def generate(self, messages, tools, options=None):
+            said = Message(role="assistant", content=f"{messages[-1].content} {tools[0].name}")
+            usage = Usage(input_tokens=1, output_tokens=2, source="tokenizer")
+            return Reply(message=said, finish_reason="length", usage=usage)
+
+    async def run():
+        async with serve(Echo()) as server:
+            async with httpx.AsyncClient(verify=False) as client:
+                models = (await client.get(f"{server.url}/models")).json()
+            return models, await generate(server, Responses, True, tools=[LOOKUP])
+
+    models, got = asyncio.run(run())
+    assert [model["id"] for model in models["data"]] == ["echo"]
+    assert (got.message.content, got.finish_reason) == ("Which day? lookup", "length")
+    assert got.usage == Usage(input_tokens=22, output_tokens=2, source="provider")  # 21 of LOOKUP
+
+
+@each_way
+def test_what_a_policy_refuses_or_breaks_on_is_an_error(kind, stream):
+    async def refusing(turns, offers):
+        raise Refusal(404, "no such model")
+
+    async def broken(turns, offers):
+        raise KeyError("lost")
+
+    for policy, status, found in ((refusing, 404, "no such model"), (broken, 500, "'lost'")):
+        with pytest.raises(ModelError, match=found) as caught:
+            reply_to(policy, kind, stream)
+        assert caught.value.status == status
+
+
+def test_a_script_answers_by_step_and_by_the_last_message(tmp_path):
+    script = tmp_path / "script.jsonl"
+    lines = [
+        {"match": "(?i)entry", "text": "Friday", "usage": {"input": 1, "output": 2}},
+        {"reasoning": "Hm.", "calls": [{"name": "lookup", "arguments": {"word": "x"}}]},
+        {"text": "Saturday", "finish": "length", "usage": "absent"},
+    ]
+    script.write_text("\n".join(json.dumps(line) for line in lines))
+    hm = Message(role="assistant", content="Hm.")
+
+    def answer(*messages):
+        return reply_to(script_policy(script), ChatCompletions, False, messages)
+
+    first = answer(USER)
+    assert first.message.tool_calls[0].arguments == '{"word": "x"}'
+    assert first.message.tool_calls == answer(USER).message.tool_calls
+    assert answer(USER, hm, USER).message.content == "Saturday"
+    assert answer(USER, Message(role="user", content="ENTRY")).message.content == "Friday"
+    with pytest.raises(ModelError, match=r"script\.jsonl has no reply for step 3") as caught:
+        answer(USER, hm, USER, hm, USER)
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ('{"text": "a"}\n{"txt": "b"}', r"script\.jsonl:2: unknown key 'txt'; known: "),
+        ("hello", r"script\.jsonl:1: Invalid JSON"),
+        ('{"match": "("}', r"script\.jsonl:1: match is no regular expression"),
+        ("\n", r"script\.jsonl: no reply in it"),
+    ],
+)
+def test_a_line_that_is_no_reply_is_named(tmp_path, content, found):
+    script = tmp_path / "script.jsonl"
+    script.write_text(content)
+    with pytest.raises(DatasetError, match=found):
+        script_policy(script)
+
+
+def test_errors_are_read_from_the_command_line():
+    assert parse_errors("429:0.1, 500:0.05,cut:0.02") == {"429": 0.1, "500": 0.05, "cut": 0.02}
+    assert parse_errors("") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("429", "write KIND:PROBABILITY, such as 429:0.1"),
+        ("rain:0.1", "no error 'rain'; there are cut, html, empty"),
+        ("200:0.1", "no error '200'"),
+        ("429:1.5", "a probability is between 0 and 1"),
+        ("429:nan", "a probability is between 0 and 1"),
+        ("429:0.6,500:0.6", "all errors together are more than 1"),
+    ],
+)
+def test_errors_that_cannot_be_are_refused(text, found):
+    with pytest.raises(ConfigError, match=found):
+        parse_errors(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("chat/completions", b"{", 400),
+        ("chat/completions", b"[]", 400),
+        ("chat/completions", b'{"messages": []}', 400),
+        ("chat/completions", b'{"messages": [{"role": "king"}]}', 400),
+        ("chat/completions", b'{"messages": [1]}', 400),
+        ("responses", b'{"input": [{"type": "rune"}]}', 400),
+        ("responses", b'{"input": "x", "tools": [{"type": "web_search"}]}', 200),
+        ("responses", b'{"input": "x", "tools": [{"type": "file_search"}]}', 400),
+        ("responses", b'{"input": "x", "tools": [{"type": "code_interpreter"}]}', 400),
+        ("responses", b'{"input": "x", "tool_choice": "required"}', 400),
+        ("responses", b'{"input": [{"type": "reasoning", "id": "rs_1"}]}', 404),
+        ("responses", b'{"input": "x", "instructions": "y"}', 200),
+        ("embeddings", b"{}", 404),
+    ],
+)
+def test_requests_are_checked(path, body, status):
+    async def run():
+        async with (
+            FakeServer(saying(Answer("x"))) as server,
+            httpx.AsyncClient(verify=False) as client,
+        ):
+            return await client.post(f"{server.url}/{path}", content=body)
+
+    got = asyncio.run(run())
+    assert got.status_code == status
+    assert status == 200 or got.json()["error"]["message"]
+
+
+def test_bytes_that_are_no_http_do_not_stop_the_server():
+    async def run():
+        async with FakeServer(saying(Answer("x"))) as server:
+            port = int(server.url.split(":")[2].removesuffix("/v1"))
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"\x16\x03\x01 hello\r\n\r\n")
+            assert await reader.read() == b""
+            writer.close()
+            return await generate(server, ChatCompletions, False)
+
+    assert asyncio.run(run()).message.content == "x"
+
+
+def test_the_log_of_requests_holds_bodies_and_no_key():
+    async def run():
+        async with FakeServer(saying(Answer("x"))) as server:
+            await generate(server, ChatCompletions, False)
+            return server
+
+    server = asyncio.run(run())
+    assert [body["model"] for body in server.recent] == ["m-1"]
+    assert KEY not in json.dumps(list(server.recent))
+
+
+def test_leaving_the_server_ends_its_connections():
+    async def run():
+        asked = asyncio.Event()
+
+        async def policy(turns, offers):
+            asked.set()
+            await asyncio.Event().wait()
+
+        async with FakeServer(policy) as server:
+            model = ChatCompletions("n", "m-1", server.url, KEY, Parameters(), 3600.0)
+            waiting = asyncio.create_task(model.generate([USER], []))
+            await asked.wait()
+        with pytest.raises(ModelError, match="broke the connection off"):
+            await waiting
+        await model.close()
+
+    asyncio.run(run())

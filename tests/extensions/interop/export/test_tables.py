@@ -1,0 +1,116 @@
+"""Flat tables hold what the traces hold, in any reader."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.lines import read_trace
+from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.extensions.interop.export import atif, inspect_log, jsonl, parquet, sft
+from agent_env.extensions.interop.export.source import Choice, Source
+from agent_env.extensions.interop.export.tables import rows
+from agent_env.records.schema import ToolResult
+from agent_env.records.trace_events import ToolCalled
+from tests.extensions.interop.export.runs import Clock, a_run, source_of
+
+
+def test_an_episode_is_one_row_with_its_scores_and_sums(tmp_path: Path) -> None:
+    found = {t["episodes"][0]["sample"]: t["episodes"][0] for t in rows(source_of(a_run(tmp_path)))}
+    right = found["right"]
+    assert right["score_exact_match"] == 1.0
+    assert (right["input_tokens"], right["output_tokens"], right["cached_tokens"]) == (235, 14, 80)
+    assert (right["steps"], right["tool_calls"], right["failed_calls"]) == (2, 1, 1)
+    assert right["gold"] == ["1982-04-02"]
+    assert right["read"] == ["1982-04-02"]
+    assert found["wrong"]["score_exact_match"] == 0.0
+    assert found["wrong"]["input_tokens"] is None
+    assert (found["lost"]["score_exact_match"], found["lost"]["status"]) == (None, "failed")
+    assert (found["cut"]["outcome"], found["cut"]["answer"]) == ("unfinished", None)
+
+
+def test_the_tokens_of_the_steps_add_up_to_those_of_their_episode(tmp_path: Path) -> None:
+    tables = next(t for t in rows(source_of(a_run(tmp_path))) if t["episodes"][0]["steps"] == 2)
+    steps = tables["steps"]
+    assert [(s["call"], s["step"], s["error_kind"]) for s in steps] == [
+        (1, None, "rate_limit"), (2, 1, None), (3, 2, None),
+    ]  # fmt: skip
+    assert sum(s["input_tokens"] for s in steps) == tables["episodes"][0]["input_tokens"] == 235
+
+
+def test_a_tool_call_knows_its_step_and_its_pages(tmp_path: Path) -> None:
+    made = [row for t in rows(source_of(a_run(tmp_path))) for row in t["tool_calls"]]
+    (call,) = made
+    assert (call["step"], call["tool"], call["output_tokens"]) == (1, "web_search", 9)
+    assert call["opened"] == ["https://a.example/war"]
+
+
+def test_json_lines_and_parquet_hold_the_same_rows(tmp_path: Path) -> None:
+    source = source_of(a_run(tmp_path / "run"))
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    counts = jsonl.write(source, tmp_path / "a")
+    assert counts == parquet.write(source, tmp_path / "b")
+    assert counts == {"episodes": 4, "steps": 4, "tool_calls": 1}
+    lines = (tmp_path / "a" / "episodes.jsonl").read_text().splitlines()
+    written = pd.read_parquet(tmp_path / "b" / "episodes.parquet")
+    assert [json.loads(line)["episode"] for line in lines] == list(written["episode"])
+    assert list(json.loads(lines[0])) == list(written.columns)
+    assert written["input_tokens"].isna().sum() == 1
+    assert written["input_tokens"].sum() == 235
+
+
+def test_parquet_is_typed_alike_where_a_column_is_empty(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    folder = a_run(tmp_path / "run")
+    kinds = []
+    for name, choice in (("all", Choice()), ("none", Choice(names=frozenset()))):
+        (tmp_path / name).mkdir()
+        parquet.write(source_of(folder, choice), tmp_path / name)
+        kinds.append(pq.read_schema(tmp_path / name / "steps.parquet"))
+    assert kinds[0] == kinds[1]
+
+
+def test_a_broken_trace_is_named_and_the_others_are_there(tmp_path: Path) -> None:
+    folder = a_run(tmp_path)
+    (folder.path / "episodes/web/lost.1.jsonl").write_text("{}\n{}\n")
+    source, heard = source_of(folder), list[str]()
+    source.on_broken = heard.append
+    assert len(list(source)) == 3
+    assert len(heard) == 1
+    assert "lost.1.jsonl:1:" in heard[0]
+
+
+def test_a_page_with_half_a_character_can_be_written_in_any_format(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run")
+    page = "It began on 1982-04-02. \ud83d " + "and so on " * 50
+    for writer in (jsonl, parquet, sft, inspect_log, atif):
+        source, out = _with_output(folder, page), tmp_path / writer.__name__
+        out.mkdir()
+        writer.write(source, out)
+        assert any(out.iterdir())
+
+
+def _with_output(folder: RunFolder, page: str) -> Source:
+    """The run, its search having given this text; long ones stand in the store of texts."""
+    trace = folder.path / "episodes/web/right.1.jsonl"
+    if not folder.texts.exists():
+        events = read_trace(trace)
+        trace.unlink()
+        texts = Texts(folder.texts)
+        writer = TraceWriter(trace, "web/right.1", Clock(), texts)
+        for event in events:
+            if isinstance(event, ToolCalled):
+                event = event.model_copy(update={"result": ToolResult(output=page)})
+            fields = {name: getattr(event, name) for name in event.model_fields_set}
+            for name in ("v", "kind", "episode", "seq", "at", "texts", "crc"):
+                fields.pop(name, None)
+            writer.write(type(event), **fields)
+        writer.close()
+        texts.close()
+    return source_of(folder)

@@ -1,0 +1,105 @@
+"""`agent-env export` as a user meets it: folders, filters, mistakes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_env.cli.app import main
+from tests.extensions.interop.export.runs import a_run
+
+
+def _export(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["agent-env", "export", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def test_an_export_goes_into_the_run_and_replaces_the_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(a_run(tmp_path / "run").path)
+    for extra in ((), ("--where", "sample=right,wrong")):
+        assert _export(monkeypatch, run, "--to", "jsonl", *extra) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].endswith("exports/jsonl: 4 episodes, 4 steps, 1 tool_calls")
+    assert said[1].endswith("2 episodes, 4 steps, 1 tool_calls; 2 episodes left out")
+    lines = (tmp_path / "run/exports/jsonl/episodes.jsonl").read_text().splitlines()
+    assert len(lines) == 2
+
+
+def test_what_was_done_is_told_to_machines_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, out = str(a_run(tmp_path / "run").path), tmp_path / "out"
+    arguments = (run, "--to", "sft", "--out", str(out), "--min-score", "1", "--json")
+    assert _export(monkeypatch, *arguments) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["counts"], told["left_out"], told["broken"]) == ({"sft": 1}, 3, 0)
+
+
+def test_a_folder_of_the_user_s_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, out = str(a_run(tmp_path / "run").path), tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    assert _export(monkeypatch, run, "--to", "jsonl", "--out", str(out)) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert [file.name for file in out.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--to", "csv"), "--to csv: write one of jsonl, parquet, inspect"),
+        (("--to", "sft", "--metric", "nice"), "--metric nice: write one of exact_match"),
+        (("--to", "jsonl", "--where", "colour=red"), "no field 'colour'"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    run = str(a_run(tmp_path / "run").path)
+    assert _export(monkeypatch, run, *arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
+
+
+def test_an_extra_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(a_run(tmp_path / "run").path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert _export(monkeypatch, run, "--to", "parquet") == 2
+    assert "pip install 'agent-env[parquet]'" in capsys.readouterr().err
+    assert not (tmp_path / "run/exports").exists()
+
+
+def test_a_folder_that_is_no_run_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(tmp_path / "none", ignore_errors=True)
+    assert _export(monkeypatch, str(tmp_path / "none"), "--to", "jsonl") == 2
+    assert "is no run" in capsys.readouterr().err
+
+
+def test_the_engine_s_options_belong_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["agent-env", "run", "time-puzzles", "--out", str(tmp_path / "r")]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--address", "auto"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "go with --engine ray" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()

@@ -1,0 +1,81 @@
+"""The verdict on a value of ours beside the paper's."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.analysis.intervals import Estimate
+from agent_env.extensions.papers.results import (
+    Measurement,
+    PaperRow,
+    Quantity,
+    average_row,
+    comparison_rows,
+)
+
+EM = Quantity("EM")
+
+
+def row(ours: Estimate, paper: float | None, **more: str) -> PaperRow:
+    theirs = {}
+    if "theirs" in more:
+        theirs = {("m", "", "EM"): Estimate(float(more.pop("theirs")), 10.0, 90.0, "Wilson", 10)}
+    reason = more.pop("reason", "")
+    measurement = Measurement("m", "EM", ours, **more)
+    (own,) = comparison_rows(
+        [("", measurement)], [EM], {"GPT": (paper,)}, {"m": "GPT"}, lambda each: reason, theirs
+    )
+    return own
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "verdict"),
+    [
+        (49.34, 40.0, 60.0, "equal to the printed digit"),
+        (49.36, 40.0, 60.0, "inside the sampling interval"),
+        (30.0, 20.0, 40.0, "outside the sampling interval"),
+        (49.3, None, None, "equal to the printed digit"),
+        (50.0, None, None, "not comparable: another value, and ours has no interval (a count)"),
+    ],
+)
+def test_a_value_is_equal_or_inside_or_outside(
+    value: float, low: float | None, high: float | None, verdict: str
+) -> None:
+    assert (
+        row(Estimate(value, low, high, "a count" if low is None else ""), 49.3).verdict == verdict
+    )
+
+
+def test_other_questions_refuse_the_verdict() -> None:
+    ours = Estimate(49.3, 40.0, 60.0)
+    assert row(ours, 49.3, reason="60 questions, the paper's are 600").verdict == (
+        "not comparable: 60 questions, the paper's are 600"
+    )
+    assert row(ours, 49.3, incomparable="a part").verdict == "not comparable: a part"
+    assert row(ours, None, reason="60 questions").verdict == "the paper prints no value"
+
+
+def test_the_verdict_is_on_ours_under_the_authors_rules() -> None:
+    own = row(Estimate(20.0, 10.0, 30.0), 49.3, theirs="49.3")
+    assert (own.verdict, own.ours.value) == ("equal to the printed digit", 20.0)
+
+
+def test_ours_under_their_rules_stands_beside_the_files_own_gold_alone() -> None:
+    estimate = Estimate(20.0, 10.0, 30.0)
+    ours = [(gold, Measurement("m", "EM", estimate)) for gold in ("published", "corrected")]
+    theirs = {("m", "", "EM"): Estimate(30.0, 20.0, 40.0)}
+    first, second = comparison_rows(ours, [EM], {}, {}, lambda each: "", theirs)
+    assert first.theirs is not None
+    assert second.theirs is None
+
+
+def test_the_average_row_is_the_papers_only_over_its_own_models() -> None:
+    ours = [
+        ("", Measurement(name, "EM", Estimate(value))) for name, value in (("a", 10.0), ("b", 30.0))
+    ]
+    known = {"a": "A", "b": "B"}
+    ((_, both),) = average_row(ours, 2, known)
+    assert (both.row, both.estimate.value, both.incomparable) == ("Average", 20.0, "")
+    ((_, part),) = average_row(ours, 8, known)
+    assert part.incomparable == "the mean of 2 models, the paper's of 8"
+    assert average_row(ours[:1], 8, known) == []

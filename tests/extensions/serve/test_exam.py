@@ -1,0 +1,232 @@
+"""An agent from outside sits an exam by tool calls, which are recorded as those of any run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.extensions.serve.environment import open_environment
+from agent_env.extensions.serve.exam import Exam, ExamError, exam_folder, open_exam, tools_of
+from agent_env.extensions.serve.mcp_server import ExamServer
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.records.schema import ToolSpec
+from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.replay import replay
+from agent_env.runs.run import Run
+from agent_env.runs.score import score_folder
+
+Result = TypeVar("Result")
+HEBREW = {"operation": "from_gregorian", "calendar": "hebrew", "date": "2024-01-01"}
+NO_DATE = "MY ANSWER: None"
+
+
+def _sit(
+    out: Path, agent: Callable[[Exam], Awaitable[Result]], ends: list[Any] | None = None,
+    **changes: Any,
+) -> Result:  # fmt: skip
+    options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=2, out=out)
+
+    async def main() -> Result:
+        folder = await exam_folder(replace(options, **changes), lambda text: None)
+        async with open_environment(folder) as environment:
+            told = (lambda key, score: ends.append((key.name, score))) if ends is not None else None
+            async with open_exam(environment, told or (lambda key, score: None)) as exam:
+                return await agent(exam)
+
+    return asyncio.run(main())
+
+
+async def _gold(exam: Exam, handle: str) -> str:
+    sample = exam.environment.folder.samples_by_id[exam.opened(handle).key.sample]
+    assert isinstance(sample, TimePuzzle)
+    return "MY ANSWER: " + (", ".join(sample.worded("explicit").gold) or "None")
+
+
+def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path: Path) -> None:
+    async def agent(exam: Exam) -> None:
+        while (question := await exam.begin("a client 1.0")) is not None:
+            result = await exam.call(question.handle, "calendars", HEBREW)
+            assert not result.is_error
+            submission = await exam.submit(question.handle, await _gold(exam, question.handle))
+            assert submission.text == "The episode is over (answered)."
+
+    ends: list[Any] = []
+    _sit(tmp_path / "run", agent, ends)
+    run = Run(tmp_path / "run")
+    assert [score.metrics["exact_match"] for _, score in ends] == [1.0, 1.0]
+    assert [score.metrics["exact_match"] for _, score in score_folder(run, print)] == [1.0, 1.0]
+    assert {episode.model for episode, _ in score_folder(run, print)} == {"a client 1.0"}
+    results = asyncio.run(replay(run, ReplayOptions(), print))
+    assert [result.verdict for result in results] == ["same", "same"]
+
+
+def test_a_tool_that_fails_says_so(tmp_path: Path) -> None:
+    async def agent(exam: Exam) -> tuple[Any, Any]:
+        question = await exam.begin("x")
+        assert question is not None
+        unknown = await exam.call(question.handle, "almanac", {})
+        return unknown, await exam.call(question.handle, "calendars", {"calendar": "hebrew"})
+
+    unknown, wrong = _sit(tmp_path / "run", agent)
+    assert unknown.is_error
+    assert "tools you can call: calendars" in unknown.text
+    assert wrong.is_error
+    assert "wrong arguments" in wrong.text
+
+
+def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path: Path) -> None:
+    async def agent(exam: Exam) -> list[Any]:
+        question = await exam.begin("x")
+        assert question is not None
+        calls = [await exam.call(question.handle, "calendars", HEBREW) for _ in range(2)]
+        assert exam.handles == ()
+        return calls
+
+    first, second = _sit(tmp_path / "run", agent, limits={"steps": 2})
+    assert "This is your last reply" in first.text
+    assert second.is_last
+    assert second.text.endswith("The episode is over (steps).")
+
+
+def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path: Path) -> None:
+    async def one(exam: Exam) -> str | None:
+        question = await exam.begin("x")
+        assert question is not None
+        await asyncio.gather(*(exam.call(question.handle, "calendars", HEBREW) for _ in range(3)))
+        await exam.submit(question.handle, NO_DATE)
+        return question.episode
+
+    async def agent(exam: Exam) -> list[str | None]:
+        return await asyncio.gather(*(one(exam) for _ in range(8)))
+
+    names = _sit(tmp_path / "run", agent, limit=4, repeats=2)
+    assert len(set(names)) == 8
+    scored = score_folder(Run(tmp_path / "run"), print)
+    calls = [sum(len(m.tool_calls) for m in episode.messages) for episode, _ in scored]
+    assert calls == [3] * 8
+
+
+def test_an_interrupted_episode_goes_on_where_it_was(tmp_path: Path) -> None:
+    async def leave(exam: Exam) -> str:
+        question = await exam.begin("x")
+        assert question is not None
+        await exam.call(question.handle, "calendars", HEBREW)
+        return question.episode
+
+    async def go_on(exam: Exam) -> tuple[str, list[str]]:
+        question = await exam.begin("x")
+        assert question is not None
+        await exam.submit(question.handle, NO_DATE)
+        return question.episode, [message.role for message in question.messages]
+
+    first = _sit(tmp_path / "run", leave)
+    again, roles = _sit(tmp_path / "run", go_on)
+    assert again == first
+    assert roles[-2:] == ["assistant", "tool"]
+    (episode,) = [e for e, _ in score_folder(Run(tmp_path / "run"), print)]
+    assert episode.stop_reason == "answered"
+
+
+def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path: Path) -> None:
+    async def agent(exam: Exam) -> None:
+        question = await exam.begin("x")
+        assert question is not None
+        call = asyncio.ensure_future(exam.call(question.handle, "calendars", HEBREW))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        call.cancel()
+        await exam.submit(question.handle, NO_DATE)
+
+    _sit(tmp_path / "run", agent)
+    ((episode, _),) = score_folder(Run(tmp_path / "run"), print)
+    assert [m.role for m in episode.messages][-3:] == ["assistant", "tool", "assistant"]
+
+
+def test_an_exam_over_mcp_has_one_condition(tmp_path: Path) -> None:
+    async def agent(exam: Exam) -> None:
+        with pytest.raises(ConfigError, match="one --condition, not base, explicit\\+cal"):
+            await tools_of(exam.environment)
+
+    _sit(tmp_path / "run", agent, conditions=("base", "explicit+cal"))
+
+
+def test_an_unknown_handle_is_the_agents_mistake(tmp_path: Path) -> None:
+    async def agent(exam: Exam) -> None:
+        with pytest.raises(ExamError, match="there is no open episode 'abc'"):
+            await exam.call("abc", "calendars", {})
+
+    _sit(tmp_path / "run", agent)
+
+
+def test_an_mcp_client_sits_the_exam(tmp_path: Path) -> None:
+    mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
+
+    async def agent(exam: Exam) -> list[Any]:
+        async with mcp.Client(
+            ExamServer(exam, await tools_of(exam.environment), tells_score=True).server()
+        ) as client:
+            early = await client.call_tool("submit_answer", {"answer": "x"})
+            prompt = await client.get_prompt("question")
+            second = await client.call_tool("next_question", {})
+            result = await client.call_tool("calendars", HEBREW)
+            end = await client.call_tool("submit_answer", {"answer": NO_DATE})
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            return [early, prompt, second, result, end, names]
+
+    early, prompt, second, result, end, names = _sit(tmp_path / "run", agent)
+    assert names == ["next_question", "calendars", "submit_answer"]
+    assert early.is_error
+    assert early.content[0].text.startswith("Error: no question is open")
+    assert "Constraints:" in prompt.messages[0].content.text
+    assert second.is_error
+    assert "a question is open" in second.content[0].text
+    assert not result.is_error
+    assert set(end.structured_content) == {"accepted", "score"}
+    assert end.structured_content["accepted"] is True
+
+
+def test_with_handles_each_tool_names_its_episode(tmp_path: Path) -> None:
+    mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
+
+    async def agent(exam: Exam) -> list[Any]:
+        async with mcp.Client(
+            ExamServer(exam, await tools_of(exam.environment), many=True).server()
+        ) as client:
+            begun = [await client.call_tool("next_question", {}) for _ in range(3)]
+            handles = [b.structured_content.get("episode") for b in begun]
+            call = await client.call_tool("calendars", {**HEBREW, "episode": handles[1]})
+            nameless = await client.call_tool("calendars", HEBREW)
+            ends = [
+                await client.call_tool("submit_answer", {"answer": NO_DATE, "episode": handle})
+                for handle in handles[:2]
+            ]
+            return [begun, call, nameless, ends]
+
+    begun, call, nameless, ends = _sit(tmp_path / "run", agent)
+    assert [b.structured_content["done"] for b in begun] == [False, False, True]
+    assert not call.is_error
+    assert nameless.is_error
+    assert "episode is missing" in nameless.content[0].text
+    assert [end.structured_content for end in ends] == [{"accepted": True}] * 2
+
+
+def test_a_call_over_http_lists_no_tools_but_checks_the_headers_of_a_schema_that_names_some(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("mcp", reason="needs the extra mcp")
+    region = {"type": "string", "x-mcp-header": "Region"}
+    routed = ToolSpec(name="routed", description="", parameters={"properties": {"region": region}})
+
+    async def agent(exam: Exam) -> Any:
+        specs = (*await tools_of(exam.environment), routed)
+        return ExamServer(exam, specs, many=True).server().get_tool_input_schema
+
+    schema = _sit(tmp_path / "run", agent)
+    assert schema("calendars") is None
+    assert schema("routed")["properties"]["region"] == region

@@ -1,0 +1,457 @@
+"""Agents drive episodes over HTTP, many at once; the app is called in process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+
+from agent_env.extensions.interop.export.chat import chat_message
+from agent_env.extensions.serve.environment import make_environment, open_environment
+from agent_env.extensions.serve.exam import Choice, Exam, exam_folder, open_exam, served_names
+from agent_env.extensions.serve.http_server import EpisodeServer
+from agent_env.families.reference.policy import Reference
+from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.replay import replay
+from agent_env.runs.run import Run
+from agent_env.runs.score import read_scores, score_folder
+
+Result = TypeVar("Result")
+CALL = {
+    "id": "c1", "type": "function",
+    "function": {"name": "calendars", "arguments": json.dumps(
+        {"operation": "from_gregorian", "calendar": "hebrew", "date": "2024-01-01"})},
+}  # fmt: skip
+ASKS = {"message": {"role": "assistant", "content": None, "tool_calls": [CALL]}}
+NO_DATE = {"message": {"role": "assistant", "content": "MY ANSWER: None"}}
+
+
+class Served:
+    """What a test needs of a server: a client, and the exam behind it."""
+
+    def __init__(self, exam: Exam, client: httpx.AsyncClient) -> None:
+        self.exam, self.client = exam, client
+
+    async def post(self, path: str, body: Any = None, status: int = 200) -> Any:
+        answer = await self.client.post(path, json={} if body is None else body)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    async def get(self, path: str, status: int = 200) -> Any:
+        answer = await self.client.get(path)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+
+def _served(
+    out: Path, agent: Callable[[Served], Awaitable[Result]], token: str | None = None,
+    clock: Callable[[], float] | None = None, tries: int | None = None,
+    shows_metrics: bool = False, **changes: Any,
+) -> Result:  # fmt: skip
+    options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2, out=out)
+
+    async def main() -> Result:
+        folder = await exam_folder(replace(options, **changes), lambda text: None)
+        async with (
+            open_environment(folder, note=lambda text: None) as environment,
+            open_exam(environment, lambda key, score: None, tries) as exam,
+        ):
+            if clock is not None:
+                exam = Exam(environment, lambda key, score: None, clock)
+            port = 8322 if token is None else None
+            server = EpisodeServer(exam, "policy", token, port, shows_metrics=shows_metrics)
+            transport = httpx.ASGITransport(server.app())
+            base = "http://localhost:8322"
+            async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+                result = await agent(Served(exam, client))
+            await exam.close()
+            return result
+
+    return asyncio.run(main())
+
+
+def _message(chat: dict[str, Any]) -> Message:
+    calls = [{"id": c["id"], **c["function"]} for c in chat.get("tool_calls") or ()]
+    known = {name: chat[name] for name in ("role", "content", "tool_call_id") if chat.get(name)}
+    return Message.model_validate(known | {"tool_calls": calls})
+
+
+async def _reference(turn: dict[str, Any], talk: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the scripted reference model says to the conversation, as chat completions have it."""
+    specs = tuple(ToolSpec.model_validate(tool["function"]) for tool in turn["tools"])
+    reply = await Reference().generate(tuple(map(_message, talk)), specs)
+    return {"message": chat_message(reply.message)}
+
+
+def _own(episode: str, samples: dict[str, str]) -> str:
+    """The episode with its sample's id."""
+    condition, _, rest = episode.partition("/")
+    name, _, repeat = rest.rpartition(".")
+    return f"{condition}/{samples[name]}.{repeat}"
+
+
+async def _drive(served: Served, body: dict[str, Any]) -> dict[str, Any]:
+    turn = await served.post("/episodes", body, 201)
+    talk = list(turn["messages"])
+    while not turn["done"]:
+        reply = await _reference(turn, talk)
+        turn = await served.post(f"/episodes/{turn['id']}/step", reply)
+        talk += turn["messages"]
+    return {**turn, "talk": talk}
+
+
+def test_episodes_over_http_score_as_those_driven_in_process(tmp_path: Path) -> None:
+    async def over_http(served: Served) -> dict[str, Any]:
+        tasks = await served.get("/tasks")
+        assert tasks["conditions"] == ["base", "explicit+cal"]
+        ends = [
+            await _drive(served, {"sample": sample, "condition": condition})
+            for sample in tasks["samples"]
+            for condition in tasks["conditions"]
+        ]
+        scores = [await served.get(f"/episodes/{end['id']}/score") for end in ends]
+        assert [s["reward"] for s in scores] == [end["reward"] for end in ends]
+        ids = served_names(served.exam.environment.folder)
+        names = {name: sample for sample, name in ids.items()}
+        return {_own(end["episode"], names): (end["reward"], end["stop_reason"]) for end in ends}
+
+    async def in_process() -> dict[str, Any]:
+        options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2,
+                             out=tmp_path / "ours")  # fmt: skip
+        ends: dict[str, Any] = {}
+        async with open_environment(await make_environment(options)) as environment:
+            for sample in environment.samples:
+                for condition in environment.conditions:
+                    driven = environment.episode(sample.id, condition.name)
+                    turn = await driven.reset()
+                    while not turn.done:
+                        turn = await driven.step(
+                            await Reference().generate(turn.messages, turn.tools)
+                        )
+                    assert turn.episode is not None
+                    name = f"{condition.name}/{sample.id}.1"
+                    ends[name] = (turn.reward, turn.episode.stop_reason)
+        return ends
+
+    served = _served(tmp_path / "run", over_http)
+    assert served == asyncio.run(in_process())
+    assert {reward for reward, _ in served.values()} >= {1.0}
+    run = Run(tmp_path / "run")
+    stored = {f"{e.condition}/{e.sample}.{e.repeat}": s.metrics["exact_match"]
+              for e, s in score_folder(run, print)}  # fmt: skip
+    assert stored == {name: reward for name, (reward, _) in served.items()}
+    results = asyncio.run(replay(run, ReplayOptions(), print))
+    assert {result.verdict for result in results} == {"same"}
+
+
+def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path: Path) -> None:
+    async def agent(served: Served) -> tuple[Any, Any]:
+        body = {"sample": served.exam.samples[0], "condition": "explicit+cal"}
+        turn = await served.post("/episodes", body, 201)
+        place = f"/episodes/{turn['id']}"
+        usage = {"prompt_tokens": 9, "completion_tokens": 4}
+        first = await served.post(f"{place}/step", {**ASKS, "usage": usage})
+        return turn["messages"] + first["messages"], await served.get(place)
+
+    talk, state = _served(tmp_path / "run", agent)
+    assert [message["role"] for message in talk] == ["user", "assistant", "tool"]
+    assert talk[1]["tool_calls"] == [CALL]
+    assert state["messages"] == talk
+    assert (state["steps"], state["done"], state["reward"]) == (1, False, None)
+
+
+def test_nothing_chosen_hands_out_the_pending_episodes_and_then_no_content(tmp_path: Path) -> None:
+    async def agent(served: Served) -> list[str]:
+        sample = served.exam.samples[0]
+        named = await served.post("/episodes", {"sample": sample}, 201)
+        names = [named["episode"]]
+        for _ in range(3):
+            names.append((await served.post("/episodes", {}, 201))["episode"])
+        assert await served.post("/episodes", {}, 204) is None
+        again = await served.post("/episodes", {"seed": 2}, 201)
+        return [*names, again["episode"]]
+
+    names = _served(tmp_path / "run", agent)
+    assert len(set(names)) == 5
+    assert names[0].endswith(".1")
+    assert names[4] == names[0].replace(".1", ".2")  # two samples: seed 2 is the first of them
+
+
+def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path: Path) -> None:
+    async def agent(served: Served) -> list[tuple[int, str]]:
+        turn = await served.post("/episodes", {"condition": "base"}, 201)
+        place = f"/episodes/{turn['id']}"
+        wrong = [
+            await served.client.get(f"{place}/score"),
+            await served.client.post("/episodes/abc/step", json=NO_DATE),
+            await served.client.post("/episodes", json={"sample": "x"}),
+            await served.client.post("/episodes", json={"condition": "x"}),
+            await served.client.post("/episodes", json={"sampel": "x"}),
+            await served.client.post(f"{place}/step", json={**NO_DATE, "number": 2}),
+            await served.client.post(f"{place}/step", content=b"{}"),
+            await served.client.post(f"{place}/step", json={"message": {"role": "user"}}),
+            await served.client.get("/runs"),
+            await served.client.get("/tasks", headers={"host": "puzzles.example"}),
+        ]
+        await served.post(f"{place}/step", NO_DATE)
+        wrong.append(await served.client.post(f"{place}/step", json=NO_DATE))
+        wrong.append(await served.client.post("/episodes", json={
+            "sample": turn["episode"].split("/")[1].rpartition(".")[0], "repeat": 1}))  # fmt: skip
+        assert turn["id"] not in served.exam.handles
+        return [(each.status_code, each.json()["error"]["message"]) for each in wrong]
+
+    told = _served(tmp_path / "run", agent)
+    assert [status for status, _ in told] == [
+        409, 404, 404, 404, 400, 409, 415, 400, 404, 421, 409, 409,
+    ]  # fmt: skip
+    assert told[2][1].startswith("there is no sample 'x' here; POST /episodes begins one")
+    assert told[4][1].startswith("sampel: Extra inputs are not permitted; known fields: sample")
+    assert "step 2 of" in told[5][1]
+    assert "is over (answered)" in told[10][1]
+
+
+def test_without_the_token_only_the_health_is_told(tmp_path: Path) -> None:
+    async def agent(served: Served) -> list[int]:
+        heads: list[dict[str, str]] = [{}, {"authorization": "Bearer x"}, {
+            "authorization": "Bearer secret", "host": "puzzles.example"}]  # fmt: skip
+        got = [await served.client.get("/tasks", headers=head) for head in heads]
+        return [each.status_code for each in got] + [
+            (await served.client.get("/health")).status_code
+        ]
+
+    assert _served(tmp_path / "run", agent, token="secret") == [401, 401, 200, 200]
+
+
+def test_no_web_page_begins_an_episode_and_no_agent_guesses_that_of_another(
+    tmp_path: Path,
+) -> None:
+    async def agent(served: Served) -> None:
+        page = {"origin": "http://example.org", "content-type": "text/plain"}
+        answer = await served.client.post("/episodes", content=b"", headers=page)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "web_page")
+        for headers in ({}, {"content-type": "text/plain"}):  # what a form of a web page can send
+            answer = await served.client.post("/episodes", content=b"", headers=headers)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (415, "no_json")
+        assert served.exam.handles == ()
+        first = (await served.get("/tasks"))["samples"][0]
+        error = await served.post("/episodes", {"sample": first, "repeat": 10**300}, 400)
+        assert "repeat: Input should be less than or equal to 100000" in error["error"]["message"]
+        turn = await served.post("/episodes", {"sample": first}, 201)
+        assert len(bytes.fromhex(turn["id"])) == 8
+
+    _served(tmp_path / "run", agent)
+
+
+def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path: Path) -> None:
+    now = [0.0]
+
+    async def agent(served: Served) -> list[Any]:
+        idle = await served.post("/episodes", {}, 201)
+        now[0] = 500.0
+        left = await served.post("/episodes", {}, 201)
+        now[0] = 1000.0
+        await served.exam.give_up_idle(900)
+        ended = await served.get(f"/episodes/{idle['id']}/score")
+        gone = await served.client.delete(f"/episodes/{left['id']}")
+        return [ended, gone.json(), served.exam.handles]
+
+    idle, left, handles = _served(tmp_path / "run", agent, clock=lambda: now[0])
+    assert idle["failure"] == "EpisodeError: idle: no step came for 900 s"
+    assert left["failure"] == "EpisodeError: given up by the agent"
+    assert (idle["reward"], left["reward"], handles) == (None, None, ())
+    failures = [episode.failure for episode, _ in score_folder(Run(tmp_path / "run"), print)]
+    assert failures == [idle["failure"], left["failure"]]
+
+
+def test_fifty_agents_at_once_lose_nothing(tmp_path: Path) -> None:
+    async def one(served: Served) -> str:
+        turn = await served.post("/episodes", {"seed": 0, "condition": "explicit+cal"}, 201)
+        await served.post(f"/episodes/{turn['id']}/step", ASKS)
+        end = await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
+        assert end["done"]
+        return str(turn["episode"])
+
+    async def agent(served: Served) -> list[str]:
+        return await asyncio.gather(*(one(served) for _ in range(50)))
+
+    names = _served(tmp_path / "run", agent)
+    assert len(set(names)) == 50
+    scored = score_folder(Run(tmp_path / "run"), print)
+    calls = [sum(len(m.tool_calls) for m in episode.messages) for episode, _ in scored]
+    assert calls == [1] * 50
+
+
+def test_the_step_of_a_client_that_has_gone_is_recorded_and_goes_on_in_a_later_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def leaves(served: Served) -> str:
+        turn = await served.post("/episodes", {"condition": "explicit+cal"}, 201)
+        opened, is_due = served.exam.opened(turn["id"]), asyncio.Event()
+        made = served.exam.step
+
+        async def step(*words: Any) -> Any:
+            asyncio.get_running_loop().call_soon(is_due.set)
+            return await made(*words)
+
+        monkeypatch.setattr(served.exam, "step", step)
+        request = asyncio.ensure_future(served.post(f"/episodes/{turn['id']}/step", ASKS))
+        await is_due.wait()
+        request.cancel()
+        await asyncio.gather(request, return_exceptions=True)
+        async with opened.lock:  # the step has it to its end
+            assert opened.steps == 1
+        return str(turn["episode"])
+
+    async def goes_on(served: Served) -> tuple[str, list[str], int]:
+        turn = await served.post("/episodes", {"condition": "explicit+cal"}, 201)
+        roles = [message["role"] for message in turn["messages"]]
+        return turn["episode"], roles, turn["steps"]
+
+    first = _served(tmp_path / "run", leaves)
+    again, roles, steps = _served(tmp_path / "run", goes_on)
+    assert again == first
+    assert (roles[-2:], steps) == (["assistant", "tool"], 1)
+
+
+def test_no_gold_answer_leaves_the_server(tmp_path: Path) -> None:
+    async def agent(served: Served) -> tuple[str, list[str]]:
+        texts = [(await served.client.get(path)).text for path in ("/tasks", "/openapi.json")]
+        for condition in ("base", "explicit+cal"):
+            began = await served.client.post("/episodes", json={"condition": condition})
+            place = f"/episodes/{began.json()['id']}"
+            texts += [began.text, (await served.client.get(place)).text]
+            texts.append((await served.client.post(f"{place}/step", json=NO_DATE)).text)
+            texts.append((await served.client.get(f"{place}/score")).text)
+        gold = [date for sample in served.exam.environment.samples for date in sample.gold]
+        return "".join(texts), gold
+
+    texts, gold = _served(tmp_path / "run", agent)
+    assert gold
+    assert [date for date in gold if date in texts] == []
+
+
+def test_the_description_names_every_path_and_resolves(tmp_path: Path) -> None:
+    async def agent(served: Served) -> Any:
+        return await served.get("/openapi.json")
+
+    described = _served(tmp_path / "run", agent)
+    assert described["openapi"] == "3.1.0"
+    assert set(described["paths"]) == {
+        "/health", "/tasks", "/episodes", "/episodes/{id}", "/episodes/{id}/step",
+        "/episodes/{id}/score",
+    }  # fmt: skip
+    schemas = described["components"]["schemas"]
+    uses = set(json.dumps(described).split("#/components/schemas/")[1:])
+    assert {use.split('"')[0] for use in uses} <= set(schemas)
+
+
+def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path: Path) -> None:
+    async def agent(served: Served) -> list[str]:
+        reasons = []
+        for finish in ("length", "content_filter"):
+            turn = await served.post("/episodes", {"condition": "base"}, 201)
+            body = {**NO_DATE, "finish_reason": finish}
+            reasons.append((await served.post(f"/episodes/{turn['id']}/step", body))["stop_reason"])
+        return reasons
+
+    assert _served(tmp_path / "run", agent) == ["truncated", "refused"]
+
+
+def test_a_begun_repeat_is_not_begun_twice(tmp_path: Path) -> None:
+    async def agent(served: Served) -> None:
+        sample = served.exam.samples[0]
+        question = await served.exam.begin("x", Choice(sample, "base", 3))
+        assert question is not None
+        assert question.episode == f"base/{sample}.3"
+        await served.post("/episodes", {"sample": sample, "repeat": 3}, 409)
+        reply = Reply(message=Message(role="assistant", content="MY ANSWER: None"))
+        _, turn = await served.exam.step(question.handle, reply)
+        assert turn.done
+
+    _served(tmp_path / "run", agent)
+
+
+def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_path: Path) -> None:
+    """`days_off` of a wrong date gave the right one away."""
+
+    async def agent(served: Served) -> dict[str, Any]:
+        turn = await served.post("/episodes", {"condition": "base"}, 201)
+        wrong = {"message": {"role": "assistant", "content": "MY ANSWER: 1900-01-01"}}
+        end = await served.post(f"/episodes/{turn['id']}/step", wrong)
+        assert [key for key, value in end.items() if isinstance(value, float)] == ["reward"]
+        return dict(await served.get(f"/episodes/{turn['id']}/score"))
+
+    plain = _served(tmp_path / "run", agent)
+    assert set(plain) == {"id", "episode", "reward", "stop_reason", "failure"}
+    assert (plain["reward"], plain["stop_reason"]) == (0.0, "answered")
+    shown = _served(tmp_path / "shown", agent, shows_metrics=True)
+    assert set(shown) - set(plain) == {"metrics", "answer"}
+    assert "days_off" in shown["metrics"]
+
+
+def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path: Path) -> None:
+    async def agent(served: Served) -> tuple[list[str], list[str]]:
+        texts = [(await served.client.get(path)).text for path in ("/tasks", "/openapi.json")]
+        name = served.exam.samples[0]
+        began = await served.client.post("/episodes", json={"sample": name})
+        place = f"/episodes/{began.json()['id']}"
+        repeat = int(began.json()["episode"].rpartition(".")[2])
+        texts += [began.text, (await served.client.get(place)).text]
+        again = {"sample": name, "repeat": repeat}
+        texts.append((await served.client.post("/episodes", json=again)).text)
+        texts.append((await served.client.post("/episodes", json={"sample": "tp-1-00001"})).text)
+        texts.append((await served.client.post(f"{place}/step", json=NO_DATE)).text)
+        texts.append((await served.client.get(f"{place}/score")).text)
+        assert texts.pop(5) == (
+            '{"error": {"code": "unknown", "message": "there is no sample \'tp-1-00001\' here; '
+            'POST /episodes begins one; GET /tasks lists what there is"}}'
+        )
+        return list(served.exam.samples), texts
+
+    names, texts = _served(tmp_path / "run", agent)
+    assert [name for name in names if len(name) != 16] == []
+    assert "tp-1" not in "".join(texts)
+    assert _served(tmp_path / "run", agent)[0] == names
+    assert set(_served(tmp_path / "other", agent)[0]).isdisjoint(names)
+
+
+def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path: Path) -> None:
+    async def agent(served: Served) -> None:
+        name = served.exam.samples[0]
+        for condition in ("base", "explicit+cal"):
+            turn = await served.post("/episodes", {"sample": name, "condition": condition}, 201)
+            await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
+        error = await served.post("/episodes", {"sample": name}, 409)
+        assert "has had its 2 tries" in error["error"]["message"]
+
+    async def later(served: Served) -> list[str]:
+        error = await served.post("/episodes", {"seed": 0}, 409)
+        assert "has had its 2 tries" in error["error"]["message"]
+        turns = [await served.post("/episodes", {}, 201) for _ in range(2)]
+        await served.post("/episodes", {}, 204)
+        return [turn["episode"].split("/")[1].rpartition(".")[0] for turn in turns]
+
+    _served(tmp_path / "run", agent, tries=2, repeats=2)
+    second = _served(tmp_path / "run", later, tries=2)
+    assert len(set(second)) == 1  # of four episodes of it that are pending
+
+
+def test_whoever_scores_is_told_the_tries(tmp_path: Path) -> None:
+    async def agent(served: Served) -> None:
+        for _ in range(3):
+            body = {"sample": served.exam.samples[0], "condition": "base"}
+            turn = await served.post("/episodes", body, 201)
+            await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
+
+    _served(tmp_path / "run", agent)
+    scores = read_scores(Run(tmp_path / "run"), None, print)
+    notes = scores.tables()[0].notes
+    assert "base: up to 3 tries at a sample, where the run asks 1" in notes
+    assert scores.as_json(with_changes=False)["tries"] == {"base": 3}

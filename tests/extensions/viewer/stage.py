@@ -1,0 +1,114 @@
+"""Runs of scripted episodes on disk, and the viewer over them as a real server in a thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
+from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.extensions.serve.hosting import listening
+from agent_env.extensions.viewer.app import make_app
+from agent_env.extensions.viewer.library import Library
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
+from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.runs.run import Run
+from agent_env.runs.score import score_folder
+from agent_env.tasks.conditions import parse_condition
+from agent_env.testing import puzzle
+
+RIGHT, WRONG = "MY ANSWER: 1982-04-02", "MY ANSWER: 1982-04-03"
+
+
+def clock() -> datetime:
+    return datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def make_run(
+    path: Path, samples: Sequence[str], conditions: Sequence[str] = ("web",), model: str = "m"
+) -> RunFolder:
+    """A run that asks these samples, without episodes yet."""
+    data = samples_bytes([puzzle(name) for name in samples])
+    manifest = Manifest(
+        id=path.name, task="time-puzzles", model=model, repeats=1, limits={"steps": 9},
+        conditions=tuple(map(parse_condition, conditions)), prompt="default", seed=1,
+        samples=len(samples), samples_digest=digest(data), web="sealed", concurrency=1,
+        versions={"agent-env": "0"}, created_at="2026-01-01T00:00:00+00:00",
+    )  # fmt: skip
+    folder = Run(path)
+    folder.create(manifest, data)
+    return folder
+
+
+def begin(folder: RunFolder, sample: str, condition: str = "web") -> TraceWriter:
+    """An episode that has just begun; close what is given back."""
+    key = EpisodeKey(sample, condition, 1)
+    trace = TraceWriter(folder.trace(key), key.name, clock, Texts(folder.texts))
+    trace.write(
+        EpisodeStarted, run=folder.path.name, sample=sample, repeat=1, model="m",
+        condition=parse_condition(condition), messages=(Message(role="user", content="When?"),),
+    )  # fmt: skip
+    return trace
+
+
+def step(trace: TraceWriter, query: str, output: str, url: str = "https://a.example/x") -> None:
+    """One search with its result."""
+    call = ToolCall(id="call_1", name="web_search", arguments=f'{{"query": "{query}"}}')
+    message = Message(role="assistant", content="I look it up.", tool_calls=(call,))
+    usage = Usage(input_tokens=100, output_tokens=10, cached_tokens=40, source="provider")
+    trace.write(ModelCalled, request="0", reply=Reply(message=message, usage=usage), latency_s=0.2)
+    result = ToolResult(output=output, pages=(PageRef(url=url, how="returned"),))
+    trace.write(ToolCalled, call=call, result=result, duration_s=0.1)
+
+
+def end(trace: TraceWriter, answer: str) -> None:
+    """The last reply and the end."""
+    reply = Reply(message=Message(role="assistant", content=answer))
+    trace.write(ModelCalled, request="0", reply=reply, latency_s=0.2)
+    trace.write(EpisodeFinished, answer=answer, stop_reason="answered")
+    trace.close()
+
+
+def write(
+    folder: RunFolder,
+    sample: str,
+    answer: str = RIGHT,
+    output: str = "found",
+    condition: str = "web",
+    url: str = "https://a.example/x",
+) -> None:
+    """A whole episode of two steps."""
+    trace = begin(folder, sample, condition)
+    step(trace, "war", output, url)
+    end(trace, answer)
+
+
+def score(folder: RunFolder) -> None:
+    """Write scores.jsonl."""
+    score_folder(folder, lambda text: None)
+
+
+@contextmanager
+def viewer(root: Path) -> Iterator[httpx.Client]:
+    """The viewer, asked by a client whose addresses may begin with /."""
+    with listening(0) as listener:
+        port = listener.getsockname()[1]
+        library = Library(root)
+        config = uvicorn.Config(make_app(library, port), log_level="error", access_log=False)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join(timeout=20)

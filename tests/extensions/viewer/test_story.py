@@ -1,0 +1,107 @@
+"""Events become steps: retries, results out of order, pauses, what has not come yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent_env.episodes.trace.lines import read_trace
+from agent_env.extensions.viewer.story import (
+    HEIGHT,
+    Story,
+    aligned,
+    arguments,
+    parted_at,
+    story,
+    token_chart,
+)
+from agent_env.records.schema import Message, Reply, ToolCall
+from agent_env.records.schema import ToolResult as Result
+from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled
+from tests.extensions.viewer.stage import RIGHT, begin, end, make_run, step
+
+
+def told(path: Path, *events: object) -> Story:
+    folder = make_run(path, ["s1"])
+    trace = begin(folder, "s1")
+    for kind, fields in events:  # type: ignore[misc]
+        trace.write(kind, **fields)
+    trace.close()
+    found = story(read_trace(next(folder.traces())), None)
+    assert found is not None
+    return found
+
+
+def asked(*ids: str) -> tuple[type, dict[str, object]]:
+    calls = tuple(ToolCall(id=i, name="python", arguments=f'{{"code": "{i}"}}') for i in ids)
+    reply = Reply(message=Message(role="assistant", tool_calls=calls))
+    return ModelCalled, {"request": "0", "reply": reply, "latency_s": 1.0}
+
+
+def gave(i: str, output: str) -> tuple[type, dict[str, object]]:
+    call = ToolCall(id=i, name="python", arguments=f'{{"code": "{i}"}}')
+    return ToolCalled, {"call": call, "result": Result(output=output), "duration_s": 0.5}
+
+
+FAILED = ModelCalled, {"request": "0", "error": "busy", "status": 429, "wait_s": 2.0,
+                       "latency_s": 0.1}  # fmt: skip
+
+
+def test_a_step_is_a_reply_with_its_calls_in_the_order_asked(tmp_path: Path) -> None:
+    found = told(tmp_path / "r", asked("a", "b"), gave("b", "2"), gave("a", "1"), asked("c"))
+    assert [[c.output for c in s.calls] for s in found.steps] == [["1", "2"], [None]]
+    assert [s.tools_s for s in found.steps] == [1.0, 0.0]
+
+
+def test_failed_attempts_stand_before_the_step_that_they_led_to(tmp_path: Path) -> None:
+    found = told(tmp_path / "r", FAILED, FAILED, asked(), FAILED)
+    assert [(s.number, len(s.failures), s.model is None) for s in found.steps] == [
+        (1, 2, False), (2, 1, True),
+    ]  # fmt: skip
+    assert found.end is None
+
+
+def test_a_resumed_episode_says_where_it_went_on(tmp_path: Path) -> None:
+    resumed = EpisodeResumed, {"steps": 1, "model": "other"}
+    found = told(tmp_path / "r", asked(), resumed, asked())
+    assert found.steps[1].said == [
+        "Went on here after 1 recorded steps.",
+        "From here on the model is other.",
+    ]
+
+
+def test_arguments_that_are_no_object_stand_as_written() -> None:
+    def of(text: str) -> object:
+        return arguments(ToolCall(id="1", name="x", arguments=text))
+
+    assert of('{"code": "1\\n2", "n": 3}') == (("code", "1\n2"), ("n", "3"))
+    assert of("{broken") == (("", "{broken"),)
+    assert of("[1]") == (("", "[1]"),)
+    assert of("[" * 100_000) == (("", "[" * 100_000),)
+
+
+def test_episodes_are_aligned_by_step_and_part_where_results_differ(tmp_path: Path) -> None:
+    one = told(tmp_path / "1", asked("a"), gave("a", "1"), asked("b"), gave("b", "2"))
+    two = told(tmp_path / "2", asked("a"), gave("a", "1"), asked("b"), gave("b", "3"), asked())
+    lines = aligned([one, two])
+    assert [line.same for line in lines] == [True, False, False]
+    assert lines[2].steps[0] is None
+    assert parted_at(lines) == 2
+    assert parted_at(aligned([one, one])) is None
+
+
+def test_bars_fill_the_height_for_the_longest_step_and_omit_what_is_unknown(
+    tmp_path: Path,
+) -> None:
+    folder = make_run(tmp_path / "run", ["s1"])
+    trace = begin(folder, "s1")
+    step(trace, "war", "found")
+    end(trace, RIGHT)
+    found = story(read_trace(next(folder.traces())), None)
+    assert found is not None
+    chart = token_chart(found.steps)
+    assert chart is not None
+    assert chart.most == "110 tokens"
+    assert [p.kind for p in chart.bars[0].parts] == ["cached", "input", "output"]
+    assert sum(p.height for p in chart.bars[0].parts) == HEIGHT
+    assert chart.bars[1].parts == ()
+    assert chart.bars[1].words == "step 2: unknown in, unknown out"

@@ -1,0 +1,217 @@
+"""The viewer and the report in a real browser; skipped where there is none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.report import chapter_of, report_of
+from tests.analysis.simulated import Plant, study
+from tests.extensions.viewer.stage import (
+    RIGHT,
+    WRONG,
+    begin,
+    end,
+    make_run,
+    score,
+    step,
+    viewer,
+    write,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+HOSTILE = "</pre><script>window.hacked=1</script><img src=http://127.0.0.9/x onerror=hacked=1>"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as play:
+        found = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    root = tmp_path_factory.mktemp("runs")
+    for name, answer in (("one", RIGHT), ("two", WRONG)):
+        folder = make_run(root / name, ["s1", "s2"], model=HOSTILE if name == "two" else "m")
+        write(folder, "s1", answer, "the same")
+        write(folder, "s2", answer, HOSTILE * 40, url="javascript:window.hacked=1")
+        score(folder)
+    going = make_run(root / "going", ["g1", "g2"])
+    write(going, "g1")
+    with viewer(root) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, client: httpx.Client) -> Iterator[Page]:
+    """A page that fails the test where a script broke, was blocked, or asked another host."""
+    found = browser.new_page(base_url=str(client.base_url))
+    wrong: list[str] = []
+    found.on("console", lambda message: wrong.append(message.text))
+    found.on("pageerror", lambda error: wrong.append(str(error)))
+    found.on("dialog", lambda dialog: wrong.append(dialog.message))
+    found.on("request", lambda request: wrong.append(request.url)
+             if not request.url.startswith(str(client.base_url)) else None)  # fmt: skip
+    yield found
+    found.close()
+    assert wrong == []
+
+
+def test_a_hostile_page_of_a_trace_runs_nothing(page: Page) -> None:
+    for address in ("/", "/run/two/", "/run/two/episode/web/s2.1", "/run/two/sample/s2",
+                    "/side?e=one:web/s2.1&e=two:web/s2.1"):  # fmt: skip
+        page.goto(address)
+        page.keyboard.press("e")
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("main img, main script").count() == 0
+
+
+def test_the_policy_stops_script_that_got_in_all_the_same(
+    browser: Browser, client: httpx.Client
+) -> None:
+    """Were the escaping to fail, the second wall would hold."""
+    page = browser.new_page()
+    blocked: list[str] = []
+    page.on("console", lambda message: blocked.append(message.text))
+    page.goto(str(client.base_url))
+    page.evaluate("""() => {
+        const script = document.createElement("script");
+        script.textContent = "window.hacked = 1";
+        document.body.append(script);
+        document.body.insertAdjacentHTML("beforeend", "<img src=/none onerror='hacked = 2'>");
+    }""")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hacked") is None
+    assert any("Content Security Policy" in text for text in blocked)
+    page.close()
+
+
+def test_keys_lead_from_the_runs_to_an_episode_and_back(page: Page) -> None:
+    page.goto("/run/one/")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/run/one/episode/web/s2.1")
+    page.keyboard.press("p")
+    page.wait_for_url("**/run/one/episode/web/s1.1")
+    page.keyboard.press("u")
+    page.wait_for_url("**/run/one/")
+
+
+def test_two_chosen_episodes_are_set_side_by_side(page: Page) -> None:
+    page.goto("/run/one/sample/s1")
+    assert page.locator("button.compare").is_disabled()
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+    page.keyboard.press("c")
+    page.wait_for_url("**/side?e=**")
+    assert page.locator("table.side thead th").count() == 3
+    assert "part at step 2" in page.inner_text("main")
+
+
+def test_a_filter_changes_the_address_and_the_list(page: Page) -> None:
+    page.goto("/run/two/")
+    page.select_option("select[name=verdict]", "right")
+    page.wait_for_url("**/run/two/?verdict=right")
+    assert page.locator("tr[data-row]").count() == 0
+
+
+def test_dark_and_light_change_and_stay(page: Page) -> None:
+    page.goto("/")
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.keyboard.press("t")
+    after = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.goto("/run/one/")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == after != before
+
+
+@pytest.mark.parametrize("address", ["/", "/run/one/", "/run/one/episode/web/s2.1"])
+def test_no_page_is_wider_than_a_phone(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.goto(address)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_new_steps_appear_while_one_looks(
+    page: Page, tmp_path_factory: pytest.TempPathFactory, client: httpx.Client
+) -> None:
+    from agent_env.episodes.run_folder import RunFolder
+
+    root = next(tmp_path_factory.getbasetemp().glob("runs*/going"))
+    with RunFolder(root).locked():
+        trace = begin(RunFolder(root), "g2")
+        page.goto("/run/going/episode/web/g2.1")
+        assert page.locator("article.step").count() == 0
+        step(trace, "war", "just found")
+        page.wait_for_selector("article.step >> text=just found", timeout=10_000)
+        end(trace, RIGHT)
+        page.wait_for_selector(".message.answer", timeout=10_000)
+
+
+def test_the_default_name_of_a_run_stands_on_one_line(browser: Browser, tmp_path: Path) -> None:
+    make_run(tmp_path / "time-puzzles-compatible-gpt-5-mini-20261121-154700", ["s1"])
+    make_run(tmp_path / "b", ["s1"])
+    with viewer(tmp_path) as client:
+        page = browser.new_page(viewport={"width": 1400, "height": 800})
+        page.goto(str(client.base_url))
+        tall = page.locator("[data-row]").first.bounding_box()
+        low = page.locator("[data-row]").last.bounding_box()
+        page.close()
+    assert tall is not None
+    assert low is not None
+    assert tall["height"] < low["height"] + 5
+
+
+def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: Path) -> None:
+    made = study(Plant(samples=30), {"base": 0.0, "web": 0.2}, ("a", HOSTILE), seed=1)
+    folder = make_run(tmp_path / "run", ["s1"], model=HOSTILE)
+    file = tmp_path / "report.html"
+    comparison = Comparison(made, Options(resamples=1000))
+    chapter = chapter_of(comparison, {HOSTILE: folder.manifest()})
+    file.write_text(report_of([chapter], HOSTILE))
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    seen: list[Any] = []
+    page.on("console", lambda message: seen.append(message.text))
+    page.on("request", lambda request: seen.append(request.url))
+    page.goto(file.as_uri())
+    assert seen == [file.as_uri()]
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("figure svg").count() == 5
+    wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+    assert page.evaluate(f"{wide}.map(e => e.parentElement.id)") == []
+    heads = page.locator("#differences-2 th").all_inner_texts()
+    assert "difference" in heads
+    assert "unpaired" not in heads
+    head = page.locator("#conditions-1 th button", has_text="exact_match").first
+    column = head.evaluate("b => [...b.closest('tr').children].indexOf(b.parentElement)")
+    cells = f"#conditions-1 tbody tr td:nth-child({column + 1})"
+    found = []
+    for _ in range(2):
+        head.click()
+        found.append([float(t.split()[0]) for t in page.locator(cells).all_inner_texts()])
+    assert found[0] == sorted(found[0], reverse=True)
+    assert found[1] == sorted(found[0])
+    page.fill("#settings .table input", "sandbox")
+    assert page.locator("#settings tbody tr:visible").count() == 0
+    page.fill("#settings .table input", "seed")
+    assert json.dumps(page.locator("#settings tbody tr:visible").all_inner_texts()) == (
+        json.dumps(["seed\t1"])
+    )
+    page.close()

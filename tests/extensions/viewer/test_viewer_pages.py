@@ -1,0 +1,354 @@
+"""The viewer's pages as a browser gets them, without one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from agent_env.records.manifest import Preflight
+from agent_env.runs.opened import OpenRun
+from tests.extensions.viewer.stage import (
+    RIGHT,
+    WRONG,
+    begin,
+    end,
+    make_run,
+    score,
+    step,
+    viewer,
+    write,
+)
+
+HOSTILE = "</pre><script>hacked=1</script><img src=x onerror=hacked=1>"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs over the same samples, one of them with a hostile page, and a broken folder."""
+    found = tmp_path_factory.mktemp("runs")
+    for name, answer in (("one", RIGHT), ("two", WRONG)):
+        folder = make_run(found / name, ["s1", "s2", "s3"], ("web", "base"), model=name)
+        write(folder, "s1", answer, "the same")
+        write(folder, "s2", RIGHT, "another" if name == "two" else "the same")
+        write(folder, "s1", WRONG, condition="base")
+        score(folder)
+    hostile = make_run(found / "hostile", ["s1"], model=HOSTILE)
+    write(hostile, "s1", HOSTILE + "\x1b[2J\u202e", HOSTILE * 50, url="javascript:hacked=1")
+    (found / "broken").mkdir()
+    (found / "broken/run.json").write_text("{}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def client(root: Path) -> Iterator[httpx.Client]:
+    with viewer(root) as client:
+        yield client
+
+
+def rows(text: str) -> int:
+    return text.count("<tr data-row>")
+
+
+def test_all_runs_are_listed_the_unreadable_one_with_its_reason(client: httpx.Client) -> None:
+    text = client.get("/").text
+    assert rows(text) == 4
+    assert "not a run&#39;s manifest" in text
+    assert 'href="/run/one/"' in text
+    assert "3 of 6" in text
+
+
+def test_a_run_shows_counts_means_and_episodes(client: httpx.Client) -> None:
+    text = client.get("/run/one/").text
+    assert "3 of 6 episodes done" in text
+    assert rows(text) == 3
+    assert "<td>1.000</td>" in text
+
+
+def test_the_comparison_of_a_run_begins_with_conclusions_in_words(client: httpx.Client) -> None:
+    text = client.get("/run/one/compare").text
+    assert text.index("Conclusions") < text.index("base against web") < text.index("Conditions of")
+    assert "Differences, paired by sample" in text
+    both = client.get("/run/one/compare?runs=all").text
+    assert "two web − one web" in both
+
+
+def test_of_one_condition_there_is_nothing_to_compare(client: httpx.Client) -> None:
+    text = client.get("/run/hostile/compare").text
+    assert "there is one condition only" in text
+    assert "<script>hacked" not in text
+
+
+def test_a_run_tells_whether_its_tools_arrived(tmp_path: Path) -> None:
+    """Both conditions had 100 input tokens in their first calls."""
+    folder = make_run(tmp_path / "run", ["s1", "s2"], ("web", "base"))
+    for name in ("s1", "s2"):
+        write(folder, name, RIGHT, "the same")
+        write(folder, name, WRONG, condition="base")
+    tried = Preflight.model_validate(
+        {"at": "", "model": "m", "conditions": [{"condition": "web", "problem": "<b>dropped</b>"}]}
+    )
+    folder.change(preflights=(tried,))
+    with viewer(tmp_path) as client:
+        client.get("/run/run/")
+        text = client.get("/run/run/").text
+    assert "<td>web (!)</td><td>auto</td><td>+0</td><td>1.00</td><td>–</td><td>0</td>" in text
+    assert "web (!): cannot mean anything: &lt;b&gt;dropped&lt;/b&gt;." in text
+    assert "Whether the tools arrived" not in client_text(tmp_path, ("base",))
+
+
+def client_text(root: Path, conditions: tuple[str, ...]) -> str:
+    make_run(root / "other", ["s1"], conditions)
+    with viewer(root) as client:
+        return client.get("/run/other/").text
+
+
+def test_filters_stand_in_the_address(client: httpx.Client) -> None:
+    assert rows(client.get("/run/one/?verdict=wrong").text) == 1
+    assert rows(client.get("/run/one/?condition=web").text) == 2
+    assert rows(client.get("/run/one/?condition=web&sample=s2").text) == 1
+    assert rows(client.get("/run/one/?status=failed").text) == 0
+    filtered = client.get("/run/one/?verdict=right&sort=-steps").text
+    assert "/run/one/episode/web/s1.1?verdict=right" in filtered
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["page=99999999999999999999", "page=-1", "page=x", "sort=episode;drop", "verdict=odd",
+     "condition=' OR 1=1 --", "sample=%00", "stop=%F0%9F%A4%96"],
+)  # fmt: skip
+def test_an_odd_address_is_no_error(client: httpx.Client, query: str) -> None:
+    assert client.get(f"/run/one/?{query}").status_code == 200
+
+
+def test_an_episode_is_a_conversation_with_score_and_diagnosis(client: httpx.Client) -> None:
+    text = client.get("/run/two/episode/web/s1.1").text
+    for part in ("When?", "I look it up.", "web_search", "war", "the same", WRONG,
+                 "100 in", "40 cached", "10 out", "1982-04-03</b> is wrong",
+                 "Tokens by step"):  # fmt: skip
+        assert part in text
+    assert 'rel="next" href="/run/two/episode/web/s2.1"' in text
+
+
+def test_next_and_previous_stay_within_the_filters(client: httpx.Client) -> None:
+    text = client.get("/run/one/episode/base/s1.1?verdict=right").text
+    assert 'rel="next" href="/run/one/episode/web/s1.1?verdict=right"' in text
+    assert 'rel="prev"' not in text
+
+
+def test_a_sample_shows_its_attempts_in_all_runs_that_ask_the_same(client: httpx.Client) -> None:
+    text = client.get("/run/one/sample/s1").text
+    assert "The year is 1982." in text
+    assert rows(text) == 4
+    assert 'value="two:web/s1.1"' in text
+    assert "hostile:" not in text
+
+
+def test_the_grid_of_samples_has_a_mark_for_each_episode(client: httpx.Client) -> None:
+    text = client.get("/run/one/samples").text
+    assert rows(text) == 2
+    assert text.count('title="exact_match 1.000"') == 2
+    assert text.count('title="exact_match 0.000"') == 1
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [("s1", 'part at <a href="#step-2">'), ("s2", 'part at <a href="#step-1">')],
+)
+def test_side_by_side_says_where_episodes_part(
+    client: httpx.Client, sample: str, words: str
+) -> None:
+    text = client.get(f"/side?e=one:web/{sample}.1&e=two:web/{sample}.1").text
+    assert words in text
+    assert text.count('id="step-') == 2
+
+
+def test_side_by_side_of_none_and_of_too_many_says_so(client: httpx.Client) -> None:
+    assert client.get("/side").status_code == 400
+    many = "&".join(f"e=one:web/s{n}.1" for n in range(7))
+    assert client.get(f"/side?{many}").status_code == 400
+    assert client.get("/side?e=none:web/s1.1").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/run/hostile/", "/run/hostile/episode/web/s1.1", "/run/hostile/sample/s1", "/",
+     "/side?e=hostile:web/s1.1&e=one:web/s1.1", "/run/%3Cscript%3Ehacked=1/",
+     "/run/one/?sample=%3Cscript%3Ehacked=1"],
+)  # fmt: skip
+def test_hostile_text_is_escaped_everywhere(client: httpx.Client, address: str) -> None:
+    text = client.get(address).text
+    assert "<script>hacked" not in text
+    assert "<img" not in text
+    assert 'href="javascript:' not in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_no_page_may_run_or_load_anything_but_the_viewers_own_files(client: httpx.Client) -> None:
+    for address in ("/", "/run/one/", "/static/viewer.js", "/nothing", "/state/"):
+        headers = client.get(address).headers
+        assert headers["content-security-policy"] == (
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+            "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        )
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_another_host_name_is_refused(client: httpx.Client) -> None:
+    """A name of an attacker's that resolves to loopback: DNS rebinding."""
+    port = client.base_url.port
+    for host in (f"evil.example:{port}", "127.0.0.1", f"127.0.0.1.evil.example:{port}",
+                 f"127.0.0.1:{port}@evil.example", ""):  # fmt: skip
+        assert client.get("/", headers={"host": host}).status_code == 421
+    assert client.get("/", headers={"host": f"localhost:{port}"}).status_code == 200
+
+
+def test_other_sites_and_other_methods_are_refused(client: httpx.Client) -> None:
+    assert client.get("/", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert client.post("/").status_code == 405
+    assert client.head("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/run/one/episode/../../run.json", "/run/one/episode/web/..%2f..%2f..%2frun.json",
+     "/run/one/episode/%2e%2e/one", "/run/../", "/static/../app.py", "/run/one/episode/web/s9.1",
+     "/run/one/episode/web/%00", "/run/one/sample/none", "/run/nobody/"],
+)  # fmt: skip
+def test_what_is_no_episode_is_not_found(client: httpx.Client, path: str) -> None:
+    connection = HTTPConnection("127.0.0.1", client.base_url.port or 0)  # sends it as it is
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    assert answer.status == 404
+    assert b"samples_digest" not in answer.read()
+    connection.close()
+
+
+def test_a_broken_trace_shows_what_stands_above_the_defect(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", ["s1"])
+    write(folder, "s1")
+    file = next(folder.traces())
+    lines = file.read_bytes().split(b"\n")
+    lines[3] = lines[3].replace(b"1982", b"1983")
+    file.write_bytes(b"\n".join(lines))
+    with viewer(tmp_path) as client:
+        text = client.get("/run/run/episode/web/s1.1").text
+        assert "The trace is not sound" in text
+        assert "its checksum does not fit" in text
+        assert "I look it up." in text
+        assert ">broken<" in client.get("/run/run/?status=broken").text
+
+
+def test_a_run_is_followed_while_it_goes_on(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", ["s1", "s2"])
+    write(folder, "s1")
+    with folder.locked(), viewer(tmp_path) as client:
+        assert rows(client.get("/run/run/").text) == 1
+        before = client.get("/state/run").json()
+        assert before["live"] is True
+        trace = begin(folder, "s2")
+        step(trace, "war", "so far")
+        assert wait_for(client, "/state/run", before["stamp"])
+        assert rows(client.get("/run/run/").text) == 2
+        text = client.get("/run/run/episode/web/s2.1").text
+        assert "so far" in text
+        assert "no end yet" in text
+        one = client.get("/state/run/web/s2.1").json()["stamp"]
+        end(trace, RIGHT)
+        assert client.get("/state/run/web/s2.1").json()["stamp"] != one
+        assert "ended by: answered" in client.get("/run/run/episode/web/s2.1").text
+
+
+def test_a_run_is_running_only_while_a_process_holds_its_lock(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", ["s1", "s2"])
+    write(folder, "s1")
+    with viewer(tmp_path) as client:
+        with folder.locked():
+            assert ">running<" in client.get("/").text
+            held = client.get("/state/").json()
+        assert held["live"] is True
+        assert client.get("/state/").json()["stamp"] != held["stamp"]
+        for address in ("/", "/run/run/"):
+            text = client.get(address).text
+            assert ">stopped<" in text
+            assert ">running<" not in text
+            assert "1 of 2" in text
+
+
+def test_a_run_whose_traces_were_not_read_yet_is_said_to_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        write(make_run(tmp_path / f"run{number}", ["s1"]), "s1")
+    going = Event()
+    monkeypatch.setattr(OpenRun, "update", lambda run: going.wait(20))
+    with viewer(tmp_path) as client:
+        text = client.get("/").text
+        state = client.get("/state/").json()
+        going.set()
+    assert text.count(">reading<") == 3
+    assert "0 of 1" not in text
+    assert ">running<" not in text
+    assert state["soon"] is True
+
+
+def wait_for(client: httpx.Client, address: str, stamp: str) -> bool:
+    """Whether the stamp changes within a hundred seconds."""
+    end = time.monotonic() + 100
+    while time.monotonic() < end:
+        if client.get(address).json()["stamp"] != stamp:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_folder_that_is_only_to_be_read_is_shown_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run(tmp_path / "run", ["s1"])
+    write(folder, "s1")
+    monkeypatch.setattr("agent_env.runs.opened.os.access", lambda path, mode: False)
+    with viewer(tmp_path / "run") as client:
+        assert rows(client.get("/run/run/").text) == 1
+    assert not (tmp_path / "run/index.db").exists()
+
+
+def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", ["s1", "s2"])
+    write(folder, "s1")
+    with viewer(tmp_path) as client, ThreadPoolExecutor(8) as pool:
+        client.get("/run/run/")
+        asked = [pool.submit(client.get, "/run/run/") for _ in range(20)]
+        for end in ("", "-wal", "-shm"):
+            (tmp_path / f"run/index.db{end}").unlink(missing_ok=True)
+        asked += [pool.submit(client.get, "/run/run/") for _ in range(20)]
+        assert [each.result().status_code for each in asked] == [200] * 40
+        time.sleep(2.1)  # after which the traces are looked at again
+        client.get("/run/run/")
+        assert wait_for_rows(client, 1)
+
+
+def wait_for_rows(client: httpx.Client, wanted: int) -> bool:
+    """Whether the run shows so many rows within a hundred seconds."""
+    end = time.monotonic() + 100
+    while time.monotonic() < end:
+        if rows(client.get("/run/run/").text) == wanted:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_an_empty_folder_says_how_to_fill_it(tmp_path: Path) -> None:
+    with viewer(tmp_path) as client:
+        assert "agent-env run time-puzzles" in client.get("/").text
+        make_run(tmp_path / "deep/first", ["s1"])
+        assert 'href="/run/deep~first/"' in client.get("/").text
+        assert client.get("/run/deep~first/").status_code == 200

@@ -1,0 +1,173 @@
+"""TempReason's published format: questions, contexts, wrong answers, and what cannot be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.timed_facts.published import solver_agrees
+from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.families.timed_facts.solver import TIES
+from agent_env.families.timed_facts.task import make_task
+from agent_env.families.timed_facts.tempreason.family import read_foreign
+from agent_env.records.schema import Condition
+
+ABRAHAMS = {
+    "question": "Which team did Paul Abrahams play for in Jan, 2001?",
+    "date": "Jan, 2001",
+    "text_answers": {"text": ["Canvey Island F.C.", "Heybridge Swifts F.C."]},
+    "id": "L2_Q7149150_P54_3",
+    "fact_context": (
+        "Paul Abrahams plays for Heybridge Swifts F.C. from Jan, 2001 to Jan, 2004.\n"
+        "Paul Abrahams plays for Canvey Island F.C. from Jan, 2000 to Jan, 2001.\n"
+        "Paul Abrahams plays for Nowhere from Jan, 2009 to Jan, 2001."
+    ),
+    "context": "A page of text.",
+    "none_context": "",
+    "neg_answers": ["Wivenhoe Town F.C.", "Canvey Island F.C."],
+}
+
+
+def read(tmp_path: Path, *items: object) -> list[TimedQuestion]:
+    file = tmp_path / "test.json"
+    file.write_text("\n".join(json.dumps(item) for item in items))
+    made = read_foreign(file)
+    assert made is not None
+    return [timed(sample) for sample in made.samples]
+
+
+def test_a_question_is_read_with_its_facts_and_what_tempts(tmp_path: Path) -> None:
+    (asked,) = read(tmp_path, ABRAHAMS)
+    assert asked.id == "tempreason-000001-L2_Q7149150_P54_3"
+    assert (asked.cell, asked.kind, asked.topic) == ("L2-multi", "team", "Paul Abrahams")
+    assert (asked.relation, asked.reference) == ("in", "2001-01")
+    assert asked.gold == ("Canvey Island F.C.", "Heybridge Swifts F.C.")
+    assert asked.negatives == ("Wivenhoe Town F.C.",)
+    assert asked.context("reasonqa") == ABRAHAMS["fact_context"]
+    assert asked.context("open-book") == "A page of text."
+    assert solver_agrees(asked) is True
+
+
+def test_a_fact_line_that_cannot_be_read_is_listed_with_its_reason(tmp_path: Path) -> None:
+    (asked,) = read(tmp_path, ABRAHAMS)
+    assert len(asked.facts) == 2
+    assert asked.unread == (
+        "3: 'Nowhere' ends 2001-01, before its start 2009-01: "
+        "Paul Abrahams plays for Nowhere from Jan, 2009 to Jan, 2001.",
+    )
+
+
+def test_the_level_is_known_without_an_id(tmp_path: Path) -> None:
+    sums = "What is the time 5 year and 4 month after Nov, 1992?"
+    neighbour = "Who was the owner of Westfield Montgomery before Westfield Group?"
+    plain = {**ABRAHAMS, "id": ""}
+    found = read(
+        tmp_path, plain, {**plain, "question": sums}, {**plain, "question": neighbour}
+    )  # fmt: skip
+    assert [asked.level for asked in found] == ["L2", "L1", "L3"]
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        ({**ABRAHAMS, "question": ""}, "question is missing"),
+        ({**ABRAHAMS, "text_answers": {"text": 3}}, "text_answers.text is not a list of texts"),
+        ([1], "is not a JSON object"),
+    ],
+)
+def test_a_broken_line_is_named(tmp_path: Path, item: object, reason: str) -> None:
+    with pytest.raises(DatasetError, match=f"test.json:2: {reason}"):
+        read(tmp_path, ABRAHAMS, item)
+
+
+LORN = (
+    "Ada Lorn plays for Vell Rovers from Jan, 890 to Jan, 893. \n"
+    "Ada Lorn plays for Ostrel F.C. from Mar, 893 to Jan, 895. \n"
+    "Ada Lorn plays for Marn United from Mar, 893 to Jan, 899. \n"
+    "Ada Lorn plays for Quay Town from Feb, 900 to Dec, 905."
+)
+
+
+def timebench(question: str, *answer: str, **more: str) -> dict[str, object]:
+    """A record of TimeBench, which has no id."""
+    return {"question": question, "answer": list(answer), "context": "", **more}
+
+
+def test_timebench_records_have_no_id_and_years_of_three_digits(tmp_path: Path) -> None:
+    shift, month, value, leading = read(
+        tmp_path,
+        timebench("What is the time 4 year and 12 month before Aug, 1003", "Aug, 998"),
+        timebench("Which team did Ada Lorn play for in Jan, 892?", "Vell Rovers",
+                  fact_context=LORN),
+        timebench("Which team did Ada Lorn play for before Ostrel F.C.?", "Vell Rovers",
+                  fact_context=LORN),
+        timebench("After Jan 899, which team did Ada Lorn play for?", "Quay Town",
+                  fact_context=LORN),
+    )  # fmt: skip
+    assert shift.id == "tempreason-000001"
+    assert [q.cell for q in (shift, month, value)] == ["L1-single", "L2-single", "L3-single"]
+    assert (value.relation, value.reference) == ("before", "Ostrel F.C.")
+    assert (leading.relation, leading.reference) == ("after", "0899-01")
+    assert [(f.start, f.end) for f in month.facts][:2] == [
+        ("0890-01", "0893-01"), ("0893-03", "0895-01"),
+    ]  # fmt: skip
+    assert [solver_agrees(q) for q in (shift, month, value, leading)] == [True] * 4
+
+
+def test_a_tie_is_one_answer_by_the_tie_break_that_is_chosen(tmp_path: Path) -> None:
+    before, after = read(
+        tmp_path,
+        timebench("Which team did Ada Lorn play for before Quay Town?", "Marn United",
+                  fact_context=LORN),
+        timebench("After Vell Rovers, which team did Ada Lorn play for?", "Ostrel F.C.",
+                  fact_context=LORN),
+    )  # fmt: skip
+    agree = {ties: (solver_agrees(before, ties), solver_agrees(after, ties)) for ties in TIES}
+    assert agree == {
+        "all": (False, False),
+        "nearest": (True, True),
+        "first-ending": (False, True),
+        "last-ending": (True, False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        ({"sentence": "x", "label": 1},
+         "test.json:1: is no question of TempReason or TimeQA: it has sentence, label; wanted"),
+        (timebench("Which team did A play for in 1990?", "B", idx="/wiki/A#P54#0"),
+         "test.json: is a file of timeqa; run that task"),
+        (timebench("Which team did A play for in 1990?", "B"),
+         "test.json:1: fact_context and context are missing"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_paper_is_named(tmp_path: Path, item: object, reason: str) -> None:
+    with pytest.raises(DatasetError, match=reason):
+        read(tmp_path, item)
+
+
+def test_a_field_that_changes_its_name_is_named_with_its_record(tmp_path: Path) -> None:
+    renamed = {"question": "Which team did A play for?", "answers": ["B"], "context": "A."}
+    with pytest.raises(DatasetError, match=r"test\.json:2: text_answers and answer are missing"):
+        read(tmp_path, ABRAHAMS, renamed)
+
+
+def test_a_question_without_facts_is_not_asked_as_if_it_had_some(tmp_path: Path) -> None:
+    (question,) = read(
+        tmp_path, {**timebench("Which team did A play for in 1990?", "B"), "context": "A page."}
+    )
+    condition = Condition(name="base")
+    with pytest.raises(ConfigError, match="no context in the setting reasonqa; write --option"):
+        make_task("tempreason", "default", "reasonqa").prompt(question, condition)
+    (message,) = make_task("tempreason", "default", "open-book").prompt(question, condition)
+    assert message.content.startswith("Context:\nA page.\n\nQuestion: ")
+
+
+def test_our_own_samples_are_not_taken_for_published_ones(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text(read(tmp_path, ABRAHAMS)[0].model_dump_json() + "\n")
+    assert read_foreign(file) is None
