@@ -207,6 +207,15 @@ def installed(group: str) -> tuple[EntryPoint, ...]:
     return _entry_points(group, tuple(sys.path))
 
 
+def hook(name: str) -> Any:
+    """What an extension does for the core, an entry point of `agent_env.hooks`; ConfigError where
+    it was left out."""
+    points = [point for point in installed("agent_env.hooks") if point.name == name]
+    if not points:
+        raise ConfigError(f"this needs the extension that brings '{name}', which is not installed")
+    return points[0].load()
+
+
 @lru_cache(maxsize=64)
 def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """`path` is where packages are looked for; another one is searched anew."""

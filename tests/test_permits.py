@@ -69,7 +69,7 @@ CONFINED = {
 """Parts of the sandboxes and of the confined worker, and the request of the fetcher, which asks."""
 OWN = {
     "cli/docs.py": {"os.environ", "webbrowser.open"},
-    "cli/score.py": {"webbrowser.open"},
+    "extensions/viewer/cli.py": {"webbrowser.open"},
     "extensions/serve/cli.py": {"os.environ"},
     "extensions/serve/hosting.py": {"socket.socket"},
     "runs/probe.py": {"os.environ"},
@@ -109,6 +109,7 @@ OUR_MODULES = {
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
     "api/objects.py", "cli/app.py", "cli/local.py", "cli/sandbox.py",
+    "extensions/fake_server/cli.py",
     "extensions/facts/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/options.py", "runs/probe.py", "extensions/papers/engine.py", "runs/studies/folder.py",
@@ -251,9 +252,9 @@ def test_what_an_allowed_thing_implies_is_said_in_few_places() -> None:
 
 def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded() -> None:
     assert callers("load_path") == {
-        "families/reference/policy.py", "registry.py", "runs/generate.py",
+        "cli/app.py", "families/reference/policy.py", "registry.py", "runs/generate.py",
         "extensions/papers/engine.py", "tasks/tool_registry.py", "testing/family.py",
-        "wiring/listing.py", "wiring/registry.py", "wiring/web.py",
+        "wiring/listing.py", "wiring/registry.py",
     }  # fmt: skip
 
 

@@ -21,8 +21,8 @@ def commands_page() -> str:
     root = typer.main.get_command(app)
     context = root.context_class(root, info_name="agent-env")
     parts = [HEAD]
-    for section, names in root.table.items():  # type: ignore[attr-defined]
-        parts.append(f"## {section}")
+    for section, names in root.sections(context).items():  # type: ignore[attr-defined]
+        parts += [f"## {section}"] if names else []
         for name in names:
             parts += _entries(root.get_command(context, name), f"agent-env {name}", 3)  # type: ignore[attr-defined]
     return "\n\n".join(parts)

@@ -286,13 +286,14 @@ def import_log(log: Path | str, /, *, out: Path | str, columns: Path | str | Non
         Traceback (most recent call last):
         agent_env.errors.ConfigError: none.eval: there is no such file
     """
-    from agent_env.extensions.interop.foreign.as_run import import_logs
+    from agent_env.runs.logs import logs
 
-    runs = import_logs([Path(log)], Path(out), say, None if columns is None else Path(columns))
+    table = None if columns is None else Path(columns)
+    runs = logs().import_log(Path(log), Path(out), say, table)
     if len(runs) > 1:
-        names = ", ".join(run.path.name for run in runs)
-        say(f"{log} holds several logs; {runs[0].path} is the first of {names}")
-    return Run(runs[0].path)
+        names = ", ".join(run.name for run in runs)
+        say(f"{log} holds several logs; {runs[0]} is the first of {names}")
+    return Run(runs[0])
 
 
 class Run:

@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from agent_env.cli.run import say
+from agent_env.registry import installed, load_path
 from agent_env.runs.terminal import guard_streams
 from agent_env.version import __version__
 from agent_env.wiring.trust import own_call
@@ -31,6 +32,8 @@ PLAIN: dict[str, Any] = {"max_content_width": WIDTH}
 """Context settings of the whole command line."""
 
 EXAMPLE = "Example: "
+OTHERS = "Of other packages"
+"""The section of commands that name none."""
 _SEVERAL = re.compile(r", (?:or|then) (?=agent-env )")
 
 
@@ -104,10 +107,8 @@ class Commands(SectionedGroup):
             "study": "study:study",
             "trust": "plugins:trust",
             "models": "local:models",
-            "serve": "agent_env.extensions.serve.cli:serve",
             "serve-model": "local:serve_model",
             "probe": "probe:probe",
-            "fake-server": "local:fake_server",
             "context": "context:contexts",
         },
         "See what happened": {
@@ -115,14 +116,9 @@ class Commands(SectionedGroup):
             "compare": "compare:compare",
             "diagnose": "compare:diagnose",
             "show": "score:show",
-            "view": "score:view",
             "episodes": "episodes:episodes",
-            "export": "agent_env.extensions.interop.cli:export",
-            "import": "agent_env.extensions.interop.cli:import_log",
             "label": "judge:label",
-            "score-answers": "agent_env.families.temp_answers.cli:score_answers",
             "judge": "judge:judge",
-            "reproduce": "agent_env.extensions.papers.cli:reproduce",
         },
         "Run it again": {
             "replay": "episodes:replay",
@@ -130,19 +126,12 @@ class Commands(SectionedGroup):
             "forks": "episodes:forks",
             "curve": "episodes:curve",
             "attribute": "episodes:attribute",
-            "mcp": "mcp:mcp",
         },
         "Make questions, facts and pages": {
             "generate": "generate:generate",
-            "audit": "agent_env.families.time_puzzles.cli:audit",
-            "facts": "agent_env.extensions.facts.cli:facts",
-            "web": "agent_env.extensions.facts.web_cli:web",
             "pages": "pages:pages",
         },
-        "Families of questions": {
-            "tdbench": "agent_env.families.tdbench.cli:tdbench",
-            "tempreason": "agent_env.families.timed_facts.cli:reason",
-        },
+        "Families of questions": {},
         "This machine": {
             "docs": "docs:docs",
             "new": "plugins:new",
@@ -151,19 +140,32 @@ class Commands(SectionedGroup):
             "sandbox": "sandbox:sandbox_commands",
         },
     }
-    """By section and name: `module:attribute`, a function or a typer group. A module without dots
-    is of this package."""
+    """By section and name: `module:attribute` of this package, a function or a typer group. Those
+    of families, extensions and other packages are entry points of the group `agent_env.commands`;
+    a module's SECTION says where they stand."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.paths = {name: path for its in self.table.values() for name, path in its.items()}
+        own = {name: path for its in self.table.values() for name, path in its.items()}
+        self.paths = {name: f"agent_env.cli.{path}" for name, path in own.items()}
         self.commands: dict[str, Any] = dict.fromkeys(self.paths)  # so that a typo is understood
+
+    def add_installed(self) -> None:
+        """Take up the commands of families, extensions and other packages; ours go first."""
+        brought = {point.name: point.value for point in installed("agent_env.commands")}
+        self.paths = {
+            **self.paths,
+            **{name: brought[name] for name in sorted(brought.keys() - self.paths)},
+        }
+        self.commands = dict.fromkeys(self.paths)
 
     def get_command(self, ctx: typer.Context, name: str) -> Any:  # type: ignore[override]
         """The command; None where there is none of that name."""
         if name not in self.paths:
+            self.add_installed()
+        if name not in self.paths:
             return None
-        command, holder = _load(self.paths[name]), typer.Typer(rich_markup_mode=None)
+        command, holder = load_path(self.paths[name]), typer.Typer(rich_markup_mode=None)
         if isinstance(command, typer.Typer):
             for each in command.registered_commands:
                 each.cls = Sectioned
@@ -172,20 +174,36 @@ class Commands(SectionedGroup):
             holder.command(name, cls=Sectioned)(command)
         return typer.main.get_group(holder).commands[name]
 
-    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """Write the sections, no command made."""
-        rows = []
-        for section, its in self.table.items():
-            for name, path in its.items():
-                it = _load(path)
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """All names."""
+        self.add_installed()
+        return list(self.paths)
+
+    def sections(self, ctx: typer.Context) -> dict[str, dict[str, str]]:
+        """What each command does, by section and name; no command is made. One that cannot be
+        imported says why."""
+        from agent_env.errors import ConfigError
+
+        sections: dict[str, dict[str, str]] = {name: {} for name in (*self.table, OTHERS)}
+        own = {name: section for section, its in self.table.items() for name in its}
+        for name in self.list_commands(ctx):
+            section = own.get(name, OTHERS)
+            try:
+                it = load_path(self.paths[name])
                 text = str(it.info.help if isinstance(it, typer.Typer) else inspect.getdoc(it))
-                rows.append((section, (name, " ".join(text.split("\n\n")[0].split()))))
-        _write(formatter, rows)
+                if name not in own:
+                    module = import_module(self.paths[name].partition(":")[0])
+                    section = getattr(module, "SECTION", OTHERS)
+            except ConfigError as exc:
+                text = str(exc)
+            sections.get(section, sections[OTHERS])[name] = text.split("\n\n")[0]
+        return sections
 
-
-def _load(path: str) -> Any:
-    module, _, name = path.partition(":")
-    return getattr(import_module(module if "." in module else f"agent_env.cli.{module}"), name)
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the sections."""
+        for section, its in self.sections(ctx).items():
+            rows = ((name, " ".join(text.split())) for name, text in its.items())
+            _write(formatter, ((section, row) for row in rows))
 
 
 def _write(formatter: Any, rows: Iterable[tuple[str, tuple[str, str]]]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -215,12 +214,11 @@ def chosen_engine(
 ) -> Engine | None:
     """None for the local one; ConfigError where the run cannot be spread."""
     from agent_env.errors import ConfigError
+    from agent_env.registry import hook
 
     if one_of(engine, ("local", "ray"), "--engine") == "local":
         if address is not None or workers is not None:
             raise ConfigError("--address and --workers go with --engine ray")
         return None
-    from agent_env.extensions.serve.ray.engine import RayOptions, check_engine, run_on_ray
-
-    check_engine(reply_cache, web)
-    return partial(run_on_ray, options=RayOptions(address, workers))
+    spread: Engine = hook("ray")(address, workers, reply_cache, web)
+    return spread

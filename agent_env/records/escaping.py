@@ -31,6 +31,11 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
 
 
+def identifier(name: str) -> str:
+    """A name in SQL, in double quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def csv_text(records: Iterable[Sequence[object]]) -> str:
     """Lines of CSV. Text that a spreadsheet would run as a formula gets an apostrophe before it;
     numbers and a dash alone stay."""

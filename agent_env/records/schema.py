@@ -108,6 +108,11 @@ class MaterialTable(Record):
         """SHA-256 of its JSON, in hexadecimal."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
+    @property
+    def is_temporal(self) -> bool:
+        """Whether its rows say from when to when they held."""
+        return {"start", "end"} <= {column.lower() for column in self.columns}
+
 
 class Condition(Record):
     """A named way of answering: wording of the constraints, tools, context, strategy."""

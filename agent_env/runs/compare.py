@@ -12,6 +12,7 @@ from agent_env.errors import ConfigError
 from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
 from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects
+from agent_env.runs.logs import logs
 from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs, read_manifests, read_study
 
@@ -124,10 +125,7 @@ def compare_tasks(
     options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
 ) -> list[TaskComparison]:
     """Compares all conditions of all runs, each task by itself; or logs of other tools."""
-    from agent_env.extensions.interop.foreign.read import is_log, split_name
-
-    paths = [split_name(path)[1] for path in options.runs]
-    if options.columns is not None or any(map(is_log, paths)):
+    if options.columns is not None or any(map(logs().is_log, options.runs)):
         return [_compare_logs(options, note)]
     folders: dict[str, list[Path]] = {}
     for path in find_runs(options.runs, note):
@@ -144,16 +142,14 @@ def compare_tasks(
 
 
 def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskComparison:
-    from agent_env.extensions.interop.foreign.log import foreign_study
-    from agent_env.extensions.interop.foreign.read import is_log, read_logs
-
-    if runs := [path for path in options.runs if path.is_dir() and not is_log(path)]:
+    if runs := [path for path in options.runs if path.is_dir() and not logs().is_log(path)]:
         raise ConfigError(
             f"{runs[0]} is no log: compare runs with runs, and logs with logs; "
             "agent-env import makes a run of a log"
         )
-    logs = read_logs(options.runs, options.columns)
-    study, manifests = foreign_study(logs, options.cluster, options.strict, note)
+    study, manifests = logs().study_of_logs(
+        options.runs, options.columns, options.cluster, options.strict, note
+    )
     return TaskComparison(study.task, (), _comparison(options, study), manifests)
 
 

@@ -10,6 +10,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.permits import Permit
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.runs.logs import logs
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.tasks.scorers import with_measures
@@ -60,9 +61,7 @@ class Run(RunFolder):
         that is neither built in nor trusted for this folder."""
         manifest = self.manifest()
         if manifest.imported is not None:
-            from agent_env.extensions.interop.foreign.task import imported_task
-
-            return imported_task(manifest, manifest.imported)
+            return logs().imported_task(manifest, manifest.imported)
         check_reading(self, manifest)
         family = load_family(manifest.task, self.plugins)
         options = checked_options(family, manifest.options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -154,6 +154,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     """Scores a run from its traces alone; `prices` replace its own."""
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.judges import judge_agreements
+    from agent_env.analysis.summary import after_cutoff
     from agent_env.episodes.contexts.copies import describe_use
     from agent_env.episodes.rescoring import against, earlier_scores
     from agent_env.runs.study import run_data, study_of_one
@@ -170,7 +171,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
         comparison=Comparison(study_of_one(data, task)),
         rescored=against(earlier, [score for _, score in scored], task.scorer),
         judges=tuple(judge_agreements(run.samples_by_id, scored)),
-        late=late_samples(run.samples, facts),
+        late=after_cutoff(run.samples, task.analysis.event_date, facts),
         facts=facts,
     )
 
@@ -275,18 +276,6 @@ def tries(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
         if number > max(manifest.repeats, most.get(condition, (0, 0))[0]):
             most[condition] = number, manifest.repeats
     return most
-
-
-def late_samples(samples: Sequence[Sample], facts: ModelFacts | None) -> AfterCutoff | None:
-    """The samples on events after the model's knowledge cutoff; None if it is unknown."""
-    from agent_env.analysis.summary import after_cutoff
-    from agent_env.extensions.facts.tables.tables import shipped_tables
-    from agent_env.tasks.event_dates import event_date, last_dates
-
-    if facts is None or facts.knowledge_cutoff is None:
-        return None
-    dates = last_dates(shipped_tables().events)
-    return after_cutoff(samples, lambda sample: event_date(sample, dates), facts)
 
 
 def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], list[Trail]]:

@@ -13,6 +13,7 @@ from agent_env.episodes.calls.outages import silent
 from agent_env.errors import ConfigError
 from agent_env.records.safe_files import is_safe
 from agent_env.registry import NO_OBJECTS, Objects
+from agent_env.runs.logs import logs
 from agent_env.runs.run import Run
 
 if TYPE_CHECKING:
@@ -41,33 +42,12 @@ def read_study(
     opened = [Run.open(folder, objects) for folder in folders]
     runs = [read_run(run, names[run.path], note) for run in opened]
     if all(run.is_log for run in runs):
-        return _imported_study(runs, opened, strict, note, cluster)
+        return logs().study_of_imported(list(zip(opened, runs, strict=True)), cluster, strict, note)
     if cluster is not None:
         raise ConfigError(f"--cluster {cluster}: it is of logs; a run's task has its own clusters")
     task = opened[0].task
     return assemble(
         runs, task.metrics, strict, task.error_metrics, task.analysis, shortcuts_of(task)
-    )
-
-
-def _imported_study(
-    runs: Sequence[RunData],
-    opened: Sequence[Run],
-    strict: bool,
-    note: Callable[[str], None],
-    cluster: str | None,
-) -> Study:
-    """As of the logs that they were imported from."""
-    from agent_env.analysis.study import assemble
-    from agent_env.extensions.interop.foreign.log import common_metrics, hooks_of, note_tasks
-
-    note_tasks([run.manifest.task for run in runs], note)
-    same = {"task": runs[0].manifest.task}
-    return assemble(
-        [replace(run, manifest=run.manifest.model_copy(update=same)) for run in runs],
-        common_metrics({str(run.path): run.task.metrics for run in opened}),
-        strict,
-        hooks=hooks_of([sample for run in runs for sample in run.samples.values()], cluster),
     )
 
 

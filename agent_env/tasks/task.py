@@ -42,6 +42,11 @@ def _no_chance(sample: Sample) -> float | None:
     return None
 
 
+def _own_date(sample: Sample) -> str | None:
+    date = getattr(sample, "end", None) or getattr(sample, "start", None)
+    return date if isinstance(date, str) and date else None
+
+
 def _no_cluster(sample: Sample) -> str:
     return ""
 
@@ -65,6 +70,9 @@ class AnalysisHooks:
     """The family's own: MODULE:NAME of an `analysis.statistics.Statistic` each."""
     chance: Callable[[Sample], float | None] = _no_chance
     """How often a guess among the possible values answers a sample right; None where unknown."""
+    event_date: Callable[[Sample], str | None] = _own_date
+    """YYYY, YYYY-MM or YYYY-MM-DD: when what a sample asks about ended or began; None where that is
+    unknown."""
 
 
 @dataclass(frozen=True, slots=True)

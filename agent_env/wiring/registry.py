@@ -25,9 +25,6 @@ INNER = {
 }
 """Internal tasks, which have commands of their own."""
 
-SEALED_WEB = "agent_env.extensions.facts.sealed:open_sealed"
-"""What opens a web that is built of fact tables."""
-
 SCRIPTS = {
     "reference": "agent_env.families.reference.policy:Reference",
     "reference-static": "agent_env.families.reference.policy:ReferenceStatic",

@@ -16,8 +16,7 @@ from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.reach import Reach
 from agent_env.records.safe_files import check_database
 from agent_env.records.schema import MaterialTable
-from agent_env.registry import Plugins, load_path
-from agent_env.wiring.registry import SEALED_WEB
+from agent_env.registry import Plugins, hook
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def open_sealed(
 ) -> Web:
     """The sealed web of the settings: the built one that they name, else the shipped one, in
     `file`, with the samples' own tables. Its store is to be closed."""
-    opener: Callable[..., Web] = load_path(SEALED_WEB)
+    opener: Callable[..., Web] = hook("sealed-web")
     return opener(Path(settings.pages) if settings.pages else None, file, tables, note)
 
 

@@ -16,6 +16,8 @@ from agent_env.cli.run import say
 if TYPE_CHECKING:
     from agent_env.runs.options import RunOptions
 
+SECTION = "Make questions, facts and pages"
+
 Out = Annotated[Path, typer.Option(help="The file to write.")]
 Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
 Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]

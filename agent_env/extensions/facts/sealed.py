@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from agent_env.errors import ConfigError, StorageError, ToolError
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.site.sheet import DEFAULT, LEVELS, Difficulty, Sheet
-from agent_env.extensions.facts.tables.articles import is_temporal
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.records.pages import Page
 from agent_env.records.schema import MaterialTable
@@ -139,7 +138,7 @@ def open_sealed(
     if built is not None:
         web = SealedWeb.opened(built, note)
     else:
-        web = SealedWeb.shipped(file, [table for table in tables if is_temporal(table)])
+        web = SealedWeb.shipped(file, [table for table in tables if table.is_temporal])
     return Web(web.search, web, foreign=False, store=web.store, index=web.search.index)
 
 

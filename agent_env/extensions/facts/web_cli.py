@@ -11,6 +11,8 @@ import typer
 
 from agent_env.cli.run import AsJson
 
+SECTION = "Make questions, facts and pages"
+
 web = typer.Typer(help="The sealed web: build one of your own.", no_args_is_help=True)
 
 

@@ -73,7 +73,6 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
 
 def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable]:
     """The tables of NAME.materials.jsonl, or the one of a table file."""
-    from agent_env.extensions.facts.tables.articles import is_temporal
 
     if file.suffix != ".jsonl":
         from agent_env.extensions.facts.tables.table_records import make_table, read_sheet
@@ -84,7 +83,7 @@ def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable
         return [make_table(file, file.stem, sheet).material()]
     from agent_env.episodes.run_folder import read_materials
 
-    found = [table for table in read_materials(file) if is_temporal(table)]
+    found = [table for table in read_materials(file) if table.is_temporal]
     if not found:
         raise DatasetError(file, None, "holds no table with the columns start and end")
     return found

@@ -10,6 +10,8 @@ import typer
 
 from agent_env.cli.run import AsJson, RunPath, for_each_run, say
 
+SECTION = "See what happened"
+
 Endpoint = Annotated[
     str,
     typer.Option(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from agent_env.extensions.papers.engine import ReproduceOptions
     from agent_env.runs.start import Listener
 
+SECTION = "See what happened"
+
 
 @with_options("agent_env.extensions.papers.engine:ReproduceOptions")
 def reproduce(

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.mcp import WHAT, told
 from agent_env.cli.options import with_options
 from agent_env.cli.run import say
+from agent_env.extensions.serve.mcp_cli import WHAT, told
 
 if TYPE_CHECKING:
     from agent_env.extensions.serve.exam import Exam
     from agent_env.extensions.serve.http_server import EpisodeServer
     from agent_env.runs.options import RunOptions
+
+SECTION = "Ask models"
 
 
 @with_options("agent_env.runs.options:RunOptions", only=(*WHAT, "tokens", "out"))

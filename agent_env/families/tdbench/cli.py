@@ -16,6 +16,8 @@ from agent_env.cli.run import AsJson, print_table, say
 if TYPE_CHECKING:
     from agent_env.families.tdbench.commands import ImportReport
 
+SECTION = "Families of questions"
+
 
 tdbench = typer.Typer(
     help="Questions from temporal tables: published files, tables of results.",

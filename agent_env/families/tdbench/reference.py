@@ -17,9 +17,10 @@ from datetime import date
 from operator import eq, gt, lt
 from typing import TYPE_CHECKING
 
-from agent_env.extensions.facts.tables.table_files import identifier, literal
+from agent_env.extensions.facts.tables.table_files import literal
 from agent_env.families.reference.turns import Call, Step, Turn
 from agent_env.families.tdbench.prompts import answer_lines
+from agent_env.records.escaping import identifier
 from agent_env.records.schema import Message, ToolSpec
 
 if TYPE_CHECKING:

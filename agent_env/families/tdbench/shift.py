@@ -18,9 +18,9 @@ from pydantic import JsonValue
 from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
 from agent_env.extensions.facts.site.tables import table_pages
 from agent_env.extensions.facts.tables.articles import time_places
-from agent_env.extensions.facts.tables.table_files import identifier
 from agent_env.families.tdbench.sample import GoldRow, Kind, TdbenchSample
 from agent_env.records.ablation import ChangedPage, ShiftedWorld
+from agent_env.records.escaping import identifier
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.task import CannotShift, TextAt
 from agent_env.web.ablation import shifted_from

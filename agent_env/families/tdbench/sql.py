@@ -17,8 +17,9 @@ from functools import lru_cache
 from typing import Any, Self
 
 from agent_env.errors import AgentEnvError, ConfigError
-from agent_env.extensions.facts.tables.table_files import identifier, literal
+from agent_env.extensions.facts.tables.table_files import literal
 from agent_env.extensions.facts.tables.temporal_table import TemporalTable
+from agent_env.records.escaping import identifier
 from agent_env.records.schema import MaterialTable
 from agent_env.temporal.allen import RELATIONS, Relation
 

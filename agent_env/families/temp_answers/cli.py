@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from agent_env.families.temp_answers.commands import ScoredAnswers, ScoreOptions
     from agent_env.families.temp_answers.responses import ResponseFile
 
+SECTION = "See what happened"
+
 
 @with_options("agent_env.families.temp_answers.commands:ScoreOptions")
 def score_answers(

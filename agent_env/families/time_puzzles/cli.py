@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from agent_env.families.time_puzzles.audit_report import AuditReport
     from agent_env.families.time_puzzles.ledger import ReadingScore, RunReadingScore
 
+SECTION = "Make questions, facts and pages"
+
 SHOWN = 5
 """Unread texts listed of each wording."""
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import cache
 
 from agent_env.extensions.facts.tables.event_names import day_of, is_clause
 from agent_env.extensions.facts.tables.tables import FactTables
@@ -285,13 +286,28 @@ def _calendar(fact: Fact) -> str | None:
     return fact.calendar if isinstance(fact, CalendarMonth) else CALENDARS.get(fact.type)
 
 
+def event_date(sample: Sample) -> str | None:
+    """The last date that our table states of the puzzle's event."""
+    return _last_dates().get(sample.event) if isinstance(sample, TimePuzzle) else None
+
+
+@cache
+def _last_dates() -> dict[str, str]:
+    from agent_env.extensions.facts.tables.tables import shipped_tables
+
+    rows = shipped_tables().events
+    return {row.event: str(row.end or row.start) for row in rows if row.end or row.start}
+
+
 STATISTICS = (
     "agent_env.families.time_puzzles.gap_closed:STATISTIC",
     "agent_env.families.time_puzzles.paper_tables:TABLE_1",
     "agent_env.families.time_puzzles.paper_tables:TABLE_3",
     "agent_env.families.time_puzzles.paper_tables:FIGURE_4",
 )
-HOOKS = AnalysisHooks(groups, cluster, "event", fault_finder, determined, STATISTICS, chance)
+HOOKS = AnalysisHooks(
+    groups, cluster, "event", fault_finder, determined, STATISTICS, chance, event_date
+)
 
 
 HEAD = "What a look-up of these facts gives:"

@@ -15,6 +15,8 @@ from agent_env.errors import ConfigError
 if TYPE_CHECKING:
     from agent_env.families.timed_facts.commands import FileReport
 
+SECTION = "Families of questions"
+
 File = Annotated[Path, typer.Argument(help="Questions: our samples, or a published file.")]
 MAX_SHOWN = 20
 

@@ -15,9 +15,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.errors import ToolError
-from agent_env.extensions.facts.tables.articles import is_temporal
-from agent_env.extensions.facts.tables.table_files import identifier
 from agent_env.protocols import ToolDeclaration
+from agent_env.records.escaping import identifier
 from agent_env.records.schema import MaterialTable, ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tools.toolbox import parse_arguments, tool_spec
@@ -62,7 +61,7 @@ class Sql:
 TOOL = ToolDeclaration(
     ToolTraits(name="sql", needs_table="a table whose rows have a start and an end"),
     open=lambda supplies: Sql(supplies.tables),
-    reads=is_temporal,
+    reads=lambda table: table.is_temporal,
 )
 
 

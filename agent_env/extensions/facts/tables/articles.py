@@ -134,11 +134,6 @@ class RowPage:
         return f"{TABLES}{self.table}/{name}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
-def is_temporal(table: MaterialTable) -> bool:
-    """Whether its rows say from when to when they held."""
-    return set(TIME) <= {column.lower() for column in table.columns}
-
-
 def time_places(table: MaterialTable) -> tuple[int, int]:
     """Where the start and the end stand."""
     names = [column.lower() for column in table.columns]

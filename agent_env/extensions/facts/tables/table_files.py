@@ -22,14 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
-from agent_env.records.escaping import unguarded
+from agent_env.records.escaping import identifier, unguarded
 from agent_env.records.schema import Record
 from agent_env.worker.host import each_of
-
-
-def identifier(name: str) -> str:
-    """The name in double quotes."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(value: str) -> str:

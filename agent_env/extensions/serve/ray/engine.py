@@ -15,6 +15,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from agent_env.errors import ConfigError, RunStopped, StorageError
 from agent_env.extensions.serve.ray.worker import EpisodeEnd, Parcel, Worker
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener
+from agent_env.runs.start import Engine, Listener
 from agent_env.wiring.rooms import versions
 
 if TYPE_CHECKING:
@@ -82,6 +83,14 @@ async def run_on_ray(
         async with _cluster(options) as ray, RunBudget(run_limits(manifest)).wall_time():
             spread = _Spread(ray, run, at_once, listener, strict, options)
             await spread.run(samples)
+
+
+def ray_engine(
+    address: str | None, workers: int | None, reply_cache: Path | None, web: str | None
+) -> Engine:
+    """What runs episodes over a cluster; ConfigError where such a run cannot be spread."""
+    check_engine(reply_cache, web)
+    return partial(run_on_ray, options=RayOptions(address, workers))
 
 
 def check_engine(reply_cache: object, web: str | None) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from agent_env.extensions.facts.site.sheet import LEVELS, Sheet
 from agent_env.extensions.facts.site.tables import passed_over, table_pages
-from agent_env.extensions.facts.tables.articles import TablePages, is_temporal
+from agent_env.extensions.facts.tables.articles import TablePages
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.records.schema import MaterialTable
@@ -91,9 +91,9 @@ def test_more_rows_than_can_be_read_have_no_page_and_are_counted() -> None:
 
 
 def test_only_tables_with_a_start_and_an_end_are_temporal() -> None:
-    assert is_temporal(OFFICES)
-    assert is_temporal(OFFICES.model_copy(update={"columns": ("a", "Start", "End", "b", "c")}))
-    assert not is_temporal(OFFICES.model_copy(update={"columns": ("a", "time", "b", "c", "d")}))
+    assert OFFICES.is_temporal
+    assert OFFICES.model_copy(update={"columns": ("a", "Start", "End", "b", "c")}).is_temporal
+    assert not OFFICES.model_copy(update={"columns": ("a", "time", "b", "c", "d")}).is_temporal
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -18,6 +18,8 @@ from agent_env.errors import ConfigError
 if TYPE_CHECKING:
     from agent_env.runs.options import RunOptions
 
+SECTION = "Run it again"
+
 mcp = typer.Typer(
     rich_markup_mode=None,
     help="MCP servers of a run; tasks and tools for MCP clients.\n\n"

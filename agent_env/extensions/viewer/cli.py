@@ -1,0 +1,41 @@
+"""agent-env view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_env.cli.run import say
+from agent_env.errors import ConfigError
+from agent_env.extras import need_extra
+
+SECTION = "See what happened"
+
+
+def view(
+    folder: Annotated[
+        Path, typer.Argument(help="A run, or a folder of runs.", metavar="DIR")
+    ] = Path("runs"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8321,
+    browser: Annotated[bool, typer.Option("--open", help="Open it in the web browser.")] = False,
+) -> None:
+    """Look at runs and episodes in a web browser, also while they go on; on this machine only.
+
+    Example: agent-env view runs
+    """
+    import webbrowser
+
+    if not folder.is_dir():  # one without runs is served all the same: they may come
+        raise ConfigError(f"{folder} is no folder; name a run or a folder of runs")
+    need_extra("starlette", "uvicorn", "jinja2", extra="viewer")
+    from agent_env.extensions.viewer.app import serve
+
+    def ready(address: str) -> None:
+        print(address, flush=True)
+        say("Ctrl-C ends it. On another machine: ssh -L with the same port on both sides.")
+        if browser:
+            webbrowser.open(address)
+
+    serve(folder.resolve(), port, ready)
