@@ -17,10 +17,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from agent_env.episodes.remote.keeper import CallEnd, EpisodeLease, Keeper, SentEvent
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.extensions.interop.export.source import Source
-from agent_env.extensions.serve.remote.keeper import CallEnd, EpisodeLease, Keeper, SentEvent
 from agent_env.records.schema import Message, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.testing import answer, calls
 from tests.episodes.runs import WEB, make_run

@@ -28,8 +28,8 @@ from typing import Any
 
 import httpx
 
-from agent_env.extensions.serve.environment import Environment, make_environment, open_environment
 from agent_env.records.schema import Message, Sample, ToolCall
+from agent_env.runs.environment import Environment, make_environment, open_environment
 from agent_env.runs.options import RunOptions
 
 ROUNDS, EPISODES, CALLS = 12, 10, 10

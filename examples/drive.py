@@ -12,10 +12,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from agent_env.extensions.serve.driven import Turn
-from agent_env.extensions.serve.environment import Environment, make_environment, open_environment
+from agent_env.episodes.driven import Turn
 from agent_env.families.reference.policy import Reference
 from agent_env.records.schema import Message
+from agent_env.runs.environment import Environment, make_environment, open_environment
 from agent_env.runs.options import RunOptions
 
 

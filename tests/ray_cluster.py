@@ -19,10 +19,10 @@ from typing import Any
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.fake_server.server import serve
-from agent_env.extensions.serve.ray.engine import RayOptions, require_ray, run_on_ray
 from agent_env.families.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
 from agent_env.runs.options import RunOptions
+from agent_env.runs.ray.engine import RayOptions, require_ray, run_on_ray
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run

@@ -24,10 +24,10 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from agent_env.errors import AgentEnvError
-from agent_env.extensions.serve.environment import open_environment
 from agent_env.extensions.viewer.library import Library
 from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach, values_of
+from agent_env.runs.environment import open_environment
 from agent_env.runs.keywords import keywords_of
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run

@@ -73,7 +73,7 @@ OWN = {
     "extensions/serve/cli.py": {"os.environ"},
     "extensions/serve/hosting.py": {"socket.socket"},
     "runs/probe.py": {"os.environ"},
-    "extensions/serve/ray/engine.py": {"os.environ"},
+    "runs/ray/engine.py": {"os.environ"},
     "sandbox/rootfs.py": {"docker.APIClient", "os.environ"},
     "testing/family.py": {"os.environ", "subprocess.run"},
     "testing/sandbox.py": {"os.environ"},
@@ -101,7 +101,7 @@ DATABASES = {
 """A database can have other files read or deleted: these are in memory, only read, closed to other
 files, or their journals are looked at first."""
 OUR_MODULES = {
-    "__init__.py", "extras.py", "analysis/statistics/__init__.py", "cli/app.py",
+    "__init__.py", "extras.py", "sdk/__init__.py", "analysis/statistics/__init__.py", "cli/app.py",
     "cli/options.py", "extensions/interop/run_export.py", "tasks/tool_registry.py",
     "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py", "wiring/registry.py",
     "worker/child.py",
@@ -114,7 +114,7 @@ MAKES_OWN_PERMITS = {
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/options.py", "runs/probe.py", "extensions/papers/engine.py", "runs/studies/folder.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
-    "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
+    "sdk/run.py", "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web_options.py",
 }  # fmt: skip
 """Take what the command line, the API or a test names; a study's folder, once it is trusted."""

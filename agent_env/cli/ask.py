@@ -214,11 +214,11 @@ def chosen_engine(
 ) -> Engine | None:
     """None for the local one; ConfigError where the run cannot be spread."""
     from agent_env.errors import ConfigError
-    from agent_env.registry import hook
 
     if one_of(engine, ("local", "ray"), "--engine") == "local":
         if address is not None or workers is not None:
             raise ConfigError("--address and --workers go with --engine ray")
         return None
-    spread: Engine = hook("ray")(address, workers, reply_cache, web)
-    return spread
+    from agent_env.runs.ray.engine import ray_engine
+
+    return ray_engine(address, workers, reply_cache, web)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.options import with_options
-from agent_env.cli.run import say
+from agent_env.sdk.commands import say, with_options
 
 if TYPE_CHECKING:
-    from agent_env.runs.options import RunOptions
+    from agent_env.sdk.run import RunOptions
 
 SECTION = "Make questions, facts and pages"
 
@@ -45,7 +44,7 @@ def import_table(
     Example: agent-env facts import mine.csv --out events.csv --option event=name
     """
     from agent_env.extensions.facts.tables.user_tables import EventTableOptions, import_events
-    from agent_env.tasks.family import record_options
+    from agent_env.sdk.family import record_options
 
     options = record_options(EventTableOptions, "facts import", option or ())
     result = import_events(file, out, _day(now), options)
@@ -124,8 +123,8 @@ def check(
 
 
 def _run(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
-    from agent_env.cli.run import listening
     from agent_env.extensions.facts.event_facts import commands as facts_commands
+    from agent_env.sdk.commands import listening
 
     command = facts_commands.screen if what == "screen" else facts_commands.check
     with listening() as (listener, _):
@@ -135,7 +134,7 @@ def _run(what: str, table: Path | None, out: Path, options: RunOptions, now: dat
 
 
 def _day(text: str | None) -> date:
-    from agent_env.errors import ConfigError
+    from agent_env.sdk.errors import ConfigError
 
     if text is None:
         return datetime.now(UTC).date()

@@ -15,19 +15,15 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError, StorageError, ToolError
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.site.sheet import DEFAULT, LEVELS, Difficulty, Sheet
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
-from agent_env.records.pages import Page
-from agent_env.records.schema import MaterialTable
-from agent_env.web.full_text import FullText
-from agent_env.web.opened import Web
-from agent_env.web.page_store import SqlitePages
-from agent_env.web.tantivy_text import TantivyText
+from agent_env.sdk.errors import ConfigError, StorageError, ToolError
+from agent_env.sdk.records import MaterialTable
+from agent_env.sdk.web import FullText, Page, SqlitePages, TantivyText, Web
 
 if TYPE_CHECKING:
-    from agent_env.web.tantivy_text import TantivyText
+    from agent_env.sdk.web import TantivyText
 
 MANY = 50_000
 """Pages above which tantivy is used."""
@@ -44,7 +40,7 @@ def choose_index(
     if find_spec("tantivy") is None:
         note(f"{count} pages are searched by FTS5; faster: pip install 'agent-env[search]'")
         return built_in
-    from agent_env.web.tantivy_text import TantivyText
+    from agent_env.sdk.web import TantivyText
 
     try:
         folder = file.with_name(f"{file.name}.tantivy")

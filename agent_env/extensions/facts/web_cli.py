@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson
+from agent_env.sdk.commands import AsJson
 
 SECTION = "Make questions, facts and pages"
 

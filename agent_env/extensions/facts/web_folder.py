@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
-from agent_env.records.safe_files import new_file
-from agent_env.records.schema import MaterialTable
+from agent_env.sdk.errors import ConfigError, DatasetError, StorageError
+from agent_env.sdk.records import MaterialTable, new_file
 
 if TYPE_CHECKING:
     from agent_env.extensions.facts.site.sheet import Difficulty
@@ -81,7 +80,7 @@ def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable
         for text in sheet.notes:
             note(f"{file.name}: {text}")
         return [make_table(file, file.stem, sheet).material()]
-    from agent_env.episodes.run_folder import read_materials
+    from agent_env.sdk.trace import read_materials
 
     found = [table for table in read_materials(file) if table.is_temporal]
     if not found:
@@ -117,8 +116,7 @@ def _render(
 ) -> tuple[int, str]:
     from agent_env.extensions.facts.sealed import fill
     from agent_env.extensions.facts.site.render import render_all
-    from agent_env.web.full_text import FullText
-    from agent_env.web.page_store import SqlitePages
+    from agent_env.sdk.web import FullText, SqlitePages
 
     store = SqlitePages(part)
     try:

@@ -17,7 +17,6 @@ from typing import Self
 
 import httpx
 
-from agent_env.errors import ConfigError, SearchError
 from agent_env.extensions.facts.tables.statements import (
     ENTITY,
     ImportQuery,
@@ -29,11 +28,11 @@ from agent_env.extensions.facts.tables.statements import (
     list_query,
     value_of,
 )
-from agent_env.permits import Permit
-from agent_env.records.reach import Reach
-from agent_env.records.waits import retry_after_s
-from agent_env.version import __version__
-from agent_env.web.providers.client import Patience
+from agent_env.sdk.commands import __version__
+from agent_env.sdk.errors import ConfigError, SearchError
+from agent_env.sdk.records import Reach
+from agent_env.sdk.run import Permit
+from agent_env.sdk.web import Patience, retry_after_s
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 KINDS = {

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agent_env.cli.options import with_options
-from agent_env.cli.run import say
-from agent_env.errors import ConfigError
-from agent_env.wiring.trust import own_plugins
+from agent_env.sdk.commands import say, with_options
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.run import own_plugins
 
 if TYPE_CHECKING:
     from agent_env.extensions.fake_server.conversation import Policy
@@ -42,7 +41,7 @@ def fake_server(options: ServerOptions) -> None:
 
 def _policy(options: ServerOptions) -> Policy:
     from agent_env.extensions.fake_server import model_policy, script_policy
-    from agent_env.wiring.models import make_model
+    from agent_env.sdk.run import make_model
 
     if options.script is not None:
         if options.policy is not None:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server.channel import EVENTS, JSON, Channel
 from agent_env.extensions.fake_server.conversation import Refusal
 from agent_env.extensions.fake_server.modes import ErrorStyle
+from agent_env.sdk.errors import ConfigError
 
 KINDS = {
     "cut": "the connection ends in the middle of the body",

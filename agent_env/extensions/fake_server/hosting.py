@@ -23,7 +23,7 @@ from agent_env.extensions.fake_server.conversation import (
     texts_of,
 )
 from agent_env.extensions.fake_server.modes import FULL_VLLM_BOTH, Mode
-from agent_env.records.options import Opt
+from agent_env.sdk.commands import Opt
 
 FULL_RESPONSES = (
     "Your input exceeds the context window of this model. Please adjust your input and try again."

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server.conversation import ReasoningFormat
 from agent_env.extensions.fake_server.reasoning import (
     CallSignature,
@@ -19,6 +18,7 @@ from agent_env.extensions.fake_server.reasoning import (
     ThinkingParts,
     ThinkTags,
 )
+from agent_env.sdk.errors import ConfigError
 
 Demand = Literal["none", "calls", "calls of this turn", "tools"]
 """Which assistant messages must carry their reasoning: those with calls, those with calls since

@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from agent_env.errors import DatasetError, ModelError, user_problem
 from agent_env.extensions.fake_server.conversation import (
     Answer,
     Call,
@@ -29,8 +28,9 @@ from agent_env.extensions.fake_server.conversation import (
     Turn,
     count_tokens,
 )
-from agent_env.protocols import Model
-from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.sdk.errors import DatasetError, ModelError, user_problem
+from agent_env.sdk.models import Model
+from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
 
 FORBIDDEN = "Do not write a tool_call block in your next message."
 OPENING = "```tool_call\n"

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self, get_args
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server.channel import Channel, HttpRequest
 from agent_env.extensions.fake_server.chat_api import ChatApi
 from agent_env.extensions.fake_server.conversation import (
@@ -50,8 +49,9 @@ from agent_env.extensions.fake_server.policies import model_policy
 from agent_env.extensions.fake_server.reasoning import call_id, nonce_of
 from agent_env.extensions.fake_server.request_options import apply_tool_choice, hold, stop, truncate
 from agent_env.extensions.fake_server.responses_api import ResponsesApi
-from agent_env.protocols import Model
-from agent_env.records.options import Opt
+from agent_env.sdk.commands import Opt
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.models import Model
 
 RESPONSES = "/v1/responses"
 

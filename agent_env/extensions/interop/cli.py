@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, RunPath, for_each_run, say
+from agent_env.sdk.commands import AsJson, RunPath, for_each_run, say
 
 SECTION = "See what happened"
 
@@ -71,7 +71,7 @@ def export(
 
     from agent_env.extensions.interop.run_export import ExportOptions
     from agent_env.extensions.interop.run_export import export as export_run
-    from agent_env.runs.run import Run
+    from agent_env.sdk.run import Run
 
     def write(path: Path, name: str) -> None:
         own = out and out / name

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_env.extensions.interop.export.chat import arguments_of, storable
-from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
+from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec, Usage
 
 STOPS = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "max_tokens", "refused": "content_filter"

@@ -9,15 +9,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import ConfigError
-from agent_env.extras import need_extra
-from agent_env.records.safe_files import new_folder
-from agent_env.tasks.where import parse_where
+from agent_env.sdk.commands import need_extra
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import parse_where
+from agent_env.sdk.records import new_folder
 
 if TYPE_CHECKING:
-    from agent_env.analysis.comparison import Comparison
     from agent_env.extensions.interop.export.source import Choice, MeanScore, Results
-    from agent_env.runs.run import Run
+    from agent_env.sdk.results import Comparison
+    from agent_env.sdk.run import Run
 
 WRITERS = {
     "jsonl": ("jsonl", None, None),
@@ -98,7 +98,7 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
 def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None]) -> Results:
     """The means of whole conditions, with the intervals of `score`."""
     from agent_env.extensions.interop.export.source import Results
-    from agent_env.runs.study import comparison_of
+    from agent_env.sdk.run import comparison_of
 
     fields = [parse_where(text).field for text in options.where]
     if options.min_score is not None or set(fields) - {"condition"}:
@@ -148,8 +148,8 @@ def _means(comparison: Comparison, conditions: Collection[str]) -> Iterator[Mean
 
 def _choice(run: Run, options: ExportOptions) -> Choice:
     """The episodes by the filters of `agent-env episodes`, and by score."""
-    from agent_env.episodes.index import Index
     from agent_env.extensions.interop.export.source import Choice
+    from agent_env.sdk.trace import Index
 
     if options.metric is not None and options.metric not in run.task.metrics:
         known = ", ".join(run.task.metrics)
@@ -169,7 +169,7 @@ def _choice(run: Run, options: ExportOptions) -> Choice:
 def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     need_extra("opentelemetry.exporter.otlp.proto.http", what="--to otel")
     from agent_env.extensions.interop.export.otel import Collector, send
-    from agent_env.wiring.collector import check_headers
+    from agent_env.sdk.run import check_headers
 
     check_headers(options.endpoint)
     collector = Collector(options.endpoint, options.content)

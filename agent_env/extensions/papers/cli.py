@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, Wide, print_table, say
+from agent_env.sdk.commands import AsJson, Wide, print_table, say, with_options
 
 if TYPE_CHECKING:
     from agent_env.extensions.papers.engine import ReproduceOptions
-    from agent_env.runs.start import Listener
+    from agent_env.sdk.run import Listener
 
 SECTION = "See what happened"
 
@@ -67,7 +66,7 @@ def reproduce(
 
 @contextmanager
 def _progress() -> Iterator[Listener]:
-    from agent_env.runs.progress import Progress
+    from agent_env.sdk.run import Progress
 
     with Progress() as progress:
         yield progress.listener

@@ -15,10 +15,6 @@ from typing import Annotated, Any
 
 from pydantic import JsonValue
 
-from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.study import RunData
-from agent_env.episodes.calls.options import CallOptions
-from agent_env.errors import AgentEnvError, ConfigError, RunStopped
 from agent_env.extensions.papers.paper import Evidence, Experiment, Reproduction, Setup
 from agent_env.extensions.papers.questions import QuestionSets, check_plan, with_own
 from agent_env.extensions.papers.responses import ResponseFile, response_runs
@@ -30,22 +26,27 @@ from agent_env.extensions.papers.results import (
     average_row,
     comparison_rows,
 )
-from agent_env.models.parameters import ModelParameters
-from agent_env.records.options import WHAT, Opt, Part
-from agent_env.registry import load_path
-from agent_env.runs.ask import begin_or_continue
-from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import addressed
-from agent_env.runs.run import Run
-from agent_env.runs.start import Listener
-from agent_env.runs.study import read_run, run_data
-from agent_env.tasks.family import by_digest, read_options
-from agent_env.tasks.scorers import AUTHORS_SCORER, with_measures
-from agent_env.tasks.task import Task
-from agent_env.wiring.models import make_model
-from agent_env.wiring.registry import load_family, task_names
-from agent_env.wiring.trust import own_plugins
-from agent_env.wiring.web_options import WebOptions
+from agent_env.sdk.commands import WHAT, Opt, Part
+from agent_env.sdk.errors import AgentEnvError, ConfigError, RunStopped
+from agent_env.sdk.family import AUTHORS_SCORER, Task, by_digest, read_options, with_measures
+from agent_env.sdk.models import ModelParameters
+from agent_env.sdk.results import Estimate, RunData
+from agent_env.sdk.run import (
+    CallOptions,
+    Listener,
+    Run,
+    RunOptions,
+    WebOptions,
+    addressed,
+    begin_or_continue,
+    load_family,
+    load_path,
+    make_model,
+    own_plugins,
+    read_run,
+    run_data,
+    task_names,
+)
 
 FROM_RUN = (
     "seed", "limit", "prompt", "system", "option", "base_url", "api_key_env", "concurrency",
@@ -305,7 +306,7 @@ class _Work:
         return Evidence(runs, tasks, self.sets.files, self.options.responses, self.note, folders)
 
     def _scored(self, run: Run, task: Task, reading: str) -> RunData:
-        from agent_env.episodes.results import episodes_of
+        from agent_env.sdk.trace import episodes_of
 
         name = run.path.name
         if not reading:

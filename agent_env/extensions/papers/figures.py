@@ -8,8 +8,8 @@ from dataclasses import replace
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from agent_env.analysis.drawing import COLOURS, LINES, MARKERS, clean, literal
 from agent_env.extensions.papers.results import ExperimentResult, PaperRow, Quantity
+from agent_env.sdk.results import COLOURS, LINES, MARKERS, clean, literal
 
 GREY = "#9a9a9a"
 MOST_NAMES = 12

@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from agent_env.analysis.result_tables import Column, ResultTable, as_objects
-from agent_env.episodes.run_folder import write_whole
 from agent_env.extensions.papers.engine import ReproduceResult
 from agent_env.extensions.papers.paper import Questions, Reproduction
 from agent_env.extensions.papers.results import (
@@ -16,7 +14,9 @@ from agent_env.extensions.papers.results import (
     overview,
     published_table,
 )
-from agent_env.extras import missing_of
+from agent_env.sdk.commands import missing_of
+from agent_env.sdk.results import Column, ResultTable, as_objects
+from agent_env.sdk.trace import write_whole
 
 WORDS = (
     "Every row sets a value of the paper beside ours, with a 95 % confidence interval and the "
@@ -63,8 +63,8 @@ def tables_of(each: ExperimentResult) -> list[ResultTable]:
 
 
 def _draw(result: ReproduceResult) -> list[Path]:
-    from agent_env.analysis.drawing import save
     from agent_env.extensions.papers.figures import paper_figure
+    from agent_env.sdk.results import save
 
     files: list[Path] = []
     for each in result.results:
@@ -74,7 +74,7 @@ def _draw(result: ReproduceResult) -> list[Path]:
 
 
 def _write_page(result: ReproduceResult) -> Path:
-    from agent_env.analysis.report import page
+    from agent_env.sdk.results import page
 
     text = page(
         "paper.html",
@@ -90,8 +90,8 @@ def _write_page(result: ReproduceResult) -> Path:
 
 
 def _section(each: ExperimentResult) -> dict[str, object]:
-    from agent_env.analysis.report import inline_svg
     from agent_env.extensions.papers.figures import CAPTION, paper_figure
+    from agent_env.sdk.results import inline_svg
 
     figure = paper_figure(each)
     tables = [table.without_empty() for table in tables_of(each)]

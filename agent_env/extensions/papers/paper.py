@@ -14,14 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.study import RunData
 from agent_env.extensions.papers.results import Measurement, Quantity
-from agent_env.records.schema import Sample
-from agent_env.runs.options import RunOptions
-from agent_env.runs.study import study_of
-from agent_env.tasks.family import SampleSet
-from agent_env.tasks.task import Task
+from agent_env.sdk.family import SampleSet, Task
+from agent_env.sdk.records import Sample
+from agent_env.sdk.results import Comparison, RunData
+from agent_env.sdk.run import RunOptions, study_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,17 +10,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.episodes.run_folder import digest, samples_bytes, write_whole
-from agent_env.errors import AgentEnvError, ConfigError
 from agent_env.extensions.papers.paper import Experiment, Questions, Reproduction, Setup
 from agent_env.extensions.papers.responses import ReadSamples
-from agent_env.records.schema import Record, Sample
-from agent_env.runs.generate import write_samples
-from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import select_samples
-from agent_env.tasks.family import SampleSet, read_options
-from agent_env.tasks.where import parse_where, select
-from agent_env.wiring.registry import load_family
+from agent_env.sdk.errors import AgentEnvError, ConfigError
+from agent_env.sdk.family import SampleSet, parse_where, read_options, select
+from agent_env.sdk.records import Record, Sample
+from agent_env.sdk.run import RunOptions, load_family, select_samples, write_samples
+from agent_env.sdk.trace import digest, samples_bytes, write_whole
 
 PLAN = "reproduce.json"
 

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import DatasetError
 from agent_env.extensions.papers.responses import ResponseFile, ResponseRow
+from agent_env.sdk.errors import DatasetError
 
 FIELDS = ("setup", "model", "sample", "response")
 

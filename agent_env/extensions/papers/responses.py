@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_env.analysis.study import RunData
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Episode, Sample, Score
-from agent_env.runs.study import run_data
-from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.task import Task
+from agent_env.sdk.family import Task, parse_condition
+from agent_env.sdk.records import Episode, Manifest, Sample, Score
+from agent_env.sdk.results import RunData
+from agent_env.sdk.run import run_data
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.study import SHORTCUT
+from agent_env.sdk.results import SHORTCUT, Cell, Column, Estimate, ResultTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.options import with_options
-from agent_env.cli.run import say
 from agent_env.extensions.serve.mcp_cli import WHAT, told
+from agent_env.sdk.commands import say, with_options
 
 if TYPE_CHECKING:
     from agent_env.extensions.serve.exam import Exam
     from agent_env.extensions.serve.http_server import EpisodeServer
-    from agent_env.runs.options import RunOptions
+    from agent_env.sdk.run import RunOptions
 
 SECTION = "Ask models"
 
@@ -64,7 +63,7 @@ def serve(
     """
     import asyncio
 
-    from agent_env.extras import need_extra
+    from agent_env.sdk.commands import need_extra
 
     need_extra("starlette", "uvicorn", extra="serve")
     token = _token(host, token_env, no_token)
@@ -82,10 +81,9 @@ async def _serve(
     options: RunOptions, host: str, port: int, tries: int | None, token: str | None,
     make_server: Callable[[Exam, int], EpisodeServer],
 ) -> None:  # fmt: skip
-    from agent_env.episodes.garbage import rarely_collected
-    from agent_env.extensions.serve.environment import open_environment
     from agent_env.extensions.serve.exam import exam_folder, open_exam
     from agent_env.extensions.serve.hosting import listening, serve_app
+    from agent_env.sdk.run import open_environment, rarely_collected
 
     with listening(port, host) as listener:
         bound = listener.getsockname()[1]
@@ -105,7 +103,7 @@ async def _serve(
 def _token(host: str, variable: str | None, is_without: bool) -> str | None:
     """That of the variable, or a new one; None where none is wanted. ConfigError where one is
     wanted and there is none."""
-    from agent_env.errors import ConfigError
+    from agent_env.sdk.errors import ConfigError
 
     if is_without:
         if variable is not None:

@@ -25,21 +25,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_env.episodes.pending import pending
-from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.episodes.trace.lines import is_finished
-from agent_env.errors import AgentEnvError, EpisodeError
-from agent_env.extensions.serve.driven import Turn
-from agent_env.extensions.serve.environment import make_environment
 from agent_env.extensions.serve.sealed import check_seal, seal
-from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
-from agent_env.runs.run import Run
+from agent_env.sdk.errors import AgentEnvError, EpisodeError
+from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
+from agent_env.sdk.run import Run, Turn, make_environment, pending
+from agent_env.sdk.trace import EpisodeKey, is_finished
 
 if TYPE_CHECKING:
-    from agent_env.extensions.serve.driven import DrivenEpisode
-    from agent_env.extensions.serve.environment import Environment
-    from agent_env.records.schema import Condition, Episode, Sample, Score
-    from agent_env.runs.options import RunOptions
+    from agent_env.sdk.records import Condition, Episode, Sample, Score
+    from agent_env.sdk.run import DrivenEpisode, Environment, RunOptions
 
 MOST_OPEN = 1000
 """Episodes open at a time."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import h11
 
-from agent_env.errors import ConfigError
+from agent_env.sdk.errors import ConfigError
 
 LOOPBACK = "127.0.0.1"
 GRACE_S = 2

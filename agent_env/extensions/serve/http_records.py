@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, with_config
 from pydantic.json_schema import models_json_schema
 from typing_extensions import TypedDict
 
-from agent_env.version import __version__
+from agent_env.sdk.commands import __version__
 
 _DOCS = ConfigDict(use_attribute_docstrings=True)
 

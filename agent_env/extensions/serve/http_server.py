@@ -24,7 +24,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_env.errors import AgentEnvError, first_problem
 from agent_env.extensions.interop.export.chat import chat_message, chat_tools
 from agent_env.extensions.serve.exam import Choice, Ending, Exam, ExamError
 from agent_env.extensions.serve.hosting import LOOPBACK
@@ -37,13 +36,13 @@ from agent_env.extensions.serve.http_records import (
     TasksBody,
     openapi,
 )
-from agent_env.models.api import Exchange, Fault
-from agent_env.models.apis.compatible import API
-from agent_env.version import __version__
+from agent_env.sdk.commands import __version__
+from agent_env.sdk.errors import AgentEnvError, first_problem
+from agent_env.sdk.models import API, Exchange, Fault
 
 if TYPE_CHECKING:
-    from agent_env.extensions.serve.driven import Turn
-    from agent_env.records.schema import Message, Reply
+    from agent_env.sdk.records import Message, Reply
+    from agent_env.sdk.run import Turn
 
 STATUS = {"unknown": 404, "conflict": 409, "full": 429}
 NEXT = {

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, RunPath, say
-from agent_env.errors import ConfigError
+from agent_env.sdk.commands import AsJson, RunPath, say, with_options
+from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
-    from agent_env.runs.options import RunOptions
+    from agent_env.sdk.run import RunOptions
 
 SECTION = "Run it again"
 
@@ -43,8 +42,7 @@ def diff(
 
     Example: agent-env mcp diff runs/first mcp-server-time
     """
-    from agent_env.runs.mcp import mcp_diff
-    from agent_env.runs.run import Run
+    from agent_env.sdk.run import Run, mcp_diff
 
     lines = asyncio.run(mcp_diff(Run.open(folder), command, say))
     if as_json:
@@ -86,11 +84,9 @@ def serve(
 
     Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
     """
-    from agent_env.episodes.garbage import rarely_collected
-    from agent_env.extensions.serve.environment import open_environment
     from agent_env.extensions.serve.exam import exam_folder, open_exam, tools_of
     from agent_env.extensions.serve.mcp_server import ExamServer, serve_http, serve_stdio
-    from agent_env.mcp.connection import check_sdk
+    from agent_env.sdk.run import check_sdk, open_environment, rarely_collected
 
     async def main() -> None:
         async with AsyncExitStack() as stack:

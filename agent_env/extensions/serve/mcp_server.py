@@ -11,16 +11,16 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.serve.exam import Exam, ExamError, Question, Submission
 from agent_env.extensions.serve.hosting import LOOPBACK, listening, serve_app
-from agent_env.version import __version__
+from agent_env.sdk.commands import __version__
+from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from mcp_types import CallToolResult, GetPromptResult, Tool
 
-    from agent_env.records.schema import Message, ToolSpec
+    from agent_env.sdk.records import Message, ToolSpec
 
 NEXT, SUBMIT, HANDLE = "next_question", "submit_answer", "episode"
 NO_MORE = "There is no question left."

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.episodes.run_folder import digest, samples_bytes
-from agent_env.errors import ConfigError
-from agent_env.runs.options import RunOptions
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.run import RunOptions
+from agent_env.sdk.trace import digest, samples_bytes
 
 if TYPE_CHECKING:
-    from agent_env.runs.run import Run
+    from agent_env.sdk.run import Run
 
 SAMPLES, TABLES = "samples.jsonl", "materials.jsonl"
 
@@ -52,10 +52,8 @@ def check_seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> N
 def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
     """The bytes of the run's samples and tables, made as run.json says or read from the dataset;
     ConfigError where they are others."""
-    from agent_env.runs.prepare import select_samples
-    from agent_env.tasks.family import checked_options
-    from agent_env.wiring.registry import load_family
-    from agent_env.wiring.trust import check_reading
+    from agent_env.sdk.family import checked_options
+    from agent_env.sdk.run import check_reading, load_family, select_samples
 
     manifest = run.manifest()
     check_reading(run, manifest, again=True)

@@ -31,9 +31,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agent_env.analysis.result_tables import text_of
-from agent_env.episodes.index_pages import SORTS, VERDICTS, EpisodeFilter
-from agent_env.errors import AgentEnvError, ConfigError
 from agent_env.extensions.serve.hosting import LOOPBACK, listening, serve_app
 from agent_env.extensions.viewer.library import Library
 from agent_env.extensions.viewer.story import (
@@ -44,9 +41,18 @@ from agent_env.extensions.viewer.story import (
     time_chart,
     token_chart,
 )
-from agent_env.records.escaping import visible
-from agent_env.runs.compare import CompareOptions, compare_folders, select_tables
-from agent_env.runs.opened import Assessment, OpenRun, TraceEvents
+from agent_env.sdk.errors import AgentEnvError, ConfigError
+from agent_env.sdk.records import visible
+from agent_env.sdk.results import text_of
+from agent_env.sdk.run import (
+    Assessment,
+    CompareOptions,
+    OpenRun,
+    TraceEvents,
+    compare_folders,
+    select_tables,
+)
+from agent_env.sdk.trace import SORTS, VERDICTS, EpisodeFilter
 
 _LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)
 

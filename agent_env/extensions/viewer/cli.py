@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import say
-from agent_env.errors import ConfigError
-from agent_env.extras import need_extra
+from agent_env.sdk.commands import need_extra, say
+from agent_env.sdk.errors import ConfigError
 
 SECTION = "See what happened"
 

@@ -15,9 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Event
 
-from agent_env.errors import AgentEnvError
-from agent_env.runs.opened import OpenRun
-from agent_env.runs.study import runs_below
+from agent_env.sdk.errors import AgentEnvError
+from agent_env.sdk.run import OpenRun, runs_below
 
 PAUSE_S = 2.0
 """Between two looks at a run's traces."""

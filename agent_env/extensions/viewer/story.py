@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from agent_env.models.prices import cost_usd
-from agent_env.records.model_facts import ModelFacts
-from agent_env.records.schema import Message, PageRef, ToolCall
-from agent_env.records.trace_events import (
+from agent_env.sdk.models import cost_usd
+from agent_env.sdk.records import Message, ModelFacts, PageRef, ToolCall
+from agent_env.sdk.trace import (
     EpisodeFailed,
     EpisodeFinished,
     EpisodeResumed,

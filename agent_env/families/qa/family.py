@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.families.qa.reading import read_questions
 from agent_env.families.qa.sample import (
     LETTERS,
@@ -18,13 +17,34 @@ from agent_env.families.qa.sample import (
     qa_question,
 )
 from agent_env.families.qa.scorers import MEASURES, METRICS, answer_text
-from agent_env.records.json_schema import DATE, NUMBER, TEXT, Json, list_of, matching, one_of
-from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.family import Family, SampleSet
-from agent_env.tasks.shortcuts import majority, oracle, random_answer
-from agent_env.tasks.task import AnalysisHooks, Shortcut, Task
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import (
+    AnalysisHooks,
+    AnswerForm,
+    Family,
+    SampleSet,
+    Shortcut,
+    Task,
+    majority,
+    oracle,
+    random_answer,
+)
+from agent_env.sdk.records import (
+    DATE,
+    NUMBER,
+    TEXT,
+    Condition,
+    Episode,
+    Json,
+    MaterialTable,
+    Message,
+    Sample,
+    Score,
+    list_of,
+    matching,
+    one_of,
+)
+from agent_env.sdk.scoring import episode_score
 
 WITHOUT = ("regex", "judge")
 """Scorers whose right answer is no text that could be given."""

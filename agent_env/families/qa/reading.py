@@ -14,7 +14,6 @@ from typing import Any
 
 import regex
 
-from agent_env.errors import DatasetError
 from agent_env.extensions.facts.tables.table_files import (
     FileRow,
     TableFile,
@@ -23,7 +22,8 @@ from agent_env.extensions.facts.tables.table_files import (
     read_table_file,
 )
 from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
-from agent_env.tasks.family import SampleSet
+from agent_env.sdk.errors import DatasetError
+from agent_env.sdk.family import SampleSet
 from agent_env.temporal.date_text import DateReader, date_reader
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")

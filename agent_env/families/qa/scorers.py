@@ -14,13 +14,21 @@ from decimal import Decimal
 import regex
 
 from agent_env.families.qa.sample import LETTERS, QaOptions, Question, ScorerName, as_number
-from agent_env.records.schema import Episode
-from agent_env.scoring.answer_parts import answer_parts
-from agent_env.scoring.date_answers import parse_date_text
-from agent_env.scoring.date_sets import exact_match, f1
-from agent_env.scoring.hedges import hedge
-from agent_env.scoring.names import asks, normalise, set_f1, split_names, strict_match, token_f1
-from agent_env.scoring.time_references import time_references
+from agent_env.sdk.records import Episode
+from agent_env.sdk.scoring import (
+    answer_parts,
+    asks,
+    exact_match,
+    f1,
+    hedge,
+    normalise,
+    parse_date_text,
+    set_f1,
+    split_names,
+    strict_match,
+    time_references,
+    token_f1,
+)
 from agent_env.temporal.partial import PartialDate
 
 PATTERN_TIMEOUT_S = 1.0

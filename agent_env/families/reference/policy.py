@@ -10,11 +10,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from agent_env.families.reference.turns import Call, Habit, Source, Step, Turn
-from agent_env.models.tokenizers import Estimate
-from agent_env.protocols import ReplyOptions
-from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
-from agent_env.registry import load_path
-from agent_env.wiring.registry import load_family, task_names
+from agent_env.sdk.models import Estimate, ReplyOptions
+from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec, Usage
+from agent_env.sdk.run import load_family, load_path, task_names
 
 StepMaker = Callable[[Turn], Step | None]
 

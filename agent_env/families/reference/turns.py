@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_env.records.schema import Message, ToolCall, ToolSpec
+from agent_env.sdk.records import Message, ToolCall, ToolSpec
 
 _FIRST = re.compile(r"=== ([0-9a-f]{12}) pages found on the web\n")
 

@@ -17,9 +17,9 @@ from itertools import chain
 
 from agent_env.families.tdbench.paper_values import paper_domain
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
-from agent_env.records.schema import Episode, MaterialTable, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.task import PublishedScorer
+from agent_env.sdk.family import PublishedScorer
+from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
+from agent_env.sdk.scoring import episode_score
 
 METRICS = ("answer", "answer_time", "unsure", "hop_1")
 NONE = ("no answer", "no one", "none")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, print_table, say
+from agent_env.sdk.commands import AsJson, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.families.tdbench.commands import ImportReport
@@ -173,7 +173,7 @@ def _print_import(report: ImportReport) -> None:
 
 
 def _day(text: str) -> date:
-    from agent_env.errors import ConfigError
+    from agent_env.sdk.errors import ConfigError
 
     try:
         return date.fromisoformat(text)

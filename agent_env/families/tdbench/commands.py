@@ -12,8 +12,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.table_doctor import (
     BLOCKING,
     FAR_YEAR,
@@ -37,7 +35,9 @@ from agent_env.families.tdbench.sources import (
     repaired_sheet,
     with_roles,
 )
-from agent_env.tasks.family import option_texts, read_options
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import option_texts, read_options
+from agent_env.sdk.results import Cell, Column, ResultTable
 from agent_env.temporal.partial import PartialDate
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def import_published(
 ) -> ImportReport:
     """Check a published set, and write its samples to `out`, where it is named, with the report
     beside them."""
-    from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
     from agent_env.families.tdbench.published import read_published
     from agent_env.families.tdbench.published_samples import published_samples
+    from agent_env.sdk.trace import materials_beside, samples_bytes, write_whole
 
     published = read_published(folder, now)
     made = published_samples(published, now, differing)
@@ -144,10 +144,8 @@ def lay_out(
     from agent_env.families.tdbench.layout_columns import ScoredAnswer, condition_names
     from agent_env.families.tdbench.layouts import make_layout
     from agent_env.families.tdbench.sample import NAME, tdbench_sample
-    from agent_env.runs.label import item_name, majority_labels
-    from agent_env.runs.run import Run
-    from agent_env.runs.score import score_folder
-    from agent_env.tasks.family import by_digest
+    from agent_env.sdk.family import by_digest
+    from agent_env.sdk.run import Run, item_name, majority_labels, score_folder
 
     answers: dict[str, ScoredAnswer] = {}
     for path in runs:
@@ -175,8 +173,8 @@ def lay_out(
 
 def draw(layout: Layout, folder: Path) -> list[Path]:
     """The layout's figure as SVG, PNG and PDF; ConfigError for a table."""
-    from agent_env.analysis.drawing import save
     from agent_env.families.tdbench.layout_figures import FIGURES, layout_figure
+    from agent_env.sdk.results import save
 
     if layout.name not in FIGURES:
         raise ConfigError(f"layout {layout.name} is no figure; figures are {', '.join(FIGURES)}")
@@ -365,8 +363,8 @@ def _kinds(options: TdbenchOptions) -> tuple[KindReport, ...]:
 
 def _write(sheet: Sheet, log: Sequence[Repair], out: Path) -> Path:
     """The rows as CSV, and the log beside them."""
-    from agent_env.episodes.run_folder import write_whole
     from agent_env.extensions.facts.tables.tables import write_csv
+    from agent_env.sdk.trace import write_whole
 
     rows = ((*row.values, row.start, row.end) for row in sheet.rows)
     write_csv((*sheet.columns, "start", "end"), rows, out)

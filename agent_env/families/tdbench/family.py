@@ -12,11 +12,10 @@ from agent_env.families.tdbench.sample import NAME, TdbenchOptions, TdbenchSampl
 from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.tdbench.shortcuts import HIDDEN, task_shortcuts
 from agent_env.families.timed_facts.strategies import with_orders
-from agent_env.protocols import Limits
-from agent_env.records.ablation import ShiftedWorld
-from agent_env.records.schema import Condition, Message, Sample
-from agent_env.tasks.family import Family, Materials, SampleSet
-from agent_env.tasks.task import AnalysisHooks, Task, TextAt
+from agent_env.sdk.family import AnalysisHooks, Family, Materials, SampleSet, Task, TextAt
+from agent_env.sdk.models import Limits
+from agent_env.sdk.records import Condition, Message, Sample
+from agent_env.sdk.web import ShiftedWorld
 
 LOOKUP_TOOLS = frozenset({"sql", "web_search"})
 """Tools that find the rows; where a condition has one, the prompt shows no rows."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.articles import TablePages
 from agent_env.extensions.facts.tables.table_records import read_aliases
 from agent_env.extensions.facts.tables.temporal_table import TemporalTable
@@ -21,8 +20,9 @@ from agent_env.families.tdbench.sample import Kind, TdbenchOptions, TdbenchSampl
 from agent_env.families.tdbench.sources import Source, read_now, sources
 from agent_env.families.tdbench.specials import MAX_FAILURES, current_queries, special_queries
 from agent_env.families.tdbench.sql import Engines
-from agent_env.records.schema import Proof
-from agent_env.tasks.family import SampleSet
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import SampleSet
+from agent_env.sdk.records import Proof
 from agent_env.temporal.allen import RELATIONS
 
 

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.temporal_table import (
     TemporalRow,
     TemporalTable,
@@ -38,6 +37,7 @@ from agent_env.families.tdbench.sql import (
     key_marks,
 )
 from agent_env.families.tdbench.wording import GAMES, OFFICES, THREE_HOPS, TWO_HOPS, with_article
+from agent_env.sdk.errors import ConfigError
 
 
 def hop_queries(

@@ -15,12 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
-from agent_env.analysis.resampling import ratio, weight_chunks
 from agent_env.extensions.papers.results import percent
 from agent_env.families.tdbench.sample import TdbenchSample
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Condition, MaterialTable
+from agent_env.sdk.records import Condition, Manifest, MaterialTable
+from agent_env.sdk.results import Estimate, bootstrap_estimate, mean_estimates, ratio, weight_chunks
 
 Pair = tuple[float, float]
 """Numerator and denominator of an answer's part in a ratio; (value, 1) for a mean."""

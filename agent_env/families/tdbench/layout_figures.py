@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from agent_env.analysis.drawing import COLOURS, LINES, MARKERS, clean, literal
 from agent_env.families.tdbench.layouts import Layout
+from agent_env.sdk.results import COLOURS, LINES, MARKERS, clean, literal
 
 GREY = "#8a8a8a"
 FIGURES = ("fig2", "fig3", "fig5")

@@ -11,11 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.statistics import Statistic
-from agent_env.errors import ConfigError
 from agent_env.families.tdbench.layout_columns import (
     Columns,
     Filter,
@@ -43,6 +38,8 @@ from agent_env.families.tdbench.layout_columns import (
 from agent_env.families.tdbench.sample import Certificate, TdbenchSample
 from agent_env.families.tdbench.score import measure
 from agent_env.families.tdbench.shortcuts import SHORTCUTS
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.results import Cell, Column, Comparison, Estimate, ResultTable, Statistic
 
 COLUMNS = (
     Column("file"),

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 
-from agent_env.errors import ConfigError
 from agent_env.families.tdbench.rewording import (
     ColumnValues,
     Requirements,
@@ -22,9 +21,10 @@ from agent_env.families.tdbench.rewording import (
     words,
 )
 from agent_env.families.tdbench.sample import tdbench_sample
-from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.family import Rewording, RewordingResult, wording_family
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import Rewording, RewordingResult, wording_family
+from agent_env.sdk.records import Condition, Episode, MaterialTable, Message, Sample, Score
+from agent_env.sdk.scoring import episode_score
 
 NAME = "tdbench-wording"
 

@@ -16,22 +16,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_env.errors import ConfigError
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
-from agent_env.records.json_schema import (
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import AnswerForm, Example
+from agent_env.sdk.records import (
     DATE,
     INTEGER,
     TEXT,
+    Condition,
     Json,
+    MaterialTable,
+    Sample,
     closed,
     list_of,
     matching,
     or_null,
 )
-from agent_env.records.schema import Condition, MaterialTable, Sample
-from agent_env.scoring.name_answers import words
-from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.task import Example
+from agent_env.sdk.scoring import words
 
 
 @dataclass(frozen=True, slots=True)

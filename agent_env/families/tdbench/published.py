@@ -26,7 +26,6 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from agent_env.errors import DatasetError, first_problem
 from agent_env.families.tdbench.published_sql import (
     FAR_DAY,
     MIDNIGHT,
@@ -45,7 +44,8 @@ from agent_env.families.tdbench.published_sql import (
     row_texts,
     same_rows,
 )
-from agent_env.records.schema import Stored
+from agent_env.sdk.errors import DatasetError, first_problem
+from agent_env.sdk.records import Stored
 
 RELATIONS = {
     "meet": "meets", "overlap": "overlaps", "equal": "equals", "start": "starts",

@@ -37,8 +37,8 @@ from agent_env.families.tdbench.sample import (
     TdbenchSample,
     cardinality_of,
 )
-from agent_env.records.schema import MaterialTable
-from agent_env.tasks.family import SampleSet
+from agent_env.sdk.family import SampleSet
+from agent_env.sdk.records import MaterialTable
 
 ROLES: Mapping[str, tuple[Role, ...]] = {
     **query.ROLES, "started-by": ("start",), "finished-by": ("end",), "hops": (),

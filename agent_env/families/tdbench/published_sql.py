@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_env.records.escaping import identifier
+from agent_env.sdk.records import identifier
 
 Cell = str | int | float | None
 Row = Mapping[str, Cell]

@@ -22,7 +22,7 @@ from agent_env.families.tdbench.sample import (
     cardinality_of,
 )
 from agent_env.families.tdbench.wording import Domain, QuestionForm
-from agent_env.records.schema import Proof
+from agent_env.sdk.records import Proof
 from agent_env.temporal.allen import FOREVER, Interval, Relation, relation
 
 MAX_GROUP_ROWS = 60

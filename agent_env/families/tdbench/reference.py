@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 from agent_env.extensions.facts.tables.table_files import literal
 from agent_env.families.reference.turns import Call, Step, Turn
 from agent_env.families.tdbench.prompts import answer_lines
-from agent_env.records.escaping import identifier
-from agent_env.records.schema import Message, ToolSpec
+from agent_env.sdk.records import Message, ToolSpec, identifier
 
 if TYPE_CHECKING:
     from agent_env.families.tdbench.reading import Bound, ParsedQuestion

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from agent_env.analysis.intervals import Estimate
-from agent_env.errors import DatasetError
 from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
@@ -35,10 +33,11 @@ from agent_env.families.tdbench.sample import (
     cardinality_of,
     tdbench_sample,
 )
-from agent_env.records.schema import Sample
-from agent_env.runs.options import RunOptions
-from agent_env.tasks.family import SampleSet
-from agent_env.tasks.shortcuts import shortcut_scores
+from agent_env.sdk.errors import DatasetError
+from agent_env.sdk.family import SampleSet, shortcut_scores
+from agent_env.sdk.records import Sample
+from agent_env.sdk.results import Estimate
+from agent_env.sdk.run import RunOptions
 
 MEDICAL = ("medical", "health", "hospital", "stays")
 Filter = Callable[[TdbenchSample], bool]
@@ -64,7 +63,7 @@ def read_part(is_part: Filter, path: Path) -> SampleSet:
     if path.is_dir():
         made = published_samples(_folder(path.resolve()), None, "stored")
     else:
-        from agent_env.episodes.run_folder import materials_beside, read_materials, read_samples
+        from agent_env.sdk.trace import materials_beside, read_materials, read_samples
 
         beside = materials_beside(path)
         tables = read_materials(beside) if beside.exists() else ()
@@ -113,7 +112,7 @@ def _certificates(path: Path) -> list[Certificate]:
             )
             for proof in _folder(path).proofs
         ]  # fmt: skip
-    from agent_env.episodes.run_folder import read_samples
+    from agent_env.sdk.trace import read_samples
 
     samples = map(tdbench_sample, read_samples(path, TdbenchSample))
     return [sample.certificate for sample in samples if sample.certificate is not None]

@@ -22,7 +22,6 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from agent_env.errors import ConfigError, DatasetError, first_problem
 from agent_env.extensions.facts.fiction.names import ordinal
 from agent_env.extensions.facts.tables.temporal_table import TIME_COLUMNS
 from agent_env.families.tdbench.reading import DATE, MONTH, Bound, iso, parse_condition, read_bounds
@@ -38,7 +37,8 @@ from agent_env.families.tdbench.wording import (
     QuestionForm,
     user_domain,
 )
-from agent_env.records.schema import MaterialTable, Record
+from agent_env.sdk.errors import ConfigError, DatasetError, first_problem
+from agent_env.sdk.records import MaterialTable, Record
 
 REFUSED = re.compile(
     rf"\b(?:not|never|no|neither|nor|none|without|except|excluding|unless|other than|rather|instead"

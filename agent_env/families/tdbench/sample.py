@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.table_records import TemporalTableOptions
-from agent_env.records.schema import Record, Sample
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.records import Record, Sample
 from agent_env.temporal.allen import Relation
 
 NAME = "tdbench"

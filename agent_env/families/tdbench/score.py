@@ -22,25 +22,23 @@ from dataclasses import dataclass
 
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.families.tdbench.sample import Role, TdbenchSample, tdbench_sample
-from agent_env.protocols import Scorer
-from agent_env.records.schema import Episode, MaterialTable, Sample, Score
-from agent_env.scoring.answer_parts import user_text
-from agent_env.scoring.date_sets import f1
-from agent_env.scoring.episode_score import episode_score
-from agent_env.scoring.name_answers import (
+from agent_env.sdk.models import Scorer
+from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
+from agent_env.sdk.scoring import (
     Mention,
     NameAnswer,
+    TimeReference,
     answer_part,
+    episode_score,
+    f1,
     find_names,
     normalised,
     parse_known_names,
     parse_number,
-)
-from agent_env.scoring.time_references import (
-    TimeReference,
     says_role,
     sentence_starts,
     time_references,
+    user_text,
 )
 
 METRICS = ("answer", "answer_time", "time", "f1", "no_answer", "unsure")

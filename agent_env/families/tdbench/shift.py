@@ -19,11 +19,9 @@ from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
 from agent_env.extensions.facts.site.tables import table_pages
 from agent_env.extensions.facts.tables.articles import time_places
 from agent_env.families.tdbench.sample import GoldRow, Kind, TdbenchSample
-from agent_env.records.ablation import ChangedPage, ShiftedWorld
-from agent_env.records.escaping import identifier
-from agent_env.records.schema import MaterialTable
-from agent_env.tasks.task import CannotShift, TextAt
-from agent_env.web.ablation import shifted_from
+from agent_env.sdk.family import CannotShift, TextAt
+from agent_env.sdk.records import MaterialTable, identifier
+from agent_env.sdk.web import ChangedPage, ShiftedWorld, shifted_from
 
 SHIFTED: frozenset[Kind] = frozenset({"relation", "current", "nth", "longest", "hops"})
 TRIES = 200

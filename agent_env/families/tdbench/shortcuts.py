@@ -14,10 +14,9 @@ from random import Random
 from agent_env.families.tdbench.prompts import answer_lines
 from agent_env.families.tdbench.rewording import BOUNDS
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
-from agent_env.records.schema import MaterialTable, Sample
-from agent_env.tasks.shortcuts import by_question, constant, majority
-from agent_env.tasks.shortcuts import oracle as general_oracle
-from agent_env.tasks.task import Shortcut
+from agent_env.sdk.family import Shortcut, by_question, constant, majority
+from agent_env.sdk.family import oracle as general_oracle
+from agent_env.sdk.records import MaterialTable, Sample
 
 Answerer = Callable[[TdbenchSample, MaterialTable | None], str | None]
 Cells = Mapping[str, str]

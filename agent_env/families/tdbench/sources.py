@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from agent_env.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors
 from agent_env.extensions.facts.fiction.tables import make_tables
 from agent_env.extensions.facts.tables import tables as facts
 from agent_env.extensions.facts.tables.table_doctor import (
@@ -36,6 +35,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
 from agent_env.families.tdbench.rewording import with_templates
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.wording import DOMAINS, ENTRY, GAMES, Domain, user_domain
+from agent_env.sdk.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors
 
 SHIPPED = facts.SHIPPED / "temporal"
 REAL = ("offices", "organisations", "games")

@@ -11,9 +11,9 @@ from pathlib import Path
 from agent_env.families.temp_answers.responses import ResponseFile, response_row
 from agent_env.families.temp_answers.sample import TimeQuestion, time_question
 from agent_env.families.temp_answers.wording import is_continued
-from agent_env.records.schema import Episode, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.task import PublishedScorer
+from agent_env.sdk.family import PublishedScorer
+from agent_env.sdk.records import Episode, Sample, Score
+from agent_env.sdk.scoring import episode_score
 
 METRICS = ("exact_match", "smape")
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, print_table
+from agent_env.sdk.commands import AsJson, print_table, with_options
 
 if TYPE_CHECKING:
-    from agent_env.analysis.result_tables import Cell
     from agent_env.families.temp_answers.commands import ScoredAnswers, ScoreOptions
     from agent_env.families.temp_answers.responses import ResponseFile
+    from agent_env.sdk.results import Cell
 
 SECTION = "See what happened"
 
@@ -68,8 +67,8 @@ def _fail_for_unjudged(scored: ScoredAnswers) -> None:
 
 
 def _write(path: Path, scored: ScoredAnswers) -> None:
-    from agent_env.errors import ConfigError
     from agent_env.families.temp_answers.commands import write_disagreements
+    from agent_env.sdk.errors import ConfigError
 
     if len(scored.summaries) < 2:
         raise ConfigError("--disagreements compares the modes; leave --mode out")
@@ -80,8 +79,8 @@ def _write(path: Path, scored: ScoredAnswers) -> None:
 
 
 def _print_files(scored: ScoredAnswers) -> None:
-    from agent_env.analysis.result_tables import Column, ResultTable
     from agent_env.families.temp_answers.study.layouts import baselines
+    from agent_env.sdk.results import Column, ResultTable
 
     heads = (
         "file", "n", "EM %", "sMAPE %", "n sMAPE", "MASE", "n MASE", "unparsed", "±1 of wrong",
@@ -107,8 +106,8 @@ def _print_files(scored: ScoredAnswers) -> None:
 
 def _print_errors(scored: ScoredAnswers) -> None:
     """Size and direction of the errors by our rules, where there are any."""
-    from agent_env.analysis.result_tables import Column, ResultTable
     from agent_env.families.temp_answers.commands import right_steps
+    from agent_env.sdk.results import Column, ResultTable
 
     mode = list(scored.summaries)[-1]
     summaries = scored.summaries[mode]

@@ -11,8 +11,6 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
-from agent_env.episodes.run_folder import write_whole
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
 from agent_env.families.temp_answers.responses import (
     Response,
@@ -35,8 +33,10 @@ from agent_env.families.temp_answers.study.modes import (
     score_v2,
     summarize,
 )
-from agent_env.records.escaping import csv_text
-from agent_env.records.options import Opt
+from agent_env.sdk.commands import Opt
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import csv_text
+from agent_env.sdk.trace import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +232,7 @@ def _run_files(path: Path) -> list[ResponseFile]:
     from agent_env.families.temp_answers.generator import AnswerOptions
     from agent_env.families.temp_answers.sample import NAME, TimeQuestion
     from agent_env.families.temp_answers.wording import is_prefilled
-    from agent_env.runs.run import Run
-    from agent_env.runs.score import score_folder
+    from agent_env.sdk.run import Run, score_folder
 
     run = Run(path)
     manifest = run.manifest()
@@ -286,11 +285,11 @@ def right_steps(file: ResponseFile) -> Steps:
 
 def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
     """The paper's figures as SVG, PNG and PDF, by mode. ConfigError without matplotlib."""
-    from agent_env.extras import need_extra
+    from agent_env.sdk.commands import need_extra
 
     need_extra("matplotlib")
-    from agent_env.analysis.drawing import save
     from agent_env.families.temp_answers.study.figures import all_figures
+    from agent_env.sdk.results import save
 
     return [
         path

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Literal
 
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind, days_from_civil
-from agent_env.records.schema import MaterialTable
+from agent_env.sdk.records import MaterialTable
 
 HMS = {"X": "hours", "Y": "minutes", "Z": "seconds"}
 ANSWER = {"answer": "answer"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_env.families.temp_answers.generator import AnswerOptions, make_samples
 from agent_env.families.temp_answers.sample import NAME
 from agent_env.families.temp_answers.task import make_task
-from agent_env.tasks.family import Family
+from agent_env.sdk.family import Family
 
 FAMILY = Family(
     NAME,

@@ -17,8 +17,8 @@ from agent_env.families.temp_answers import arithmetic, semantic, tables
 from agent_env.families.temp_answers.drafts import Draft
 from agent_env.families.temp_answers.sample import NAME, SPLITS, Split, TimeQuestion
 from agent_env.families.temp_answers.scoring.time_errors import scale_of
-from agent_env.records.schema import MaterialTable, Record
-from agent_env.tasks.family import SampleSet
+from agent_env.sdk.family import SampleSet
+from agent_env.sdk.records import MaterialTable, Record
 
 VERSION = 2
 """Raised whenever the same seed gives other questions."""

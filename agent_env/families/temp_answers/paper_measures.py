@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from agent_env.analysis.intervals import Estimate
 from agent_env.families.temp_answers.published_values import MODELS, TABLE_3, TABLE_4
 from agent_env.families.temp_answers.responses import ResponseFile
 from agent_env.families.temp_answers.scoring.answer_spec import parse_unit
@@ -14,6 +13,7 @@ from agent_env.families.temp_answers.study import layouts
 from agent_env.families.temp_answers.study import layouts as curves
 from agent_env.families.temp_answers.study.layouts import Answers, Cell, Row, baselines
 from agent_env.families.temp_answers.study.modes import Summary
+from agent_env.sdk.results import Estimate
 
 Measured = Iterator[tuple[str, str, Estimate]]
 """Row, quantity, estimate."""

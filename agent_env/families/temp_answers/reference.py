@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from agent_env.families.reference.turns import Step, Turn
 from agent_env.families.temp_answers import reference_sums
-from agent_env.records.schema import Message
+from agent_env.sdk.records import Message
 
 Fact = tuple[str, str, str, int, int]
 _FORM = re.compile(

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from agent_env.analysis.intervals import Estimate
 from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
@@ -25,7 +24,8 @@ from agent_env.families.temp_answers import published_values as paper
 from agent_env.families.temp_answers.paper_measures import Scope
 from agent_env.families.temp_answers.sample import NAME
 from agent_env.families.temp_answers.study.layouts import Answers
-from agent_env.runs.options import RunOptions
+from agent_env.sdk.results import Estimate
+from agent_env.sdk.run import RunOptions
 
 Measure = Callable[[Answers], Iterable[tuple[str, str, Estimate]]]
 """Rows, quantities and estimates of one set of answers in one mode."""
@@ -60,8 +60,8 @@ def measured(
 
 def _answers(paths: tuple[Path, ...], evidence: Evidence) -> Mapping[str, Answers]:
     """The scored answers by mode; without `paper` where its packages are missing."""
-    from agent_env.errors import ConfigError
     from agent_env.families.temp_answers.scoring.paper_answers import NEEDS_EXTRA
+    from agent_env.sdk.errors import ConfigError
 
     if not paths:
         return {}

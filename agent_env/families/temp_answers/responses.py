@@ -16,9 +16,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.temp_answers.sample import TimeQuestion
-from agent_env.records.schema import Episode
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import Episode
 
 NEEDED = ("question", "label", "answer_format", "answer_temporal_unit", "split", "response")
 OPTIONAL = (

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent_env.errors import ConfigError
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind, AnswerSpec
 from agent_env.families.temp_answers.scoring.time_errors import Scale
-from agent_env.records.schema import Sample
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.records import Sample
 
 NAME = "temp-answers"
 Split = Literal["table", "arithmetic", "semantic"]

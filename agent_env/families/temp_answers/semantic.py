@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from agent_env.families.temp_answers.drafts import Draft, number, year
-from agent_env.records.schema import MaterialTable
+from agent_env.sdk.records import MaterialTable
 
 COLUMNS = ("subject", "relation", "object", "start", "end")
 Cell = str | int | float | None

@@ -11,7 +11,7 @@ from random import Random
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.tables.tables import IntervalRow, LifeRow
 from agent_env.families.temp_answers.drafts import Draft, day, number, year
-from agent_env.records.schema import MaterialTable
+from agent_env.sdk.records import MaterialTable
 
 COLUMNS = ("section", "entry", "date")
 PER_TABLE = 5

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.families.temp_answers.authors_scorer import SCORER
 from agent_env.families.temp_answers.generator import AnswerOptions, examples
 from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_question
@@ -22,12 +21,33 @@ from agent_env.families.temp_answers.wording import (
     messages,
     prompt_fields,
 )
-from agent_env.records.json_schema import DATE, INTEGER, NUMBER, TEXT, Json, closed, matching
-from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.shortcuts import majority, oracle, random_answer
-from agent_env.tasks.task import AnalysisHooks, Guess, Shortcut, Task
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import (
+    AnalysisHooks,
+    AnswerForm,
+    Guess,
+    Shortcut,
+    Task,
+    majority,
+    oracle,
+    random_answer,
+)
+from agent_env.sdk.records import (
+    DATE,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Condition,
+    Episode,
+    Json,
+    MaterialTable,
+    Message,
+    Sample,
+    Score,
+    closed,
+    matching,
+)
+from agent_env.sdk.scoring import episode_score
 
 HIDDEN = {"gold": (), "amount": 0, "label": ""}
 

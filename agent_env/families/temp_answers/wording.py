@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.families.temp_answers.sample import TimeQuestion
 from agent_env.families.temp_answers.tables import TODAY
-from agent_env.records.schema import Condition, MaterialTable, Message
+from agent_env.sdk.records import Condition, MaterialTable, Message
 
 if TYPE_CHECKING:
     from agent_env.families.temp_answers.generator import AnswerOptions

@@ -14,7 +14,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from agent_env.episodes.run_folder import write_whole
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.families.time_puzzles.audit_events import (
     UNKNOWN_EVENT,
@@ -63,6 +62,7 @@ from agent_env.families.time_puzzles.solver import (
     window_of,
     year_bounds,
 )
+from agent_env.sdk.trace import write_whole
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 
 MAX_CHANCE = 0.1

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from agent_env.errors import DatasetError
 from agent_env.extensions.facts.tables.table_files import cell_text, checked_rows, read_table_file
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow, parse_years
 from agent_env.families.time_puzzles.audit_meta import NameIndex, name_key
@@ -22,6 +21,7 @@ from agent_env.families.time_puzzles.published import PublishedPuzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.texts.grammar import compile_text
 from agent_env.families.time_puzzles.texts.meanings import DateSpans
+from agent_env.sdk.errors import DatasetError
 from agent_env.temporal.date_text import DateReader
 from agent_env.temporal.partial import PartialDate
 

@@ -10,7 +10,7 @@ from typing import Literal
 from agent_env.families.time_puzzles.audit_events import UNKNOWN_EVENT
 from agent_env.families.time_puzzles.audit_texts import Coverage
 from agent_env.families.time_puzzles.guessers import GuessRates
-from agent_env.records.schema import Wording
+from agent_env.sdk.records import Wording
 
 FindingClass = Literal["error", "own_rule", "debatable"]
 _ERRORS = (

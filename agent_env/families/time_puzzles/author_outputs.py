@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import DatasetError
 from agent_env.extensions.papers.responses import ResponseFile, ResponseRow
 from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
@@ -23,6 +22,7 @@ from agent_env.families.time_puzzles.audit_meta import (
 )
 from agent_env.families.time_puzzles.published import sample_id
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.sdk.errors import DatasetError
 
 CONDITIONS = {
     "no_tool_use": "base",

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 
-from agent_env.records.schema import Episode, Sample, Score
-from agent_env.scoring.date_sets import exact_match, f1, jaccard
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.task import PublishedScorer
+from agent_env.sdk.family import PublishedScorer
+from agent_env.sdk.records import Episode, Sample, Score
+from agent_env.sdk.scoring import episode_score, exact_match, f1, jaccard
 
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 _MARKS = (re.compile(r"answer:.*", re.I), re.compile(r"answer is.*", re.I))

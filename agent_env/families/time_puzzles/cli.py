@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, say
+from agent_env.sdk.commands import AsJson, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agent_env.records.schema import Record
+from agent_env.sdk.records import Record
 
 Level = Literal["year", "month", "day"]
 

@@ -19,8 +19,8 @@ from agent_env.families.time_puzzles.options import (
 from agent_env.families.time_puzzles.published import read_published, write_published
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import NAME, make_task
-from agent_env.records.schema import Sample
-from agent_env.tasks.family import Family, SampleSet
+from agent_env.sdk.family import Family, SampleSet
+from agent_env.sdk.records import Sample
 
 
 def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import Arm
-from agent_env.tasks.tool_registry import web_tools
+from agent_env.sdk.family import web_tools
+from agent_env.sdk.results import Arm, Column, Comparison, Estimate, ResultTable, Statistic
 
 
 def gap(comparison: Comparison) -> ResultTable:

@@ -15,7 +15,6 @@ from datetime import date
 from random import Random
 from typing import Literal
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.articles import article_url, event_title, presidency_title
 from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.candidates import Candidates, Entry, FactKind
@@ -26,6 +25,7 @@ from agent_env.families.time_puzzles.guarantees import Guarantees, proofs_of
 from agent_env.families.time_puzzles.sample import Checks, Difficulty, TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange, DaySet
 
 Relation = Literal["year", "years", "month", "day"]

@@ -21,7 +21,7 @@ from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, Us
 from agent_env.families.time_puzzles.sample import Checks
 from agent_env.families.time_puzzles.solver import rests_of, solve, years_in
 from agent_env.families.time_puzzles.spelled_out import SpelledOut, TooManySpans
-from agent_env.records.schema import Proof
+from agent_env.sdk.records import Proof
 from agent_env.temporal.days import CLOSURE_DAYS, DaySet
 
 

@@ -29,10 +29,9 @@ from agent_env.families.time_puzzles.generator import evidence_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import rests_of, solve
 from agent_env.families.time_puzzles.wording import GAMES
-from agent_env.records.schema import Proof, Sample
-from agent_env.scoring.evidence import stands_in
-from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, Source, WrongDate
-from agent_env.tasks.task import AnalysisHooks
+from agent_env.sdk.family import AnalysisHooks, ConstraintRef, Faults, MissedDate, Source, WrongDate
+from agent_env.sdk.records import Proof, Sample
+from agent_env.sdk.scoring import stands_in
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.audit_report import AuditReport, Finding, gold_class
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.records.schema import Wording
-from agent_env.runs.run import Run
-from agent_env.scoring.date_sets import exact_match, f1, jaccard
-from agent_env.tasks.conditions import wording_of
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import wording_of
+from agent_env.sdk.records import Wording
+from agent_env.sdk.run import Run
+from agent_env.sdk.scoring import exact_match, f1, jaccard
 
 Gold = tuple[str, ...]
 
@@ -158,7 +158,7 @@ def _score(
     golds: Mapping[str, Sequence[Gold]],
     changed: int | None,
 ) -> ReadingScore:
-    from agent_env.analysis.intervals import mean_interval
+    from agent_env.sdk.results import mean_interval
 
     values = []
     for metric in (exact_match, f1, jaccard):
@@ -203,7 +203,7 @@ def scores_of_runs(
 def _scores_of(
     folder: Path, puzzles: Sequence[TimePuzzle], report: AuditReport, note: Callable[[str], None]
 ) -> list[RunReadingScore]:
-    from agent_env.episodes.results import score_run
+    from agent_env.sdk.trace import score_run
 
     run, known = Run.open(folder), {puzzle.id for puzzle in puzzles}
     answers: dict[str, dict[str, list[tuple[str, ...] | None]]] = defaultdict(

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.texts.grammar import compile_text
-from agent_env.records.schema import Condition, Episode, Message, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.family import Rewording, RewordingResult, wording_family
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import Rewording, RewordingResult, wording_family
+from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
+from agent_env.sdk.scoring import episode_score
 
 NAME = "time-puzzles-wording"
 PROMPT = """\

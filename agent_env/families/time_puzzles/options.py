@@ -15,13 +15,13 @@ from random import Random
 
 from pydantic import Field
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import FactTables, read_world, shipped_tables
 from agent_env.families.time_puzzles.candidates import CALENDAR_KINDS
 from agent_env.families.time_puzzles.difficulty import ANY, Target, parse_target
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.records.schema import Record
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.records import Record
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
 
 CHUNK = 25

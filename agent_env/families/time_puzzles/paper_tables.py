@@ -8,15 +8,23 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate, Grouped, Interval, mean_interval
-from agent_env.analysis.resampling import Floats
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.statistics.correlations import between_metrics
-from agent_env.analysis.study import QUANTITIES, Arm
 from agent_env.extensions.papers.results import scaled
-from agent_env.tasks.conditions import WORDINGS
+from agent_env.sdk.family import WORDINGS
+from agent_env.sdk.results import (
+    QUANTITIES,
+    Arm,
+    Cell,
+    Column,
+    Comparison,
+    Estimate,
+    Floats,
+    Grouped,
+    Interval,
+    ResultTable,
+    Statistic,
+    between_metrics,
+    mean_interval,
+)
 
 SOLUTIONS = "solutions"
 

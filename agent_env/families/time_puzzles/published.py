@@ -18,7 +18,6 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from agent_env.errors import DatasetError
 from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
@@ -33,6 +32,7 @@ from agent_env.families.time_puzzles.audit_meta import (
 from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.sdk.errors import DatasetError
 
 KEYS = (
     "identifier",
@@ -104,7 +104,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _samples(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
-    from agent_env.episodes.run_folder import parse_samples
+    from agent_env.sdk.trace import parse_samples
 
     samples = parse_samples(path, data, TimePuzzle)
     puzzles = tuple(sample for sample in samples if isinstance(sample, TimePuzzle))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent_env.analysis.study import Arm
 from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
@@ -22,8 +21,9 @@ from agent_env.families.time_puzzles.paper_tables import (
     macro_mean,
 )
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.records.schema import Sample
-from agent_env.runs.options import RunOptions
+from agent_env.sdk.records import Sample
+from agent_env.sdk.results import Arm
+from agent_env.sdk.run import RunOptions
 
 TASK = "time-puzzles"
 TOKENS = "output tokens"

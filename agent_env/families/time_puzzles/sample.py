@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator
 
 from agent_env.families.time_puzzles.facts import Fact
-from agent_env.records.schema import Record, Sample, Wording
+from agent_env.sdk.records import Record, Sample, Wording
 
 GENERATOR_VERSION = 3
 """Raised whenever the same seed gives other puzzles."""

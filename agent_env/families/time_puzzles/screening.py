@@ -11,12 +11,11 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.event_facts.commands import dated_by_model
 from agent_env.extensions.facts.tables.tables import EventRow, write_events, write_world
 from agent_env.families.time_puzzles.options import PuzzleOptions, tables_of
-from agent_env.runs.options import RunOptions
-from agent_env.runs.start import Listener
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.run import Listener, RunOptions
 
 
 async def screen_events(

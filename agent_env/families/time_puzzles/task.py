@@ -7,22 +7,33 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from agent_env.errors import AgentEnvError, ConfigError
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.authors_scorer import SCORER
 from agent_env.families.time_puzzles.hooks import HEAD, HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
-from agent_env.records.ablation import ShiftedWorld
-from agent_env.records.json_schema import DATE, list_of
-from agent_env.records.schema import Condition, Episode, Message, Sample, Score
-from agent_env.scoring.date_answers import parse_date_answer
-from agent_env.scoring.date_matching import days_off
-from agent_env.scoring.date_sets import exact_match, f1, jaccard
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.shortcuts import constant, majority, oracle
-from agent_env.tasks.task import Example, Guess, Shortcut, Task, TextAt
+from agent_env.sdk.errors import AgentEnvError, ConfigError
+from agent_env.sdk.family import (
+    AnswerForm,
+    Example,
+    Guess,
+    Shortcut,
+    Task,
+    TextAt,
+    constant,
+    majority,
+    oracle,
+)
+from agent_env.sdk.records import DATE, Condition, Episode, Message, Sample, Score, list_of
+from agent_env.sdk.scoring import (
+    days_off,
+    episode_score,
+    exact_match,
+    f1,
+    jaccard,
+    parse_date_answer,
+)
+from agent_env.sdk.web import ShiftedWorld
 
 if TYPE_CHECKING:
     from agent_env.extensions.facts.tables.tables import FactTables

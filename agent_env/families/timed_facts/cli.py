@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson
-from agent_env.errors import ConfigError
+from agent_env.sdk.commands import AsJson
+from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent_env.families.timed_facts.commands import FileReport

@@ -44,10 +44,10 @@ class FileReport:
 
 def read_questions(file: Path) -> tuple[TimedQuestion, ...]:
     """The questions of a file, own or published. Raises ConfigError for another file."""
-    from agent_env.episodes.run_folder import read_samples
     from agent_env.families.timed_facts.published import owner_of
     from agent_env.families.timed_facts.sample import TimedQuestion
-    from agent_env.wiring.registry import load_family
+    from agent_env.sdk.run import load_family
+    from agent_env.sdk.trace import read_samples
 
     if (owner := owner_of(file)) is not None:
         family = load_family(owner)
@@ -96,7 +96,7 @@ def _by_ties(questions: Sequence[TimedQuestion]) -> dict[str, int]:
 
 def draw_cells(file: Path, per_cell: int, seed: int, out: Path) -> dict[str, int]:
     """Writes up to `per_cell` randomly drawn questions of each cell; returns the counts by cell."""
-    from agent_env.episodes.run_folder import samples_bytes, write_whole
+    from agent_env.sdk.trace import samples_bytes, write_whole
 
     cells: dict[str, list[TimedQuestion]] = defaultdict(list)
     for question in read_questions(file):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.fiction.histories import OF_OBJECT, make_histories
 from agent_env.extensions.facts.tables import tables
 from agent_env.extensions.facts.tables.articles import article_url
@@ -31,6 +30,7 @@ from agent_env.families.timed_facts.solver import (
     solve,
 )
 from agent_env.families.timed_facts.wording import DECADES, KINDS
+from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.months import Month, Span, month, write_month
 
 KIND_OF: dict[tables.Relation, str] = {

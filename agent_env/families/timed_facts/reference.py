@@ -22,8 +22,8 @@ from agent_env.families.timed_facts.extraction import (
 )
 from agent_env.families.timed_facts.solver import Fact, Query, Shift
 from agent_env.families.timed_facts.wording import KINDS, TIE_RULES, read_shift
-from agent_env.records.schema import Message
-from agent_env.scoring.names import normalise
+from agent_env.sdk.records import Message
+from agent_env.sdk.scoring import normalise
 from agent_env.temporal.months import NAMES, Span
 
 _QUESTION = re.compile(r"(?:^|\n)Question: (.+)")

@@ -8,9 +8,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.study import Arm
 from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
@@ -27,8 +24,9 @@ from agent_env.families.timed_facts.sample import Level
 from agent_env.families.timed_facts.solver import Fact
 from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
 from agent_env.families.timed_facts.wording import KINDS, fact_line
-from agent_env.runs.options import RunOptions
-from agent_env.tasks.family import SampleSet
+from agent_env.sdk.family import SampleSet
+from agent_env.sdk.results import Arm, Comparison, Estimate
+from agent_env.sdk.run import RunOptions
 
 Column = tuple[str, str]
 """A cell and a metric."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.solver import Fact, Query, Relation, Shift
 from agent_env.families.timed_facts.wording import fact_line, prose, read_reference, read_shift
-from agent_env.records.schema import Sample
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.records import Sample
 
 Level = Literal["L1", "L2", "L3", "easy", "hard"]
 Setting = Literal["closed-book", "reasonqa", "open-book", "open-web"]

@@ -7,10 +7,10 @@ from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.solver import Fact, Ties, solve
 from agent_env.families.timed_facts.strategies import NO_EXTRACTION, NO_PROGRAM
 from agent_env.families.timed_facts.wording import date_form
-from agent_env.records.schema import Episode, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.scoring.names import (
+from agent_env.sdk.records import Episode, Sample, Score
+from agent_env.sdk.scoring import (
     NameList,
+    episode_score,
     normalise,
     parse_name_list,
     set_f1,

@@ -24,9 +24,8 @@ from agent_env.extensions.facts.tables.tables import (
 from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
 from agent_env.families.timed_facts.sample import TimedQuestion
 from agent_env.families.timed_facts.solver import Fact, Query, Ties, solve
-from agent_env.records.ablation import ChangedPage, ShiftedWorld
-from agent_env.tasks.task import CannotShift, TextAt
-from agent_env.web.ablation import shifted_from
+from agent_env.sdk.family import CannotShift, TextAt
+from agent_env.sdk.web import ChangedPage, ShiftedWorld, shifted_from
 
 YOUNGEST = 17
 """Years of age at which a span may begin."""

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
-from agent_env.records.schema import Record
+from agent_env.sdk.records import Record
 from agent_env.temporal.months import Month, Span, read_span, write_month
 
 Bounds = tuple[Month, Month | None]

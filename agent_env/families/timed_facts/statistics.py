@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.analysis.statistics import Statistic
 from agent_env.families.timed_facts.score import EXTRACTION_METRICS
+from agent_env.sdk.results import Column, Comparison, ResultTable, Statistic
 
 
 def extraction(comparison: Comparison) -> ResultTable:

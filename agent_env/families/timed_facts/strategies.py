@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.extraction import ExtractionError, read_extraction
 from agent_env.families.timed_facts.solver import Ties, solve
-from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
-from agent_env.records.schema import Condition, Message, Sample, ToolCall, ToolResult
-from agent_env.tasks.task import Prompt, StrategyParts, Task
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import Prompt, StrategyParts, Task
+from agent_env.sdk.models import Answer, CallTool, RunTools, Say, Strategy
+from agent_env.sdk.records import Condition, Message, Sample, ToolCall, ToolResult
 
 ONE_SHOT = "-1shot"
 """Ends the name of a strategy with one worked example."""

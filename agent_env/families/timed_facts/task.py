@@ -8,20 +8,27 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.extraction import write_extraction, write_shift
 from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
 from agent_env.families.timed_facts.solver import Fact, Query, Shift, Ties
 from agent_env.families.timed_facts.strategies import with_orders
 from agent_env.families.timed_facts.wording import TIE_RULES, fact_line, prose
-from agent_env.protocols import Limits
-from agent_env.records.json_schema import TEXT, list_of, matching
-from agent_env.records.schema import Condition, Message, Sample
-from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.shortcuts import by_question, constant, majority, oracle
-from agent_env.tasks.task import AnalysisHooks, Example, Shortcut, Task
-from agent_env.tasks.task import Shift as WorldShift
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import (
+    AnalysisHooks,
+    AnswerForm,
+    Example,
+    Shortcut,
+    Task,
+    by_question,
+    constant,
+    majority,
+    oracle,
+)
+from agent_env.sdk.family import Shift as WorldShift
+from agent_env.sdk.models import Limits
+from agent_env.sdk.records import TEXT, Condition, Message, Sample, list_of, matching
 from agent_env.temporal.months import Span, month
 
 HIDDEN = {"gold": (), "negatives": ()}

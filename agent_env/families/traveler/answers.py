@@ -10,9 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_env.scoring.answer_parts import user_text
-from agent_env.scoring.date_answers import parse_date_text
-from agent_env.scoring.hedges import hedge, takes_back
+from agent_env.sdk.scoring import hedge, parse_date_text, takes_back, user_text
 
 _MARKER = re.compile(
     r"^(?:[^\S\n]|[>*_`#-])*+my\s+answers?\s*+(?:is)?[*_`]*+\s*+[:：][*_`]*+", re.I | re.M

@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Literal, Protocol
 
-from agent_env.errors import ConfigError, DatasetError
+from agent_env.sdk.errors import ConfigError, DatasetError
 
 Method = Literal["linear", "log-linear", "pchip"]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from random import Random
 from zoneinfo import ZoneInfo
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.facts.tables.table_files import (
     FileRow,
     cell_text,
@@ -20,7 +19,8 @@ from agent_env.extensions.facts.tables.table_files import (
     read_table_file,
 )
 from agent_env.families.traveler.vocabulary import Vocabulary
-from agent_env.records.schema import MaterialTable
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import MaterialTable
 
 
 def open_zone(name: str) -> tzinfo:

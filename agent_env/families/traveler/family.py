@@ -10,7 +10,6 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from agent_env.errors import ConfigError
 from agent_env.families.traveler.curves import (
     Aggregate,
     Beyond,
@@ -34,8 +33,9 @@ from agent_env.families.traveler.generator import VERSION, Question, SetSpec, qu
 from agent_env.families.traveler.sample import CATEGORIES, NAME, Category, TravelerSample
 from agent_env.families.traveler.task import make_task
 from agent_env.families.traveler.vocabulary import Vocabulary, read_vocabulary
-from agent_env.records.schema import MaterialTable, Record
-from agent_env.tasks.family import Family, SampleSet
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import Family, SampleSet
+from agent_env.sdk.records import MaterialTable, Record
 
 SIZES = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 """The slides' numbers of events; 100 questions of each and of each category are the whole set."""

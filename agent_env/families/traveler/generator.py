@@ -14,7 +14,6 @@ from datetime import date
 from functools import cached_property
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.families.traveler.curves import ADVERBIALS, Curves
 from agent_env.families.traveler.events import Drawing, Event, EventSet, draw_set
 from agent_env.families.traveler.periods import BEYOND, EXPLICIT, SPEECH_TIME, Period, Periods
@@ -22,6 +21,7 @@ from agent_env.families.traveler.sample import Category, Matches, Template
 from agent_env.families.traveler.truth import Answer, Chances, best_answer
 from agent_env.families.traveler.vocabulary import Vocabulary
 from agent_env.families.traveler.wording import question_text
+from agent_env.sdk.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agent_env.families.traveler.curves import ADVERBIALS, Parametric
 from agent_env.families.traveler.periods import holidays
 from agent_env.families.traveler.truth import best_answer
 from agent_env.families.traveler.vocabulary import HOME
-from agent_env.records.schema import Message
+from agent_env.sdk.records import Message
 
 _MORE = re.compile(r"\((\d+) more; go on with offset (\d+)\)")
 _ROW = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?) \| (.+?) \| (.+?) \| (.+)")

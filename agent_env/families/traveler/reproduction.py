@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.study import Arm
 from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
@@ -24,8 +22,9 @@ from agent_env.extensions.papers.results import Measurement, Quantity
 from agent_env.families.traveler.family import SIZES
 from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
 from agent_env.families.traveler.wording import CONFIGURATIONS, DEFAULT
-from agent_env.runs.options import RunOptions
-from agent_env.tasks.shortcuts import CONDITION
+from agent_env.sdk.family import CONDITION
+from agent_env.sdk.results import Arm, Comparison
+from agent_env.sdk.run import RunOptions
 
 FEW, ALL = "two-sizes", "all-sizes"
 """The sets of questions: 5 and 50 events, explicit and implicit; and everything."""

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent_env.errors import ConfigError
-from agent_env.records.schema import Sample
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.records import Sample
 
 NAME = "traveler"
 Category = Literal["explicit", "implicit", "vague"]

@@ -6,19 +6,37 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from agent_env.errors import ConfigError
 from agent_env.families.traveler import truth
 from agent_env.families.traveler.answers import read_answer
 from agent_env.families.traveler.events import COLUMNS
 from agent_env.families.traveler.sample import NAME, NOTHING, TravelerSample, traveler_sample
 from agent_env.families.traveler.truth import Answer
 from agent_env.families.traveler.wording import PROMPT, fields, find_configuration
-from agent_env.records.json_schema import DATE, INTEGER, list_of, one_of, or_null
-from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.shortcuts import by_question, constant, majority, oracle
-from agent_env.tasks.task import AnalysisHooks, Shortcut, Task
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import (
+    AnalysisHooks,
+    AnswerForm,
+    Shortcut,
+    Task,
+    by_question,
+    constant,
+    majority,
+    oracle,
+)
+from agent_env.sdk.records import (
+    DATE,
+    INTEGER,
+    Condition,
+    Episode,
+    MaterialTable,
+    Message,
+    Sample,
+    Score,
+    list_of,
+    one_of,
+    or_null,
+)
+from agent_env.sdk.scoring import episode_score
 
 Occurrence = tuple[str, str]
 """Subject and local day."""

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from pydantic import Field, ValidationError
 
-from agent_env.errors import ConfigError, DatasetError, first_problem
-from agent_env.records.schema import Record
+from agent_env.sdk.errors import ConfigError, DatasetError, first_problem
+from agent_env.sdk.records import Record
 
 
 class EventType(Record):

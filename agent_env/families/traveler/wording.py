@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 
-from agent_env.errors import ConfigError
 from agent_env.families.traveler.sample import Template, TravelerSample
 from agent_env.families.traveler.vocabulary import Vocabulary
-from agent_env.records.schema import Condition, MaterialTable
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.records import Condition, MaterialTable
 
 MANNERS = {
     "zero-shot": "",

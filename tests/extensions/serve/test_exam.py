@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.serve.environment import open_environment
 from agent_env.extensions.serve.exam import Exam, ExamError, exam_folder, open_exam, tools_of
 from agent_env.extensions.serve.mcp_server import ExamServer
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import ToolSpec
+from agent_env.runs.environment import open_environment
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.serve.environment import make_environment, open_environment
 from agent_env.extensions.serve.exam import Exam, exam_folder, open_exam
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder

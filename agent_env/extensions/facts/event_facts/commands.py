@@ -10,7 +10,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError, SearchError
 from agent_env.extensions.facts.tables.tables import (
     EventRow,
     shipped_tables,
@@ -18,16 +17,15 @@ from agent_env.extensions.facts.tables.tables import (
     write_events,
 )
 from agent_env.extensions.facts.tables.user_tables import read_user_events
-from agent_env.wiring.trust import own_call
+from agent_env.sdk.errors import ConfigError, SearchError
+from agent_env.sdk.run import own_call
 
 if TYPE_CHECKING:
     from agent_env.extensions.facts.event_facts.sample import EventSample
     from agent_env.extensions.facts.tables.statements import Gathered, ImportQuery, KeptPages
-    from agent_env.records.schema import Episode, Score
-    from agent_env.runs.options import RunOptions
-    from agent_env.runs.run import Run
-    from agent_env.runs.start import Listener
-    from agent_env.web.providers.client import Patience
+    from agent_env.sdk.records import Episode, Score
+    from agent_env.sdk.run import Listener, Run, RunOptions
+    from agent_env.sdk.web import Patience
 from agent_env.extensions.facts.wikidata import QueryService
 
 PAGE_SIZE = 200
@@ -180,7 +178,7 @@ async def _screened(
 ) -> Run:
     """The run of the questions of `screen`."""
     from agent_env.extensions.facts.event_facts.screen import NAME, make_samples
-    from agent_env.runs.ask import ask
+    from agent_env.sdk.run import ask
 
     samples = make_samples(rows, now)
     return await ask(replace(options, task=NAME, conditions=("base",)), samples, listener)
@@ -200,7 +198,7 @@ async def check(
     `screen`.
     """
     from agent_env.extensions.facts.event_facts.check import NAME, judgement, make_samples
-    from agent_env.runs.ask import ask
+    from agent_env.sdk.run import ask
 
     samples = make_samples(_table(table, now), now)
     folder = await ask(replace(options, task=NAME, conditions=("web",)), samples, listener)
@@ -222,7 +220,7 @@ def _table(file: Path | None, now: date) -> tuple[EventRow, ...]:
 def _results(run: Run) -> list[tuple[EventSample, Episode, Score]]:
     """Samples with their episodes and scores, in the order of the table."""
     from agent_env.extensions.facts.event_facts.sample import EventSample, event_sample
-    from agent_env.runs.score import score_folder
+    from agent_env.sdk.run import score_folder
 
     scored = score_folder(run, lambda reason: None)
     by_sample = {episode.sample: (episode, score) for episode, score in scored}

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.event_names import is_point
 from agent_env.extensions.facts.tables.tables import EventRow, parse_years, spans_text
-from agent_env.protocols import Limits, Scorer
-from agent_env.records.schema import Sample
-from agent_env.scoring.date_answers import parse_date_text
-from agent_env.tasks.task import Prompt, Task
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import Prompt, Task
+from agent_env.sdk.models import Limits, Scorer
+from agent_env.sdk.records import Sample
+from agent_env.sdk.scoring import parse_date_text
 from agent_env.temporal.partial import PartialDate
 
 ONGOING = "ongoing"

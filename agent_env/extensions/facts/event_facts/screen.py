@@ -23,11 +23,10 @@ from agent_env.extensions.facts.event_facts.sample import (
     stated,
 )
 from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
-from agent_env.protocols import Limits
-from agent_env.records.schema import Condition, Episode, Message, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.family import Family, NoOptions, SampleSet
-from agent_env.tasks.task import Task
+from agent_env.sdk.family import Family, NoOptions, SampleSet, Task
+from agent_env.sdk.models import Limits
+from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
+from agent_env.sdk.scoring import episode_score
 
 NAME = "event-screen"
 

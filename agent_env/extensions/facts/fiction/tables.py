@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.fiction.names import Names, ordinal
 from agent_env.extensions.facts.tables.temporal_table import TemporalRow, TemporalTable, coalesced
+from agent_env.sdk.errors import ConfigError
 
 LEAST, MOST = 20, 200_000
 VERSION = 1

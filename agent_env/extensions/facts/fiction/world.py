@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from random import Random
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.fiction.names import Names, ordinal
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, IntervalRow, LifeRow
+from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.partial import PartialDate
 
 FIRST_BIRTH, LAST_BIRTH = date(1752, 1, 1), date(1978, 12, 31)

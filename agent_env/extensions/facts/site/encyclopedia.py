@@ -34,7 +34,7 @@ from agent_env.extensions.facts.tables.tables import (
     LifeRow,
     TermRow,
 )
-from agent_env.web.full_text import words_of
+from agent_env.sdk.web import words_of
 
 MOST = 12
 """Links of one sort that a page has."""

@@ -40,7 +40,7 @@ from agent_env.extensions.facts.tables.articles import (
     reported_day,
 )
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow, TermRow
-from agent_env.records.schema import MaterialTable
+from agent_env.sdk.records import MaterialTable
 
 CALLED = "This report was written for the sealed web after a table of facts; no such paper exists."
 

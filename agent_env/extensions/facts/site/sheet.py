@@ -12,7 +12,7 @@ from datetime import date
 from html import escape
 from random import Random
 
-from agent_env.errors import ConfigError
+from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.partial import PartialDate
 
 MONTHS = (

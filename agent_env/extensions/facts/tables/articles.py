@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
-from agent_env.records.schema import MaterialTable
+from agent_env.sdk.records import MaterialTable
 
 if TYPE_CHECKING:
     from agent_env.extensions.facts.tables.tables import EventRow

@@ -19,11 +19,11 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from agent_env.errors import ConfigError, StorageError
 from agent_env.extensions.facts.tables.articles import event_title
 from agent_env.extensions.facts.tables.rules import row_defects
 from agent_env.extensions.facts.tables.tables import EventRow
-from agent_env.records.schema import Record
+from agent_env.sdk.errors import ConfigError, StorageError
+from agent_env.sdk.records import Record
 from agent_env.temporal.partial import PartialDate
 
 JULIAN = "Q1985786"

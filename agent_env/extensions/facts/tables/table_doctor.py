@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.table_records import Cells, Sheet, SheetRow
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS
+from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.allen import Granularity
 from agent_env.temporal.partial import PartialDate
 

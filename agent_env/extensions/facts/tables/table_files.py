@@ -21,10 +21,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import ConfigError, DatasetError, DatasetErrors
-from agent_env.records.escaping import identifier, unguarded
-from agent_env.records.schema import Record
-from agent_env.worker.host import each_of
+from agent_env.sdk.errors import ConfigError, DatasetError, DatasetErrors
+from agent_env.sdk.records import Record, identifier, unguarded
+from agent_env.sdk.run import each_of
 
 
 def literal(value: str) -> str:

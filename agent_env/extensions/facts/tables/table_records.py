@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.extensions.facts.tables.table_files import (
     TableOptions,
     cell_text,
@@ -18,6 +17,7 @@ from agent_env.extensions.facts.tables.table_files import (
 )
 from agent_env.extensions.facts.tables.tables import write_csv
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS, TemporalRow, TemporalTable
+from agent_env.sdk.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.temporal.allen import Granularity
 from agent_env.temporal.date_text import DAY_FIRST, MONTH_FIRST, DateReader, date_reader
 from agent_env.temporal.partial import PartialDate

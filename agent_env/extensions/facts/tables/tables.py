@@ -16,10 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.facts.tables.table_files import checked_rows, read_table_file
-from agent_env.records.escaping import csv_text
-from agent_env.records.safe_files import replace_file
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import csv_text, replace_file
 from agent_env.temporal.partial import PartialDate
 
 SHIPPED = Path(__file__).parent

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from operator import itemgetter
 
-from agent_env.errors import ConfigError
-from agent_env.records.schema import MaterialTable
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.records import MaterialTable
 from agent_env.temporal.allen import Granularity, Interval, cut
 
 TIME_COLUMNS = ("start", "end")

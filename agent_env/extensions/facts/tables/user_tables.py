@@ -8,7 +8,6 @@ from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 
-from agent_env.errors import DatasetError, DatasetErrors
 from agent_env.extensions.facts.tables.event_names import is_point
 from agent_env.extensions.facts.tables.rules import (
     Entry,
@@ -31,6 +30,7 @@ from agent_env.extensions.facts.tables.tables import (
     parse_spans,
     write_events,
 )
+from agent_env.sdk.errors import DatasetError, DatasetErrors
 from agent_env.temporal.date_text import DateReader, date_reader
 from agent_env.temporal.partial import PartialDate
 

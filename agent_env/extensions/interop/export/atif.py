@@ -10,17 +10,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.extensions.interop.export.chat import arguments_of, as_document, chat_tools
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source, harness
-from agent_env.models.prices import cost_usd
-from agent_env.records.model_facts import ModelFacts
-from agent_env.records.schema import Message, Reply, ToolCall, Usage
-from agent_env.records.trace_events import (
+from agent_env.sdk.models import cost_usd
+from agent_env.sdk.records import Message, ModelFacts, Reply, ToolCall, Usage
+from agent_env.sdk.trace import (
     EpisodeFailed,
     EpisodeFinished,
     ModelCalled,
     ToolCalled,
+    gave_nothing,
 )
 
 SCHEMA = "ATIF-v1.8"

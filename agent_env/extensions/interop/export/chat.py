@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from agent_env.records.schema import Message, ToolCall, ToolSpec
+from agent_env.sdk.records import Message, ToolCall, ToolSpec
 
 
 def chat_message(message: Message) -> dict[str, Any]:

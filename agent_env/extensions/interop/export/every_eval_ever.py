@@ -27,10 +27,9 @@ from agent_env.extensions.interop.export.source import (
     hub_model,
     is_plain,
 )
-from agent_env.models.addresses import COMPATIBLE, LOCAL
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Condition, Episode, Message, ToolSpec
-from agent_env.tasks.tool_registry import needs_sandbox
+from agent_env.sdk.family import needs_sandbox
+from agent_env.sdk.models import COMPATIBLE, LOCAL
+from agent_env.sdk.records import Condition, Episode, Manifest, Message, ToolSpec
 
 
 def instance(record: EpisodeRecord, metric: str, right_metric: str) -> Json:

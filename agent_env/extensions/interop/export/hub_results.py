@@ -14,8 +14,7 @@ from typing import Any
 
 from agent_env.extensions.interop.export.chat import storable
 from agent_env.extensions.interop.export.source import MeanScore, Source, harness, is_plain
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Condition
+from agent_env.sdk.records import Condition, Manifest
 
 
 def write(source: Source, out: Path) -> dict[str, int]:

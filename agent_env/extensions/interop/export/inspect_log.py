@@ -15,8 +15,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.episodes.trace.fold import gave_nothing
-from agent_env.errors import ConfigError, first_problem
 from agent_env.extensions.interop.export.chat import arguments_of, storable
 from agent_env.extensions.interop.export.source import Choice, EpisodeRecord, Source
 from agent_env.extensions.interop.inspect_chat import (
@@ -26,11 +24,11 @@ from agent_env.extensions.interop.inspect_chat import (
     to_tools,
     to_usage,
 )
-from agent_env.models.prices import cost_usd
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Message
-from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
-from agent_env.scoring.sample_means import SampleMeans
+from agent_env.sdk.errors import ConfigError, first_problem
+from agent_env.sdk.models import cost_usd
+from agent_env.sdk.records import Manifest, Message
+from agent_env.sdk.scoring import SampleMeans
+from agent_env.sdk.trace import EpisodeStarted, ModelCalled, ToolCalled, gave_nothing
 
 LIMITS = {
     "steps": "turn", "tool_calls": "custom", "tokens": "token", "input_tokens": "token",

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agent_env.episodes.trace.fold import gave_nothing, trajectory
-from agent_env.errors import ConfigError, StorageError
 from agent_env.extensions.interop.export.chat import chat_tools, storable
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source, harness
-from agent_env.models.addresses import served_name
-from agent_env.records.schema import Message, Reply, Usage
-from agent_env.records.trace_events import ModelCalled, ToolCalled
+from agent_env.sdk.errors import ConfigError, StorageError
+from agent_env.sdk.models import served_name
+from agent_env.sdk.records import Message, Reply, Usage
+from agent_env.sdk.trace import ModelCalled, ToolCalled, gave_nothing, trajectory
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

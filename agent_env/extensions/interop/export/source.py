@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.fold import fold, own_events
-from agent_env.episodes.trace.lines import read_trace
-from agent_env.episodes.trace.texts import Texts
-from agent_env.errors import DatasetError
-from agent_env.models.addresses import COMPATIBLE, LOCAL, served_name
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Condition, Episode, Sample, Score
-from agent_env.records.trace_events import EpisodeStarted, Event
-from agent_env.tasks.conditions import sample_under
-from agent_env.tasks.task import Task
+from agent_env.sdk.errors import DatasetError
+from agent_env.sdk.family import Task, sample_under
+from agent_env.sdk.models import COMPATIBLE, LOCAL, served_name
+from agent_env.sdk.records import Condition, Episode, Manifest, Sample, Score
+from agent_env.sdk.trace import (
+    EpisodeStarted,
+    Event,
+    RunFolder,
+    Texts,
+    fold,
+    own_events,
+    read_trace,
+)
 
 
 @dataclass(frozen=True, slots=True)

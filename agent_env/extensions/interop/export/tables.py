@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
-from agent_env.models.prices import cost_usd
-from agent_env.records.model_facts import ModelFacts
-from agent_env.records.schema import Usage
-from agent_env.records.trace_events import ModelCalled, ToolCalled
+from agent_env.sdk.models import cost_usd
+from agent_env.sdk.records import ModelFacts, Usage
+from agent_env.sdk.trace import ModelCalled, ToolCalled, gave_nothing
 
 Kind = Literal["text", "int", "float", "bool", "texts"]
 Row = dict[str, Any]

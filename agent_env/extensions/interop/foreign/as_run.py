@@ -14,41 +14,38 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
 
-from agent_env.episodes.run_folder import (
-    EpisodeKey,
-    RunFolder,
-    digest,
-    manifest_bytes,
-    samples_bytes,
-)
-from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import TraceWriter
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.interop.foreign.fields import odd_values
 from agent_env.extensions.interop.foreign.log import CONDITION, ForeignEpisode, ForeignLog, names_of
 from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.extensions.interop.foreign.task import ImportedSample
 from agent_env.extensions.interop.foreign.transcript import Transcript
-from agent_env.records.imported import ImportedResult
-from agent_env.records.manifest import Manifest
-from agent_env.records.safe_files import new_folder
-from agent_env.records.schema import (
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import (
     Condition,
+    ImportedResult,
+    Manifest,
     Message,
     Reply,
     StopReason,
     ToolResult,
     Usage,
+    new_folder,
 )
-from agent_env.records.trace_events import (
+from agent_env.sdk.run import Run, score_folder
+from agent_env.sdk.trace import (
     EpisodeFailed,
     EpisodeFinished,
+    EpisodeKey,
     EpisodeStarted,
     ModelCalled,
+    RunFolder,
+    Texts,
     ToolCalled,
+    TraceWriter,
+    digest,
+    manifest_bytes,
+    samples_bytes,
 )
-from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
 
 STOPS: dict[str, StopReason] = {
     "context": "context", "time": "time", "working": "time", "token": "tokens", "cost": "cost",

@@ -17,10 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agent_env.analysis.study import TOKENS
-from agent_env.errors import AgentEnvError, ConfigError, DatasetError
-from agent_env.records.safe_files import read_file
-from agent_env.records.schema import Message, ToolCall, ToolSpec, Usage
+from agent_env.sdk.errors import AgentEnvError, ConfigError, DatasetError
+from agent_env.sdk.records import Message, ToolCall, ToolSpec, Usage, read_file
+from agent_env.sdk.results import TOKENS
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATES = re.compile(

@@ -10,11 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.interop.foreign import fields
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
 from agent_env.extensions.interop.foreign.transcript import Transcript
-from agent_env.records.schema import Message, Usage
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import Message, Usage
 
 RESULT = "result.json"
 TRAJECTORIES = ("agent/trajectory.json", "steps/*/agent/trajectory.json")

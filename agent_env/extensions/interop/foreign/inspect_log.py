@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.interop.foreign.fields import digest, texts
 from agent_env.extensions.interop.foreign.inspect_transcript import inspect_transcript
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
+from agent_env.sdk.errors import ConfigError, DatasetError
 
 EXTRA = "logs of Inspect need the extra: pip install 'agent-env[inspect]'"
 OURS = "episode_score"

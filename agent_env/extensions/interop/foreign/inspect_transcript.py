@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_env.extensions.interop.foreign.transcript import Transcript
 from agent_env.extensions.interop.inspect_chat import from_inspect, from_usage
-from agent_env.records.schema import ToolSpec
+from agent_env.sdk.records import ToolSpec
 
 
 def inspect_transcript(sample: Any) -> Transcript:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.interop.foreign.fields import (
     Unread,
     mapping,
@@ -21,7 +20,8 @@ from agent_env.extensions.interop.foreign.fields import (
 )
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
 from agent_env.extensions.interop.foreign.transcript import Transcript
-from agent_env.records.schema import Message
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import Message
 
 FIELDS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps"}
 """Of every line; each name in `metrics` is a field, too."""

@@ -13,13 +13,11 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from agent_env.analysis.study import QUANTITIES, Observation, RunData, Study, assemble
-from agent_env.errors import ConfigError
 from agent_env.extensions.interop.foreign.transcript import Transcript
-from agent_env.records.imported import ImportSource
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Condition, Record, Sample
-from agent_env.tasks.task import AnalysisHooks
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import AnalysisHooks
+from agent_env.sdk.records import Condition, ImportSource, Manifest, Record, Sample
+from agent_env.sdk.results import QUANTITIES, Observation, RunData, Study, assemble
 
 CONDITION = "log"
 

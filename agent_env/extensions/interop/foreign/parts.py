@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from agent_env.extensions.interop.foreign.fields import odd_values
 from agent_env.extensions.interop.foreign.inspect_log import streamed
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
-from agent_env.worker.host import each_of
+from agent_env.sdk.run import each_of
 
 LOG, EPISODE = TypeAdapter(ForeignLog), TypeAdapter(ForeignEpisode)
 

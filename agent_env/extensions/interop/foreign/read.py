@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.interop.foreign import fields, harbor, tau2, verifiers
 from agent_env.extensions.interop.foreign.inspect_log import read_inspect
 from agent_env.extensions.interop.foreign.lm_eval import FIELDS, read_lm_eval
 from agent_env.extensions.interop.foreign.log import ForeignLog
 from agent_env.extensions.interop.foreign.parts import joined, log_parts
 from agent_env.extensions.interop.foreign.table import Columns, read_columns, read_table
-from agent_env.worker.host import each_of
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.run import each_of
 
 KNOWN = (
     "known: logs of Inspect (.eval, .json), samples_*.jsonl of lm-evaluation-harness, results "

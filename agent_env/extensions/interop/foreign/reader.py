@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent_env.analysis.study import RunData, Study, assemble
 from agent_env.extensions.interop.foreign import log, read
 from agent_env.extensions.interop.foreign.task import imported_task
-from agent_env.records.manifest import Manifest
-from agent_env.runs.logs import Note
-from agent_env.runs.run import Run
+from agent_env.sdk.records import Manifest
+from agent_env.sdk.results import RunData, Study, assemble
+from agent_env.sdk.run import Note, Run
 
 __all__ = ["import_log", "imported_task", "is_log", "study_of_imported", "study_of_logs"]
 

@@ -21,11 +21,11 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from agent_env.analysis.study import QUANTITIES
-from agent_env.errors import ConfigError, DatasetError, user_problem
 from agent_env.extensions.facts.tables.table_files import FileRow, checked_rows, read_table_file
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
-from agent_env.records.schema import Record
+from agent_env.sdk.errors import ConfigError, DatasetError, user_problem
+from agent_env.sdk.records import Record
+from agent_env.sdk.results import QUANTITIES
 
 WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 

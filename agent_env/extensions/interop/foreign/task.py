@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.interop.foreign.log import ForeignFields, hooks_of
-from agent_env.records.imported import ImportSource
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Condition, Episode, Message, Sample, Score
-from agent_env.tasks.task import Task
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import Task
+from agent_env.sdk.records import Condition, Episode, ImportSource, Manifest, Message, Sample, Score
 
 
 class ImportedSample(ForeignFields, Sample):

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.interop.foreign import fields
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
 from agent_env.extensions.interop.foreign.transcript import Transcript
-from agent_env.records.schema import Usage
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import Usage
 
 BROKEN = frozenset({"infrastructure_error"})
 """Reasons for which tau2-bench itself leaves a simulation out of its means."""

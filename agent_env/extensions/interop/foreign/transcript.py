@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from agent_env.records.schema import Message, ToolSpec, Usage
+from agent_env.sdk.records import Message, ToolSpec, Usage
 
 
 @dataclass(frozen=True, slots=True)

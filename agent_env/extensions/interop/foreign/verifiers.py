@@ -14,7 +14,7 @@ from typing import Any
 from agent_env.extensions.interop.foreign import fields
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
 from agent_env.extensions.interop.foreign.transcript import Transcript
-from agent_env.records.schema import Message, Usage
+from agent_env.sdk.records import Message, Usage
 
 FILES = ("traces.jsonl", "results.jsonl")
 COUNTS_AS_0 = "failed and are left out of the means, where verifiers counts them as 0"

@@ -14,7 +14,7 @@ from inspect_ai import Task, task
 from agent_env.extensions.interop.inspect_tasks.scorer import (
     episode_score as episode_score,  # registered with Inspect
 )
-from agent_env.wiring.registry import FAMILIES
+from agent_env.sdk.run import FAMILIES
 
 
 def _registered(family: str) -> Callable[..., Task]:

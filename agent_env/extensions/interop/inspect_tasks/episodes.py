@@ -9,7 +9,7 @@ from __future__ import annotations
 from inspect_ai.solver import TaskState
 
 from agent_env.extensions.interop.inspect_chat import from_inspect
-from agent_env.records.schema import Episode, Message, StopReason
+from agent_env.sdk.records import Episode, Message, StopReason
 
 PLACE = "agent_env_episode"
 STOPS: dict[str, StopReason] = {

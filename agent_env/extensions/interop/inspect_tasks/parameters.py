@@ -12,13 +12,9 @@ from datetime import date
 from difflib import get_close_matches
 from typing import Any, get_origin
 
-from agent_env.errors import ConfigError
-from agent_env.runs.keywords import Keyword, from_arguments, keywords_of
-from agent_env.runs.options import RunOptions
-from agent_env.tasks.answer_forms import FORMATS
-from agent_env.tasks.conditions import CHOICES
-from agent_env.tasks.family import option_texts, read_options
-from agent_env.wiring.registry import FAMILIES
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import CHOICES, FORMATS, option_texts, read_options
+from agent_env.sdk.run import FAMILIES, Keyword, RunOptions, from_arguments, keywords_of
 
 RENAMED = {"condition": "conditions", "count": "limit"}
 INSTEAD = {

@@ -10,9 +10,9 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 if TYPE_CHECKING:
-    from agent_env.records.schema import MaterialTable
-    from agent_env.runs.options import RunOptions
-    from agent_env.tasks.task import Task
+    from agent_env.sdk.family import Task
+    from agent_env.sdk.records import MaterialTable
+    from agent_env.sdk.run import RunOptions
 
 
 @scorer(metrics={"*": [mean(), stderr(cluster="cluster")]})
@@ -41,9 +41,8 @@ def episode_score() -> Scorer:
 def _task_of(family: str, parameters: dict[str, Any]) -> Task:
     """The task as far as its scorer goes."""
     from agent_env.extensions.interop.inspect_tasks.parameters import run_options
-    from agent_env.tasks.family import read_options
-    from agent_env.tasks.scorers import with_measures
-    from agent_env.wiring.registry import FAMILIES
+    from agent_env.sdk.family import read_options, with_measures
+    from agent_env.sdk.run import FAMILIES
 
     options = run_options(family, parameters)
     its = options.plugins.find(FAMILIES, options.task)
@@ -59,8 +58,8 @@ class _Tables(Mapping[str, "MaterialTable"]):
 
     @cached_property
     def _tables(self) -> Mapping[str, MaterialTable]:
-        from agent_env.runs.prepare import samples_of
-        from agent_env.tasks.family import by_digest
+        from agent_env.sdk.family import by_digest
+        from agent_env.sdk.run import samples_of
 
         return by_digest(samples_of(self._options).tables)
 

@@ -28,21 +28,26 @@ from inspect_ai.model import ChatMessage, Model, ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
-from agent_env.api.waiting import wait_for
-from agent_env.errors import AgentEnvError, ConfigError, EpisodeError, ModelError
 from agent_env.extensions.interop.inspect_chat import from_output, to_inspect, to_tools
 from agent_env.extensions.interop.inspect_tasks.episodes import ended_by_limit, keep
 from agent_env.extensions.interop.inspect_tasks.parameters import run_options
 from agent_env.extensions.interop.inspect_tasks.scorer import episode_score
-from agent_env.extensions.serve.environment import Environment, make_environment, open_environment
-from agent_env.records.schema import Condition, Message, Reply
-from agent_env.runs.options import RunOptions
-from agent_env.runs.run import Run
-from agent_env.tasks.conditions import sample_under
-from agent_env.wiring.rooms import contexts_of, strategy_of
+from agent_env.sdk.errors import AgentEnvError, ConfigError, EpisodeError, ModelError
+from agent_env.sdk.family import sample_under
+from agent_env.sdk.records import Condition, Message, Reply
+from agent_env.sdk.run import (
+    Environment,
+    Run,
+    RunOptions,
+    contexts_of,
+    make_environment,
+    open_environment,
+    strategy_of,
+    wait_for,
+)
 
 if TYPE_CHECKING:
-    from agent_env.extensions.serve.driven import DrivenEpisode, Turn
+    from agent_env.sdk.run import DrivenEpisode, Turn
 
 CHOICES: dict[str, Any] = {"auto": "auto", "required": "any", "none": "none"}
 

@@ -26,7 +26,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from agent_env.errors import ConfigError
+from agent_env.sdk.errors import ConfigError
 
 NEEDS_EXTRA = "--mode paper needs more packages: pip install 'agent-env[answers]'"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -33,7 +33,7 @@ from agent_env.families.temp_answers.scoring.time_parser import (
     read_text,
     value_of,
 )
-from agent_env.scoring.hedges import takes_back
+from agent_env.sdk.scoring import takes_back
 
 _DECODER = json.JSONDecoder(strict=False)
 _BARE = {"true": True, "false": False, "null": None, "none": None, "nan": None}

@@ -24,7 +24,7 @@ from agent_env.families.temp_answers.scoring.answer_spec import (
     unparsable,
     whole,
 )
-from agent_env.scoring.hedges import hedge
+from agent_env.sdk.scoring import hedge
 
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "

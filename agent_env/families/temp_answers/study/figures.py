@@ -17,9 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import ConnectionPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from agent_env.analysis.drawing import COLOURS, HATCHES, clean, literal, pale
 from agent_env.families.temp_answers.study import layouts as curves
 from agent_env.families.temp_answers.study.layouts import Answers, Cell, Row
+from agent_env.sdk.results import COLOURS, HATCHES, clean, literal, pale
 
 UNITS = {"date": "year", "calendar years": "year"}
 """The axis labels of points in time."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from random import Random
 from statistics import fmean, median, pstdev
 
-from agent_env.analysis.intervals import cluster_share_interval, mean_interval
-from agent_env.analysis.resampling import SEED
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.responses import ResponseFile
 from agent_env.families.temp_answers.scoring.paper_answers import (
@@ -20,6 +18,7 @@ from agent_env.families.temp_answers.scoring.paper_answers import (
 )
 from agent_env.families.temp_answers.scoring.time_errors import percentage
 from agent_env.families.temp_answers.study.modes import Item, ModeScores, Summary
+from agent_env.sdk.results import SEED, cluster_share_interval, mean_interval
 
 Cell = str | int | float | None
 Row = dict[str, Cell]

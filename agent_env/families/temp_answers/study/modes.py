@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from statistics import fmean
 
-from agent_env.analysis.intervals import Grouped, Interval, mean_intervals
 from agent_env.families.temp_answers.declared import Declared, declared_line, declared_object
 from agent_env.families.temp_answers.responses import Response, ResponseFile
 from agent_env.families.temp_answers.scoring import paper_answers as paper
@@ -41,6 +40,7 @@ from agent_env.families.temp_answers.scoring.time_errors import (
     scale_of,
     within,
 )
+from agent_env.sdk.results import Grouped, Interval, mean_intervals
 
 ScaleGroup = tuple[str, ...]
 """Dataset, split and unit; in `paper` TTQA has one group for head and tail: dataset and unit."""

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.timed_facts.generating import (
     Draw,
@@ -38,10 +37,10 @@ from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion,
 from agent_env.families.timed_facts.solver import Ties
 from agent_env.families.timed_facts.task import make_task
 from agent_env.families.timed_facts.wording import read_query, read_shift
-from agent_env.records.ablation import ShiftedWorld
-from agent_env.records.schema import Record, Sample
-from agent_env.tasks.family import Family, Materials, SampleSet
-from agent_env.tasks.task import CannotShift, Task, TextAt
+from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.family import CannotShift, Family, Materials, SampleSet, Task, TextAt
+from agent_env.sdk.records import Record, Sample
+from agent_env.sdk.web import ShiftedWorld
 from agent_env.temporal.months import month, write_month
 
 NAME = "tempreason"

@@ -22,7 +22,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from agent_env.errors import DatasetError
 from agent_env.families.timed_facts.generating import (
     Draw,
     SetSpec,
@@ -42,10 +41,10 @@ from agent_env.families.timed_facts.published import (
 )
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.task import make_task
-from agent_env.records.schema import Episode, Record, Sample, Score
-from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.family import Family, Materials, SampleSet
-from agent_env.tasks.task import PublishedScorer, Task
+from agent_env.sdk.errors import DatasetError
+from agent_env.sdk.family import Family, Materials, PublishedScorer, SampleSet, Task
+from agent_env.sdk.records import Episode, Record, Sample, Score
+from agent_env.sdk.scoring import episode_score
 
 NAME = "timeqa"
 _OWN_SPAN = re.compile(r"^(?>.*?\bfrom\b)(?>.*?\d{4})(?>.*?\b(?:to|until)\b).*?\d{4}", re.I | re.M)

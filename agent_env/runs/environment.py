@@ -21,9 +21,9 @@ from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.resume import TraceOpener
+    from agent_env.episodes.driven import DrivenEpisode
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.episodes.runner import OpenSeams, Runner, Seams
-    from agent_env.extensions.serve.driven import DrivenEpisode
     from agent_env.graph.loop import AgentLoop
     from agent_env.protocols import Model
     from agent_env.records.schema import Condition, Episode, Sample, Score
@@ -148,7 +148,7 @@ class Environment:
         """The attempt of this key, by the policy of this name: a new one, or what is left of one
         that was interrupted. `protocol` makes the loop's model of the one that hands requests
         out."""
-        from agent_env.extensions.serve.driven import DrivenEpisode
+        from agent_env.episodes.driven import DrivenEpisode
 
         async def run(model: Model) -> None:
             await self._run(key, sample, condition, protocol(model))

@@ -14,8 +14,8 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.extensions.serve.environment import Environment, make_environment, open_environment
 from agent_env.records.schema import Message, ToolCall
+from agent_env.runs.environment import Environment, make_environment, open_environment
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder

@@ -139,7 +139,7 @@ class Worker:
     async def _run(self, key: EpisodeKey) -> EpisodeEnd:
         from agent_env.episodes.again.tape import Recording
         from agent_env.episodes.calls.options import max_output, retries_of
-        from agent_env.extensions.serve.remote.keeper import Refusal, StreamedTrace, remote_calls
+        from agent_env.episodes.remote.keeper import Refusal, StreamedTrace, remote_calls
 
         assert self._runner is not None  # started
         opened = await self._post.ask("open", self._name, key)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError, RunStopped, StorageError
-from agent_env.extensions.serve.ray.worker import EpisodeEnd, Parcel, Worker
+from agent_env.runs.ray.worker import EpisodeEnd, Parcel, Worker
 from agent_env.runs.run import Run
 from agent_env.runs.start import Engine, Listener
 from agent_env.wiring.rooms import versions
@@ -351,8 +351,8 @@ class _KeeperActor:
     """A Keeper that can be reached from other nodes."""
 
     def __init__(self, path: str, concurrency: int) -> None:
+        from agent_env.episodes.remote.keeper import Keeper
         from agent_env.episodes.run_folder import RunFolder
-        from agent_env.extensions.serve.remote.keeper import Keeper
 
         self._keeper = Keeper.of(RunFolder(Path(path)), concurrency)
 

@@ -1,0 +1,23 @@
+"""What commands print and take."""
+
+from typing import TYPE_CHECKING
+
+from agent_env.sdk import on_demand
+
+if TYPE_CHECKING:
+    from agent_env.cli.options import with_options as with_options
+    from agent_env.cli.run import AsJson as AsJson
+    from agent_env.cli.run import RunPath as RunPath
+    from agent_env.cli.run import Wide as Wide
+    from agent_env.cli.run import for_each_run as for_each_run
+    from agent_env.cli.run import listening as listening
+    from agent_env.cli.run import print_table as print_table
+    from agent_env.cli.run import say as say
+    from agent_env.extras import missing_of as missing_of
+    from agent_env.extras import need_extra as need_extra
+    from agent_env.records.options import WHAT as WHAT
+    from agent_env.records.options import Opt as Opt
+    from agent_env.records.options import Part as Part
+    from agent_env.version import __version__ as __version__
+
+__getattr__, __dir__ = on_demand(__file__)

@@ -1,0 +1,49 @@
+"""What samples, episodes and runs are as data."""
+
+from typing import TYPE_CHECKING
+
+from agent_env.sdk import on_demand
+
+if TYPE_CHECKING:
+    from agent_env.records.escaping import csv_text as csv_text
+    from agent_env.records.escaping import identifier as identifier
+    from agent_env.records.escaping import unguarded as unguarded
+    from agent_env.records.escaping import visible as visible
+    from agent_env.records.imported import ImportedResult as ImportedResult
+    from agent_env.records.imported import ImportSource as ImportSource
+    from agent_env.records.json_schema import DATE as DATE
+    from agent_env.records.json_schema import INTEGER as INTEGER
+    from agent_env.records.json_schema import NUMBER as NUMBER
+    from agent_env.records.json_schema import TEXT as TEXT
+    from agent_env.records.json_schema import Json as Json
+    from agent_env.records.json_schema import closed as closed
+    from agent_env.records.json_schema import list_of as list_of
+    from agent_env.records.json_schema import matching as matching
+    from agent_env.records.json_schema import one_of as one_of
+    from agent_env.records.json_schema import or_null as or_null
+    from agent_env.records.manifest import Manifest as Manifest
+    from agent_env.records.model_facts import ModelFacts as ModelFacts
+    from agent_env.records.reach import Reach as Reach
+    from agent_env.records.safe_files import new_file as new_file
+    from agent_env.records.safe_files import new_folder as new_folder
+    from agent_env.records.safe_files import read_file as read_file
+    from agent_env.records.safe_files import replace_file as replace_file
+    from agent_env.records.schema import Condition as Condition
+    from agent_env.records.schema import Episode as Episode
+    from agent_env.records.schema import MaterialTable as MaterialTable
+    from agent_env.records.schema import Message as Message
+    from agent_env.records.schema import PageRef as PageRef
+    from agent_env.records.schema import Proof as Proof
+    from agent_env.records.schema import Record as Record
+    from agent_env.records.schema import Reply as Reply
+    from agent_env.records.schema import Sample as Sample
+    from agent_env.records.schema import Score as Score
+    from agent_env.records.schema import StopReason as StopReason
+    from agent_env.records.schema import Stored as Stored
+    from agent_env.records.schema import ToolCall as ToolCall
+    from agent_env.records.schema import ToolResult as ToolResult
+    from agent_env.records.schema import ToolSpec as ToolSpec
+    from agent_env.records.schema import Usage as Usage
+    from agent_env.records.schema import Wording as Wording
+
+__getattr__, __dir__ = on_demand(__file__)

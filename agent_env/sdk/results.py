@@ -1,0 +1,47 @@
+"""Estimates, tables and figures of results."""
+
+from typing import TYPE_CHECKING
+
+from agent_env.sdk import on_demand
+
+if TYPE_CHECKING:
+    from agent_env.analysis.comparison import Comparison as Comparison
+    from agent_env.analysis.drawing import COLOURS as COLOURS
+    from agent_env.analysis.drawing import HATCHES as HATCHES
+    from agent_env.analysis.drawing import LINES as LINES
+    from agent_env.analysis.drawing import MARKERS as MARKERS
+    from agent_env.analysis.drawing import clean as clean
+    from agent_env.analysis.drawing import literal as literal
+    from agent_env.analysis.drawing import pale as pale
+    from agent_env.analysis.drawing import save as save
+    from agent_env.analysis.intervals import Estimate as Estimate
+    from agent_env.analysis.intervals import Grouped as Grouped
+    from agent_env.analysis.intervals import Interval as Interval
+    from agent_env.analysis.intervals import bootstrap_estimate as bootstrap_estimate
+    from agent_env.analysis.intervals import cluster_share_interval as cluster_share_interval
+    from agent_env.analysis.intervals import mean_estimates as mean_estimates
+    from agent_env.analysis.intervals import mean_interval as mean_interval
+    from agent_env.analysis.intervals import mean_intervals as mean_intervals
+    from agent_env.analysis.report import inline_svg as inline_svg
+    from agent_env.analysis.report import page as page
+    from agent_env.analysis.resampling import SEED as SEED
+    from agent_env.analysis.resampling import Floats as Floats
+    from agent_env.analysis.resampling import ratio as ratio
+    from agent_env.analysis.resampling import weight_chunks as weight_chunks
+    from agent_env.analysis.result_tables import Cell as Cell
+    from agent_env.analysis.result_tables import Column as Column
+    from agent_env.analysis.result_tables import ResultTable as ResultTable
+    from agent_env.analysis.result_tables import as_objects as as_objects
+    from agent_env.analysis.result_tables import text_of as text_of
+    from agent_env.analysis.statistics import Statistic as Statistic
+    from agent_env.analysis.statistics.correlations import between_metrics as between_metrics
+    from agent_env.analysis.study import QUANTITIES as QUANTITIES
+    from agent_env.analysis.study import SHORTCUT as SHORTCUT
+    from agent_env.analysis.study import TOKENS as TOKENS
+    from agent_env.analysis.study import Arm as Arm
+    from agent_env.analysis.study import Observation as Observation
+    from agent_env.analysis.study import RunData as RunData
+    from agent_env.analysis.study import Study as Study
+    from agent_env.analysis.study import assemble as assemble
+
+__getattr__, __dir__ = on_demand(__file__)
