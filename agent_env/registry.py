@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
@@ -170,7 +170,7 @@ class Registry(Generic[T]):
         return Entry(self.kind, name, f"{OBJECT}{name}", None, None, f"{OBJECT}{name}")
 
     def _points(self) -> tuple[EntryPoint, ...]:
-        return installed(f"agent_env.{self.group}")
+        return tuple(each for each in installed(f"agent_env.{self.group}") if not _is_ours(each))
 
     def _installed(self, point: EntryPoint) -> Entry:
         dist = point.dist
@@ -205,6 +205,24 @@ def _type_name(thing: object) -> str:
 def installed(group: str) -> tuple[EntryPoint, ...]:
     """The entry points of installed packages."""
     return _entry_points(group, tuple(sys.path))
+
+
+def _is_ours(point: EntryPoint) -> bool:
+    return point.dist is not None and point.dist.name == OURS
+
+
+@cache
+def ours(group: str) -> Mapping[str, str]:
+    """MODULE:NAME by name of what the second ring of agent-env brings of a kind: those of its entry
+    points whose package was not left out."""
+    points = {each.name: each.value for each in installed(f"agent_env.{group}") if _is_ours(each)}
+    return {name: path for name, path in points.items() if _is_there(path.partition(":")[0])}
+
+
+def _is_there(module: str) -> bool:
+    """Whether its file is, without importing the packages above it."""
+    file = Path(__file__).parents[1].joinpath(*module.split("."))
+    return file.with_suffix(".py").exists() or file.is_dir()
 
 
 def hook(name: str) -> Any:

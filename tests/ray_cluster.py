@@ -19,7 +19,7 @@ from typing import Any
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.fake_server.server import serve
-from agent_env.families.reference.policy import Reference
+from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
 from agent_env.runs.options import RunOptions
 from agent_env.runs.ray.engine import RayOptions, require_ray, run_on_ray

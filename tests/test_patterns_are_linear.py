@@ -32,7 +32,7 @@ FROM_ARGUMENTS = {
     "agent_env.families.temp_answers.scoring.time_answers": "escaped",
     "agent_env.extensions.facts.event_facts.sample": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
-    "agent_env.families.timed_facts.wording": "wordings of the package, matched as a whole",
+    "agent_env.extensions.extraction.wording": "wordings of the package, matched as a whole",
     "agent_env.temporal.date_text": "a table of forms, matched as a whole; attacked, none is slow",
     "agent_env.web.guards": "escaped",
 }

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules, walk_packages
+from functools import partial
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from agent_env.models import apis
 from agent_env.models.api import Api
-from agent_env.registry import NO_PLUGINS, Plugins, Registry, load_path
+from agent_env.registry import NO_PLUGINS, Plugins, Registry, load_path, ours
 
 if TYPE_CHECKING:
     from agent_env.protocols import Model
     from agent_env.tasks.family import Family
 
-PACKAGE = "agent_env.families"
-INNER = {
-    "tdbench-wording": "agent_env.families.tdbench.model_wording:FAMILY",
-    "time-puzzles-wording": "agent_env.families.time_puzzles.model_wording:FAMILY",
-    "event-screen": "agent_env.extensions.facts.event_facts.screen:SCREEN",
-    "event-check": "agent_env.extensions.facts.event_facts.check:CHECK",
-}
-"""Internal tasks, which have commands of their own."""
-
-SCRIPTS = {
-    "reference": "agent_env.families.reference.policy:Reference",
-    "reference-static": "agent_env.families.reference.policy:ReferenceStatic",
-    "rememberer": "agent_env.families.reference.policy:Rememberer",
-    "guesser": "agent_env.families.reference.policy:Guesser",
-    "believer": "agent_env.families.reference.policy:Believer",
-    "checker": "agent_env.families.reference.policy:Checker",
-    "giver-up": "agent_env.families.reference.policy:GiverUp",
-}
+SCRIPTS = dict(sorted(ours("policies").items(), key=lambda each: "reference" not in each[0]))
 """Scripted models by name."""
 FORMER_SCRIPTS = {"reader": "reference"}
 """Former names, with those of now; runs stored under them are still resumed and replayed."""
@@ -41,20 +23,9 @@ POLICIES = frozenset(SCRIPTS) | frozenset(FORMER_SCRIPTS)
 """Those that a family has to bring a policy for."""
 
 
-@cache
 def task_names() -> tuple[str, ...]:
     """The built-in tasks of `run` and `generate`."""
-    return tuple(_family_paths())
-
-
-@cache
-def _family_paths() -> Mapping[str, str]:
-    """The packages of families/ that hold a `family.py`, at any depth, by the names of tasks."""
-    package = import_module(PACKAGE)
-    found = walk_packages(package.__path__, f"{PACKAGE}.")
-    paths = [each.name for each in found if each.name.endswith(".family")]
-    named = {path.split(".")[-2].replace("_", "-"): f"{path}:FAMILY" for path in paths}
-    return dict(sorted(named.items()))
+    return tuple(ours("families"))
 
 
 def _family(thing: Any, name: str) -> Family | None:
@@ -63,7 +34,9 @@ def _family(thing: Any, name: str) -> Family | None:
     return thing if isinstance(thing, Family) else None
 
 
-FAMILIES = Registry("family", "families", "a Family", _family, _family_paths, INNER)
+FAMILIES = Registry(
+    "family", "families", "a Family", _family, partial(ours, "families"), ours("inner-families")
+)
 
 
 def load_family(name: str, plugins: Plugins = NO_PLUGINS) -> Family:

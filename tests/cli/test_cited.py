@@ -13,7 +13,7 @@ from agent_env.episodes.contexts.check import ContextComparison
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.fake_server import FakeServer, model_policy
-from agent_env.families.reference.policy import Reference
+from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeStarted
 from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.runs.fork import fork

@@ -20,7 +20,7 @@ from agent_env.episodes.calls.options import CallOptions, how_to_go_on, rounded_
 from agent_env.episodes.calls.retries import Retries
 from agent_env.errors import RunStopped
 from agent_env.extensions.fake_server import serve
-from agent_env.families.reference.policy import Reference
+from agent_env.extensions.reference.policy import Reference
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes, start_run

@@ -22,8 +22,8 @@ from tests.commands import agent_env
         ),
         (
             ["run", "time-puzzles", "--model", "gpt"],
-            "unknown model 'gpt'; known: reference, reference-static, rememberer, guesser, "
-            "believer, checker, giver-up, openai/NAME, compatible/NAME",
+            "unknown model 'gpt'; known: reference, reference-static, believer, checker, "
+            "giver-up, guesser, rememberer, openai/NAME, compatible/NAME",
         ),
         (
             ["run", "time-puzzles", "--model", "reader"],

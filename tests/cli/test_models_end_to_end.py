@@ -22,7 +22,7 @@ from agent_env.extensions.fake_server import (
     script_policy,
     serve,
 )
-from agent_env.families.reference.policy import Reference
+from agent_env.extensions.reference.policy import Reference
 from agent_env.records.schema import Episode, Score
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.options import ReplayOptions, RunOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from agent_env.families.timed_facts.strategies import REPAIR
+from agent_env.extensions.extraction.strategies import REPAIR
 from agent_env.families.timed_facts.task import make_task
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.strategies import make_strategy

@@ -11,7 +11,7 @@ import agent_env as ae
 from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server import FakeServer
 from agent_env.extensions.fake_server.policies import model_policy
-from agent_env.families.reference.policy import Reference
+from agent_env.extensions.reference.policy import Reference
 
 CONDITIONS = ["explicit", "web"]
 

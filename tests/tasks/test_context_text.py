@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.families.reference.turns import split_pages
+from agent_env.extensions.reference.turns import split_pages
 from agent_env.models.tokenizers import Estimate
 from agent_env.tasks.context_text import (
     PageExcerpt,

@@ -18,7 +18,7 @@ from operator import eq, gt, lt
 from typing import TYPE_CHECKING
 
 from agent_env.extensions.facts.tables.table_files import literal
-from agent_env.families.reference.turns import Call, Step, Turn
+from agent_env.extensions.reference.turns import Call, Step, Turn
 from agent_env.families.tdbench.prompts import answer_lines
 from agent_env.sdk.records import Message, ToolSpec, identifier
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_env.families.reference.turns import Step, Turn
+from agent_env.extensions.reference.turns import Step, Turn
 from agent_env.families.temp_answers import reference_sums
 from agent_env.sdk.records import Message
 

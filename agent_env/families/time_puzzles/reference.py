@@ -8,7 +8,7 @@ import json
 import re
 from functools import lru_cache
 
-from agent_env.families.reference.turns import History, Step, Turn, read_history
+from agent_env.extensions.reference.turns import History, Step, Turn, read_history
 from agent_env.families.time_puzzles import reference_sums as sums
 from agent_env.families.time_puzzles.reference_lookups import (
     FINDS,

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, Literal
 
-from agent_env.families.reference.turns import Call, Habit, History
+from agent_env.extensions.reference.turns import Call, Habit, History
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.facts import MONTHS
 from agent_env.families.time_puzzles.texts.grammar import compile_text

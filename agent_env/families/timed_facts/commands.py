@@ -84,8 +84,8 @@ def inspect_file(file: Path) -> FileReport:
 
 
 def _by_ties(questions: Sequence[TimedQuestion]) -> dict[str, int]:
+    from agent_env.extensions.extraction.solver import TIES
     from agent_env.families.timed_facts.published import solver_agrees
-    from agent_env.families.timed_facts.solver import TIES
 
     neighbours = [q for q in questions if q.relation in ("before", "after")]
     agree: dict[str, int] = {}

@@ -10,6 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from agent_env.extensions.extraction.solver import (
+    Bounds,
+    Fact,
+    Query,
+    Relation,
+    Solution,
+    Ties,
+    solve,
+)
+from agent_env.extensions.extraction.wording import DECADES, KINDS
 from agent_env.extensions.facts.fiction.histories import OF_OBJECT, make_histories
 from agent_env.extensions.facts.tables import tables
 from agent_env.extensions.facts.tables.articles import article_url
@@ -20,16 +30,6 @@ from agent_env.extensions.facts.tables.tables import (
     shipped_tables,
 )
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
-from agent_env.families.timed_facts.solver import (
-    Bounds,
-    Fact,
-    Query,
-    Relation,
-    Solution,
-    Ties,
-    solve,
-)
-from agent_env.families.timed_facts.wording import DECADES, KINDS
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.months import Month, Span, month, write_month
 

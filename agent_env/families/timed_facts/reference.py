@@ -12,16 +12,16 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from agent_env.families.reference.turns import Step, Turn, read_history
-from agent_env.families.timed_facts.extraction import (
+from agent_env.extensions.extraction.extraction import (
     RuleExtraction,
     extract,
     reference_text,
     write_extraction,
     write_shift,
 )
-from agent_env.families.timed_facts.solver import Fact, Query, Shift
-from agent_env.families.timed_facts.wording import KINDS, TIE_RULES, read_shift
+from agent_env.extensions.extraction.solver import Fact, Query, Shift
+from agent_env.extensions.extraction.wording import KINDS, TIE_RULES, read_shift
+from agent_env.extensions.reference.turns import Step, Turn, read_history
 from agent_env.sdk.records import Message
 from agent_env.sdk.scoring import normalise
 from agent_env.temporal.months import NAMES, Span

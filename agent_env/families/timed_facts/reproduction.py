@@ -8,6 +8,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from agent_env.extensions.extraction.solver import Fact
+from agent_env.extensions.extraction.strategies import ONE_SHOT, executed
+from agent_env.extensions.extraction.wording import KINDS, fact_line
 from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
@@ -21,9 +24,6 @@ from agent_env.extensions.papers.responses import ResponseFile
 from agent_env.extensions.papers.results import Measurement, Quantity, percent
 from agent_env.families.timed_facts.published import question_of
 from agent_env.families.timed_facts.sample import Level
-from agent_env.families.timed_facts.solver import Fact
-from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
-from agent_env.families.timed_facts.wording import KINDS, fact_line
 from agent_env.sdk.family import SampleSet
 from agent_env.sdk.results import Arm, Comparison, Estimate
 from agent_env.sdk.run import RunOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agent_env.families.timed_facts.solver import Fact, Query, Relation, Shift
-from agent_env.families.timed_facts.wording import fact_line, prose, read_reference, read_shift
+from agent_env.extensions.extraction.solver import Fact, Query, Relation, Shift
+from agent_env.extensions.extraction.wording import fact_line, prose, read_reference, read_shift
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Sample
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agent_env.families.timed_facts.extraction import Extraction, ExtractionError, read_extraction
+from agent_env.extensions.extraction.extraction import Extraction, ExtractionError, read_extraction
+from agent_env.extensions.extraction.solver import Fact, Ties, solve
+from agent_env.extensions.extraction.strategies import NO_EXTRACTION, NO_PROGRAM
+from agent_env.extensions.extraction.wording import date_form
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
-from agent_env.families.timed_facts.solver import Fact, Ties, solve
-from agent_env.families.timed_facts.strategies import NO_EXTRACTION, NO_PROGRAM
-from agent_env.families.timed_facts.wording import date_form
 from agent_env.sdk.records import Episode, Sample, Score
 from agent_env.sdk.scoring import (
     NameList,

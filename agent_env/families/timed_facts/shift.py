@@ -11,6 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
+from agent_env.extensions.extraction.solver import Fact, Query, Ties, solve
 from agent_env.extensions.facts.fiction.histories import OF_OBJECT
 from agent_env.extensions.facts.site.render import render_memberships
 from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
@@ -23,7 +24,6 @@ from agent_env.extensions.facts.tables.tables import (
 )
 from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
 from agent_env.families.timed_facts.sample import TimedQuestion
-from agent_env.families.timed_facts.solver import Fact, Query, Ties, solve
 from agent_env.sdk.family import CannotShift, TextAt
 from agent_env.sdk.web import ChangedPage, ShiftedWorld, shifted_from
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from agent_env.families.reference.turns import Step, Turn
+from agent_env.extensions.reference.turns import Step, Turn
 from agent_env.families.traveler.curves import ADVERBIALS, Parametric
 from agent_env.families.traveler.periods import holidays
 from agent_env.families.traveler.truth import best_answer

@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from agent_env.extensions.interop.export.chat import chat_message
+from agent_env.extensions.reference.policy import Reference
 from agent_env.extensions.serve.exam import Choice, Exam, exam_folder, open_exam, served_names
 from agent_env.extensions.serve.http_server import EpisodeServer
-from agent_env.families.reference.policy import Reference
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.options import ReplayOptions, RunOptions

@@ -10,7 +10,7 @@ import pytest
 from agent_env.extensions.facts.sealed import SealedWeb
 from agent_env.extensions.facts.site.sheet import LEVELS
 from agent_env.extensions.facts.tables.tables import FactTables
-from agent_env.families.reference.policy import Reference
+from agent_env.extensions.reference.policy import Reference
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from agent_env.families.reference.turns import Turn
+from agent_env.extensions.reference.turns import Turn
 from agent_env.families.temp_answers.family import FAMILY
 from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step, read_task

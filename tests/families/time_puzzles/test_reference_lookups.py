@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 
 from agent_env.extensions.facts.site.encyclopedia import PASSAGE
-from agent_env.families.reference.turns import Habit, History, Turn
+from agent_env.extensions.reference.turns import Habit, History, Turn
 from agent_env.families.tdbench.model_wording import PROMPT
 from agent_env.families.time_puzzles.reference import answer_by_habit, next_step
 from agent_env.families.time_puzzles.reference_lookups import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from agent_env.families.reference.policy import Reference
-from agent_env.families.timed_facts.strategies import run_strategy
+from agent_env.extensions.extraction.strategies import run_strategy
+from agent_env.extensions.reference.policy import Reference
 from agent_env.protocols import Answer
 from agent_env.records.schema import Condition, Episode, Message, Sample
 from agent_env.tasks.task import StrategyParts, Task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_env.families.timed_facts.solver import Fact, Query
+from agent_env.extensions.extraction.solver import Fact, Query
 from agent_env.temporal.months import Span
 
 FIRST, LAST = 1780 * 12, 2060 * 12

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from agent_env.extensions.extraction.solver import Fact
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.score import score
-from agent_env.families.timed_facts.solver import Fact
 from agent_env.families.timed_facts.tempreason.family import FAMILY
 from agent_env.records.schema import Message
 

@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from agent_env.extensions.extraction.solver import Fact
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.tables.tables import (
@@ -21,7 +22,6 @@ from agent_env.extensions.facts.tables.tables import (
 )
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.shift import shifted_world, world_of
-from agent_env.families.timed_facts.solver import Fact
 from agent_env.families.timed_facts.tempreason.family import FAMILY
 from agent_env.records.ablation import ShiftedWorld
 from agent_env.tasks.task import CannotShift

@@ -8,8 +8,8 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from agent_env.families.reference.policy import Reference, ReferenceStatic
-from agent_env.families.reference.turns import Turn
+from agent_env.extensions.reference.policy import Reference, ReferenceStatic
+from agent_env.extensions.reference.turns import Turn
 from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.reference import next_step
 from agent_env.families.traveler.sample import traveler_sample

@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from agent_env.extensions.extraction.solver import Ties
+from agent_env.extensions.extraction.wording import read_query, read_shift
 from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.timed_facts.generating import (
     Draw,
@@ -34,9 +36,7 @@ from agent_env.families.timed_facts.published import (
     texts,
 )
 from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion, timed
-from agent_env.families.timed_facts.solver import Ties
 from agent_env.families.timed_facts.task import make_task
-from agent_env.families.timed_facts.wording import read_query, read_shift
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.family import CannotShift, Family, Materials, SampleSet, Task, TextAt
 from agent_env.sdk.records import Record, Sample

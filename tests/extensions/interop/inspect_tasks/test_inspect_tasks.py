@@ -16,7 +16,7 @@ import pytest
 
 import agent_env as ae
 from agent_env.extensions.interop.foreign.inspect_log import read_inspect
-from agent_env.families.reference.policy import Reference
+from agent_env.extensions.reference.policy import Reference
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec, Usage
 from agent_env.runs.run import Run

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.extensions.extraction.solver import TIES
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
-from agent_env.families.timed_facts.solver import TIES
 from agent_env.families.timed_facts.task import make_task
 from agent_env.families.timed_facts.tempreason.family import read_foreign
 from agent_env.records.schema import Condition

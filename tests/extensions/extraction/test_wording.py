@@ -6,9 +6,9 @@ from itertools import islice
 
 import pytest
 
+from agent_env.extensions.extraction.wording import fact_line, prose, read_fact, read_facts
 from agent_env.extensions.facts.fiction.histories import make_histories
 from agent_env.families.timed_facts.generating import story_of
-from agent_env.families.timed_facts.wording import fact_line, prose, read_fact, read_facts
 
 STORIES = [story_of(rows, frozenset({1})) for rows in islice(make_histories(5), 60)]
 FACTS = [fact for story in STORIES for fact in story.facts]

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agent_env.families.timed_facts.extraction import ExtractionError, read_extraction
-from agent_env.families.timed_facts.solver import Ties, solve
+from agent_env.extensions.extraction.extraction import ExtractionError, read_extraction
+from agent_env.extensions.extraction.solver import Ties, solve
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Prompt, StrategyParts, Task
 from agent_env.sdk.models import Answer, CallTool, RunTools, Say, Strategy

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agent_env.families.timed_facts.solver import RELATIONS, Fact, Query, Relation, Shift
-from agent_env.families.timed_facts.wording import (
+from agent_env.extensions.extraction.solver import RELATIONS, Fact, Query, Relation, Shift
+from agent_env.extensions.extraction.wording import (
     Defect,
     kind_of,
     make_fact,

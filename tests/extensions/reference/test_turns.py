@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from agent_env.families.reference.policy import Reference, ReferenceStatic
-from agent_env.families.reference.turns import split_pages
+from agent_env.extensions.reference.policy import Reference, ReferenceStatic
+from agent_env.extensions.reference.turns import split_pages
 from agent_env.records.schema import Message
 
 MARK = "=== 0123456789ab"

@@ -8,17 +8,16 @@ import json
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.extraction.extraction import read_extraction
+from agent_env.extensions.extraction.solver import TIES, Fact, Query, Relation, Ties, solve
+from agent_env.extensions.extraction.strategies import ORDERS, STRATEGY_NAMES
 from agent_env.families.time_puzzles.task import make_task as time_puzzles
-from agent_env.families.timed_facts.extraction import read_extraction
 from agent_env.families.timed_facts.score import score
-from agent_env.families.timed_facts.solver import TIES, Fact, Query, Relation, Ties, solve
-from agent_env.families.timed_facts.strategies import ORDERS, STRATEGY_NAMES
 from agent_env.families.timed_facts.task import make_task
 from agent_env.families.timed_facts.tempreason.family import FAMILY
 from agent_env.graph.strategies import make_strategy
 from agent_env.records.schema import Condition, Message
-
-from .asking import REFERENCE, ask, episode
+from tests.families.timed_facts.asking import REFERENCE, ask, episode
 
 OPTIONS = FAMILY.options.model_validate({"levels": ("L2",)})
 TASK = FAMILY.make_task("default", OPTIONS, {})

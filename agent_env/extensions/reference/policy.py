@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from agent_env.families.reference.turns import Call, Habit, Source, Step, Turn
+from agent_env.extensions.reference.turns import Call, Habit, Source, Step, Turn
 from agent_env.sdk.models import Estimate, ReplyOptions
 from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec, Usage
 from agent_env.sdk.run import load_family, load_path, task_names

@@ -10,7 +10,7 @@ import asyncio
 import json
 import sys
 
-from agent_env.families.reference.policy import Reference
+from agent_env.extensions.reference.policy import Reference
 from agent_env.records.schema import Message, ToolSpec
 
 reference = Reference(["agent_env.families.time_puzzles.reference:next_step"])

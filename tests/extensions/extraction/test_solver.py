@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.families.timed_facts.solver import RELATIONS, Fact, Query, solve
-from agent_env.families.timed_facts.wording import read_facts, read_query
+from agent_env.extensions.extraction.solver import RELATIONS, Fact, Query, solve
+from agent_env.extensions.extraction.wording import read_facts, read_query
 from agent_env.temporal.months import Span, month
-
-from .oracle import brute_force
+from tests.families.timed_facts.oracle import brute_force
 
 TOL = """\
 Richard Tol works for Vrije Universiteit Amsterdam from Jan, 1992 to Jan, 1992.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from agent_env.families.timed_facts.solver import Fact, Query, Relation, Shift
+from agent_env.extensions.extraction.solver import Fact, Query, Relation, Shift
 from agent_env.sdk.errors import first_problem
 from agent_env.sdk.scoring import normalise
 from agent_env.temporal.months import DATE_TEXT, Span, month, read_span, write_month

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.families.timed_facts.extraction import (
+from agent_env.extensions.extraction.extraction import (
     ExtractionError,
     read_extraction,
     write_extraction,
 )
-from agent_env.families.timed_facts.solver import solve
+from agent_env.extensions.extraction.solver import solve
 
 GOOD = (
     '{"facts": [{"object": "A", "start": "1990-01", "end": null}, '

@@ -13,8 +13,8 @@ import pytest
 
 from agent_env.extensions.facts.sealed import SealedWeb
 from agent_env.extensions.facts.tables.tables import shipped_tables
-from agent_env.families.reference.policy import Reference, ReferenceStatic
-from agent_env.families.reference.turns import History, _hits
+from agent_env.extensions.reference.policy import Reference, ReferenceStatic
+from agent_env.extensions.reference.turns import History, _hits
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
@@ -187,7 +187,7 @@ def test_reference_needs_nothing_but_the_messages(
     assert not [name for name in model.loaded if name.startswith(known)]
     puzzles_package = "agent_env.families.time_puzzles"
     own = (
-        "agent_env.families.reference",
+        "agent_env.extensions.reference",
         *(f"{puzzles_package}.{name}" for name in ("reference", "texts", "facts")),
     )
     parents = {"agent_env.families", "agent_env.families.time_puzzles"}
