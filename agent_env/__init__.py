@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from agent_env.api.comparisons import Comparison as Comparison
     from agent_env.api.comparisons import Study as Study
     from agent_env.api.comparisons import compare as compare
-    from agent_env.api.objects import Condition as Condition
-    from agent_env.api.objects import TaskOptions as TaskOptions
-    from agent_env.api.objects import task as task
-    from agent_env.api.runs import Episode as Episode
-    from agent_env.api.runs import Run as Run
     from agent_env.api.runs import import_log as import_log
     from agent_env.api.runs import open as open
     from agent_env.api.runs import run as run
@@ -43,6 +38,11 @@ if TYPE_CHECKING:
     from agent_env.records.schema import ToolResult as ToolResult
     from agent_env.records.schema import ToolSpec as ToolSpec
     from agent_env.records.schema import Usage as Usage
+    from agent_env.runs.objects import Condition as Condition
+    from agent_env.runs.objects import TaskOptions as TaskOptions
+    from agent_env.runs.objects import task as task
+    from agent_env.runs.run import Episode as Episode
+    from agent_env.runs.run import Run as Run
     from agent_env.scoring.episode_score import episode_score as episode_score
     from agent_env.tasks.family import Family as Family
     from agent_env.tasks.family import SampleSet as SampleSet
@@ -52,8 +52,9 @@ if TYPE_CHECKING:
 PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),
     "agent_env.api.comparisons": ("Comparison", "Study", "compare"),
-    "agent_env.api.objects": ("Condition", "TaskOptions", "task"),
-    "agent_env.api.runs": ("Episode", "Run", "import_log", "open", "run", "run_sync"),
+    "agent_env.runs.objects": ("Condition", "TaskOptions", "task"),
+    "agent_env.runs.run": ("Episode", "Run"),
+    "agent_env.api.runs": ("import_log", "open", "run", "run_sync"),
     "agent_env.episodes.again.replay": ("ReplayResult",),
     "agent_env.errors": (
         "AgentEnvError", "ConfigError", "DatasetError", "RunStopped", "StorageError",

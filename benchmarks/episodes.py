@@ -173,7 +173,7 @@ def _first_call_s(folder: RunFolder) -> float:
         raise KeyboardInterrupt
 
     samples = folder.samples
-    conditions = folder.manifest().conditions
+    conditions = folder.manifest.conditions
     with suppress(KeyboardInterrupt):
         asyncio.run(_runner(folder, called).run(samples, conditions, 1, QUIET.end))
     return first[0] - started

@@ -97,7 +97,7 @@ async def _remove(
     folder: RunFolder, cluster: Any, node: Any, removal: dict[str, Any], log: list[Any], run: Any
 ) -> None:
     """Remove the node when all places are taken, and some episodes have ended before."""
-    at_once = folder.manifest().concurrency
+    at_once = folder.manifest.concurrency
     for _ in range(2000):
         flying, finished = _counts(folder)
         if run.done() or (flying >= at_once and finished >= at_once // 4):

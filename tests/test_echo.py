@@ -157,7 +157,7 @@ def test_a_resumed_episode_gives_the_server_what_it_said_before_also_where_it_ha
         bodies = [body for body in server.recent if "messages" in body]
     assert resumed.returncode == 0, resumed.stderr
     assert all("reasoning" in message for message in said(bodies[0]))
-    manifest = RunFolder(tmp_path / "run").manifest()
+    manifest = RunFolder(tmp_path / "run").manifest
     assert len(manifest.former_urls) == 1
 
 

@@ -125,7 +125,7 @@ def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_p
         folders = sorted(folder.name for folder in out.iterdir() if folder.is_dir())
         ports = sorted(str(server.server_address[1]) for server in (a, b))
         assert folders == [f"compatible-m-http-127.0.0.1-{port}-v1" for port in ports]
-        manifests = [RunFolder(out / name).manifest() for name in folders]
+        manifests = [RunFolder(out / name).manifest for name in folders]
         assert sorted(m.model for m in manifests) == sorted(models)
         assert {m.model: m.model_parameters["base_url"] for m in manifests} == {
             f"compatible/m@{server.url}": server.url for server in (a, b)
@@ -164,7 +164,7 @@ def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_p
         asked = ("--model", "openai/gpt-5", "--out", str(out))
         assert agent_env("run", *COMMON, *asked, env=env).returncode == 0
         folder = RunFolder(out)
-        manifest = folder.manifest()
+        manifest = folder.manifest
         parameters = manifest.model_parameters | {"base_url": stranger.url}
         folder.change(model_parameters=parameters)
         next(out.rglob("*.1.jsonl")).unlink()

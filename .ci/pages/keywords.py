@@ -1,4 +1,4 @@
-"""agent_env/api/keywords.py, made from the records of options."""
+"""agent_env/runs/keyword_types.py, made from the records of options."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from agent_env.api.comparisons import WRITTEN
-from agent_env.runs.attribute import AttributeOptions
 from agent_env.runs.compare import CompareOptions
-from agent_env.runs.curve import CurveOptions
 from agent_env.runs.keywords import Keyword, keywords_of
-from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions, RunOptions
+from agent_env.runs.options import (
+    AttributeOptions,
+    CurveOptions,
+    ForkOptions,
+    ReplayOptions,
+    ResumeOptions,
+    RunOptions,
+)
 
 HEAD = '''"""The keywords of the API, for editors and mypy; made from the records of options.
 
-python .ci/pages/keywords.py > agent_env/api/keywords.py
+python .ci/pages/keywords.py > agent_env/runs/keyword_types.py
 """
 
 from __future__ import annotations

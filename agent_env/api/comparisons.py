@@ -6,21 +6,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from agent_env.api.runs import Preflight, Run
-from agent_env.api.waiting import wait_for
+from agent_env.api.runs import Preflight
 from agent_env.errors import ConfigError
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.compare import CompareOptions, TaskComparison
 from agent_env.runs.keywords import from_arguments, with_keywords
+from agent_env.runs.run import Run
 from agent_env.runs.studies.folder import StudyFolder
 from agent_env.runs.terminal import say
+from agent_env.runs.waiting import wait_for
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from agent_env.analysis.result_tables import ResultTable
-    from agent_env.api.keywords import CompareKeywords
+    from agent_env.runs.keyword_types import CompareKeywords
 
 WRITTEN = ("by", "tables", "to", "out", "figures", "html")
 """Options of the command that say what is written; here the comparison is asked."""
@@ -42,7 +43,7 @@ def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comp
 
     paths = tuple(run.path if isinstance(run, Run) else Path(run) for run in runs)
     chosen = from_arguments(CompareOptions, {**options, "runs": paths}, "compare")
-    opened = [run.folder.objects for run in runs if isinstance(run, Run)]
+    opened = [run.objects for run in runs if isinstance(run, Run)]
     objects = {key: thing for each in opened for key, thing in each.items()}
     tasks = compare_tasks(chosen, say, objects)
     if len(tasks) > 1:

@@ -18,9 +18,12 @@ from agent_env.cli.run import AsJson, RunPath, Wide, for_each_run, listening, pr
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.replay import ReplayResult
-    from agent_env.runs.attribute import AttributeOptions
-    from agent_env.runs.curve import CurveOptions
-    from agent_env.runs.options import ForkOptions, ReplayOptions
+    from agent_env.runs.options import (
+        AttributeOptions,
+        CurveOptions,
+        ForkOptions,
+        ReplayOptions,
+    )
     from agent_env.runs.run import Run
 
 MAX_SHOWN = 3
@@ -144,11 +147,10 @@ def episodes(
     from dataclasses import asdict
 
     from agent_env.analysis.episode_tables import episode_table
-    from agent_env.runs.episodes import list_episodes
     from agent_env.runs.run import Run
 
     def show(path: Path, name: str) -> None:
-        rows, totals = list_episodes(Run(path), where or (), limit)
+        rows, totals = Run(path).episode_rows(where or (), limit)
         if as_json:
             listed = [row.values | {"metrics": row.metrics} for row in rows]
             print(json.dumps({"run": str(path), "totals": asdict(totals), "episodes": listed}))
@@ -163,7 +165,7 @@ Check = Annotated[
 ]
 
 
-@with_options("agent_env.runs.curve:CurveOptions")
+@with_options("agent_env.runs.options:CurveOptions")
 def curve(
     options: CurveOptions,
     folder: RunPath,
@@ -212,7 +214,7 @@ def curve(
     for_each_run(folder, show, as_json)
 
 
-@with_options("agent_env.runs.attribute:AttributeOptions")
+@with_options("agent_env.runs.options:AttributeOptions")
 def attribute(
     options: AttributeOptions,
     trace: Annotated[

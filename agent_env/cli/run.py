@@ -242,5 +242,5 @@ def print_trails(run: Run, as_json: bool, wide: bool = False) -> None:
         episodes = [asdict(trail) for trail in trails]
         print(json.dumps({"run": str(run.path), "conditions": conditions, "episodes": episodes}))
         return
-    title = f"evidence · {run.manifest().model} · {run.path}"
+    title = f"evidence · {run.manifest.model} · {run.path}"
     print_table(trail_table(summaries, title), wide)

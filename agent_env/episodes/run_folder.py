@@ -61,8 +61,8 @@ class EpisodeKey:
 
 
 class RunFolder:
-    """The files of one run. Reads run.json, the samples and their tables at first use and keeps
-    them; `change` changes run.json, here and on the disk."""
+    """The files of one run. What was read of run.json, the samples and their tables is kept for as
+    long as run.json is the same file; `change` changes it, here and on the disk."""
 
     permit: Permit = NOTHING
     """What may be reached for the run outside its folder, as far as trust was asked for."""
@@ -70,6 +70,8 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._manifest: Manifest | None = None
+        self._read_from: tuple[int, int] | None = None
+        """The file that `_manifest` was read from."""
         self._samples: dict[type[Sample], tuple[Sample, ...]] = {}
         self._materials: tuple[MaterialTable, ...] | None = None
         self._held: dict[str, bytes] = {}
@@ -163,11 +165,28 @@ class RunFolder:
         finally:
             probe.unlink(missing_ok=True)
 
+    @property
     def manifest(self) -> Manifest:
-        """The run's manifest, from run.json."""
-        if self._manifest is None:
-            self._manifest = self._read_manifest()
+        """run.json as it is now; ConfigError or DatasetError where there is none to read."""
+        state = self.state
+        if self._manifest is None or state != self._read_from:
+            if self._manifest is not None:
+                self.forget()
+            self._manifest, self._read_from = self._read_manifest(), state
         return self._manifest
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """The inode of run.json and when it was written, in ns; zeros if it is missing."""
+        try:
+            stat = (self.path / "run.json").stat()
+        except OSError:
+            return 0, 0
+        return stat.st_ino, stat.st_mtime_ns
+
+    def forget(self) -> None:
+        """Drops what was read: run.json is another file now."""
+        self._samples, self._materials = {}, None
 
     def _read_manifest(self) -> Manifest:
         file = self.path / "run.json"
@@ -188,7 +207,7 @@ class RunFolder:
     def check_pages(self, digest: str, index: str | None = None) -> None:
         """ConfigError if the run began with other pages or another index; notes both the first
         time."""
-        initial = self.manifest().web_settings
+        initial = self.manifest.web_settings
         if initial.pages_digest is None:
             self.note_pages(digest, index)
         elif initial.index is not None and index is not None and initial.index != index:
@@ -205,13 +224,13 @@ class RunFolder:
     def note_pages(self, digest: str, index: str | None = None) -> None:
         """Writes the digest of the page store and the name of its index into run.json."""
         update = {"pages_digest": digest, "index": index}
-        self.change(web_settings=self.manifest().web_settings.model_copy(update=update))
+        self.change(web_settings=self.manifest.web_settings.model_copy(update=update))
 
     def change(self, **update: object) -> None:
         """Replaces these fields of run.json, whole or not at all."""
-        manifest = self.manifest().model_copy(update=update)
+        manifest = self.manifest.model_copy(update=update)
         self.write("run.json", manifest_bytes(manifest))
-        self._manifest = manifest
+        self._manifest, self._read_from = manifest, self.state
 
     def write(self, name: str, data: bytes) -> None:
         """Writes or replaces a file in the folder, whole or not at all."""
@@ -245,7 +264,7 @@ class RunFolder:
     def identity(self) -> str | None:
         """The run's identity; None without one, or without a manifest."""
         try:
-            return self.manifest().id
+            return self.manifest.id
         except (ConfigError, DatasetError):
             return None
 
@@ -259,7 +278,7 @@ class RunFolder:
         file = self.path / "samples.jsonl"
         data = self.read(file.name)
         samples = parse_samples(file, data, kind)
-        if digest(data) != self.manifest().samples_digest:
+        if digest(data) != self.manifest.samples_digest:
             raise DatasetError(file, None, "was changed after the run; its digest is another")
         return samples
 
@@ -270,7 +289,7 @@ class RunFolder:
         return self._materials
 
     def _read_materials(self) -> tuple[MaterialTable, ...]:
-        expected = self.manifest().materials_digest
+        expected = self.manifest.materials_digest
         if expected is None:
             return ()
         file = self.path / "materials.jsonl"
@@ -282,7 +301,7 @@ class RunFolder:
 
     def materials_bytes(self) -> bytes:
         """The bytes of materials.jsonl; empty without tables."""
-        return b"" if self.manifest().materials_digest is None else self.read("materials.jsonl")
+        return b"" if self.manifest.materials_digest is None else self.read("materials.jsonl")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -34,7 +34,7 @@ async def begin_or_continue(options: RunOptions, data: bytes, listener: Listener
     run = Run(options.out) if options.out else None
     if run is None or not (run.path / "run.json").exists():
         return await start_run(options, listener)
-    manifest = run.manifest()
+    manifest = run.manifest
     if (manifest.task, manifest.model) != (options.task, options.model) or (
         manifest.samples_digest != digest(data)
     ):

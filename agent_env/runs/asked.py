@@ -43,7 +43,7 @@ def asks_of(folder: Path) -> list[Ask]:
     for path in runs:
         run = Run.open(path)
         name = str((path / "run.json").relative_to(folder))
-        for each in outside_settings(path, run.manifest()):
+        for each in outside_settings(path, run.manifest):
             kinds = dict.fromkeys(reach.value for reach, _ in each.grants)
             asks.append(Ask(name, str(each), ", ".join(kinds), is_known(run, each)))
     return asks

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
-from agent_env.records.options import Opt
 from agent_env.records.schema import Usage
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.fork import run_of
 from agent_env.runs.fork_runs import (
-    ForkCalls,
     ForkForecast,
     ForkPlan,
     ask_forks,
@@ -23,6 +21,7 @@ from agent_env.runs.fork_runs import (
     fork_folder,
     identity,
 )
+from agent_env.runs.options import AttributeOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
 from agent_env.wiring.registry import SCRIPTS
@@ -38,17 +37,6 @@ if TYPE_CHECKING:
 
 FOLDER = "attribute"
 """In the run's folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeOptions:
-    """Options of `attribute`."""
-
-    forks: Annotated[int, Opt("How many in all, spread evenly over the steps.", min=1)] = 200
-    temperature: Annotated[
-        float | None, Opt("Of the forks; default: the run's. At 0 they would all be alike.", min=0)
-    ] = None
-    calls: ForkCalls = field(default_factory=ForkCalls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +97,7 @@ def plan_attribution(
     each, more = divmod(options.forks, steps)
     forks = tuple(each + (kept < more) for kept in range(steps))
     there = fork_folder(source, out, "")
-    earlier = None if there is None else there.manifest().parent
+    earlier = None if there is None else there.manifest.parent
     if earlier is not None and earlier.episode != episode:
         raise ConfigError(f"{out} holds forks of {earlier.episode}; name a new folder with --out")
     plan = AttributionPlan(options, source, recording, out, forks, ForkForecast.of((), None))
@@ -140,7 +128,7 @@ async def ask_and_read(plan: AttributionPlan, listener: Listener) -> Attribution
     from agent_env.records.trace_events import Parent
 
     listener.note(str(plan.forecast))
-    source, manifest, start = plan.source, plan.source.manifest(), plan.recording.start
+    source, manifest, start = plan.source, plan.source.manifest, plan.recording.start
     if (sample := source.samples_by_id.get(start.sample)) is None:
         raise DatasetError(source.path / "samples.jsonl", None, f"no '{start.sample}'")
     conditions = tuple(

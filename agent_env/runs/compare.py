@@ -155,7 +155,7 @@ def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskC
 
 def _task_name(path: Path, objects: Objects) -> str:
     """What tells the tasks of runs apart."""
-    manifest = Run.open(path, objects).manifest()
+    manifest = Run.open(path, objects).manifest
     if manifest.imported is not None:
         return "imported"
     return manifest.task if manifest.study is None else path.resolve().parent.name
@@ -335,7 +335,7 @@ def _diagnose_run(run: Run, names: frozenset[str], note: Callable[[str], None]) 
     from agent_env.episodes.results import episodes_of
     from agent_env.tasks.conditions import sample_under
 
-    manifest, task, samples = run.manifest(), run.task, run.samples_by_id
+    manifest, task, samples = run.manifest, run.task, run.samples_by_id
     conditions = {condition.name: condition for condition in manifest.conditions}
     maker = task.analysis.fault_finder
     finder = maker() if maker is not None else None

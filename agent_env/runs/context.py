@@ -98,7 +98,7 @@ def build(
     from agent_env.episodes.contexts.build import BuildRules, read_sources
 
     folder = Run(options.run)
-    manifest = folder.manifest()
+    manifest = folder.manifest
     rules = BuildRules(
         condition=_condition(options, manifest),
         kinds=_kinds(options.kinds),

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, ReplayError
 from agent_env.models.prices import cost_usd
 from agent_env.protocols import Limits
-from agent_env.records.options import Opt
 from agent_env.records.schema import Usage
 from agent_env.runs.fork_runs import (
-    ForkCalls,
     ForkForecast,
     ForkPlan,
     ask_forks,
@@ -21,6 +19,7 @@ from agent_env.runs.fork_runs import (
     fork_folder,
     identity,
 )
+from agent_env.runs.options import CurveOptions, budgets
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
 
@@ -34,34 +33,6 @@ if TYPE_CHECKING:
 
 FOLDER = "curve"
 """In the run's folder."""
-
-
-def budgets(text: str | Sequence[int]) -> tuple[int, ...]:
-    """`1,2,4` as numbers, in order; ConfigError where one is no number of calls."""
-    parts = text.split(",") if isinstance(text, str) else [str(each) for each in text]
-    for part in parts:
-        if not part.strip().isdecimal() or int(part) < 1:
-            raise ConfigError(
-                f"--at {part.strip() or 'nothing'}: write numbers of model calls from 1, such as "
-                "--at 1,2,4,8; the last of them is the answer"
-            )
-    return tuple(sorted({int(part) for part in parts}))
-
-
-@dataclass(frozen=True, slots=True)
-class CurveOptions:
-    """Options of `curve`."""
-
-    at: Annotated[
-        tuple[int, ...],
-        Opt(
-            "Budgets: model calls of an episode, the last of which is the answer.",
-            typed=str,
-            metavar="1,2,4,8",
-            read=budgets,
-        ),
-    ]
-    calls: ForkCalls = field(default_factory=ForkCalls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +118,7 @@ def _recordings(source: Run, note: Callable[[str], None]) -> Iterator[tuple[Path
     from agent_env.errors import DatasetError
 
     run = source.identity()
-    conditions = {condition.name for condition in source.manifest().conditions}
+    conditions = {condition.name for condition in source.manifest.conditions}
     for trace in source.traces():
         try:
             events = read_events(trace).events
@@ -197,7 +168,7 @@ def forced_name(condition: str, budget: int) -> str:
 async def ask_curve(plan: CurvePlan, listener: Listener) -> Run:
     """The run that holds the curve's episodes, all of them finished."""
     source, options = plan.source, plan.options
-    manifest = source.manifest()
+    manifest = source.manifest
     forced = [
         condition.model_copy(
             update={
@@ -229,7 +200,7 @@ def _beginnings(plan: CurvePlan, forced: dict[str, Condition]) -> Iterator[Begin
     from agent_env.episodes.trace.lines import read_trace
     from agent_env.records.trace_events import Parent
 
-    manifest = plan.source.manifest()
+    manifest = plan.source.manifest
     own = {condition.name: condition for condition in manifest.conditions}
     run = identity(plan.source, manifest)
     for each in plan.episodes:
@@ -297,7 +268,7 @@ def read_curves(plan: CurvePlan, run: Run, note: Callable[[str], None]) -> Curve
     from agent_env.tasks.conditions import sample_under
     from agent_env.tasks.tool_registry import web_tools
 
-    manifest, task = run.manifest(), run.task
+    manifest, task = run.manifest, run.task
     conditions = {condition.name: condition for condition in manifest.conditions}
     observed: dict[str, list[Observation]] = {}
     look_ups: list[LookupCount] = []
@@ -332,7 +303,7 @@ def draw_curves(result: CurveResult, html: Path | None, figures: Path | None) ->
     if figures is not None:
         yield from save(curve_figure(result.curves), figures, "curve")
     if html is not None:
-        manifest = Run(result.folder).manifest()
+        manifest = Run(result.folder).manifest
         report = curve_report(result.curves, result.tables(), manifest)
         write_whole(html, report.encode("utf-8", "replace"))
         yield html

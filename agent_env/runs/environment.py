@@ -57,7 +57,7 @@ async def open_environment(
     from agent_env.graph.loop import AgentLoop
 
     folder.check_ours("stepped")
-    manifest, task = folder.manifest(), folder.task
+    manifest, task = folder.manifest, folder.task
     async with AsyncExitStack() as stack:
         stack.enter_context(folder.locked())
         ours = manifest.model_copy(update=WITHOUT_MODEL)
@@ -132,7 +132,7 @@ class Environment:
 
         key = EpisodeKey(sample, condition.name, repeat)
         self.folder.trace(key).unlink(missing_ok=True)
-        parameters = self.folder.manifest().model_parameters
+        parameters = self.folder.manifest.model_parameters
         settings = model_settings({k: v for k, v in parameters.items() if k != "base_url"})
         asked = self.folder.samples_by_id[sample]
         return key, self.attempt(key, asked, condition, policy, settings.with_protocol)

@@ -51,7 +51,7 @@ async def fork(
 
     source, events = run_of(trace, objects), read_trace(trace)
     source.check_ours("forked")
-    manifest = source.manifest()
+    manifest = source.manifest
     try:
         recording = Recording.of(events)
     except ReplayError as exc:
@@ -162,7 +162,7 @@ def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
     from agent_env.episodes.again.fork import read_parent
     from agent_env.runs.score import score_folder
 
-    parent = run.manifest().parent
+    parent = run.manifest.parent
     if parent is None:
         raise ConfigError(f"{run.path} is no run of forks; agent-env fork makes one")
     before = read_parent(run)

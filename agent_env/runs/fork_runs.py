@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.pending import BegunEpisodes, pending
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import moved
 from agent_env.models.prices import cost_usd
-from agent_env.records.options import Opt
 from agent_env.records.schema import Usage
-from agent_env.runs.options import ApiKeyEnv, TrustRun
+from agent_env.runs.options import ForkCalls
 from agent_env.runs.replay import fresh_manifest
 from agent_env.runs.run import Run
 from agent_env.runs.serving import begin_server, other_server
@@ -31,19 +29,6 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Condition, Sample
-
-
-@dataclass(frozen=True, slots=True)
-class ForkCalls:
-    """Where the forks are kept, how they are asked and what they may use."""
-
-    out: Annotated[Path | None, Opt("The folder of the forks; default: in RUN.")] = None
-    run: RunLimits = field(default_factory=RunLimits)
-    concurrency: Annotated[int | None, Opt("Forks at the same time.", min=1)] = None
-    base_url: Annotated[str | None, Opt("The model's server is elsewhere now.")] = None
-    api_key_env: ApiKeyEnv = None
-    preflight: Annotated[bool, Opt("Try the server by a short call first.")] = True
-    trust_run: TrustRun = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +85,7 @@ class ForkForecast:
 
 def check_source(run: Run) -> Manifest:
     """The run's manifest; ConfigError for a run whose model cannot be asked."""
-    manifest = run.manifest()
+    manifest = run.manifest
     if manifest.forks_of is not None:
         raise ConfigError(f"{run.path} holds forks of another run; name that run")
     run.check_ours("forked")
@@ -112,8 +97,8 @@ def fork_folder(source: Run, out: Path | None, name: str) -> Run | None:
     path = out or source.path / name
     if not (path / "run.json").exists():
         return None
-    run, manifest = Run.open(path, source.objects), source.manifest()
-    if run.manifest().forks_of != identity(source, manifest):
+    run, manifest = Run.open(path, source.objects), source.manifest
+    if run.manifest.forks_of != identity(source, manifest):
         raise ConfigError(f"{path} holds no forks of {source.path}; name a new folder with --out")
     return run
 
@@ -138,7 +123,7 @@ async def ask_forks(plan: ForkPlan, calls: ForkCalls, listener: Listener) -> Run
 
 def _unfinished(run: Run) -> tuple[Condition, ...]:
     """The conditions with forks that are still to be asked."""
-    manifest = run.manifest()
+    manifest = run.manifest
     asked = run.samples, manifest.conditions, manifest.repeats
     waiting = pending(run, *asked, BegunEpisodes(run, run.samples))
     return tuple({condition.name: condition for _, _, condition in waiting}.values())
@@ -166,7 +151,7 @@ async def _opened(
     from agent_env.episodes.runner import utc_now
 
     source, there = plan.source, fork_folder(plan.source, plan.out, "")
-    base = source.manifest() if there is None else there.manifest()
+    base = source.manifest if there is None else there.manifest
     manifest = _manifest(plan, base, calls, is_new=there is None)
     given = {"address": calls.base_url, "key": calls.api_key_env}
     own = tuple(name for name, value in given.items() if value)
@@ -205,7 +190,7 @@ def _manifest(plan: ForkPlan, base: Manifest, calls: ForkCalls, is_new: bool) ->
     if is_new:
         base = fresh_manifest(base)
         update |= {
-            "forks_of": identity(plan.source, plan.source.manifest()),
+            "forks_of": identity(plan.source, plan.source.manifest),
             "study": None,
             "until": None,
             "samples": len(plan.samples),

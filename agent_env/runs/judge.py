@@ -119,7 +119,7 @@ async def judge_run(
         model = make_model(options.model, url, parameters, own_plugins())
         if (close := getattr(model, "close", None)) is not None:
             stack.push_async_callback(close)
-        run.manifest()
+        _ = run.manifest
         stack.enter_context(run.locked())
         metric, chosen, cases = _cases(run, options, note)
         remaining = [c for c in cases if options.again or not c.has_verdict(options.model, metric)]
@@ -139,7 +139,7 @@ async def judge_run(
             ),
             clock=utc_now,
             concurrency=options.concurrency,
-            fsync=run.manifest().fsync,
+            fsync=run.manifest.fsync,
         )
         await judge.run(remaining, on_end)
     return JudgeResult(
@@ -163,7 +163,7 @@ def _cases(
     metric = options.metric or task.metrics[0]
     if metric not in task.metrics:
         raise ConfigError(f"unknown metric '{metric}'; known: {', '.join(task.metrics)}")
-    names = [condition.name for condition in run.manifest().conditions]
+    names = [condition.name for condition in run.manifest.conditions]
     for name in options.conditions:
         if name not in names:
             raise ConfigError(f"the run has no condition '{name}'; it has {', '.join(names)}")

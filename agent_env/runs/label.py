@@ -172,7 +172,7 @@ def _items(
         if chosen not in task.metrics:
             raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
         metrics[chosen] = None
-        manifest = folder.manifest()
+        manifest = folder.manifest
         own = manifest.id or "" if len(runs) > 1 else ""
         items += [
             _item(

@@ -18,7 +18,7 @@ async def mcp_diff(run: Run, command: str, note: Callable[[str], None]) -> list[
     has several servers. It is started with the variables of the recorded server; ConfigError
     where those are a stranger's wish."""
     name, _, rest = command.partition("=")
-    servers = {server.name: server for server in run.manifest().mcp}
+    servers = {server.name: server for server in run.manifest.mcp}
     if not servers:
         raise ConfigError(f"{run.path} was run without an MCP server")
     if name in servers:

@@ -149,7 +149,7 @@ class RunProgress:
         self._name = self._label or str(run.path)
         self._so_far: SoFar | None = None
         with suppress(AgentEnvError):  # the scores will say it; a run goes on without
-            self._name = self._label or split_address(run.manifest().model)[0]
+            self._name = self._label or split_address(run.manifest.model)[0]
             so_far = SoFar(run)
             self._endings.update(so_far.read())
             self._so_far = so_far

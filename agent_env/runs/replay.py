@@ -43,7 +43,7 @@ async def replay(
         raise ConfigError("with live tools and a live model nothing is replayed; start a new run")
     run.check_ours("replayed")
     _check_live(run, options, note)
-    report_changes(run.manifest(), note)
+    report_changes(run.manifest, note)
     loop = AgentLoop()
     async with AsyncExitStack() as stack:
         if options.model_live:
@@ -67,7 +67,7 @@ def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -
     """ConfigError for live parts that are not trusted."""
     if not options.tools_live and not options.model_live:
         return
-    manifest = run.manifest()
+    manifest = run.manifest
     unused = WITHOUT_TOOLS if options.model_live else WITHOUT_MODEL
     wanted = manifest.model_copy(update=unused)
     check_trust(run, wanted, note, confirmed=options.trust_run)
@@ -109,7 +109,7 @@ def _check_asked(run: Run, name: str, start: EpisodeStarted) -> None:
     what run.json asks for was trusted, and a trace could name tools and pages of its own."""
     if EpisodeKey(start.sample, start.condition.name, start.repeat).name != name:
         raise ReplayError(f"{name} is said to be another sample, condition or repeat in its trace")
-    if start.condition not in run.manifest().conditions:
+    if start.condition not in run.manifest.conditions:
         raise ReplayError(f"{name}: run.json has no such condition as its trace names")
 
 
@@ -119,9 +119,9 @@ async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStac
 
     replayer = Replayer(
         make_strategy=_strategies(run),
-        limits=limits_of(run.manifest()),
-        facts=run.manifest().model_facts,
-        model_seed=run.manifest().model_parameters.get("seed"),  # type: ignore[arg-type]
+        limits=limits_of(run.manifest),
+        facts=run.manifest.model_facts,
+        model_seed=run.manifest.model_parameters.get("seed"),  # type: ignore[arg-type]
         strict=options.strict,
         open_tools=await _live_tools(run, stack) if options.tools_live else None,
     )
@@ -130,8 +130,8 @@ async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStac
 
 def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
     """The strategies of the run, with its cited pages and worked examples."""
-    contexts = contexts_of(run, run.manifest())
-    in_text = run.manifest().is_in_text
+    contexts = contexts_of(run, run.manifest)
+    in_text = run.manifest.is_in_text
     return lambda sample, condition: strategy_of(
         run.task, contexts, sample, condition, in_text, run.plugins
     )[0]
@@ -140,7 +140,7 @@ def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
 async def _live_tools(run: Run, stack: AsyncExitStack) -> OpenTools:
     """The run's tools without its model, so that no key is needed."""
     parts = Parts(model=(make_model("reference", None, {}, NO_PLUGINS), make_tokenizer("estimate")))
-    rooms = await open_rooms(run, run.manifest(), run.task, stack, parts=parts, plugins=run.plugins)
+    rooms = await open_rooms(run, run.manifest, run.task, stack, parts=parts, plugins=run.plugins)
 
     @asynccontextmanager
     async def open_tools(sample: Sample, recording: Recording) -> AsyncIterator[Toolbox]:
@@ -165,7 +165,7 @@ async def _live_model(
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.texts import Texts
 
-    manifest = await start_server(run, run.manifest(), note, stack)
+    manifest = await start_server(run, run.manifest, note, stack)
     model, tokenizer = await open_counted(manifest, note, stack, run.plugins)
     now = datetime.now(UTC)
     out = RunFolder(options.out or run.place(f"replays/{now:%Y%m%d-%H%M%S}"))
@@ -189,7 +189,7 @@ async def _live_model(
         texts=texts,
         clock=utc_now,
         slots=asyncio.Semaphore(manifest.concurrency),
-        model_seed=run.manifest().model_parameters.get("seed"),  # type: ignore[arg-type]
+        model_seed=run.manifest.model_parameters.get("seed"),  # type: ignore[arg-type]
         strict=options.strict,
     )
     return live.play

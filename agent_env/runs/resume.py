@@ -31,7 +31,7 @@ async def resume(
     from agent_env.episodes.again.changes import changes
 
     changed = check_resumed(run, options, listener.note)
-    manifest, now = run.manifest(), versions()
+    manifest, now = run.manifest, versions()
     update: dict[str, object] = {"plugins": uses_in(changed)}
     if manifest.mcp and _is_unfinished(run):  # what is over needs no server
         update["mcp"] = await servers_now(manifest, listener.note, run.plugins)
@@ -67,7 +67,7 @@ async def resume(
 def _is_unfinished(run: Run) -> bool:
     from agent_env.episodes.pending import pending
 
-    manifest = run.manifest()
+    manifest = run.manifest
     waiting = pending(run, run.samples, manifest.conditions, manifest.repeats)
     return next(waiting, None) is not None
 
@@ -88,7 +88,7 @@ def _was_refused(run: Run) -> bool:
     """Whether the preflight refused the run, so that it has no episode."""
     from agent_env.episodes.calls.preflight import refusal
 
-    manifest = run.manifest()
+    manifest = run.manifest
     if not manifest.preflights or next(run.traces(), None) is not None:
         return False
     return refusal(manifest.preflights[-1], manifest.is_in_text) is not None
@@ -102,7 +102,7 @@ def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None])
     """The run's manifest with the changes of `options`; ConfigError for a folder that is not
     trusted with its settings."""
     run.check_ours("resumed")
-    manifest = run.manifest()
+    manifest = run.manifest
     changed = _resumed_manifest(manifest, options, run.objects)
     own = own_settings(manifest, options)
     check_trust(run, changed, note, confirmed=options.trust_run, own=own)

@@ -1,16 +1,34 @@
-"""A run for all commands over its folder: manifest, task, samples and tables, each read once."""
+"""A run: what its folder holds, read when it is asked for; and what can be done with it again.
+
+It is what every command over a folder works with, and what `agent_env.run` and `agent_env.open`
+give back.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack, get_args
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.errors import ConfigError
+from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.permits import Permit
+from agent_env.records.safe_files import is_safe
+from agent_env.records.schema import StopReason, Usage
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.logs import logs
+from agent_env.runs.options import (
+    AttributeOptions,
+    CurveOptions,
+    ForkOptions,
+    ReplayOptions,
+    ResumeOptions,
+)
+from agent_env.runs.terminal import say
+from agent_env.runs.waiting import wait_for
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.tasks.scorers import with_measures
@@ -20,46 +38,96 @@ from agent_env.wiring.rooms import Parts, Rooms
 from agent_env.wiring.trust import check_reading, known_permit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import pandas as pd
 
+    from agent_env.analysis.attribution import Attribution
+    from agent_env.analysis.diagnosis import Diagnosis
+    from agent_env.analysis.result_tables import ResultTable
+    from agent_env.episodes.again.replay import ReplayResult
+    from agent_env.episodes.index import EpisodeRow, Totals
     from agent_env.models.serving.process import ServerProcess
-    from agent_env.records.schema import Episode, Sample
-    from agent_env.tasks.task import Task
+    from agent_env.records import schema
+    from agent_env.records.schema import Message, Sample, Score
+    from agent_env.records.trace_events import Event
+    from agent_env.runs.curve import CurveResult
+    from agent_env.runs.keyword_types import (
+        AttributeKeywords,
+        CurveKeywords,
+        ForkKeywords,
+        ReplayKeywords,
+        ResumeKeywords,
+    )
+    from agent_env.runs.objects import ModelLike
+    from agent_env.tasks.faults import ConstraintRef
+    from agent_env.tasks.task import FaultFinder, Task
 
 
 class Run(RunFolder):
-    """A run folder with its task, and the objects that were opened to check it, while they are
-    open."""
+    """A run folder. What it says is read from the folder as it is now, so that a run that goes on
+    elsewhere is seen as it is."""
 
-    def __init__(self, path: Path, objects: Objects = NO_OBJECTS) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path | str, objects: Objects = NO_OBJECTS) -> None:
+        super().__init__(Path(path))
+        self.objects = objects
+        self._given: Permit | None = None
         self.parts = Parts()
+        """Objects that were opened to check the run, while they are open."""
         self.rooms: Rooms | None = None
         self.server: ServerProcess | None = None
-        self.objects = objects
 
     @classmethod
     def open(cls, path: Path | str, objects: Objects = NO_OBJECTS) -> Self:
         """The run in this folder; ConfigError or DatasetError if it has none."""
-        run = cls(Path(path), objects)
-        run.manifest()
+        run = cls(path, objects)
+        _ = run.manifest
         return run
 
-    @cached_property
-    def permit(self) -> Permit:  # type: ignore[override]
+    def forget(self) -> None:
+        """Drops what was read: run.json is another file now."""
+        super().forget()
+        for name in ("known_permit", "task", "samples_by_id", "_find_faults"):
+            self.__dict__.pop(name, None)
+
+    def let_go(self) -> None:
+        """Drops the objects that were opened to check the run, before they are closed."""
+        self.parts, self.rooms = Parts(), None
+
+    @property
+    def permit(self) -> Permit:
         """For what this user made here or allowed, until a command asks for more."""
+        return self.known_permit if self._given is None else self._given
+
+    @permit.setter
+    def permit(self, permit: Permit) -> None:
+        self._given = permit
+
+    @cached_property
+    def known_permit(self) -> Permit:
+        """For what this user made here or allowed."""
         return known_permit(self)
 
     @property
     def plugins(self) -> Plugins:
         """What the run uses that is not built in."""
-        return Plugins(self.manifest().plugins, self.objects, self.permit)
+        return Plugins(self.manifest.plugins, self.objects, self.permit)
+
+    def check_ours(self, what: str) -> None:
+        """ConfigError for an imported run, which was never asked here."""
+        source = self.manifest.imported
+        if source is not None:
+            raise ConfigError(
+                f"{self.path} was imported from {source.file} ({source.tool}) and cannot be "
+                f"{what}: its model and tools were not run here; view, show, score, compare, "
+                "diagnose, judge and export take it"
+            )
+
+    # What was asked --------------------------------------------------------------------------
 
     @cached_property
     def task(self) -> Task:
         """The task with the run's prompt, options and tables; ConfigError where that takes code
         that is neither built in nor trusted for this folder."""
-        manifest = self.manifest()
+        manifest = self.manifest
         if manifest.imported is not None:
             return logs().imported_task(manifest, manifest.imported)
         check_reading(self, manifest)
@@ -69,29 +137,395 @@ class Run(RunFolder):
         task = with_texts(task, manifest.prompt_file, manifest.system_file)
         return with_measures(task, manifest.scorer, manifest.metrics, self.plugins)
 
-    @cached_property
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The names of its conditions."""
+        return tuple(condition.name for condition in self.manifest.conditions)
+
+    @property
     def samples(self) -> tuple[Sample, ...]:
-        """The run's samples, in order."""
+        """Its questions with their gold answers, in order."""
+        _ = self.manifest  # of another file, all is read anew
         return self.samples_as(self.task.sample_type)
 
     @cached_property
     def samples_by_id(self) -> Mapping[str, Sample]:
         return {sample.id: sample for sample in self.samples}
 
-    def asked_sample(self, episode: Episode) -> Sample:
+    def sample(self, name: str) -> Sample | None:
+        """The sample of this name; parses no other."""
+        try:
+            data = self.read("samples.jsonl")
+        except DatasetError:
+            return None
+        mark = b'"id":"%b"' % name.encode()
+        place = data.find(mark)
+        while place >= 0:
+            start, end = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place)
+            line = data[start : end if end >= 0 else len(data)]
+            try:
+                sample = self.task.sample_type.model_validate_json(line)
+            except ValueError:
+                return None
+            if sample.id == name:
+                return sample
+            place = data.find(mark, place + 1)
+        return None
+
+    def asked_sample(self, episode: schema.Episode) -> Sample:
         """The episode's sample, as its condition asks it."""
         return sample_under(self.samples_by_id[episode.sample], episode.condition)
 
-    def check_ours(self, what: str) -> None:
-        """ConfigError for an imported run, which was never asked here."""
-        source = self.manifest().imported
-        if source is not None:
-            raise ConfigError(
-                f"{self.path} was imported from {source.file} ({source.tool}) and cannot be "
-                f"{what}: its model and tools were not run here; view, show, score, compare, "
-                "diagnose, judge and export take it"
-            )
+    # What came of it -------------------------------------------------------------------------
 
-    def let_go(self) -> None:
-        """Drops the objects that were opened to check the run, before they are closed."""
-        self.parts, self.rooms = Parts(), None
+    def episodes(self, **where: str | float) -> Iterator[Episode]:
+        """Its episodes, in the order of conditions and samples; those alone that fit: `condition`,
+        `status`, `stop_reason`, `sample` or a metric, each a value or several, `"base,web"`.
+
+        An episode that cannot be read is left out, and said on stderr.
+
+        Examples:
+            >>> import agent_env as ae
+            >>> [episode.name for episode in ae.open("runs/first").episodes(condition="base")]
+            ['base/tp-1-00001.1', 'base/tp-1-00002.1']
+        """
+        rows, _ = self.episode_rows([f"{field}={value}" for field, value in where.items()])
+        return self._read_each(str(row.values["episode"]) for row in rows)
+
+    def _read_each(self, names: Iterator[str]) -> Iterator[Episode]:
+        for name in names:
+            try:
+                yield self.episode(name)
+            except DatasetError as exc:
+                say(f"left out: {exc}")
+
+    def episode_rows(
+        self, where: Sequence[str], limit: int | None = None
+    ) -> tuple[list[EpisodeRow], Totals]:
+        """The episodes that satisfy all filters FIELD=A,B as rows of a table, and sums over all of
+        them; traces that did not change since the last time are not read."""
+        from agent_env.episodes.index import Index
+        from agent_env.tasks.where import parse_where
+
+        filters = [parse_where(text) for text in where]
+        known = {
+            "condition": self.conditions,
+            "status": ["finished", "failed", "unfinished", "broken"],
+            "stop_reason": get_args(StopReason),
+        }
+        index = Index(self)
+        try:
+            index.update()
+            index.check(filters, known)
+            return index.rows(filters, limit), index.totals(filters)
+        finally:
+            index.close()
+
+    def episode(self, name: str) -> Episode:
+        """The episode CONDITION/SAMPLE.REPEAT; ConfigError where there is none.
+
+        Examples:
+            >>> import agent_env as ae
+            >>> ae.open("runs/first").episode("explicit/tp-1-00001.1")
+            Episode('explicit/tp-1-00001.1': answered, exact_match 1)
+        """
+        from agent_env.episodes.trace.fold import fold
+        from agent_env.episodes.trace.lines import read_trace
+
+        _ = self.manifest
+        trace = self.trace_of(name)
+        if trace is None:
+            raise ConfigError(f"no episode {name}; name it CONDITION/SAMPLE.REPEAT")
+        events = read_trace(trace)
+        problem = self.misfit(trace, self.identity(), events) if events else "holds no event"
+        if problem is not None:
+            raise DatasetError(trace, 1, problem.removeprefix(f"{trace}:1: "))
+        record = fold(events)
+        if (sample := self.samples_by_id.get(record.sample)) is None:
+            raise DatasetError(self.path / "samples.jsonl", None, f"no sample '{record.sample}'")
+        score = self.task.score(sample, record)
+        return Episode(name, trace, self.asked_sample(record), record, score, self)
+
+    def trace_of(self, episode: str) -> Path | None:
+        """The trace of CONDITION/SAMPLE.REPEAT; None where there is no such episode."""
+        condition, _, name = episode.partition("/")
+        if not _is_name(condition) or not _is_name(name):
+            return None
+        file = self.path / "episodes" / condition / f"{name}.jsonl"
+        return file if is_safe(self.path, file) else None
+
+    def events(self, trace: Path) -> TraceEvents:
+        """The trace's events with all texts; of a broken trace, those above the defect."""
+        from agent_env.episodes.trace.lines import TraceError, read_trace
+
+        try:
+            events = read_trace(trace)
+        except TraceError as exc:
+            return TraceEvents(exc.sound.events, str(exc))
+        return TraceEvents(events, self.misfit(trace, self.identity(), events))
+
+    def assess(self, events: list[Event]) -> Assessment:
+        """The score by the current scorer, and the diagnosis by rules."""
+        from agent_env.analysis.diagnosis import diagnose
+        from agent_env.episodes.trace.fold import fold
+
+        try:
+            episode, task = fold(events), self.task
+            if (sample := self.sample(episode.sample)) is None:
+                return Assessment(None, None, f"samples.jsonl has no sample '{episode.sample}'")
+            score = task.score(sample, episode)
+            named = (c for c in self.manifest.conditions if c.name == episode.condition)
+            if (condition := next(named, None)) is None:
+                return Assessment(score, None, f"run.json has no condition '{episode.condition}'")
+            asked = sample_under(sample, condition)
+            faults = self._find_faults
+            diagnosis = diagnose(asked, episode, score, condition, task.right_metric, faults)
+        except (AgentEnvError, ValueError) as exc:
+            return Assessment(None, None, str(exc))
+        return Assessment(score, diagnosis)
+
+    @cached_property
+    def _find_faults(self) -> FaultFinder | None:
+        """The family's finder, made once: it loads tables."""
+        maker = self.task.analysis.fault_finder
+        return maker() if maker is not None else None
+
+    def frame(self) -> pd.DataFrame:
+        """One row for each episode: its outcome, its metrics, what it used. Needs pandas."""
+        from agent_env.analysis.episode_tables import episodes
+        from agent_env.runs.study import comparison_of
+
+        return episodes(comparison_of(self, say))
+
+    def scores(self) -> list[ResultTable]:
+        """The tables of `agent-env score`, first the means of each condition."""
+        from agent_env.runs.score import read_scores
+
+        return read_scores(self, None, say).tables()
+
+    @property
+    def folder(self) -> Run:
+        """The run itself; ConfigError where run.json is gone."""
+        _ = self.manifest
+        return self
+
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        number = sum(1 for _ in self.traces())
+        counts = f"{number} of {manifest.planned_episodes} episodes"
+        return f"Run({str(self.path)!r}: {manifest.task}, {manifest.model}, {counts})"
+
+    # Again -----------------------------------------------------------------------------------
+
+    @with_keywords(ResumeOptions)
+    async def resume(
+        self,
+        *,
+        model: ModelLike | None = None,
+        progress: bool = True,
+        **options: Unpack[ResumeKeywords],
+    ) -> Run:
+        """Runs the missing episodes, and those cut off or failed from their last event on. The
+        keywords are the options of `agent-env resume`.
+
+        Examples:
+            >>> import agent_env as ae, asyncio
+            >>> asyncio.run(ae.open("runs/first").resume())
+            Run('runs/first': time-puzzles, reference, 4 of 4 episodes)
+        """
+        from agent_env.runs.objects import Held
+        from agent_env.runs.progress import progress_shown
+        from agent_env.runs.resume import resume
+        from agent_env.runs.score import score_folder
+
+        held = Held(self.objects)
+        name = None if model is None else held.model(model)
+        run = Run(self.path, held.objects)
+        chosen = from_arguments(ResumeOptions, {**options, "model": name}, "resume")
+        with progress_shown(progress) as shown:
+            await resume(run, chosen, shown.listener)
+        score_folder(run, say)
+        return run
+
+    @with_keywords(ReplayOptions)
+    def replay(self, **options: Unpack[ReplayKeywords]) -> list[ReplayResult]:
+        """Runs the recorded episodes again, without network or key, and compares them with their
+        traces. The keywords are `strict`, `tools_live`, `model_live`, `out` and `trust_run`.
+
+        Examples:
+            >>> import agent_env as ae
+            >>> [result.verdict for result in ae.open("runs/first").replay()]
+            ['same', 'same', 'same', 'same']
+        """
+        from agent_env.runs.replay import replay
+
+        chosen = from_arguments(ReplayOptions, options, "replay")
+        return wait_for(replay(self, chosen, say))
+
+    @with_keywords(CurveOptions)
+    async def curve(
+        self, *, progress: bool = True, **options: Unpack[CurveKeywords]
+    ) -> CurveResult:
+        """Accuracy against model calls, tokens and cost: each episode is forked where its budget
+        `at` ends, and must answer there; `tables()` are those of `agent-env curve`, whose options
+        the other keywords are. Nothing is asked twice.
+
+        Examples:
+            >>> import agent_env as ae, asyncio
+            >>> run = ae.run_sync("time-puzzles", limit=1, conditions="web", progress=False)
+            >>> result = asyncio.run(run.curve(at=[1, 2], progress=False))
+            >>> [(point.budget, point.forced) for point in result.curves.curves[0].points]
+            [(1, 1), (2, 1), (None, 0)]
+        """
+        from agent_env.runs.curve import ask_and_read, plan_curve
+        from agent_env.runs.progress import progress_shown
+
+        chosen = from_arguments(CurveOptions, options, "curve")
+        with progress_shown(progress) as shown:
+            return await ask_and_read(plan_curve(self, chosen, say), shown.listener)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Episode:
+    """One attempt at one sample under one condition."""
+
+    name: str
+    """CONDITION/SAMPLE.REPEAT."""
+    trace: Path
+    """The file with its events."""
+    sample: Sample
+    """The question with its gold answer."""
+    record: schema.Episode
+    """All that its trace says: steps, tools, pages, tokens, ends."""
+    result: Score
+    """What the scorer read and found."""
+    _run: Run
+
+    @property
+    def answer(self) -> str | None:
+        """The text of the answer; None where there is none."""
+        return self.record.answer
+
+    @property
+    def score(self) -> Mapping[str, float]:
+        """By metric; empty where there was nothing to score."""
+        return self.result.metrics
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of its model calls; None where any of them is unknown."""
+        return self.record.usage
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation."""
+        return self.record.messages
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """Why its answer is wrong, by rules; None where that is unknown."""
+        return self._run.assess(self._run.events(self.trace).events).diagnosis
+
+    def transcript(self, full: bool = False) -> str:
+        """The episode readably, as `agent-env show` prints it; long texts cut unless `full`."""
+        from agent_env.runs.score import episode_text
+
+        return "\n\n".join(episode_text(self.trace, full, self._run.objects))
+
+    @with_keywords(ForkOptions)
+    async def fork(
+        self,
+        *,
+        model: ModelLike | None = None,
+        progress: bool = True,
+        **options: Unpack[ForkKeywords],
+    ) -> Run:
+        """Keeps the episode up to step `at` and lets it go on otherwise; gives back the run of the
+        forks, by default in RUN/forks/. `edit={"1": text}` replaces the result of that step's first
+        tool call; the other keywords are the options of `agent-env fork`.
+
+        Examples:
+            >>> import agent_env as ae, asyncio
+            >>> episode = ae.open("runs/first").episode("base/tp-1-00001.1")
+            >>> forks = asyncio.run(episode.fork(at=0, repeats=2, out="runs/forks"))
+            >>> [fork.name for fork in forks.episodes()]
+            ['base/tp-1-00001.1', 'base/tp-1-00001.2']
+        """
+        from agent_env.runs.fork import fork
+        from agent_env.runs.objects import Held
+        from agent_env.runs.progress import progress_shown
+        from agent_env.runs.score import score_folder
+
+        held = Held(self._run.objects)
+        name = None if model is None else held.model(model)
+        chosen = from_arguments(ForkOptions, {**options, "model": name}, "fork")
+        with progress_shown(progress) as shown:
+            made = await fork(self.trace, chosen, shown.listener, held.objects)
+        score_folder(made, say)
+        return made
+
+    @with_keywords(AttributeOptions)
+    async def attribute(
+        self, *, progress: bool = True, **options: Unpack[AttributeKeywords]
+    ) -> Attribution:
+        """Where its outcome turned: forks of each step are asked anew, and the share of right ends
+        is compared before and after it. The keywords are the options of `agent-env attribute`.
+
+        Examples:
+            >>> import agent_env as ae, asyncio
+            >>> episode = ae.open("runs/first").episode("base/tp-1-00001.1")
+            >>> result = asyncio.run(episode.attribute(forks=3, progress=False))
+            >>> [(step.actions, step.forks) for step in result.steps]
+            [('answer', 3)]
+        """
+        from agent_env.runs.attribute import ask_and_read, plan_attribution
+        from agent_env.runs.progress import progress_shown
+
+        chosen = from_arguments(AttributeOptions, options, "attribute")
+        plan = plan_attribution(self.trace, chosen, say, self._run.objects)
+        with progress_shown(progress) as shown:
+            return await ask_and_read(plan, shown.listener)
+
+    def __repr__(self) -> str:
+        end = self.record.stop_reason or self.record.status
+        metrics = [f", {name} {value:.4g}" for name, value in self.score.items()][:1]
+        return f"Episode({self.name!r}: {end}{''.join(metrics)})"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvents:
+    """The sound events of a trace."""
+
+    events: list[Event]
+    problem: str | None
+    """The defect of the rest; None for a sound trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Score and diagnosis of an episode; None if unknown."""
+
+    score: Score | None
+    diagnosis: Diagnosis | None
+    why_not: str | None = None
+
+    @property
+    def wrong(self) -> list[tuple[list[str], tuple[ConstraintRef, ...]]]:
+        """Wrong dates grouped by the constraints that they violate."""
+        groups: dict[tuple[ConstraintRef, ...], list[str]] = {}
+        for each in self.diagnosis.faults.wrong if self.diagnosis else ():
+            groups.setdefault(each.violates, []).append(each.date)
+        return [(dates, constraints) for constraints, dates in groups.items()]
+
+    @property
+    def missed(self) -> list[tuple[list[str], ConstraintRef | None, str]]:
+        """Missed dates grouped by the constraint most likely misread and the rule that found it."""
+        groups: dict[tuple[ConstraintRef | None, str], list[str]] = {}
+        for each in self.diagnosis.faults.missed if self.diagnosis else ():
+            groups.setdefault((each.misread, each.rule), []).append(each.date)
+        return [(dates, *why) for why, dates in groups.items()]
+
+
+def _is_name(text: str) -> bool:
+    """Whether the text is a plain file name."""
+    return bool(text) and text not in (".", "..") and not any(c in text for c in "/\\\0")

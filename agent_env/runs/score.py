@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Episode, Sample, Score
-    from agent_env.runs.opened import Assessment
-    from agent_env.runs.run import Run
+    from agent_env.runs.run import Assessment, Run
     from agent_env.scoring.evidence import Trail
 
 
@@ -160,7 +159,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     from agent_env.runs.study import run_data, study_of_one
 
     earlier = earlier_scores(run)
-    task, manifest, scored = run.task, run.manifest(), score_folder(run, note)
+    task, manifest, scored = run.task, run.manifest, score_folder(run, note)
     facts = facts_of(manifest, prices, note)
     for use in manifest.contexts:
         note(describe_use(use))
@@ -205,27 +204,27 @@ def episode_text(trace: Path, full: bool = False, objects: Objects = NO_OBJECTS)
 def trace_context(trace: Path, events: list[Event], objects: Objects = NO_OBJECTS) -> TraceContext:
     """The manifest, sample and assessment of a trace in a run's folder; the assessment names what
     is missing."""
-    from agent_env.runs.opened import Assessment, OpenRun
+    from agent_env.runs.run import Assessment, Run
     from agent_env.tasks.conditions import sample_under
 
     path = trace.absolute().parent.parent.parent
     if not (path / "run.json").exists():
         return _unknown(f"run.json is not beside: {path} is no run's folder")
-    run = OpenRun("", path, path, objects)
+    run = Run(path, objects)
     try:
         manifest = run.manifest
     except AgentEnvError as exc:
         return _unknown(str(exc))
     if not isinstance(events[0], EpisodeStarted):
         return TraceContext(manifest, None, Assessment(None, None, "the trace has no beginning"))
-    verdict = run.judge(events)
+    verdict = run.assess(events)
     sample = run.sample(events[0].sample) if verdict.score else None
     asked = sample and sample_under(sample, events[0].condition)
     return TraceContext(manifest, asked, verdict)
 
 
 def _unknown(why: str) -> TraceContext:
-    from agent_env.runs.opened import Assessment
+    from agent_env.runs.run import Assessment
 
     return TraceContext(None, None, Assessment(None, None, why))
 
@@ -286,7 +285,7 @@ def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], 
     scored = score_folder(run, note)
     searching = {
         condition.name: web
-        for condition in run.manifest().conditions
+        for condition in run.manifest.conditions
         if (web := web_tools(condition)) and condition.wording == "implicit"
     }
     if not searching:

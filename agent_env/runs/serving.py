@@ -142,7 +142,7 @@ async def start_server(
 
 async def begin_server(run: Run, note: Callable[[str], None], stack: AsyncExitStack) -> Manifest:
     """`start_server` for the run's own manifest, which keeps what changed."""
-    manifest = run.manifest()
+    manifest = run.manifest
     begun = await start_server(run, manifest, note, stack)
     if begun != manifest:
         run.change(

@@ -89,7 +89,7 @@ class SoFar:
     """Score and spending of a run, from the traces that are there and those that end."""
 
     def __init__(self, run: Run) -> None:
-        manifest, self._run, self._task = run.manifest(), run, run.task
+        manifest, self._run, self._task = run.manifest, run, run.task
         self.metric = self._task.metrics[0]
         can_be_share = self.metric not in self._task.error_metrics
         self.scores = {each.name: RunningMean(can_be_share) for each in manifest.conditions}

@@ -97,7 +97,7 @@ async def try_server(
         return
     try:
         async with AsyncExitStack() as trial:
-            update = await preflight_update(run, run.manifest(), wish == "anyway", note, trial)
+            update = await preflight_update(run, run.manifest, wish == "anyway", note, trial)
             if update:
                 run.change(**update)
             stack.push_async_exit(trial.pop_all())
@@ -243,7 +243,7 @@ async def run_episodes(
 
     if limits is not None:
         change_run_limits(run, limits)
-    manifest, samples = run.manifest(), run.samples
+    manifest, samples = run.manifest, run.samples
     at_once = concurrency or manifest.concurrency
     allow_open_files(at_once)
     begun = manifest.forks_of is not None

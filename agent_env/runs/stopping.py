@@ -36,7 +36,7 @@ from agent_env.scoring.sample_means import SampleMeans
 
 def stopping_of(run: Run, note: Callable[[str], None]) -> Stopping | None:
     """The rule that run.json has, over all the runs that it names; None where it has none."""
-    settings = run.manifest().until
+    settings = run.manifest.until
     if settings is None:
         return None
     folders = [run.path.parent / name for name in settings.together] or [run.path]
@@ -66,7 +66,7 @@ class Stopping:
         self.walk = Walk(contrasts, order, StoppingRule(settings.alpha, settings.margin))
         self._rows = {sample.id: row for row, sample in enumerate(study.samples)}
         self._labels = {(arm.run, arm.condition.name): arm.label for arm in study.arms}
-        self._repeats = {name: run.manifest().repeats for name, run in runs.items()}
+        self._repeats = {name: run.manifest.repeats for name, run in runs.items()}
         self._scores: dict[tuple[str, str, str], dict[int, float | None]] = {}
         for each in data:
             self._read(each)

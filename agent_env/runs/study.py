@@ -55,7 +55,7 @@ def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:
     """The manifests of the runs of these folders, by their names in a study."""
     folders = find_runs(paths)
     names = _names(folders)
-    return {names[folder]: Run.open(folder).manifest() for folder in folders}
+    return {names[folder]: Run.open(folder).manifest for folder in folders}
 
 
 LEVELS = 3
@@ -99,7 +99,7 @@ def read_run(run: Run, name: str, note: Callable[[str], None]) -> RunData:
     """One run; keeps of its episodes only what a study needs."""
     from agent_env.episodes.results import scored_episodes
 
-    manifest, broken = run.manifest(), list[str]()
+    manifest, broken = run.manifest, list[str]()
     scored = scored_episodes(run, run.task, run.samples, broken.append)
     data = run_data(name, manifest, run.samples, scored, manifest.model_facts)
     for reason in broken:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
-    from agent_env.api.waiting import wait_for as wait_for
     from agent_env.episodes.calls.options import CallOptions as CallOptions
     from agent_env.episodes.driven import DrivenEpisode as DrivenEpisode
     from agent_env.episodes.driven import Turn as Turn
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from agent_env.runs.environment import make_environment as make_environment
     from agent_env.runs.environment import open_environment as open_environment
     from agent_env.runs.generate import write_samples as write_samples
+    from agent_env.runs.indexed_run import IndexedRun as IndexedRun
     from agent_env.runs.keywords import Keyword as Keyword
     from agent_env.runs.keywords import from_arguments as from_arguments
     from agent_env.runs.keywords import keywords_of as keywords_of
@@ -30,15 +30,14 @@ if TYPE_CHECKING:
     from agent_env.runs.label import majority_labels as majority_labels
     from agent_env.runs.logs import Note as Note
     from agent_env.runs.mcp import mcp_diff as mcp_diff
-    from agent_env.runs.opened import Assessment as Assessment
-    from agent_env.runs.opened import OpenRun as OpenRun
-    from agent_env.runs.opened import TraceEvents as TraceEvents
     from agent_env.runs.options import RunOptions as RunOptions
     from agent_env.runs.prepare import addressed as addressed
     from agent_env.runs.prepare import samples_of as samples_of
     from agent_env.runs.prepare import select_samples as select_samples
     from agent_env.runs.progress import Progress as Progress
+    from agent_env.runs.run import Assessment as Assessment
     from agent_env.runs.run import Run as Run
+    from agent_env.runs.run import TraceEvents as TraceEvents
     from agent_env.runs.score import score_folder as score_folder
     from agent_env.runs.start import Listener as Listener
     from agent_env.runs.study import comparison_of as comparison_of
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from agent_env.runs.study import run_data as run_data
     from agent_env.runs.study import runs_below as runs_below
     from agent_env.runs.study import study_of as study_of
+    from agent_env.runs.waiting import wait_for as wait_for
     from agent_env.wiring.collector import check_headers as check_headers
     from agent_env.wiring.models import make_model as make_model
     from agent_env.wiring.registry import FAMILIES as FAMILIES

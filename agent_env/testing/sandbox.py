@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from agent_env.api.waiting import wait_for
 from agent_env.errors import SandboxError
 from agent_env.protocols import Sandbox, SandboxBackend
 from agent_env.records.execution import ExecResult
 from agent_env.registry import Entry
+from agent_env.runs.waiting import wait_for
 from agent_env.sandbox.choose import AUTO_ORDER, SANDBOXES, UNSAFE, make
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.probe import why_it_does_not_hold

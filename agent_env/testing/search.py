@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from agent_env.api.waiting import wait_for
 from agent_env.errors import ConfigError, SearchError, ToolError
 from agent_env.protocols import SearchProvider
 from agent_env.records.pages import Hit
+from agent_env.runs.waiting import wait_for
 from agent_env.testing.findings import raise_findings, raised
 from agent_env.web.plugin import PluginSearch
 from agent_env.web.providers.catalogue import make_provider

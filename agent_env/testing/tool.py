@@ -7,13 +7,13 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from agent_env.api.waiting import wait_for
 from agent_env.errors import ToolError
 from agent_env.foreign_calls import Overdue, call
 from agent_env.protocols import Supplies, Tool, ToolDeclaration
 from agent_env.records.schema import ToolResult, ToolSpec
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.registry import Entry
+from agent_env.runs.waiting import wait_for
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.tasks.tool_registry import TOOLS

@@ -116,7 +116,7 @@ def check_trust(
     and recorded."""
     asked = outside_settings(folder.path, planned)
     settings = [each for each in asked if each.name not in own]
-    allowed = _recorded(folder.manifest()) if settings else ()
+    allowed = _recorded(folder.manifest) if settings else ()
     new = [each for each in settings if not _is_in(allowed, folder.path, each)]
     if new and not confirmed:
         raise ConfigError(
@@ -126,7 +126,7 @@ def check_trust(
     for each in new:
         note(f"trusted in {folder.path}: {each}")
     if new:
-        _record(folder.path, folder.manifest(), settings, note)
+        _record(folder.path, folder.manifest, settings, note)
     folder.permit = _permit(folder.path, planned, asked)
 
 
@@ -142,10 +142,10 @@ def record_run(
     call's options changed it. Of a run that was made from `source`, only what that may reach, as
     its manifest can ask for more than this call needed. `note` gets it where that cannot be
     recorded."""
-    manifest = folder.manifest()
+    manifest = folder.manifest
     settings = outside_settings(folder.path, manifest)
     if source is not None:
-        known = _recorded(source.manifest())
+        known = _recorded(source.manifest)
         settings = [
             each
             for each in settings
@@ -158,7 +158,7 @@ def record_run(
 
 def known_permit(folder: RunFolder) -> Permit:
     """For what the folder asks for and this user's record allows; asks nobody."""
-    manifest = folder.manifest()
+    manifest = folder.manifest
     asked = outside_settings(folder.path, manifest)
     allowed = _recorded(manifest) if asked else ()
     return _permit(
@@ -168,7 +168,7 @@ def known_permit(folder: RunFolder) -> Permit:
 
 def is_known(folder: RunFolder, setting: OutsideSetting) -> bool:
     """Whether this user's record of the run allows it."""
-    return _is_in(_recorded(folder.manifest()), folder.path, setting)
+    return _is_in(_recorded(folder.manifest), folder.path, setting)
 
 
 def check_reading(folder: RunFolder, manifest: Manifest, again: bool = False) -> None:

@@ -108,7 +108,7 @@ def store_path(
     if not path.is_dir():
         return path
     try:
-        manifest = folder.manifest()
+        manifest = folder.manifest
     except (ConfigError, DatasetError):  # no run, or none that can be read
         return folder.pages
     if manifest.web_settings.pages is None:

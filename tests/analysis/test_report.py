@@ -71,7 +71,7 @@ def test_a_single_sample_gives_a_report_without_an_invented_figure() -> None:
 
 
 def test_settings_tell_what_a_method_section_needs(tmp_path: Path) -> None:
-    manifest = make_run(tmp_path / "run", ["s1", "s2"]).manifest()
+    manifest = make_run(tmp_path / "run", ["s1", "s2"]).manifest
     web = WebSettings(pages_digest="abc", search="brave", block_leaks=True)
     found = settings({"run": manifest.model_copy(update={"web_settings": web, "sandbox": "x"})})
     told = {row[0]: row[1] for row in found.rows}

@@ -60,8 +60,8 @@ def test_a_name_that_is_not_listed_is_not_there() -> None:
 
 
 def test_the_keywords_for_editors_are_those_of_the_options() -> None:
-    written = Path(ae.__file__).parent / "api" / "keywords.py"
-    advice = "make it again: python .ci/pages/keywords.py > agent_env/api/keywords.py"
+    written = Path(ae.__file__).parent / "runs" / "keyword_types.py"
+    advice = "make it again: python .ci/pages/keywords.py > agent_env/runs/keyword_types.py"
     assert written.read_text() == page_generator("keywords")["keyword_types"](), advice
 
 

@@ -10,7 +10,12 @@ import pytest
 
 import agent_env as ae
 
-MODULES = [f"agent_env.api.{name}" for name in ("comparisons", "objects", "runs")]
+MODULES = [
+    "agent_env.api.comparisons",
+    "agent_env.api.runs",
+    "agent_env.runs.objects",
+    "agent_env.runs.run",
+]
 
 
 @pytest.fixture(scope="module")

@@ -225,7 +225,7 @@ def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
     assert (code, "base_url" in said) == (2, False)
     now, code, said = go("resume", str(out))
     assert (code, "2 of 2 episodes done (1 now)" in said) == (0, True)
-    assert f"model base_url: {before} → {now}" in RunFolder(out).manifest().changes[0]
+    assert f"model base_url: {before} → {now}" in RunFolder(out).manifest.changes[0]
 
 
 def test_a_run_in_which_nothing_succeeds_says_why_and_fails(tmp_path: Path) -> None:

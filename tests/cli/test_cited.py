@@ -40,7 +40,7 @@ def ask(out: Path, conditions: tuple[str, ...], **options: object) -> dict[str, 
 
 def right(out: Path) -> dict[str, float]:
     run = Run(out)
-    manifest, scored = run.manifest(), score_folder(run, print)
+    manifest, scored = run.manifest, score_folder(run, print)
     return {
         condition.name: sum(
             score.metrics["exact_match"] for _, score in scored if score.condition == condition.name

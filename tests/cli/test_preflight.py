@@ -58,7 +58,7 @@ def ran(
 
     async def go() -> Manifest:
         async with server:
-            return (await start_run(asked(out, server.url, **options), quiet)).manifest()
+            return (await start_run(asked(out, server.url, **options), quiet)).manifest
 
     return asyncio.run(go())
 
@@ -100,14 +100,14 @@ def test_a_scripted_model_is_not_tried(tmp_path: Path) -> None:
     quiet = Listener(print, lambda folder, count: None, lambda key, ending: None)
     made = asked(tmp_path / "run", "", model="reference", base_url=None, conditions=("base",))
     folder = asyncio.run(start_run(made, quiet))
-    assert folder.manifest().preflights == ()
+    assert folder.manifest.preflights == ()
 
 
 def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path: Path) -> None:
     notes: list[str] = []
     server = FakeServer(policy(), errors={"429": 0.999999})
     ran(tmp_path / "run", server, notes, calls=CallOptions(retries=Retries(attempts=1)))
-    (found,) = Run(tmp_path / "run").manifest().preflights
+    (found,) = Run(tmp_path / "run").manifest.preflights
     assert [probe.error_kind for probe in found.probes] == ["rate_limit", "rate_limit"]
     assert found.conditions[0].is_reached is None
     assert "preflight: unknown, as a call failed: " in notes[0]
@@ -120,7 +120,7 @@ def test_its_tokens_count_against_the_runs_limit(tmp_path: Path) -> None:
 
     async def spent() -> int:
         async with AsyncExitStack() as stack:
-            return open_calls(folder, folder.manifest(), 1, stack, print).budget.tokens
+            return open_calls(folder, folder.manifest, 1, stack, print).budget.tokens
 
     assert asyncio.run(spent()) == 2 * (31 + 5) + 2 * (631 + 5)
 
@@ -155,11 +155,11 @@ def test_a_resumed_run_is_tried_again_only_where_the_server_is_another(tmp_path:
     assert asyncio.run(go_on(FakeServer(policy()))) == 2
     with pytest.raises(ConfigError, match="drops its tools"):
         asyncio.run(go_on(FakeServer(policy(drops=True))))
-    assert len(folder.manifest().preflights) == 2
+    assert len(folder.manifest.preflights) == 2
     assert asyncio.run(go_on(FakeServer(policy(drops=True)), anyway=True)) == 2
-    assert list(folder.manifest().problems) == ["web"]
+    assert list(folder.manifest.problems) == ["web"]
     asyncio.run(run_episodes(folder, None, quiet))
-    assert len(folder.manifest().preflights) == 3
+    assert len(folder.manifest.preflights) == 3
 
 
 def test_a_run_from_before_there_were_preflights_is_resumed_without(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_i
     assert list(Run(out).traces()) == []
     asyncio.run(go_on(drops=False))
     assert len(list(Run(out).traces())) == 2
-    assert Run(out).manifest().problems == {}
+    assert Run(out).manifest.problems == {}
 
 
 def test_a_check_prints_what_the_run_will_use_and_can_show(

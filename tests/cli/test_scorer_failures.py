@@ -95,7 +95,7 @@ def test_the_diagnosis_and_the_evidence_blame_nobody(
 ) -> None:
     task = folder.task
     samples = {sample.id: sample for sample in folder.samples}
-    known = {condition.name: condition for condition in folder.manifest().conditions}
+    known = {condition.name: condition for condition in folder.manifest.conditions}
     ((episode, score),) = [pair for pair in scored if pair[1].outcome == "scorer_failed"]
     sample = samples[episode.sample]
     found = diagnose(sample, episode, score, known["web"], task.right_metric, None)

@@ -91,7 +91,7 @@ def started_with(path: Path, runs: Mapping[str, tuple[str, str | None]]) -> Run:
     """A run under `cited` whose episodes began with this text and stated this digest."""
     folder = make_run(path, list(runs))
     cited = parse_condition("cited")
-    manifest = folder.manifest().model_copy(update={"conditions": (cited,)})
+    manifest = folder.manifest.model_copy(update={"conditions": (cited,)})
     (path / "run.json").write_text(manifest.model_dump_json())
     for sample, (text, stated) in runs.items():
         key = EpisodeKey(sample, "cited", 1)

@@ -102,14 +102,14 @@ def test_a_full_disk_is_said_before_the_first_episode(full_disk: Path) -> None:
 
 def test_a_folder_without_a_manifest_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"is no run: it has no run\.json"):
-        RunFolder(tmp_path).manifest()
+        _ = RunFolder(tmp_path).manifest
 
 
 def test_the_index_that_served_a_run_is_noted_and_another_one_refused(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", ["a"], web="sealed")
     folder.check_pages("0" * 64, "fts5")
     folder.check_pages("0" * 64, "fts5")
-    assert folder.manifest().web_settings.index == "fts5"
+    assert folder.manifest.web_settings.index == "fts5"
     with pytest.raises(ConfigError, match="searched by fts5, and here tantivy would"):
         folder.check_pages("0" * 64, "tantivy")
     with pytest.raises(ConfigError, match="began with other pages"):
@@ -120,7 +120,7 @@ def test_a_run_of_before_indexes_were_noted_goes_on(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", ["a"], web="sealed")
     folder.note_pages("0" * 64)
     folder.check_pages("0" * 64, "tantivy")
-    assert folder.manifest().web_settings.index is None
+    assert folder.manifest.web_settings.index is None
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_a_killed_run_leaves_no_server_and_is_resumed_without_asking_twice(tmp_p
         process.kill()
         process.wait()
     (first,) = _calls(folder)
-    server = Run.open(folder).manifest().server
+    server = Run.open(folder).manifest.server
     assert server is not None
     assert server.file is not None
     assert (server.file.quantisation, server.file.licence) == ("Q4_1", "apache-2.0")

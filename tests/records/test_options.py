@@ -78,7 +78,7 @@ def test_a_new_field_stands_in_run_json(tmp_path: Path) -> None:
             await prepare_run(options, lambda text: None, stack)
 
     asyncio.run(prepare())
-    stored = RunFolder(tmp_path / "run").manifest().model_dump()
+    stored = RunFolder(tmp_path / "run").manifest.model_dump()
     assert (stored["patience"], stored["mood"]) == (7, "kind")
 
 

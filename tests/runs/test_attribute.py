@@ -72,7 +72,7 @@ def test_what_cannot_be_attributed_is_said(episode: ae.Episode) -> None:
     with pytest.raises(ae.ConfigError, match=r"--forks 3: .* has 4 steps; one for each"):
         asyncio.run(episode.attribute(forks=3))
     run = Run(episode.trace.parents[2])
-    before = run.manifest().model_parameters
+    before = run.manifest.model_parameters
     run.change(model_parameters={**before, "temperature": 0})
     with pytest.raises(ae.ConfigError, match="has temperature 0, at which forks tell nothing"):
         plan_attribution(episode.trace, AttributeOptions(), print)

@@ -25,8 +25,7 @@ from agent_env.records.trace_events import (
     ModelCalled,
 )
 from agent_env.runs.curve import CurveOptions, CurveResult, ask_and_read, budgets, plan_curve
-from agent_env.runs.fork_runs import ForkCalls
-from agent_env.runs.options import ReplayOptions
+from agent_env.runs.options import ForkCalls, ReplayOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
@@ -40,7 +39,7 @@ LIVE = "web~at2/tp-3-00001.1"
 def run(tmp_path: Path) -> Run:
     shutil.copytree(TESTS / "data/runs/version-1", tmp_path / "run")
     run = Run(tmp_path / "run")
-    run.change(conditions=tuple(c for c in run.manifest().conditions if c.name in ("base", "web")))
+    run.change(conditions=tuple(c for c in run.manifest.conditions if c.name in ("base", "web")))
     return run
 
 
@@ -108,7 +107,7 @@ def test_a_budget_that_is_no_number_of_calls_is_said(text: str) -> None:
 def test_what_has_no_curve_is_said(run: Run) -> None:
     with pytest.raises(ConfigError, match=r"--at 31: an episode of .* has at most 30 steps"):
         curve(run, 31)
-    base = tuple(c for c in run.manifest().conditions if not c.tools)
+    base = tuple(c for c in run.manifest.conditions if not c.tools)
     folder = curve(run, 1).folder
     with pytest.raises(ConfigError, match="holds forks of another run"):
         curve(Run(folder), 1)

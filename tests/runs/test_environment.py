@@ -57,7 +57,7 @@ def test_the_example_earns_the_reward_of_right_answers(
     rewards = [line.split()[1] for line in capsys.readouterr().out.splitlines()]
     assert rewards == ["1.0"] * 4
     run = Run(tmp_path / "run")
-    manifest, scored = run.manifest(), score_folder(run, print)
+    manifest, scored = run.manifest, score_folder(run, print)
     assert manifest.model == "policy"
     assert [episode.model for episode, _ in scored] == ["policy"] * 4
 

@@ -16,7 +16,6 @@ from agent_env.analysis.statistics.results import CONDITIONS
 from agent_env.episodes.index import Index
 from agent_env.episodes.index_pages import IndexPages
 from agent_env.extensions.interop.run_export import ExportOptions, export
-from agent_env.runs.episodes import list_episodes
 from agent_env.runs.progress_text import scores_text
 from agent_env.runs.run import Run
 from agent_env.runs.score import read_scores
@@ -78,13 +77,13 @@ def test_score_and_compare_average_samples(run: Run) -> None:
 
 def test_the_list_of_episodes_and_the_viewer_have_the_same_means(run: Run) -> None:
     read_scores(run, None, ignore)
-    rows, totals = list_episodes(run, (), None)
+    rows, totals = run.episode_rows(())
     table = episode_table(rows, totals)
     ends = {row[0]: row[3] for row in table.rows[-2:]}
     for name, mean in MEANS.items():
         assert totals.metrics[name][METRIC] == pytest.approx(mean)
         assert ends[f"mean of {name}"] == pytest.approx(mean)
-    _, filtered = list_episodes(run, ["condition=cal"], None)
+    _, filtered = run.episode_rows(["condition=cal"])
     assert filtered.metrics == {"cal": totals.metrics["cal"]}
     index = Index(run)
     index.update()
@@ -97,7 +96,7 @@ def test_the_list_of_episodes_and_the_viewer_have_the_same_means(run: Run) -> No
 
 def test_what_episodes_used_is_averaged_alike_in_the_viewer(run: Run) -> None:
     read_scores(run, None, ignore)
-    list_episodes(run, (), None)
+    run.episode_rows(())
     pages = IndexPages(run.path / "index.db", METRIC)
     comparison = comparison_of(run, ignore)
     for name in ("steps", "input_tokens", "output_tokens", "duration_s"):

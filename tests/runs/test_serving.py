@@ -16,7 +16,7 @@ SERVE = f"{sys.executable} -I -S {TINY} {{port}}"
 
 
 def address(folder: Path) -> str:
-    return str(Run.open(folder).manifest().model_parameters["base_url"])
+    return str(Run.open(folder).manifest.model_parameters["base_url"])
 
 
 def ask(out: Path, *options: str) -> str:
@@ -31,7 +31,7 @@ def test_a_run_starts_its_server_and_ends_it_and_a_resumed_run_starts_it_again(
     model = ("--model", "compatible/tiny", "--serve", SERVE, "--no-preflight")
     assert ask(folder, *model, "--condition", "explicit") == ""
     run = Run.open(folder)
-    server, url = run.manifest().server, address(folder)
+    server, url = run.manifest.server, address(folder)
     assert server is not None
     assert server.command == SERVE
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", url)

@@ -57,7 +57,7 @@ def two_models(parent: Path, questions: Path, until: Sequence[str]) -> dict[str,
 
 def stopping(folder: Path) -> Stopping:
     run = Run(folder)
-    settings = run.manifest().until
+    settings = run.manifest.until
     assert settings is not None
     return Stopping({folder.name: run}, settings, lambda line: None)
 
@@ -119,7 +119,7 @@ def test_a_run_says_how_many_samples_it_will_take(folder: Path, tmp_path: Path) 
     run = Run(folder)
     shutil.copytree(folder, tmp_path / "new", ignore=shutil.ignore_patterns("episodes", "*.jsonl"))
     shutil.copy(folder / "samples.jsonl", tmp_path / "new")
-    settings, lines = run.manifest().until, list[str]()
+    settings, lines = run.manifest.until, list[str]()
     assert settings is not None
     Stopping({"new": Run(tmp_path / "new", run.objects)}, settings, lines.append)
     assert lines == [

@@ -124,7 +124,7 @@ class Foreign:
     def write(self, tool: str, arguments: dict[str, str]) -> None:
         """A finished episode, and one that was cut off, whose first step made this call."""
         folder = Run(self.path)
-        task, condition = folder.task, folder.manifest().conditions[0]
+        task, condition = folder.task, folder.manifest.conditions[0]
         question = task.prompt(folder.samples[0], condition)
         for repeat in (1, 2):
             key = EpisodeKey(self.sample, condition.name, repeat)
@@ -371,7 +371,7 @@ def test_a_tool_that_only_a_trace_names_is_not_imported(
 ) -> None:
     foreign.write("web_search", {"query": "x"})
     for name in ({"tools": ["canary_module:TOOL"]}, {"context": "cited:none"}, {"name": "other"}):
-        foreign.rewrite(condition=Run(foreign.path).manifest().conditions[0].model_dump() | name)
+        foreign.rewrite(condition=Run(foreign.path).manifest.conditions[0].model_dump() | name)
         done = foreign.command("replay tools", *more)
         assert done.returncode == 1
         assert "broken: base/" in done.stdout
@@ -412,7 +412,7 @@ OLD = Path(__file__).parents[1] / "data" / "runs"
 def test_an_old_run_is_confirmed_once(name: str, tmp_path: Path, canary: Canary) -> None:
     run = Foreign(Path(shutil.copytree(OLD / name, tmp_path / name)), tmp_path / "mine",
                   tmp_path / "canary", canary)  # fmt: skip
-    settings = outside_settings(run.path, Run(run.path).manifest())
+    settings = outside_settings(run.path, Run(run.path).manifest)
     assert bool(settings) == (name == "version-1-server")
     if settings:
         first = run.command("resume")

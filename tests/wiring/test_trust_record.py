@@ -39,14 +39,14 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
 def _asks(folder: RunFolder) -> bool:
     """Whether the user is asked before the run is gone on with."""
     try:
-        check_trust(folder, folder.manifest(), lambda text: None)
+        check_trust(folder, folder.manifest, lambda text: None)
     except ConfigError:
         return True
     return False
 
 
 def test_the_user_is_not_asked_about_runs_made_here(own: RunFolder) -> None:
-    assert [str(each) for each in outside_settings(own.path, own.manifest())] == [
+    assert [str(each) for each in outside_settings(own.path, own.manifest)] == [
         "sandbox unsafe-subprocess (runs code on this machine)"
     ]
     assert not _asks(own)
@@ -66,7 +66,7 @@ def test_a_copy_is_trusted_with_addresses_but_not_with_what_gets_the_calls_of_it
         shutil.rmtree(tmp_path / "copy", ignore_errors=True)
         return _asks(Run(shutil.copytree(own.path, tmp_path / "copy")))
 
-    plain = own.manifest().conditions
+    plain = own.manifest.conditions
     code = tmp_path / "mine.py"
     code.write_text("")
     mine = ToolTraits(name="add", path=f"{code}:add")
@@ -85,7 +85,7 @@ def test_a_broken_record_trusts_nothing_and_can_be_made_again(own: RunFolder, da
     (file,) = folder.iterdir()
     file.write_bytes(data)
     assert _asks(own)
-    check_trust(own, own.manifest(), lambda text: None, confirmed=True)
+    check_trust(own, own.manifest, lambda text: None, confirmed=True)
     assert not _asks(own)
     assert oct(file.stat().st_mode)[-3:] == "600"
     assert oct(folder.stat().st_mode)[-3:] == "700"
@@ -131,7 +131,7 @@ def test_other_samples_make_another_run(own: RunFolder) -> None:
 
 def test_files_in_the_folder_reach_nowhere(own: RunFolder, tmp_path: Path) -> None:
     def names(**update: object) -> list[str]:
-        manifest: Manifest = own.manifest().model_copy(update={"sandbox": None, **update})
+        manifest: Manifest = own.manifest.model_copy(update={"sandbox": None, **update})
         return [each.name for each in outside_settings(own.path, manifest)]
 
     assert names(reply_cache=str(own.path / "replies.db")) == []
@@ -214,13 +214,13 @@ def _with(own: RunFolder, path: str) -> Manifest:
                                                                       path="a.py:t"),)),)},
         "options": {"options": {"facts_table": "/x"}},
     }  # fmt: skip
-    return own.manifest().model_copy(update={"sandbox": None, **entries[path]})
+    return own.manifest.model_copy(update={"sandbox": None, **entries[path]})
 
 
 def test_every_field_that_reaches_outside_is_asked_for(own: RunFolder) -> None:
     """By the fields themselves: each place that says a reach has a setting once something stands
     there, and without it there is no permit."""
-    tops = {each.path.partition(".")[0] for each in values_of(own.manifest())
+    tops = {each.path.partition(".")[0] for each in values_of(own.manifest)
             if each.reach is not Reach.NOTHING}  # fmt: skip
     tops |= {"server", "mcp", "model_facts", "plugins", "reply_cache", "scorer"}
     for top in sorted(tops):
@@ -231,7 +231,7 @@ def test_every_field_that_reaches_outside_is_asked_for(own: RunFolder) -> None:
 
 
 def test_a_new_field_is_asked_for_by_its_name(own: RunFolder) -> None:
-    manifest = own.manifest().model_copy(
+    manifest = own.manifest.model_copy(
         update={"sandbox": None, "model_parameters": {"callback": "http://x"}}
     )
     (setting,) = outside_settings(own.path, manifest)
@@ -243,7 +243,7 @@ def test_a_new_field_is_asked_for_by_its_name(own: RunFolder) -> None:
 def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(
     own: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    options = own.manifest().options | {"facts_table": str(tmp_path / "table.json")}
+    options = own.manifest.options | {"facts_table": str(tmp_path / "table.json")}
     own.change(sandbox=None, options=options)
     with pytest.raises(ConfigError, match=r"to read it takes: options\.facts_table "):
         _ = Run(own.path).task

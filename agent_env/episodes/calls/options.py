@@ -247,7 +247,7 @@ def retries_of(manifest: Manifest) -> Retries:
 
 def change_run_limits(folder: RunFolder, limits: RunLimits) -> None:
     """Replaces limits in run.json by those that are set in `limits`."""
-    manifest = folder.manifest()
+    manifest = folder.manifest
     new = {name: value for name, value in asdict(limits).items() if value is not None}
     if not new:
         return
@@ -260,7 +260,7 @@ def how_to_go_on(folder: RunFolder, stopped: RunStopped) -> str:
     """The command that resumes the run; a limit that was reached is doubled, or raised to what the
     next call needs."""
     command = f"agent-env resume {folder.path}"
-    limits = run_limits(folder.manifest())
+    limits = run_limits(folder.manifest)
     least = rounded_up(stopped.at_least or 0.0)
     if stopped.reason == "tokens" and limits.tokens is not None:
         return f"{command} --run-tokens {max(limits.tokens * 2, int(least))}"

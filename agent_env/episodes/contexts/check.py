@@ -51,7 +51,7 @@ class ContextComparison:
 
 def episode_contexts(folder: RunFolder) -> Iterator[EpisodeContext]:
     """The contexts of the run's episodes; an unreadable trace counts as broken."""
-    named = {c.name: c.context for c in folder.manifest().conditions if c.context is not None}
+    named = {c.name: c.context for c in folder.manifest.conditions if c.context is not None}
     for trace in folder.traces():
         context = named.get(trace.parent.name)
         if context is not None:

@@ -132,12 +132,12 @@ class Keeper:
     def of(cls, folder: RunFolder, concurrency: int) -> Keeper:
         """The keeper of a run's folder; the budget has what its traces spent."""
         notes, stack = list[str](), AsyncExitStack()
-        calls = open_calls(folder, folder.manifest(), concurrency, stack, notes.append)
+        calls = open_calls(folder, folder.manifest, concurrency, stack, notes.append)
         return cls(folder, calls, Texts(folder.texts), notes, stack)
 
     async def open(self, worker: str, key: EpisodeKey) -> EpisodeLease | Refusal | None:
         """Gives the episode to this worker; None if its trace must be left alone."""
-        manifest, clock = self.folder.manifest(), _At()
+        manifest, clock = self.folder.manifest, _At()
         opener = TraceOpener(
             self.folder, manifest.id, clock, self.texts, manifest.fsync, self.notes.append
         )

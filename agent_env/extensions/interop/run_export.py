@@ -114,7 +114,7 @@ def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None])
         )
     comparison = comparison_of(run, lambda text: on_broken(text.removeprefix("left out: ")))
     conditions = {v for text in options.where for v in parse_where(text).values}
-    known = {condition.name for condition in run.manifest().conditions}
+    known = {condition.name for condition in run.manifest.conditions}
     if unknown := sorted(conditions - known):
         raise ConfigError(
             f"--where condition={','.join(unknown)}: the run has {', '.join(sorted(known))}"

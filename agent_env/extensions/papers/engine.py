@@ -314,7 +314,7 @@ class _Work:
         read = self.sets.read_as(run.samples, reading)
         episodes = episodes_of(run, lambda reason: None)
         scored = ((episode, read.score(task, episode)) for episode in episodes)
-        manifest = run.manifest()
+        manifest = run.manifest
         return run_data(name, manifest, read.samples, scored, manifest.model_facts)
 
     def _responses(self, setup: str, reading: str) -> tuple[list[RunData], Task]:

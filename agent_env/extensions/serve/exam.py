@@ -169,7 +169,7 @@ class Exam:
         """Whether an episode that was asked for is not over."""
         environment = self._environment
         left = pending(environment.folder, environment.samples, environment.conditions,
-                       environment.folder.manifest().repeats)  # fmt: skip
+                       environment.folder.manifest.repeats)  # fmt: skip
         return next(left, None) is not None
 
     @property
@@ -271,7 +271,7 @@ class Exam:
         name = choice.condition
         if name not in self._left:
             conditions = self._environment.conditions if name is None else (self._condition(name),)
-            repeats = self._environment.folder.manifest().repeats
+            repeats = self._environment.folder.manifest.repeats
             left = pending(self._environment.folder, tuple(self._samples.values()), conditions,
                            repeats)  # fmt: skip
             self._left[name] = left
@@ -382,7 +382,7 @@ def _over(turn: Turn) -> str:
 def served_names(folder: Run) -> dict[str, str]:
     """A name for each sample, by its id: the same each time the run is served, and told by the id
     of no other run."""
-    secret = (folder.manifest().id or "").encode()
+    secret = (folder.manifest.id or "").encode()
     return {
         sample.id: hmac.digest(secret, sample.id.encode(), "sha256").hex()[:16]
         for sample in folder.samples

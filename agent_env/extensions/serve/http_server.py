@@ -103,7 +103,7 @@ class EpisodeServer:
 
     async def _tasks(self, request: Request) -> Response:
         environment = self._exam.environment
-        manifest = environment.folder.manifest()
+        manifest = environment.folder.manifest
         body = TasksBody(
             task=manifest.task,
             metrics=list(environment.task.metrics),

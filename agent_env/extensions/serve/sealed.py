@@ -55,7 +55,7 @@ def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
     from agent_env.sdk.family import checked_options
     from agent_env.sdk.run import check_reading, load_family, select_samples
 
-    manifest = run.manifest()
+    manifest = run.manifest
     check_reading(run, manifest, again=True)
     if manifest.dataset is not None and dataset is None:
         raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")

@@ -47,7 +47,7 @@ from agent_env.sdk.results import text_of
 from agent_env.sdk.run import (
     Assessment,
     CompareOptions,
-    OpenRun,
+    IndexedRun,
     TraceEvents,
     compare_folders,
     select_tables,
@@ -301,10 +301,10 @@ class _Pages:
         run = self._run(request)
         others = [o for o in self._library.runs() if o.key != run.key and _asks_same(o, run)]
         shown = [run, *others] if request.query_params.get("runs") == "all" else [run]
-        options = CompareOptions(runs=tuple(each.folder.path for each in shown))
+        options = CompareOptions(runs=tuple(each.path for each in shown))
         notes: list[str] = []
         try:
-            comparison = compare_folders(options, notes.append, run.folder.objects)
+            comparison = compare_folders(options, notes.append, run.objects)
         except ConfigError as exc:
             return self._page("compare.html", run=run, others=others, shown=shown, tables=[],
                               problem=str(exc))  # fmt: skip
@@ -376,24 +376,24 @@ class _Pages:
         if key is None:
             runs = self._library.runs()
             self._library.refresh(runs)
-            live = any(run.is_live for run in runs if not _broken(run))
+            live = any(run.is_locked for run in runs if not _broken(run))
             soon = not all(self._library.was_read(run) for run in runs if not _broken(run))
             return JSONResponse({"stamp": self._stamp(runs), "live": live, "soon": soon})
         run = self._run(request)
         if name:
-            trace = run.trace(name)
-            return JSONResponse({"stamp": _file_stamp(trace), "live": run.is_live})
+            trace = run.trace_of(name)
+            return JSONResponse({"stamp": _file_stamp(trace), "live": run.is_locked})
         soon = self._library.is_reading(run)
         stamp = self._library.stamp(run)
-        return JSONResponse({"stamp": stamp, "live": run.is_live, "soon": soon})
+        return JSONResponse({"stamp": stamp, "live": run.is_locked, "soon": soon})
 
-    def _run(self, request: Request) -> OpenRun:
+    def _run(self, request: Request) -> IndexedRun:
         run = self._library.run(request.path_params["run"])
         if run is None:
             raise _missing(f"There is no run {request.path_params['run']}.")
         return run
 
-    def _stamp(self, runs: list[OpenRun]) -> str:
+    def _stamp(self, runs: list[IndexedRun]) -> str:
         stamp = self._library.stamp
         return " ".join(f"{run.key}:{'-' if _broken(run) else stamp(run)}" for run in runs)
 
@@ -401,7 +401,7 @@ class _Pages:
 class _RunLine:
     """A run in the list of runs."""
 
-    def __init__(self, run: OpenRun, library: Library) -> None:
+    def __init__(self, run: IndexedRun, library: Library) -> None:
         self.run = run
         self.problem = _broken(run) or library.trouble.get(run.key)
         if _broken(run):
@@ -410,12 +410,12 @@ class _RunLine:
         self.groups = run.summary.groups
         self.done = self._sum("finished") + self._sum("failed")
         self.failed, self.broken = self._sum("failed"), self._sum("broken")
-        self.asked = run.asked
+        self.asked = run.manifest.planned_episodes
         self.was_read = library.was_read(run)
         self.state = "reading"  # "" for a run that is whole
         if self.was_read:
             is_whole = self.done >= self.asked
-            self.state = "" if is_whole else "running" if run.is_live else "stopped"
+            self.state = "" if is_whole else "running" if run.is_locked else "stopped"
         self.metric = run.main_metric
 
     def _sum(self, status: str) -> int:
@@ -429,15 +429,15 @@ class _RunLine:
 class _Opened:
     """An episode, read."""
 
-    def __init__(self, run: OpenRun, name: str) -> None:
+    def __init__(self, run: IndexedRun, name: str) -> None:
         self.run, self.name = run, name
-        trace = run.trace(name)
+        trace = run.trace_of(name)
         if trace is None:
             raise _missing(f"The run {run.key} has no episode {name}.")
         self.stamp = _file_stamp(trace)
-        self.read: TraceEvents = run.read(trace)
+        self.read: TraceEvents = run.events(trace)
         self.story: Story | None = story(self.read.events, run.manifest.model_facts)
-        self.verdict: Assessment = run.judge(self.read.events)
+        self.verdict: Assessment = run.assess(self.read.events)
 
     @property
     def sample(self) -> str:
@@ -454,7 +454,7 @@ def _missing(words: str) -> Exception:
     return HTTPException(404, words)
 
 
-def _broken(run: OpenRun) -> str | None:
+def _broken(run: IndexedRun) -> str | None:
     """Why the run's folder cannot be read; None where it can."""
     try:
         _ = run.manifest
@@ -463,7 +463,7 @@ def _broken(run: OpenRun) -> str | None:
     return None
 
 
-def _asks_same(one: OpenRun, other: OpenRun) -> bool:
+def _asks_same(one: IndexedRun, other: IndexedRun) -> bool:
     return (
         not _broken(one)
         and one.manifest.task == other.manifest.task

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 
 from agent_env.sdk.errors import AgentEnvError
-from agent_env.sdk.run import OpenRun, runs_below
+from agent_env.sdk.run import IndexedRun, runs_below
 
 PAUSE_S = 2.0
 """Between two looks at a run's traces."""
@@ -31,7 +31,7 @@ class Library:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._runs: dict[str, OpenRun] = {}
+        self._runs: dict[str, IndexedRun] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="index")
         self._asked: dict[str, Future[None]] = {}
         self._due: dict[str, float] = {}
@@ -60,27 +60,27 @@ class Library:
             if time.monotonic() > end:
                 break
 
-    def runs(self) -> list[OpenRun]:
+    def runs(self) -> list[IndexedRun]:
         """Those that are there now, the newest first."""
         found = {}
         for path in runs_below(self._root):
             key = self._key(path)
             if key not in self._runs:
-                self._runs[key] = OpenRun(key, path, Path(self._spare.name))
+                self._runs[key] = IndexedRun(key, path, Path(self._spare.name))
             found[key] = self._runs[key]
         return sorted(found.values(), key=lambda run: run.written_at, reverse=True)
 
-    def run(self, key: str) -> OpenRun | None:
+    def run(self, key: str) -> IndexedRun | None:
         """The run of this key, its table up to date or on the way; None where there is none."""
         if key not in self._runs:
             self.runs()
         run = self._runs.get(key)
-        if run is None or not (run.folder.path / "run.json").exists():
+        if run is None or not (run.path / "run.json").exists():
             return None
         self.refresh([run])
         return run
 
-    def refresh(self, runs: list[OpenRun]) -> None:
+    def refresh(self, runs: list[IndexedRun]) -> None:
         """Have these tables brought up to date, where that is due; waits for the first time only,
         not long, and not for a large run, whose page comes first."""
         first = []
@@ -101,20 +101,20 @@ class Library:
             except TimeoutError:
                 break
 
-    def is_reading(self, run: OpenRun) -> bool:
+    def is_reading(self, run: IndexedRun) -> bool:
         """Whether the run's table is being brought up to date right now."""
         update = self._asked.get(run.key)
         return update is not None and not update.done()
 
-    def was_read(self, run: OpenRun) -> bool:
+    def was_read(self, run: IndexedRun) -> bool:
         """Whether the run's table fits its traces, but for what came since."""
         return run.key in self._due
 
-    def stamp(self, run: OpenRun) -> str:
+    def stamp(self, run: IndexedRun) -> str:
         """Differs after anything that is shown of the run has changed."""
-        return f"{run.stamp}.{run.is_live}.{self.was_read(run)}"
+        return f"{run.stamp}.{run.is_locked}.{self.was_read(run)}"
 
-    def _update(self, run: OpenRun, later_s: float) -> None:
+    def _update(self, run: IndexedRun, later_s: float) -> None:
         self._ended.wait(later_s)
         if self._ended.is_set():
             return
@@ -132,6 +132,6 @@ class Library:
         place = path.name if path == self._root else str(path.relative_to(self._root))
         plain = re.sub(r"[^A-Za-z0-9._+-]+", "~", place).strip(".") or "run"
         other = self._runs.get(plain)
-        if other is not None and other.folder.path != path:
+        if other is not None and other.path != path:
             return f"{plain}~{sha256(str(path).encode()).hexdigest()[:8]}"
         return plain

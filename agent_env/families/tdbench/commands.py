@@ -150,7 +150,7 @@ def lay_out(
     answers: dict[str, ScoredAnswer] = {}
     for path in runs:
         run = Run(path)
-        manifest = run.manifest()
+        manifest = run.manifest
         if manifest.task != NAME:
             raise ConfigError(f"{path} is a run of {manifest.task}; these layouts are of {NAME}")
         names, tables = condition_names(manifest), by_digest(run.materials())

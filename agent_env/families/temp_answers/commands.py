@@ -235,7 +235,7 @@ def _run_files(path: Path) -> list[ResponseFile]:
     from agent_env.sdk.run import Run, score_folder
 
     run = Run(path)
-    manifest = run.manifest()
+    manifest = run.manifest
     if manifest.task != NAME:
         raise ConfigError(f"{path} is a run of {manifest.task}; score-answers reads {NAME}")
     finished = [e for e, _ in score_folder(run, lambda text: None) if e.status == "finished"]

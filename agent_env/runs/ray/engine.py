@@ -66,7 +66,7 @@ async def run_on_ray(
 
     if limits is not None:
         change_run_limits(run, limits)
-    manifest, samples = run.manifest(), run.samples
+    manifest, samples = run.manifest, run.samples
     if manifest.server is not None:
         raise ConfigError(
             "--engine ray asks from several machines: start the model's server yourself and name "
@@ -160,7 +160,7 @@ class _Spread:
     async def run(self, samples: Any) -> None:
         from agent_env.episodes.pending import pending
 
-        manifest = self.folder.manifest()
+        manifest = self.folder.manifest
         left = pending(self.folder, samples, manifest.conditions, manifest.repeats)
         self.waiting.extend(key for key, _, _ in left)
         if not self.waiting:
@@ -267,7 +267,7 @@ class _Spread:
         return worker
 
     def _parcel(self, size: int) -> Parcel:
-        manifest = self.folder.manifest()
+        manifest = self.folder.manifest
         return Parcel(
             manifest=manifest.model_dump_json(),
             samples=self.folder.read("samples.jsonl"),

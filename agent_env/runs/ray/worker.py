@@ -122,7 +122,7 @@ class Worker:
                 manifest.model, manifest.model_parameters.get("base_url"), run.plugins
             )
             self._outage = outage_of(retries_of(manifest), is_up, self._tell)
-            opened.set_result(run.manifest().web_settings.pages_digest)
+            opened.set_result(run.manifest.web_settings.pages_digest)
             await self._stop.wait()
 
     async def run(self, key: EpisodeKey) -> EpisodeEnd:

@@ -55,7 +55,7 @@ def _status(name: str, run: Run) -> RunStatus:
     from agent_env.runs.so_far import SoFar
 
     try:
-        manifest, so_far = run.manifest(), SoFar(run)
+        manifest, so_far = run.manifest, SoFar(run)
         finished = len(so_far.read())
     except AgentEnvError as exc:
         return RunStatus(name, str(exc))

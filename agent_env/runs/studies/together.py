@@ -108,7 +108,7 @@ def with_one_rule(each: Sequence[RunOptions]) -> list[RunOptions]:
 
 def _rule_of(runs: Sequence[Run], note: Callable[[str], None]) -> Stopping | None:
     """The test over these runs, side by side; that of the latest where some were added later."""
-    rules = [(len(rule.together), i) for i, r in enumerate(runs) if (rule := r.manifest().until)]
+    rules = [(len(rule.together), i) for i, r in enumerate(runs) if (rule := r.manifest.until)]
     if not rules:
         return None
     from agent_env.runs.stopping import stopping_of
@@ -201,7 +201,7 @@ def _opened_budget(
     from agent_env.episodes.calls.options import open_budget
 
     try:
-        return open_budget(run, run.manifest(), wider)
+        return open_budget(run, run.manifest, wider)
     except AgentEnvError as exc:
         failures[name] = str(exc)
         return None
@@ -220,7 +220,7 @@ async def _run_one(
         engine = partial(engine, budget=budget)
     if rule is not None and course.engine is None:
         engine = partial(engine, stopping=rule.of(run))
-    manifest = run.manifest()
+    manifest = run.manifest
     is_new = not manifest.preflights and next(run.traces(), None) is None
     if next(pending(run, run.samples, manifest.conditions, manifest.repeats), None) is None:
         listener.begin(run, manifest.planned_episodes)
@@ -235,6 +235,6 @@ async def _run_one(
         else:
             async with budget.share_of(0):  # nothing is asked where the budget is spent
                 await try_server(run, course.preflight, listener.note, stack)
-            for probe in (p for each in run.manifest().preflights for p in each.probes):
+            for probe in (p for each in run.manifest.preflights for p in each.probes):
                 budget.spend(probe.charged or probe.usage, is_preflight=True)
         await engine(run, course.options.concurrency, listener)

@@ -28,7 +28,7 @@ def test_the_events_stand_in_the_prompt_behind_the_tool_or_in_python(tmp_path: P
     )  # fmt: skip
     asyncio.run(start_run(options, QUIET))
     run = Run(out)
-    manifest, scored = run.manifest(), score_folder(run, print)
+    manifest, scored = run.manifest, score_folder(run, print)
     assert manifest.materials_digest is not None
     assert len(scored) == 36
     assert {score.metrics["of_ceiling"] for _, score in scored} == {1.0}

@@ -69,16 +69,16 @@ def test_another_model_or_limit_is_refused_by_name(
         go_on(folder, **options)
     assert (folder.path / "run.json").read_bytes() == before
     go_on(folder, accept_changes=True, **options)
-    assert line in folder.manifest().changes[0]
+    assert line in folder.manifest.changes[0]
 
 
 def test_a_server_that_is_elsewhere_now_is_noted_and_needs_no_more_words(folder: RunFolder) -> None:
     go_on(folder, base_url="http://other/v1")
-    assert "model base_url: none → http://other/v1" in folder.manifest().changes[0]
+    assert "model base_url: none → http://other/v1" in folder.manifest.changes[0]
 
 
 def test_other_code_is_refused_by_name(folder: RunFolder) -> None:
-    manifest = folder.manifest()
+    manifest = folder.manifest
     old = manifest.versions | {"code": "0" * 12}
     folder.change(versions=old)
     with pytest.raises(ConfigError, match=r"code: 000000000000 → [0-9a-f]{12}"):

@@ -47,7 +47,7 @@ def test_a_fork_goes_on_live_behind_step_k_and_knows_its_parent(
         old = [e for e in before if isinstance(e, ModelCalled)]
         assert [e.request for e in called[:3]] == [e.request for e in old[:3]]
         assert [e.steps for e in events if isinstance(e, EpisodeResumed)] == [2]
-    assert out.manifest().parent == start.parent
+    assert out.manifest.parent == start.parent
     found = read_forks(out, print)
     assert [name for name, _, _ in found.episodes] == ["parent", "fork 1", "fork 2"]
     assert found.episodes[0][2].metrics["exact_match"] == 1.0
@@ -64,7 +64,7 @@ def test_an_edited_result_and_other_tools_make_another_story(tmp_path: Path, par
     events = read_trace(out.path / "episodes/web-once/tp-3-00001.1.jsonl")
     edited = next(e for e in events if isinstance(e, ToolCalled))
     assert (edited.result.output, edited.replayed) == ("No results.", True)
-    assert out.manifest().conditions[0].name == "web-once"
+    assert out.manifest.conditions[0].name == "web-once"
     assert {r.verdict for r in asyncio.run(replay(out, ReplayOptions(), print))} == {"same"}
     parent_row, fork_row = read_forks(out, print).episodes
     assert parent_row[2].metrics["exact_match"] == 1.0

@@ -166,7 +166,7 @@ def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(
     assert before == after
     assert sum(map(len, before.values())) > 20
     assert [*LocalWeb.asked, *LocalWeb.searches] == asked
-    frozen, live = Run(tmp_path / "f").manifest(), Run(recorded).manifest()
+    frozen, live = Run(tmp_path / "f").manifest, Run(recorded).manifest
     assert (frozen.web, live.web) == ("frozen", "record")
     assert frozen.web_settings.search == "serper"
     assert frozen.web_settings.index is None
@@ -212,7 +212,7 @@ def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded: Path, tmp_
     pages.write_bytes((recorded / "pages.db").read_bytes())
     run_here(out, pages)
     run_here(tmp_path / "g", out)  # the store of a run is the one that its run.json names
-    assert Run(tmp_path / "g").manifest().web_settings.pages == str(pages)
+    assert Run(tmp_path / "g").manifest.web_settings.pages == str(pages)
     trace = next(Run(out).traces())
     lines, before = trace.read_bytes().splitlines(keepends=True), results(out)
     trace.write_bytes(b"".join(lines[:4]))
@@ -279,7 +279,7 @@ def test_pages_are_listed_shown_verified_merged_and_exported(
     ]
     assert held[0] == held[1] == held[2]
     assert held[0]["problems"] == []
-    assert held[0]["digest"] == Run(recorded).manifest().web_settings.pages_digest
+    assert held[0]["digest"] == Run(recorded).manifest.web_settings.pages_digest
 
 
 def test_a_broken_store_is_told_by_its_exit_code(recorded: Path, tmp_path: Path) -> None:

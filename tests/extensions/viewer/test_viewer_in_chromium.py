@@ -184,7 +184,7 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
     folder = make_run(tmp_path / "run", ["s1"], model=HOSTILE)
     file = tmp_path / "report.html"
     comparison = Comparison(made, Options(resamples=1000))
-    chapter = chapter_of(comparison, {HOSTILE: folder.manifest()})
+    chapter = chapter_of(comparison, {HOSTILE: folder.manifest})
     file.write_text(report_of([chapter], HOSTILE))
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     seen: list[Any] = []

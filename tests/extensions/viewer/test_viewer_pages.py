@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from agent_env.records.manifest import Preflight
-from agent_env.runs.opened import OpenRun
+from agent_env.runs.indexed_run import IndexedRun
 from tests.extensions.viewer.stage import (
     RIGHT,
     WRONG,
@@ -289,7 +289,7 @@ def test_a_run_whose_traces_were_not_read_yet_is_said_to_be_read(
     for number in range(3):
         write(make_run(tmp_path / f"run{number}", ["s1"]), "s1")
     going = Event()
-    monkeypatch.setattr(OpenRun, "update", lambda run: going.wait(20))
+    monkeypatch.setattr(IndexedRun, "update", lambda run: going.wait(20))
     with viewer(tmp_path) as client:
         text = client.get("/").text
         state = client.get("/state/").json()
@@ -315,7 +315,7 @@ def test_a_folder_that_is_only_to_be_read_is_shown_too(
 ) -> None:
     folder = make_run(tmp_path / "run", ["s1"])
     write(folder, "s1")
-    monkeypatch.setattr("agent_env.runs.opened.os.access", lambda path, mode: False)
+    monkeypatch.setattr("agent_env.runs.indexed_run.os.access", lambda path, mode: False)
     with viewer(tmp_path / "run") as client:
         assert rows(client.get("/run/run/").text) == 1
     assert not (tmp_path / "run/index.db").exists()

@@ -145,7 +145,7 @@ class Source:
 
     @property
     def manifest(self) -> Manifest:
-        return self.folder.manifest()
+        return self.folder.manifest
 
     @property
     def run(self) -> str:

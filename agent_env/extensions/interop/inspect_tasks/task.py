@@ -217,7 +217,7 @@ def make_task(family: str, parameters: Mapping[str, Any]) -> Task:
         solver=episode_solver(Opened(run, condition, folder)),
         scorer=episode_score(),
         working_limit=None if time_s is None else ceil(time_s),
-        metadata={"condition": condition.name, "limits": dict(run.manifest().limits)},
+        metadata={"condition": condition.name, "limits": dict(run.manifest.limits)},
     )
 
 
@@ -226,7 +226,7 @@ def _make_run(options: RunOptions, path: Path, wanted: str) -> tuple[Run, Condit
     limits = {**options.limits, "time_s": None}
     own = replace(options, out=path, limits=limits)
     run = wait_for(make_environment(own, logger.warning))
-    conditions = run.manifest().conditions
+    conditions = run.manifest.conditions
     named = [each for each in conditions if _suffixes(each.name) == _suffixes(wanted)]
     if len(named) != 1:
         names = ", ".join(each.name for each in conditions)
@@ -239,7 +239,7 @@ def _suffixes(name: str) -> set[str]:
 
 
 def _samples(run: Run, condition: Condition, about: Mapping[str, Any]) -> list[Sample]:
-    contexts = contexts_of(run, run.manifest())
+    contexts = contexts_of(run, run.manifest)
     hooks = run.task.analysis
     result = []
     for sample in run.samples:

@@ -134,8 +134,8 @@ def test_an_imported_log_names_its_own_tool_and_claims_nothing_that_it_lacks(
 ) -> None:
     folder = a_run(tmp_path / "run")
     source = ImportSource(tool="inspect_ai 0.3.285", file="a.eval", metrics=("exact_match",))
-    bare = folder.manifest().conditions[0].model_copy(update={"tools": ()})
-    imported = folder.manifest().model_copy(
+    bare = folder.manifest.conditions[0].model_copy(update={"tools": ()})
+    imported = folder.manifest.model_copy(
         update={"imported": source, "conditions": (bare,), "options": {"repeats": "2"}}
     )
     log, harness = _Log(source_of(folder), bare, tmp_path), every_eval_ever.harness(imported)

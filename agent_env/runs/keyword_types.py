@@ -1,6 +1,6 @@
 """The keywords of the API, for editors and mypy; made from the records of options.
 
-python .ci/pages/keywords.py > agent_env/api/keywords.py
+python .ci/pages/keywords.py > agent_env/runs/keyword_types.py
 """
 
 from __future__ import annotations

@@ -1,0 +1,163 @@
+"""The table of a run's episodes that stays open, for the viewer: counts, groups, treatment."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from agent_env.analysis.result_tables import ResultTable
+from agent_env.analysis.treatment import Treatment, bare_of, treatment_table, with_mark
+from agent_env.episodes.index import NAME, Index
+from agent_env.episodes.index_pages import ConditionSummary, IndexPages
+from agent_env.errors import AgentEnvError
+from agent_env.records.safe_files import check_database
+from agent_env.runs.run import Run
+
+LARGE = 5_000
+"""Episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Figures over all episodes of a run."""
+
+    groups: list[ConditionSummary]
+    """By condition, in the manifest's order."""
+    stop_reasons: list[str]
+    metrics: tuple[str, ...]
+    treatment: ResultTable
+    """Whether the tools arrived; no rows where none were offered."""
+
+
+class IndexedRun(Run):
+    """A run with the table of its episodes, which stays open."""
+
+    def __init__(self, key: str, path: Path, spare: Path) -> None:
+        """`key` is a word for it; `spare` a folder for the table, if its own is read-only."""
+        super().__init__(path)
+        self.key = key
+        self._spare = spare
+        self._index: IndexPages | None = None
+        self._inode: int | None = None
+        self._opening = Lock()
+        self._summary: tuple[str, Summary] | None = None
+
+    @property
+    def written_at(self) -> int:
+        """When run.json was written, in ns; 0 if it is missing."""
+        return self.state[1]
+
+    def warm(self) -> None:
+        """Loads what its pages need: the task's modules and tables, the counts."""
+        with suppress(AgentEnvError, OSError, sqlite3.Error):  # its page will say it
+            _ = self._find_faults
+            _ = self.summary
+
+    def close(self) -> None:
+        """Closes the table."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    @property
+    def _file(self) -> Path:
+        """The table's file: in the run's folder, or elsewhere if that is read-only."""
+        own = self.path
+        is_ours = os.access(own, os.W_OK) and not _is_odd(own, own / NAME)
+        return own / NAME if is_ours else self._spare / f"{self.key}.db"
+
+    def update(self) -> None:
+        """Updates the table from the traces; takes as long as reading the new ones."""
+        file = self._file
+        index = Index(self, file, check=self._index is None or _inode(file) != self._inode)
+        try:
+            index.update()
+        finally:
+            index.close()
+
+    @property
+    def index(self) -> IndexPages:
+        """The current table."""
+        file = self._file
+        with self._opening:
+            if self._index is None or _inode(file) != self._inode:
+                Index(self, file).close()  # makes the file; the rows come later
+                self._index = IndexPages(file, self.main_metric)  # others may still use the old
+                self._inode = _inode(file)
+            return self._index
+
+    @property
+    def main_metric(self) -> str:
+        """Of the task; "" for an unknown task."""
+        try:
+            return self.task.metrics[0]
+        except AgentEnvError:
+            return ""
+
+    @property
+    def summary(self) -> Summary:
+        """Figures over all episodes; computed again after a change."""
+        index, state = self.index, self.stamp
+        if self._summary is None or self._summary[0] != state:
+            place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
+            groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
+            table = treatment_table(self._treatments(index))
+            self._summary = state, Summary(groups, index.stop_reasons(), index.metrics, table)
+        return self._summary[1]
+
+    def _treatments(self, index: IndexPages) -> list[tuple[str, Treatment]]:
+        counts, manifest = {each.condition: each for each in index.arrivals()}, self.manifest
+        rows = []
+        for condition in manifest.conditions:
+            arrival = counts.get(condition.name)
+            if not condition.tools or arrival is None:
+                continue
+            bare = bare_of(condition, manifest.conditions)
+            added = (None, 0) if bare is None else index.added_tokens(condition.name, bare.name)
+            row = Treatment(
+                condition=condition.name,
+                first_step=condition.first_step,
+                added_input_tokens=added[0],
+                pairs=added[1],
+                episodes=arrival.episodes,
+                called=arrival.called,
+                required=arrival.required,
+                obeyed=arrival.obeyed,
+                calls_in_text=arrival.calls_in_text,
+                forms=tuple(filter(None, arrival.forms.split(","))),
+                problem=manifest.problems.get(condition.name),
+                invented=arrival.invented,
+                in_text=manifest.is_in_text,
+            )
+            rows.append((with_mark(condition.name, manifest.problems), row))
+        return rows
+
+    @property
+    def is_large(self) -> bool:
+        """Whether reading all traces takes too long for a page."""
+        return self.index.rows > LARGE
+
+    @property
+    def stamp(self) -> str:
+        """A text that changes with anything that the run's pages show."""
+        return f"{self.index.changes}.{self._inode}.{self.written_at}"
+
+
+def _is_odd(folder: Path, file: Path) -> bool:
+    """Whether the table is unsafe to open."""
+    try:
+        check_database(folder, file)
+    except OSError:
+        return True
+    return False
+
+
+def _inode(file: Path) -> int | None:
+    try:
+        return file.stat().st_ino
+    except OSError:
+        return None
