@@ -35,7 +35,7 @@ def _family(thing: Any, name: str) -> Family | None:
 
 
 FAMILIES = Registry(
-    "family", "families", "a Family", _family, partial(ours, "families"), ours("inner-families")
+    "family", "families", "a Family", _family, partial(ours, "families"), ours("inner_families")
 )
 
 
