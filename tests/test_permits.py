@@ -70,8 +70,7 @@ CONFINED = {
 OWN = {
     "cli/docs.py": {"os.environ", "webbrowser.open"},
     "extensions/viewer/cli.py": {"webbrowser.open"},
-    "extensions/serve/cli.py": {"os.environ"},
-    "extensions/serve/hosting.py": {"socket.socket"},
+    "extensions/serve/hosting.py": {"os.environ", "socket.socket"},
     "runs/probe.py": {"os.environ"},
     "runs/ray/engine.py": {"os.environ"},
     "sandbox/rootfs.py": {"docker.APIClient", "os.environ"},
@@ -108,11 +107,11 @@ OUR_MODULES = {
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
-    "api/objects.py", "cli/app.py", "cli/local.py", "cli/sandbox.py",
+    "cli/app.py", "cli/local.py", "cli/sandbox.py",
     "extensions/fake_server/cli.py",
     "extensions/facts/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
-    "runs/options.py", "runs/probe.py", "extensions/papers/engine.py", "runs/studies/folder.py",
+    "runs/objects.py", "runs/options.py", "runs/probe.py", "extensions/papers/engine.py", "runs/studies/folder.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "sdk/run.py", "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web_options.py",

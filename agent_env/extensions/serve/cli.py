@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.extensions.serve.mcp_cli import WHAT, told
+from agent_env.extensions.serve.mcp_cli import WHAT, NoToken, TokenEnv, told
 from agent_env.sdk.commands import say, with_options
 
 if TYPE_CHECKING:
@@ -26,17 +24,8 @@ def serve(
     options: RunOptions,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8322,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    token_env: Annotated[
-        str | None,
-        typer.Option(
-            help="The variable with the token that clients must send; without it one is made and "
-            "printed.",
-            metavar="NAME",
-        ),
-    ] = None,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="Any program of this machine may connect.")
-    ] = False,
+    token_env: TokenEnv = None,
+    no_token: NoToken = False,
     tries: Annotated[
         int | None,
         typer.Option(min=1, help="Most episodes of one sample, under all conditions together."),
@@ -63,10 +52,11 @@ def serve(
     """
     import asyncio
 
+    from agent_env.extensions.serve.hosting import token_of
     from agent_env.sdk.commands import need_extra
 
     need_extra("starlette", "uvicorn", extra="serve")
-    token = _token(host, token_env, no_token)
+    token = token_of(host, token_env, no_token)
 
     def make_server(exam: Exam, bound: int) -> EpisodeServer:
         from agent_env.extensions.serve.http_server import EpisodeServer
@@ -98,22 +88,3 @@ async def _serve(
             with rarely_collected():
                 await serve_app(server.app(), listener)
     say(f"agent-env score {folder.path} scores the episodes; the same --out goes on.")
-
-
-def _token(host: str, variable: str | None, is_without: bool) -> str | None:
-    """That of the variable, or a new one; None where none is wanted. ConfigError where one is
-    wanted and there is none."""
-    from agent_env.sdk.errors import ConfigError
-
-    if is_without:
-        if variable is not None:
-            raise ConfigError("--token-env and --no-token contradict each other; leave one out")
-        if host not in ("127.0.0.1", "localhost"):
-            raise ConfigError(f"--host {host} is reached by others: leave --no-token out")
-        return None
-    if variable is None:
-        return secrets.token_urlsafe(24)
-    token = os.environ.get(variable, "")
-    if not token.isascii() or not token.strip():
-        raise ConfigError(f"--token-env {variable}: the variable holds no token; set it to one")
-    return token.strip()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
+import os
+import secrets
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import h11
@@ -17,6 +21,42 @@ from agent_env.sdk.errors import ConfigError
 LOOPBACK = "127.0.0.1"
 GRACE_S = 2
 """From the signal until open requests are cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenGuard:
+    """An ASGI app that answers nobody without the token, and with status 401."""
+
+    app: Any
+    token: str
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        sent = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "lifespan" or hmac.compare_digest(
+            sent, f"Bearer {self.token}".encode()
+        ):
+            await self.app(scope, receive, send)
+            return
+        headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b"send 'Authorization: Bearer TOKEN'"})
+
+
+def token_of(host: str, variable: str | None, is_without: bool) -> str | None:
+    """That of the variable, or a new one; None where none is wanted. ConfigError where one is
+    wanted and there is none."""
+    if is_without:
+        if variable is not None:
+            raise ConfigError("--token-env and --no-token contradict each other; leave one out")
+        if host not in ("127.0.0.1", "localhost"):
+            raise ConfigError(f"--host {host} is reached by others: leave --no-token out")
+        return None
+    if variable is None:
+        return secrets.token_urlsafe(24)
+    token = os.environ.get(variable, "")
+    if not token.isascii() or not token.strip():
+        raise ConfigError(f"--token-env {variable}: the variable holds no token; set it to one")
+    return token.strip()
 
 
 def listening(port: int, host: str = LOOPBACK) -> socket.socket:

@@ -59,6 +59,17 @@ WHAT = (
     "allow_host", "sandbox", "steps", "tool_calls", "time_s", "tool_limit",
 )  # fmt: skip
 """Options of `run` that ask for something else than a model of ours."""
+TokenEnv = Annotated[
+    str | None,
+    typer.Option(
+        help="The variable with the token that clients must send; without it one is made and "
+        "printed.",
+        metavar="NAME",
+    ),
+]
+NoToken = Annotated[
+    bool, typer.Option("--no-token", help="Any program of this machine may connect.")
+]
 Http = Annotated[
     int | None,
     typer.Option(help="Serve HTTP at this port of loopback (0: a free one) instead of stdio."),
@@ -70,6 +81,8 @@ Http = Annotated[
 def serve(
     options: RunOptions,
     http: Http = None,
+    token_env: TokenEnv = None,
+    no_token: NoToken = False,
     agent: Annotated[str, typer.Option(help="The agent's name in tables.")] = "policy",
     many: Annotated[
         bool, typer.Option("--many", help="Several open episodes, each by its handle.")
@@ -85,8 +98,13 @@ def serve(
     Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
     """
     from agent_env.extensions.serve.exam import exam_folder, open_exam, tools_of
+    from agent_env.extensions.serve.hosting import LOOPBACK, token_of
     from agent_env.extensions.serve.mcp_server import ExamServer, serve_http, serve_stdio
     from agent_env.sdk.run import check_sdk, open_environment, rarely_collected
+
+    if http is None and (no_token or token_env is not None):
+        raise ConfigError("--token-env and --no-token go with --http")
+    token = None if http is None else token_of(LOOPBACK, token_env, no_token)
 
     async def main() -> None:
         async with AsyncExitStack() as stack:
@@ -99,7 +117,10 @@ def serve(
             )
             server = ExamServer(exam, specs, many, tell_score).server()
             with rarely_collected():
-                await (serve_stdio(server) if http is None else serve_http(server, http, say))
+                if http is None:
+                    await serve_stdio(server)
+                else:
+                    await serve_http(server, http, token, say)
         say(f"agent-env score {folder.path} scores the answers.")
 
     check_sdk()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_env.extensions.serve.exam import Exam, ExamError, Question, Submission
-from agent_env.extensions.serve.hosting import LOOPBACK, listening, serve_app
+from agent_env.extensions.serve.hosting import LOOPBACK, TokenGuard, listening, serve_app
 from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import ConfigError
 
@@ -175,12 +175,19 @@ async def serve_stdio(lowlevel: Server[Any]) -> None:
         await lowlevel.run(read, write, lowlevel.create_initialization_options())
 
 
-async def serve_http(lowlevel: Server[Any], port: int, note: Callable[[str], None]) -> None:
+async def serve_http(
+    lowlevel: Server[Any], port: int, token: str | None, note: Callable[[str], None]
+) -> None:
     """Serves any number of clients at http://127.0.0.1:PORT/mcp, until a signal ends it; a free
-    port for 0. ConfigError where the port is taken."""
+    port for 0. They send the token, where there is one, as `Authorization: Bearer TOKEN`.
+    ConfigError where the port is taken."""
     with listening(port) as bound:
         note(f"MCP server: http://{LOOPBACK}:{bound.getsockname()[1]}/mcp (Ctrl-C ends it)")
-        await serve_app(lowlevel.streamable_http_app(), bound)
+        if token is not None:
+            print(f"token: {token}", flush=True)
+            note("Clients send the header 'Authorization: Bearer TOKEN'.")
+        app = lowlevel.streamable_http_app()
+        await serve_app(app if token is None else TokenGuard(app, token), bound)
 
 
 def _with_headers(tools: Sequence[Tool]) -> dict[str, dict[str, Any]]:
