@@ -77,7 +77,7 @@ def run(
     """
     import asyncio
 
-    from agent_env.runs.prepare import one_per_model
+    from agent_env.runs.plan import one_per_model
     from agent_env.runs.start import start_run
 
     options = replace(options, preflight="anyway" if anyway else "on" if preflight else "off")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_env.records.forecast import Amounts, ExpectedSamples, Forecast, PlanForecast
     from agent_env.records.manifest import Manifest, Preflight
     from agent_env.runs.options import RunOptions
-    from agent_env.runs.start import RunCheck
+    from agent_env.runs.plan import Plan
 
 
 def print_checks(
@@ -35,7 +35,7 @@ def print_checks(
     from agent_env.runs.forecast import forecast_plan
     from agent_env.runs.start import check_run
 
-    checks: dict[str, RunCheck] = {}
+    checks: dict[str, Plan] = {}
     for options in runs:
         name = str(options.out or options.model)
         checks[name] = asyncio.run(check_run(options, say))
@@ -64,7 +64,7 @@ def _print_check(manifest: Manifest) -> None:
         print(f"  {remark}")
 
 
-def _print_json(checks: Sequence[RunCheck], forecast: PlanForecast) -> None:
+def _print_json(checks: Sequence[Plan], forecast: PlanForecast) -> None:
     runs = [
         {
             "preflight": each.manifest.preflights[0].model_dump(mode="json")

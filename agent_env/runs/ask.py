@@ -11,7 +11,7 @@ from agent_env.episodes.run_folder import digest, samples_bytes
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Sample
 from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import addressed
+from agent_env.runs.plan import addressed
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes, start_run
 from agent_env.wiring.trust import check_trust, how_to_trust, record_run

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from agent_env.episodes.calls.outages import silent
 from agent_env.errors import ConfigError
 from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import prepare_run
+from agent_env.runs.plan import plan_run
 from agent_env.runs.run import Run
+from agent_env.runs.start import open_plan
 from agent_env.wiring.rooms import Rooms, open_rooms
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
@@ -41,7 +42,8 @@ async def make_environment(
     if options.model == RunOptions(options.task).model:
         options = replace(options, model=POLICY)
     async with AsyncExitStack() as stack:
-        return await prepare_run(options, note, stack, is_asked=False, is_sealed=is_sealed)
+        plan = await plan_run(options, note, stack, is_asked=False)
+        return open_plan(plan, note, stack, is_sealed)
 
 
 @asynccontextmanager

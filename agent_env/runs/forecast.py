@@ -26,13 +26,13 @@ from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs, read_run, study_of
 
 if TYPE_CHECKING:
-    from agent_env.runs.start import RunCheck
+    from agent_env.runs.plan import Plan
 
 NO_LIMITS = RunLimits()
 
 
 def forecast_plan(
-    checks: Mapping[str, RunCheck],
+    checks: Mapping[str, Plan],
     like: Sequence[Path],
     note: Callable[[str], None],
     contrasts: Sequence[str] = (),
@@ -50,7 +50,7 @@ def forecast_plan(
     for run in runs:
         by_model.setdefault(run.model if models_at_once else "", []).append(run.amounts)
     whole = side_by_side([added(own) for own in by_model.values()])
-    tasks: dict[tuple[str, str], dict[str, RunCheck]] = {}
+    tasks: dict[tuple[str, str], dict[str, Plan]] = {}
     for name, check in checks.items():
         key = check.manifest.task, check.manifest.samples_digest
         tasks.setdefault(key, {})[name] = check
@@ -64,7 +64,7 @@ def forecast_plan(
     )
 
 
-def _early_stops(checks: Mapping[str, RunCheck]) -> Sequence[ExpectedSamples]:
+def _early_stops(checks: Mapping[str, Plan]) -> Sequence[ExpectedSamples]:
     """Of the contrasts that the runs of one task may stop by."""
     first = next(iter(checks.values()))
     settings = [each.manifest.until for each in checks.values() if each.manifest.until is not None]
@@ -90,7 +90,7 @@ def _of_task(earlier: Sequence[tuple[Run, RunData]], task: str) -> list[RunData]
 
 
 def _differences(
-    checks: Mapping[str, RunCheck],
+    checks: Mapping[str, Plan],
     earlier: Sequence[tuple[Run, RunData]],
     contrasts: Sequence[str],
 ) -> Sequence[DetectableDifference]:

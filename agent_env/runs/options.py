@@ -32,6 +32,8 @@ from agent_env.wiring.trust import own_call
 from agent_env.wiring.web_options import WebOptions
 
 Source = Literal["recorded", "live"]
+PreflightWish = Literal["off", "on", "anyway"]
+"""`anyway` runs invalid conditions too and marks them."""
 ApiKeyEnv = Annotated[
     str | None,
     Opt("The environment variable with the key of the model's server.", metavar="NAME"),
@@ -342,9 +344,8 @@ class RunOptions:
     stop: StopOptions = field(default_factory=StopOptions)
     objects: Objects = field(default_factory=lambda: NO_OBJECTS)
     """Plug-ins that only this process has; `task`, `model` and conditions may name them."""
-    preflight: Literal["off", "on", "anyway"] = "off"
-    """Whether the server is tested before the first episode; `anyway` runs invalid conditions too
-    and marks them."""
+    preflight: PreflightWish = "off"
+    """Whether the server is tested before the first episode."""
     study: StudyUse | None = None
     """The study that asks for the run."""
     permit: Permit = field(default_factory=own_call, compare=False, repr=False)

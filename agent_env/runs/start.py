@@ -1,4 +1,4 @@
-"""Starting a run: its folder is made, its server tried, its episodes run."""
+"""A plan's way to its end: its folder is made, its server tried, its episodes run."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
 from agent_env.episodes.calls.options import allow_open_files
+from agent_env.episodes.run_folder import samples_bytes
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address, variable_in
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight
-from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import prepare_run
+from agent_env.runs.options import PreflightWish, RunOptions
+from agent_env.runs.plan import Plan, plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.serving import begin_server
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.models import api_of, facts_of_server, health_of, open_counted
 from agent_env.wiring.rooms import Rooms, open_rooms
+from agent_env.wiring.trust import record_run
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget, RunLimits
     from agent_env.episodes.pending import StoppingCondition
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.episodes.runner import Watch
     from agent_env.records.schema import Condition, Sample, ToolSpec
-    from agent_env.tasks.task import Task
 
 PROMPTS = 50
 """At most so many samples' prompts are measured for each condition."""
@@ -53,16 +53,49 @@ class Listener:
 
 Engine = Callable[..., Coroutine[Any, Any, None]]
 """Takes what `run_episodes` takes."""
-PreflightWish = Literal["off", "on", "anyway"]
-"""`anyway` runs invalid conditions too and marks them."""
 
 
 async def start_run(options: RunOptions, listener: Listener, engine: Engine | None = None) -> Run:
-    """Make the run by `make_run`, then run all episodes, by `run_episodes` or another engine."""
+    """Plans the run, makes its folder and runs all episodes, by `run_episodes` or another engine.
+    PreflightRefused where a preflight is wished and tells that the run would mean nothing; there is
+    no folder then."""
     async with AsyncExitStack() as stack:
-        run = await make_run(options, listener.note, stack)
+        run = open_plan(await plan_run(options, listener.note, stack), listener.note, stack)
+        try:
+            await try_server(run, options.preflight, listener.note, stack)
+        except ConfigError:
+            run.discard()
+            raise
         await (engine or run_episodes)(run, None, listener)
     return run
+
+
+def open_plan(
+    plan: Plan, note: Callable[[str], None], stack: AsyncExitStack, is_sealed: bool = False
+) -> Run:
+    """Makes the run's folder, as this user's; what was opened for the plan is the run's until the
+    stack is closed. `is_sealed`: the samples are kept from the folder until `release`."""
+    samples, tables = samples_bytes(plan.made.samples), samples_bytes(plan.made.tables)
+    run = Run(plan.path, plan.objects)
+    if is_sealed:
+        run.hold({"samples.jsonl": samples, "materials.jsonl": tables})
+    run.create(plan.manifest, samples, tables, plan.contexts)
+    run.task, run.parts = plan.task, plan.parts
+    stack.callback(run.let_go)
+    record_run(run, note)
+    return run
+
+
+async def check_run(options: RunOptions, note: Callable[[str], None]) -> Plan:
+    """The run that these options would make, with its preflight; leaves nothing on disk."""
+    with TemporaryDirectory() as parent:
+        async with AsyncExitStack() as stack:
+            out = Path(parent) / "run"
+            plan = await plan_run(replace(options, out=out), note, stack)
+            run = open_plan(plan, note, stack)
+            manifest = await begin_server(run, note, stack)
+            update = await preflight_update(run, manifest, True, lambda text: None, stack)
+            return replace(plan, manifest=manifest.model_copy(update=update))
 
 
 class PreflightRefused(ConfigError):
@@ -71,19 +104,6 @@ class PreflightRefused(ConfigError):
     def __init__(self, reason: str, preflight: Preflight) -> None:
         super().__init__(reason)
         self.preflight = preflight
-
-
-async def make_run(options: RunOptions, note: Callable[[str], None], stack: AsyncExitStack) -> Run:
-    """Make the samples and the folder; what was opened stays open in the run until the stack is
-    closed. PreflightRefused where a preflight is wished and tells that the run would mean nothing;
-    there is no folder then."""
-    run = await prepare_run(options, note, stack)
-    try:
-        await try_server(run, options.preflight, note, stack)
-    except ConfigError:
-        run.discard()
-        raise
-    return run
 
 
 async def try_server(
@@ -104,26 +124,6 @@ async def try_server(
     except PreflightRefused as exc:
         run.change(preflights=(exc.preflight,))
         raise
-
-
-@dataclass(frozen=True, slots=True)
-class RunCheck:
-    """What a run would be, and what its preflight tells."""
-
-    manifest: Manifest
-    """With the preflight, where the model has a server."""
-    samples: tuple[Sample, ...]
-    task: Task
-
-
-async def check_run(options: RunOptions, note: Callable[[str], None]) -> RunCheck:
-    """The run that these options would make, with its preflight; leaves nothing on disk."""
-    with TemporaryDirectory() as parent:
-        async with AsyncExitStack() as stack:
-            run = await prepare_run(replace(options, out=Path(parent) / "run"), note, stack)
-            manifest = await begin_server(run, note, stack)
-            update = await preflight_update(run, manifest, True, lambda text: None, stack)
-            return RunCheck(manifest.model_copy(update=update), run.samples, run.task)
 
 
 async def preflight_update(
@@ -254,7 +254,7 @@ async def run_episodes(
         asked = samples, manifest.conditions, manifest.repeats
         if next(pending(run, *asked, stopping), None) is None:
             return
-        from agent_env.episodes.runner import Runner
+        from agent_env.episodes.runner import Runner, Watch
 
         manifest = await begin_server(run, listener.note, stack)
         rooms = run.rooms or await open_rooms(
@@ -281,7 +281,7 @@ async def run_episodes(
             run_id=manifest.id,
             strict=strict,
             note=listener.note,
-            watch=_watch(manifest, listener.note),
+            watch=Watch(listener.note, manifest.served_model, manifest.is_in_text),
             stopping=stopping,
         )
         await runner.run(*asked, listener.end)
@@ -301,9 +301,3 @@ def _own_rule(
 
     rule = stopping_of(run, note)
     return rule.of(run) if rule is not None else None
-
-
-def _watch(manifest: Manifest, note: Callable[[str], None]) -> Watch:
-    from agent_env.episodes.runner import Watch
-
-    return Watch(note, manifest.served_model, manifest.is_in_text)

@@ -14,6 +14,7 @@ from agent_env.records.reach import Reach
 from agent_env.records.schema import Condition, Sample
 
 if TYPE_CHECKING:
+    from agent_env.runs.options import RunOptions
     from agent_env.tasks.task import Task
 
 
@@ -71,10 +72,16 @@ class StopOptions:
 
 
 def stopping_settings(
-    stop: StopOptions, model: str, task: Task, conditions: Sequence[Condition], seed: int
+    options: RunOptions,
+    model: str,
+    task: Task,
+    conditions: Sequence[Condition],
+    samples: Sequence[Sample],
+    note: Callable[[str], None],
 ) -> StoppingSettings | None:
     """What run.json says of early stopping; None without `--until`. ConfigError for contrasts that
     it cannot have."""
+    stop = options.stop
     if not stop.until:
         if stop != StopOptions():
             raise ConfigError(
@@ -88,28 +95,18 @@ def stopping_settings(
     if not stop.together:  # else all runs are there before the contrasts can be read
         arms = planned_arms([model], conditions)
         stoppable_contrasts(stop.until, arms, task.metrics[0] in task.error_metrics)
+    rates: dict[str, float] = {}
+    if stop.difficulty_from:
+        from agent_env.runs.stopping import pass_rates
+
+        rates = pass_rates(stop.difficulty_from, model, samples, note)
     return StoppingSettings(
         contrasts=stop.until,
         alpha=stop.alpha,
         margin=stop.margin,
         max_samples=stop.max_samples,
         together=stop.together,
-        seed=seed,
+        seed=options.seed,
         interleaved=True,
+        pass_rates=rates,
     )
-
-
-def with_pass_rates(
-    settings: StoppingSettings,
-    stop: StopOptions,
-    model: str,
-    samples: Sequence[Sample],
-    note: Callable[[str], None],
-) -> StoppingSettings:
-    """The settings with the pass rates of the earlier runs that are named, if any."""
-    if not stop.difficulty_from:
-        return settings
-    from agent_env.runs.stopping import pass_rates
-
-    rates = pass_rates(stop.difficulty_from, model, samples, note)
-    return settings.model_copy(update={"pass_rates": rates})

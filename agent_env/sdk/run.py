@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from agent_env.runs.logs import Note as Note
     from agent_env.runs.mcp import mcp_diff as mcp_diff
     from agent_env.runs.options import RunOptions as RunOptions
-    from agent_env.runs.prepare import addressed as addressed
-    from agent_env.runs.prepare import samples_of as samples_of
-    from agent_env.runs.prepare import select_samples as select_samples
+    from agent_env.runs.plan import addressed as addressed
+    from agent_env.runs.plan import samples_of as samples_of
+    from agent_env.runs.plan import select_samples as select_samples
     from agent_env.runs.progress import Progress as Progress
     from agent_env.runs.run import Assessment as Assessment
     from agent_env.runs.run import Run as Run

@@ -19,10 +19,17 @@ from agent_env.extensions.fake_server import Answer, Call, FakeServer
 from agent_env.extensions.fake_server.conversation import Offer, Policy, Tokens, Turn
 from agent_env.records.manifest import Manifest
 from agent_env.runs.options import ResumeOptions, RunOptions
-from agent_env.runs.prepare import prepare_run
+from agent_env.runs.plan import plan_run
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener, check_run, run_episodes, start_run, try_server
+from agent_env.runs.start import (
+    Listener,
+    check_run,
+    open_plan,
+    run_episodes,
+    start_run,
+    try_server,
+)
 
 TEST = "This is a test of the connection."
 
@@ -183,7 +190,7 @@ def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_i
     async def begin() -> None:
         async with FakeServer(policy(drops=True)) as server, AsyncExitStack() as stack:
             options = asked(out, server.url)
-            run = await prepare_run(options, lambda text: None, stack)
+            run = open_plan(await plan_run(options, print, stack), print, stack)
             await try_server(run, options.preflight, lambda text: None, stack)
 
     async def go_on(drops: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,8 +18,8 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.records.manifest import Manifest
 from agent_env.records.options import WHAT, Opt, Part, entries, from_keywords, options_of
 from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions, with_changes
-from agent_env.runs.prepare import prepare_run
 from tests.pages import page_generator
+from tests.plans import run_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +72,7 @@ def test_a_new_field_stands_in_run_json(tmp_path: Path) -> None:
         "time-puzzles", conditions=("base",), limit=1, out=tmp_path / "run", patience=7
     )
 
-    async def prepare() -> None:
-        async with AsyncExitStack() as stack:
-            await prepare_run(options, lambda text: None, stack)
-
-    asyncio.run(prepare())
+    asyncio.run(run_of(options))
     stored = RunFolder(tmp_path / "run").manifest.model_dump()
     assert (stored["patience"], stored["mood"]) == (7, "kind")
 

@@ -7,13 +7,14 @@ import asyncio
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.runs.forecast import forecast_plan
 from agent_env.runs.options import RunOptions
-from agent_env.runs.start import RunCheck, check_run
+from agent_env.runs.plan import Plan
+from agent_env.runs.start import check_run
 from tests import TESTS
 
 RUN = TESTS / "data/runs/version-1"
 
 
-def checked(model: str) -> RunCheck:
+def checked(model: str) -> Plan:
     options = RunOptions("time-puzzles", model=model, conditions=("base", "explicit"), limit=3)
     return asyncio.run(check_run(options, print))
 

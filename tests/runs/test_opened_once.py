@@ -12,7 +12,7 @@ import pytest
 from agent_env.episodes import run_folder
 from agent_env.extensions.facts import sealed
 from agent_env.records.manifest import Manifest
-from agent_env.runs import prepare
+from agent_env.runs import plan
 from agent_env.sandbox import choose
 from agent_env.wiring import models
 from tests.commands import agent_env
@@ -33,7 +33,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Counter[str]:
         return call
 
     for where, name in (
-        (models, "make_model"), (prepare, "make_model"), (choose, "why_it_does_not_hold"),
+        (models, "make_model"), (plan, "make_model"), (choose, "why_it_does_not_hold"),
         (sealed, "render_all"), (run_folder, "parse_samples"),
     ):  # fmt: skip
         monkeypatch.setattr(where, name, counted(name, getattr(where, name)))

@@ -12,7 +12,6 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,11 +24,11 @@ from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import prepare_run
 from agent_env.runs.run import Run
 from agent_env.wiring.trust import outside_settings
 from tests.commands import Done, agent_env
 from tests.episodes.runs import clock
+from tests.plans import run_of
 
 KEY = "sk-canary-0123456789"
 SECRET = "for-another-service"
@@ -151,7 +150,7 @@ def foreign(tmp_path: Path, canary: Canary, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delitem(sys.modules, module.stem, raising=False)
     options = RunOptions("time-puzzles", conditions=("base",), limit=1, repeats=2,
                          out=tmp_path / "theirs")  # fmt: skip
-    folder = asyncio.run(prepare_run(options, lambda text: None, AsyncExitStack()))
+    folder = asyncio.run(run_of(options))
     return Foreign(folder.path, tmp_path / "mine", tmp_path / "canary", canary)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -22,9 +21,9 @@ from agent_env.records.reach import Reach, values_of
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import prepare_run
 from agent_env.runs.run import Run
 from agent_env.wiring.trust import check_trust, outside_settings, record_run, state_folder
+from tests.plans import run_of
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     options = RunOptions("time-puzzles", conditions=("ci",), limit=1, out=tmp_path / "run",
                          sandbox="unsafe-subprocess")  # fmt: skip
-    return asyncio.run(prepare_run(options, lambda text: None, AsyncExitStack()))
+    return asyncio.run(run_of(options))
 
 
 def _asks(folder: RunFolder) -> bool:

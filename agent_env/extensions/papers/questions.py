@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from agent_env.extensions.papers.paper import Experiment, Questions, Reproduction, Setup
 from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.sdk.errors import AgentEnvError, ConfigError
-from agent_env.sdk.family import SampleSet, parse_where, read_options, select
+from agent_env.sdk.family import SampleSet, parse_where, select
 from agent_env.sdk.records import Record, Sample
-from agent_env.sdk.run import RunOptions, load_family, select_samples, write_samples
+from agent_env.sdk.run import RunOptions, samples_of, write_samples
 from agent_env.sdk.trace import digest, samples_bytes, write_whole
 
 PLAN = "reproduce.json"
@@ -222,11 +222,9 @@ class QuestionSets:
 
     def _kept(self, questions: Questions) -> SampleSet:
         """The generated questions that the folder holds."""
-        options = RunOptions(questions.task, dataset=self._file(questions.name))
-        family = load_family(questions.task)
         texts = with_own(questions.options, self.run.get("options", ()))
-        chosen = read_options(family, texts)
-        return select_samples(options, family, chosen, family.make_task("default", chosen, {}))
+        file = self._file(questions.name)
+        return samples_of(RunOptions(questions.task, dataset=file, options=texts))
 
     def _make(self, questions: Questions) -> SampleSet:
         """The whole file or as many questions of it as the limit says, evenly spaced; else
@@ -234,7 +232,6 @@ class QuestionSets:
         path, limit = self.files.get(questions.name), self.run.get("limit")
         if path is None and questions.needs_file:
             raise ConfigError(f"needs {questions.about}: --file {questions.name}=FILE")
-        family = load_family(questions.task)
         texts = with_own(questions.options, self.run.get("options", ()))
         options = RunOptions(
             questions.task,
@@ -248,8 +245,7 @@ class QuestionSets:
         elif path is None and questions.printed is not None:
             made = questions.printed()
         else:
-            chosen = read_options(family, texts)
-            made = select_samples(options, family, chosen, family.make_task("default", chosen, {}))
+            made = samples_of(options)
         self._whole[questions.name] = len(made.samples)
         if path is None or limit is None or limit >= len(made.samples):
             return made

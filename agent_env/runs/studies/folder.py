@@ -21,7 +21,7 @@ from agent_env.records.manifest import StudyUse
 from agent_env.records.safe_files import read_file, replace_file
 from agent_env.records.schema import Stored
 from agent_env.runs.options import ResumeOptions, RunOptions
-from agent_env.runs.prepare import addressed
+from agent_env.runs.plan import addressed
 from agent_env.runs.resume import check_resumed
 from agent_env.runs.run import Run
 from agent_env.runs.stop_options import StopOptions

@@ -20,7 +20,7 @@ from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Condition
 from agent_env.runs.keywords import keyword_problem, keywords_of
 from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import addressed
+from agent_env.runs.plan import addressed, conditions_of
 from agent_env.runs.studies.plan import Budget, StudyPlan, budget_problem
 from agent_env.runs.studies.toml_lines import Place, TomlLines
 
@@ -177,13 +177,6 @@ class _Reading:
     def _conditions(self, task: str, options: RunOptions) -> Sequence[Condition]:
         """The conditions of a run with these options; none where a mistake keeps them from being
         known, which is noted."""
-        from agent_env.episodes.contexts.copies import parse_context_options
-        from agent_env.tasks.conditions import (
-            parse_conditions,
-            with_disturbances,
-            with_first_steps,
-            with_formats,
-        )
         from agent_env.tasks.family import read_options
         from agent_env.wiring.mcp_options import unread_tools
         from agent_env.wiring.plugins import tools_named
@@ -198,15 +191,9 @@ class _Reading:
                     family.make_task(prompt, chosen, {}).default_conditions
                 )
                 with self._noted("tasks", task, "conditions"):
-                    contexts = [given.name for given in parse_context_options(options.cited_from)]
                     texts = [each for each in names if isinstance(each, str)]
-                    tools = tools_named(options.tools, options.plugins.permit) | unread_tools(
-                        options.mcp, texts
-                    )
-                    parsed = parse_conditions(names, contexts, tools, options.plugins.permit)
-                    first = with_first_steps(parsed, options.first_steps)
-                    worlds = with_disturbances(first, options.disturbances_of(first))
-                    return with_formats(worlds, options.answer_formats or ("free",))
+                    tools = tools_named(options.tools, options.permit)
+                    return conditions_of(options, names, tools | unread_tools(options.mcp, texts))
         return ()
 
     @contextmanager

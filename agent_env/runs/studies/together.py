@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from agent_env.episodes.pending import pending
 from agent_env.errors import AgentEnvError, ConfigErrors, DatasetError, RunStopped
-from agent_env.runs.options import ResumeOptions, RunOptions
-from agent_env.runs.prepare import prepare_run
+from agent_env.runs.options import PreflightWish, ResumeOptions, RunOptions
+from agent_env.runs.plan import plan_run
 from agent_env.runs.resume import check_resumed, resume
 from agent_env.runs.run import Run
-from agent_env.runs.start import Engine, Listener, PreflightWish, run_episodes, try_server
+from agent_env.runs.start import Engine, Listener, open_plan, run_episodes, try_server
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget
@@ -70,7 +70,8 @@ async def prepare_all(each: Iterable[RunOptions], note: Callable[[str], None]) -
         for options in with_one_rule(list(each)):
             try:
                 async with AsyncExitStack() as stack:
-                    runs.append(await prepare_run(options, note_once, stack))
+                    plan = await plan_run(options, note_once, stack)
+                    runs.append(open_plan(plan, note_once, stack))
             except AgentEnvError as exc:
                 mistakes[str(exc)] = None
         if not mistakes:

@@ -1,0 +1,524 @@
+"""What a run is to be: its options with every name resolved, checked before anything is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from agent_env.episodes.calls.options import allow_open_files, manifest_fields
+from agent_env.episodes.run_folder import digest, samples_bytes
+from agent_env.errors import ConfigError, DatasetError, DatasetErrors
+from agent_env.models.addresses import base_urls, key_variables, with_variable
+from agent_env.records.manifest import Manifest, WebSettings
+from agent_env.records.mcp import mcp_traits
+from agent_env.records.options import entries
+from agent_env.records.schema import Condition, MaterialTable, Record, Sample
+from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
+from agent_env.runs.ablation import check_ablations
+from agent_env.runs.attacks import apply_disturbances
+from agent_env.runs.options import PreflightWish, RunOptions
+from agent_env.runs.serving import with_server
+from agent_env.runs.stop_options import stopping_settings
+from agent_env.tasks.conditions import (
+    Tools,
+    parse_conditions,
+    with_disturbances,
+    with_first_steps,
+    with_formats,
+)
+from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
+from agent_env.tasks.scorers import with_measures
+from agent_env.tasks.templates import read_text_file, with_texts
+from agent_env.tasks.tool_registry import (
+    needs_sandbox,
+    needs_web,
+    open_tool,
+    tool_names,
+    traits_of,
+)
+from agent_env.tasks.where import parse_where, select
+from agent_env.wiring.local_models import find_local, is_local
+from agent_env.wiring.mcp import read_servers
+from agent_env.wiring.mcp_options import servers_of
+from agent_env.wiring.models import (
+    api_of,
+    make_model,
+    make_tokenizer,
+    model_entry,
+    open_model,
+    steps_of_task,
+)
+from agent_env.wiring.plugins import tools_named, uses_in
+from agent_env.wiring.registry import FAMILIES, FORMER_SCRIPTS, POLICIES
+from agent_env.wiring.rooms import Parts, versions
+from agent_env.wiring.sandboxes import choose_sandbox
+from agent_env.wiring.web_options import WebOptions, settings_of
+
+if TYPE_CHECKING:
+    from agent_env.protocols import SandboxBackend
+    from agent_env.tasks.task import Task
+    from agent_env.tasks.where import Filter
+
+DEFAULT_COUNT = 12
+ANSWERING = ("tool-loop", "one-round", "few-shot", "cot")
+"""Strategies whose last reply is the answer."""
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run as it is to be; nothing of it is on the disk."""
+
+    path: Path
+    manifest: Manifest
+    task: Task
+    made: SampleSet
+    """The samples that are asked, with their tables."""
+    contexts: Mapping[str, bytes]
+    """Copies of cited pages, by their places in the folder."""
+    preflight: PreflightWish = "off"
+    objects: Objects = field(default_factory=lambda: NO_OBJECTS)
+    parts: Parts = field(default_factory=Parts)
+    """What was opened to check the plan; open until the stack is closed that it was made with."""
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        return self.made.samples
+
+
+async def plan_run(
+    options: RunOptions, note: Note, stack: AsyncExitStack, is_asked: bool = True
+) -> Plan:
+    """The run of these options; ConfigError or DatasetError for whatever keeps it from being run.
+    `is_asked`: false if another program replies for the model."""
+    (options,) = addressed(options, [options.model])
+    options, server = with_server(options, note) if is_asked else (options, None)
+    family = options.plugins.find(FAMILIES, options.task)
+    _check_script(options.model, family)
+    own = read_options(family, options.options)
+    texts = _texts(options)
+    options = options if texts["prompt_file"] is None else replace(options, prompt="default")
+
+    def make_task(tables: Materials) -> Task:
+        task = with_texts(family.make_task(options.prompt, own, tables), *texts.values())
+        return with_measures(task, options.scorer, options.metrics, options.plugins)
+
+    task = make_task({})
+    plugins, model = _plugins(options, task, is_asked)
+    options = replace(options, model=model)
+    parts = Parts()
+    if not is_asked:
+        make_tokenizer(options.tokenizer)
+    elif server is not None:  # opened when it is up
+        make_model(model, options.base_url, options.parameters, plugins)
+    else:
+        counted = await open_model(
+            model, options.base_url, options.parameters, options.tokenizer, note, stack, plugins,
+            steps=steps_of_task(task.name, plugins),
+        )  # fmt: skip
+        parts = Parts(counted)
+    allow_open_files(options.concurrency)
+    tools = tools_named(options.tools, plugins.permit)
+    servers = await read_servers(servers_of(options.mcp), note, plugins, tools)
+    tools = {**tools, **mcp_traits(servers)}
+    conditions, sandbox = await _conditions(options, task, tools, note)
+    limits = episode_limits(options.limits, task, conditions)
+    about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit)
+    web = settings_of(options.web)
+    if options.web != WebOptions() and not needs_web(conditions):
+        note("no condition uses the web, so the options for it have no effect")
+    made = select_samples(options, family, own, task)
+    for text in made.notes:
+        note(text)
+    _check_tables(conditions, made, plugins)
+    if made.tables:
+        task = make_task(by_digest(made.tables))
+    check_ablations(options, task, conditions, note)
+    for condition in conditions:
+        task.prompt(made.samples[0], condition)
+    _check_forms(options, task, conditions, made.samples, is_asked)
+    if options.conditions:
+        _check_wordings(task, conditions, made.samples)
+    if options.web_mode == "sealed":
+        _check_proofs(conditions, made, web, note)
+    asked = apply_disturbances(made, options, conditions, task, note)
+    made, now = asked.made, datetime.now(UTC)
+    contexts = _contexts(options, made.samples, note)
+    tables = samples_bytes(made.tables)
+    manifest = Manifest(
+        **entries(options)
+        | about_calls
+        | texts
+        | {
+            "id": token_hex(16),
+            "task": task.name,
+            "plugins": plugins.uses,
+            "model_parameters": {"base_url": options.base_url, **options.parameters},
+            "server": server,
+            "conditions": conditions,
+            "limits": limits,
+            "options": own.model_dump(mode="json"),
+            "seed": None if options.dataset else options.seed,
+            "dataset": options.dataset.name if options.dataset else None,
+            "samples": len(made.samples),
+            "samples_digest": digest(samples_bytes(made.samples)),
+            "left_out": asked.left_out,
+            "materials_digest": digest(tables) if tables else None,
+            "sandbox": None if sandbox is None else sandbox.name,
+            "web": options.web_mode if needs_web(conditions) else None,
+            "web_settings": web,
+            "mcp": servers,
+            "contexts": tuple(copy.use for copy in contexts),
+            "until": stopping_settings(options, model, task, conditions, made.samples, note),
+            "versions": versions(),
+            "study": options.study,
+            "created_at": now.isoformat(timespec="seconds"),
+        }
+    )
+    path = options.out or _free_name(Path("runs"), f"{task.name}-{now:%Y%m%d-%H%M%S}")
+    if (path / "run.json").exists():
+        raise ConfigError(f"{path} holds a run already; resume it or name another --out")
+    return Plan(
+        path=path,
+        manifest=manifest.model_copy(update={"plugins": uses_in(manifest)}),
+        task=task,
+        made=made,
+        contexts={copy.use.file: copy.data for copy in contexts},
+        preflight=options.preflight,
+        objects=options.objects,
+        parts=replace(parts, sandbox=sandbox),
+    )
+
+
+# The model and where it is ------------------------------------------------------------------------
+
+
+def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
+    """The options for each model, with its own URL and key variable."""
+    if options.serve is not None and len(models) > 1:
+        raise ConfigError(
+            "--serve starts the server of one model; run each by itself, or give each its `serve` "
+            "in a study file"
+        )
+    urls = base_urls(models, options.base_url)
+    variables = key_variables(urls, options.api_key_envs)
+    return [
+        replace(
+            options,
+            model=model,
+            base_url=urls[model],
+            api_key_envs=(),
+            parameters=with_variable(options.parameters, variables[model]),
+        )
+        for model in models
+    ]
+
+
+def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
+    """The options of each model's run over the same samples; several models get a folder each
+    below `out`. ConfigError for an invalid model, before any call."""
+    if len(set(models)) < len(models):
+        raise ConfigError("a model is named twice; use --repeats to ask more than once")
+    each = addressed(options, models)
+    if len(models) == 1:
+        return each
+    for one in each:
+        if is_local(one.model):
+            find_local(one.model)
+        elif one.serve is None:
+            make_model(one.model, one.base_url, one.parameters, one.plugins)
+    now = datetime.now(UTC)
+    parent = options.out or _free_name(Path("runs"), f"{options.task}-{now:%Y%m%d-%H%M%S}")
+    names = [re.sub(r"[^A-Za-z0-9._-]+", "-", model) for model in models]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"these models would share a folder: {', '.join(models)}")
+    return [replace(one, out=parent / name) for one, name in zip(each, names, strict=True)]
+
+
+def _free_name(parent: Path, name: str) -> Path:
+    numbers = (f"{name}-{n}" if n > 1 else name for n in range(1, 1000))
+    return next(parent / free for free in numbers if not (parent / free).exists())
+
+
+def _check_script(model: str, family: Family) -> None:
+    """ConfigError for a scripted model that has no policy for the family, or a former name."""
+    if (name := FORMER_SCRIPTS.get(model)) is not None:
+        raise ConfigError(f"the scripted model {model} is called {name}: --model {name}")
+    known = family.policies if family.reference is not None else ()
+    if model in POLICIES and model not in known:
+        others = f"take --model {' or '.join(known)}, or name" if known else "name"
+        raise ConfigError(
+            f"the scripted model {model} has no policy for {family.name}; {others} a "
+            "model: --model openai/NAME or compatible/NAME@URL"
+        )
+
+
+def _plugins(options: RunOptions, task: Task, is_asked: bool) -> tuple[Plugins, str]:
+    """What finds the run's plug-ins, with what is noted of a family and a model that are not built
+    in; and the model's name in run.json. ConfigError for a family that calls itself like
+    another."""
+    plugins, model, used = options.plugins, options.model, []
+    family = plugins.entry(FAMILIES, options.task)
+    if not family.is_built_in:
+        FAMILIES.check_free(task.name, family)
+        used.append(replace(family, name=task.name))
+    if is_asked:
+        entry, model = model_entry(options.model, plugins)
+        used += [] if entry.is_built_in else [entry]
+    return replace(plugins, uses=tuple(map(use_of, used))), model
+
+
+def _texts(options: RunOptions) -> dict[str, Any]:
+    """The user's own prompt and system text, by their entries in run.json."""
+    file = Path(options.prompt)
+    is_name = not file.suffix and len(file.parts) == 1
+    return {
+        "prompt_file": None if is_name else read_text_file(file),
+        "system_file": None if options.system is None else read_text_file(options.system),
+    }
+
+
+# Conditions ---------------------------------------------------------------------------------------
+
+
+def conditions_of(
+    options: RunOptions, default: Sequence[str | Condition], tools: Tools
+) -> tuple[Condition, ...]:
+    """The conditions that the options name, else those of the task, with all their twins."""
+    from agent_env.episodes.contexts.copies import parse_context_options
+
+    contexts = [given.name for given in parse_context_options(options.cited_from)]
+    parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
+    first = with_first_steps(parsed, options.first_steps)
+    worlds = with_disturbances(first, options.disturbances_of(first))
+    return with_formats(worlds, options.answer_formats or ("free",))
+
+
+async def _conditions(
+    options: RunOptions, task: Task, tools: Tools, note: Note
+) -> tuple[tuple[Condition, ...], SandboxBackend | None]:
+    """The named conditions, or those of the task that can run here; and the sandbox."""
+    named = conditions_of(options, task.default_conditions, tools)
+    conditions = tuple(_with_strategy(condition, options, task) for condition in named)
+    if options.web_mode == "hosted" or not any(needs_sandbox(each) for each in conditions):
+        return conditions, None
+    try:
+        return conditions, await choose_sandbox(options.sandbox, options.plugins)
+    except ConfigError as exc:
+        if options.conditions or options.sandbox != "auto":
+            raise
+        note(f"left out the conditions with ci: {exc}")
+        return tuple(c for c in conditions if not needs_sandbox(c)), None
+
+
+def _with_strategy(condition: Condition, options: RunOptions, task: Task) -> Condition:
+    """The condition with the strategy of the options."""
+    from agent_env.graph.strategies import make_strategy
+    from agent_env.tasks.templates import example_turns
+
+    name, own, is_hosted = condition.name, condition.strategy, options.web_mode == "hosted"
+    if is_hosted and task.setup is not None and needs_sandbox(condition):
+        raise ConfigError(f"condition '{name}': a provider's interpreter cannot be prepared by us")
+    if options.strategy not in (None, own) and own != Condition(name=name).strategy:
+        raise ConfigError(f"condition '{name}' has the strategy {own}; drop --strategy")
+    if is_hosted and own == "one-round":
+        raise ConfigError(f"condition '{name}': a provider's own web cannot be withdrawn")
+    result = condition.model_copy(update={"strategy": options.strategy or own})
+    make_strategy(result, task.prompt, example_turns(task), task.strategies, options.plugins)
+    return result
+
+
+def episode_limits(
+    limits: Mapping[str, Any], task: Task, conditions: Sequence[Condition]
+) -> dict[str, Any]:
+    """The task's limits, overridden by these; ConfigError for a limit of a tool that there is
+    not."""
+    own: dict[str, Any] = asdict(task.limits)
+    overrides = {name: limits[name] for name in own if name in limits}
+    known = sorted({*tool_names(), *(tool for each in conditions for tool in each.tools)})
+    for tool in overrides.get("per_tool") or ():
+        if tool not in known:
+            raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
+    return own | overrides
+
+
+def _contexts(options: RunOptions, samples: Sequence[Sample], note: Note) -> tuple[Any, ...]:
+    """The run's own copies of cited pages."""
+    from agent_env.episodes.contexts.copies import make_copies, parse_context_options
+
+    return make_copies(parse_context_options(options.cited_from), samples, note)
+
+
+# Samples ------------------------------------------------------------------------------------------
+
+
+def samples_of(options: RunOptions) -> SampleSet:
+    """The samples that a run with these options asks."""
+    family = options.plugins.find(FAMILIES, options.task)
+    own = read_options(family, options.options)
+    prompt = "default" if _texts(options)["prompt_file"] else options.prompt
+    return select_samples(options, family, own, family.make_task(prompt, own, {}))
+
+
+def select_samples(options: RunOptions, family: Family, own: Record, task: Task) -> SampleSet:
+    """The samples of the dataset, or new ones; filtered, cut to the limit, with the tables that
+    they name."""
+    filters = [parse_where(text) for text in options.where]
+    if options.dataset is not None:
+        made = _read_dataset(options.dataset, family, own, task)
+        selected = select(made.samples, filters)
+        defects = [each for sample in selected for each in made.defects.get(sample.id, ())]
+        if defects:
+            raise DatasetErrors(options.dataset, defects)
+        selected = selected[: options.limit]
+    else:
+        made, selected = _generate(options, family, own, filters)
+    if not selected:
+        raise ConfigError(f"no sample satisfies --where {' --where '.join(options.where)}")
+    table_digests = {digest for sample in selected for digest in sample.materials}
+    tables = by_digest(made.tables)
+    if missing := table_digests - set(tables):
+        raise ConfigError(f"the samples name a table that is not there: {min(missing)[:12]}…")
+    used = tuple(tables[digest] for digest in tables if digest in table_digests)
+    return SampleSet(tuple(selected), used, notes=made.notes)
+
+
+def _read_dataset(file: Path, family: Family, own: Record, task: Task) -> SampleSet:
+    """A samples.jsonl with its materials beside it, or a set in a published format."""
+    from agent_env.episodes.run_folder import materials_beside, read_materials, read_samples
+
+    if (foreign := family.read_foreign(file, own)) is not None:
+        return foreign
+    samples = read_samples(file, task.sample_type)
+    other = next((sample for sample in samples if sample.task != task.name), None)
+    if other is not None:
+        reason = f"sample '{other.id}' is a question of {other.task}, not of {task.name}"
+        raise DatasetError(file, None, f"{reason}; run that task")
+    beside = materials_beside(file)
+    return SampleSet(samples, read_materials(beside) if beside.exists() else ())
+
+
+def _generate(
+    options: RunOptions, family: Family, own: Record, filters: Sequence[Filter]
+) -> tuple[SampleSet, list[Sample]]:
+    """The requested number of samples that satisfy the filters, from at most 64 times as many."""
+    count = options.limit or options.stop.max_samples or DEFAULT_COUNT
+    made, selected = SampleSet(()), list[Sample]()
+    for factor in (1, 4, 16, 64) if filters else (1,):
+        made = family.make_samples(count * factor, options.seed, own)
+        selected = select(made.samples, filters)
+        if len(selected) >= count:
+            break
+    if made.missing and not selected:
+        raise ConfigError(made.missing[0])
+    return made, selected[:count]
+
+
+# Whether the conditions can ask the samples -------------------------------------------------------
+
+
+def _check_tables(conditions: Sequence[Condition], made: SampleSet, plugins: Plugins) -> None:
+    """ConfigError for a condition whose tool needs a table that a sample does not have."""
+    tables = by_digest(made.tables)
+    asking = {t: c.name for c in reversed(conditions) for t in traits_of(c) if t.needs_table}
+    for traits, condition in asking.items():
+        reads = open_tool(plugins, traits).reads
+        for sample in made.samples:
+            own = [tables[digest] for digest in sample.materials]
+            if not any(reads is None or reads(table) for table in own):
+                needed = f"needs {traits.needs_table}; '{sample.id}' has none"
+                raise ConfigError(f"condition '{condition}' {needed}")
+
+
+def _check_forms(
+    options: RunOptions,
+    task: Task,
+    conditions: Sequence[Condition],
+    samples: Sequence[Sample],
+    is_asked: bool,
+) -> None:
+    """ConfigError for an answer format that the answers, the model or the strategy cannot have."""
+    body = options.parameters.get("extra_body")
+    for condition in (each for each in conditions if each.answer_format != "free"):
+        where = f"condition '{condition.name}'"
+        if not is_asked or api_of(options.model, options.plugins) is None:
+            raise ConfigError(
+                f"{where}: only a server can hold an answer to a schema, and {options.model} is "
+                "none; leave --answer-format out, or name compatible/NAME or openai/NAME"
+            )
+        if condition.strategy not in ANSWERING:
+            raise ConfigError(
+                f"{where}: the replies of strategy {condition.strategy} are no answers; leave "
+                "--answer-format out"
+            )
+        if condition.strategy == "cot" and condition.answer_format == "schema":
+            raise ConfigError(
+                f"{where}: strategy cot reasons in its reply, which a schema would forbid; write "
+                "--answer-format schema-last"
+            )
+        if isinstance(body, dict) and (beside := {"response_format", "text"} & set(body)):
+            raise ConfigError(f"{where}: --extra-body sets {beside.pop()} too; take it out there")
+        for sample in samples:
+            task.form_under(condition, sample)
+
+
+def _check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:
+    """ConfigError for an explicit condition that changes no prompt; the task must have the samples'
+    tables."""
+    for condition in (each for each in conditions if each.wording != "implicit"):
+        plain = condition.model_copy(update={"wording": "implicit"})
+        if all(task.prompt(sample, condition) == task.prompt(sample, plain) for sample in samples):
+            raise ConfigError(
+                f"condition '{condition.name}': these questions of {task.name} have no dates to "
+                f"spell out, so `{condition.wording}` would change nothing; leave it out"
+            )
+
+
+def _check_proofs(
+    conditions: Sequence[Condition], made: SampleSet, settings: WebSettings, note: Note
+) -> None:
+    """ConfigError if the sealed web has none of the samples' evidence pages; a note on missing
+    ones."""
+    asking = [c.name for c in conditions if needs_web([c]) and c.wording == "implicit"]
+    if not asking:
+        return
+    evidence = {sample.id: set(sample.evidence) for sample in made.samples if sample.evidence}
+    if not evidence:
+        note(f"no sample names a page that proves its answer, so {asking[0]} may find nothing")
+        return
+    held = _addresses(settings, made.tables)
+    lacking = [name for name, urls in evidence.items() if not urls <= held]
+    if not any(urls & held for urls in evidence.values()):
+        where = settings.pages or "the shipped web, which is served without --pages,"
+        raise ConfigError(
+            f"condition '{asking[0]}': {where} holds none of the pages that prove the answers, "
+            f"such as {min(evidence[lacking[0]])}; name with --pages the web that was built from "
+            "the same facts (agent-env web build --out pages.db)"
+        )
+    if lacking:
+        note(
+            f"{len(lacking)} of {len(made.samples)} samples name proving pages that the web "
+            f"does not hold, the first one {lacking[0]}: {min(evidence[lacking[0]] - held)}"
+        )
+
+
+def _addresses(settings: WebSettings, tables: Sequence[MaterialTable]) -> set[str]:
+    """The URLs of all pages of the run's sealed web."""
+    from agent_env.web.page_store import SqlitePages
+    from agent_env.wiring.web import open_sealed
+
+    if settings.pages is None:
+        pages = open_sealed(settings, Path(":memory:"), tables).store
+        assert pages is not None
+    else:
+        pages = SqlitePages(Path(settings.pages), read_only=True)
+    try:
+        return set(pages.urls())
+    finally:
+        pages.close()
