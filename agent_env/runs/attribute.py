@@ -9,17 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError, DatasetError, ReplayError
+from agent_env.errors import ConfigError
 from agent_env.records.schema import Usage
 from agent_env.registry import NO_OBJECTS, Objects
-from agent_env.runs.fork import run_of
-from agent_env.runs.fork_runs import (
+from agent_env.runs.fork import (
     ForkForecast,
     ForkPlan,
     ask_forks,
     check_source,
     fork_folder,
     identity,
+    recorded_episode,
+    sample_of,
 )
 from agent_env.runs.options import AttributeOptions
 from agent_env.runs.run import Run
@@ -68,19 +69,11 @@ def plan_attribution(
     objects: Objects = NO_OBJECTS,
 ) -> AttributionPlan:
     """Reads the episode; ConfigError for one without an outcome, or with more steps than forks."""
-    from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.run_folder import trace_file
-    from agent_env.episodes.trace.lines import read_trace
     from agent_env.records.trace_events import EpisodeFinished
 
-    trace = trace_file(trace)
-    events = read_trace(trace)
-    source = run_of(trace, objects)
+    source, recording = recorded_episode(trace_file(trace), objects)
     manifest = check_source(source)
-    try:
-        recording = Recording.of(events)
-    except ReplayError as exc:
-        raise DatasetError(trace, 1, str(exc)) from exc
     episode, steps = recording.start.episode, len(recording.steps)
     if not isinstance(recording.end, EpisodeFinished):
         raise ConfigError(f"{episode} did not come to its end, so it has no outcome to attribute")
@@ -129,19 +122,17 @@ async def ask_and_read(plan: AttributionPlan, listener: Listener) -> Attribution
 
     listener.note(str(plan.forecast))
     source, manifest, start = plan.source, plan.source.manifest, plan.recording.start
-    if (sample := source.samples_by_id.get(start.sample)) is None:
-        raise DatasetError(source.path / "samples.jsonl", None, f"no '{start.sample}'")
     conditions = tuple(
         plan.condition.model_copy(update={"name": plan.name(kept)})
         for kept in range(len(plan.forks))
     )
-    parent = Parent(run=identity(source, manifest), episode=start.episode, step=0)
+    parent = Parent(run=identity(source), episode=start.episode, step=0)
     forks = ForkPlan(
         source=source,
         out=plan.out,
         conditions=conditions,
         repeats=max(plan.forks),
-        samples=[sample],
+        samples=[sample_of(source, plan.recording)],
         beginnings=lambda: _beginnings(plan, conditions, parent),
         update={
             "parent": parent,

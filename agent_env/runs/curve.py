@@ -11,7 +11,7 @@ from agent_env.errors import ConfigError, ReplayError
 from agent_env.models.prices import cost_usd
 from agent_env.protocols import Limits
 from agent_env.records.schema import Usage
-from agent_env.runs.fork_runs import (
+from agent_env.runs.fork import (
     ForkForecast,
     ForkPlan,
     ask_forks,
@@ -202,7 +202,7 @@ def _beginnings(plan: CurvePlan, forced: dict[str, Condition]) -> Iterator[Begin
 
     manifest = plan.source.manifest
     own = {condition.name: condition for condition in manifest.conditions}
-    run = identity(plan.source, manifest)
+    run = identity(plan.source)
     for each in plan.episodes:
         recording = Recording.of(read_trace(each.trace))
         start = recording.start

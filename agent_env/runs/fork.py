@@ -1,23 +1,28 @@
-"""Forks an episode at step K with another model, condition or tool result; reads the forks."""
+"""Forks: recorded episodes kept up to a step, which go on otherwise from there.
+
+One episode with another model, condition or tool result (`fork`); or many at once, which a later
+call goes on with (`curve`, `attribute`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agent_env.episodes.pending import BegunEpisodes, pending
 from agent_env.errors import ConfigError, DatasetError, ReplayError
-from agent_env.models.addresses import moved
-from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.runs.options import ForkOptions, with_changes
-from agent_env.runs.replay import fresh_manifest
-from agent_env.runs.resume import own_settings
+from agent_env.models.prices import cost_usd
+from agent_env.records.schema import Usage
+from agent_env.registry import NO_OBJECTS, Objects
+from agent_env.runs.options import ForkCalls, ForkOptions
+from agent_env.runs.resume import fresh_manifest, moved_entries, own_settings
 from agent_env.runs.run import Run
-from agent_env.runs.serving import other_server
-from agent_env.runs.start import Listener, run_episodes
+from agent_env.runs.serving import begin_server
+from agent_env.runs.start import Listener, preflight_update, run_episodes
 from agent_env.tasks.conditions import (
     has_choice,
     own_tools,
@@ -26,95 +31,105 @@ from agent_env.tasks.conditions import (
 )
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.models import open_counted
-from agent_env.wiring.plugins import uses_in, with_model
+from agent_env.wiring.plugins import uses_in
 from agent_env.wiring.rooms import Parts
 from agent_env.wiring.sandboxes import choose_sandbox
 from agent_env.wiring.trust import check_trust, own_call, own_plugins, record_run
 
 if TYPE_CHECKING:
+    from agent_env.episodes.again.fork import Beginning
+    from agent_env.episodes.again.tape import Recording
     from agent_env.records.manifest import Manifest
-    from agent_env.records.schema import Condition, Episode, Score
+    from agent_env.records.model_facts import ModelFacts
+    from agent_env.records.schema import Condition, Episode, Sample, Score
     from agent_env.records.trace_events import Parent
+
+
+def recorded_episode(trace: Path, objects: Objects = NO_OBJECTS) -> tuple[Run, Recording]:
+    """The run of a trace, and the episode; DatasetError for one that cannot be gone on with."""
+    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.trace.lines import read_trace
+
+    events = read_trace(trace)
+    run = Run(trace.resolve().parents[2], objects)
+    run.check_ours("forked")
+    try:
+        return run, Recording.of(events)
+    except ReplayError as exc:
+        raise DatasetError(trace, 1, str(exc)) from exc
+
+
+def identity(source: Run) -> str:
+    """What forks name their run by."""
+    return source.manifest.id or source.path.name
+
+
+def sample_of(source: Run, recording: Recording) -> Sample:
+    """The episode's; DatasetError where the run has it no more."""
+    if (sample := source.samples_by_id.get(recording.start.sample)) is None:
+        file = source.path / "samples.jsonl"
+        raise DatasetError(file, None, f"no '{recording.start.sample}'")
+    return sample
+
+
+# One episode --------------------------------------------------------------------------------------
 
 
 async def fork(
     trace: Path, options: ForkOptions, listener: Listener, objects: Objects = NO_OBJECTS
 ) -> Run:
     """Creates the run of the forks, runs its episodes and returns it."""
-    from agent_env.episodes.again.fork import Beginning, make_forks, read_edits, step_of
-    from agent_env.episodes.again.tape import Recording
-    from agent_env.episodes.contexts.copies import copied_files
+    from agent_env.episodes.again.fork import Beginning, read_edits, step_of
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.episodes.runner import utc_now
-    from agent_env.episodes.trace.lines import read_trace
     from agent_env.records.trace_events import Parent
 
-    source, events = run_of(trace, objects), read_trace(trace)
-    source.check_ours("forked")
-    manifest = source.manifest
-    try:
-        recording = Recording.of(events)
-    except ReplayError as exc:
-        raise DatasetError(trace, 1, str(exc)) from exc
-    step = step_of(recording, options.at)
+    source, recording = recorded_episode(trace, objects)
+    start, step = recording.start, step_of(recording, options.at)
     if options.edit is not None and step is None:
         raise ConfigError("--edit replaces a tool result of step K; --at 0 has none")
     edits = read_edits(options.edit, step) if options.edit and step else {}
     parent = Parent(
-        run=manifest.id or source.path.name,
-        episode=recording.start.episode,
-        step=options.at,
-        edited=tuple(edits),
+        run=identity(source), episode=start.episode, step=options.at, edited=tuple(edits)
     )
-    fork_manifest = await _forked_manifest(
-        fresh_manifest(manifest), options, recording.start.condition, parent, objects
-    )
-    own = own_settings(manifest, options)
-    own += ("sandbox",) if manifest.sandbox is None else ()
-    check_trust(source, fork_manifest, listener.note, confirmed=options.trust_run, own=own)
-    name = recording.start.sample
-    if (sample := source.samples_by_id.get(name)) is None:
-        raise DatasetError(source.path / "samples.jsonl", None, f"no '{name}'")
-    async with AsyncExitStack() as stack:
-        now = datetime.now(UTC)
-        out = Run(options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"), objects)
-        stack.callback(out.let_go)
-        plugins = Plugins(fork_manifest.plugins, objects, source.permit)
-        out.parts = Parts(
-            await open_counted(fork_manifest, listener.note, stack, plugins)
-        )  # fails before a folder
-        materials, files = source.materials_bytes(), copied_files(source, manifest)
-        condition = fork_manifest.conditions[0]
-        beginnings = [
-            Beginning(EpisodeKey(name, condition.name, n), condition, recording, parent, edits)
+    before = source.manifest
+    manifest = await _forked_manifest(before, options, start.condition, parent, objects)
+    own = own_settings(before, options) + (("sandbox",) if before.sandbox is None else ())
+    check_trust(source, manifest, listener.note, confirmed=options.trust_run, own=own)
+    condition = manifest.conditions[0]
+    now = datetime.now(UTC)
+    plan = ForkPlan(
+        source=source,
+        out=options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"),
+        conditions=(condition,),
+        repeats=options.repeats,
+        samples=[sample_of(source, recording)],
+        beginnings=lambda: (
+            Beginning(
+                EpisodeKey(start.sample, condition.name, n), condition, recording, parent, edits
+            )
             for n in range(1, options.repeats + 1)
-        ]
-        make_forks(
-            out, fork_manifest, beginnings, [sample], materials, source.pages, utc_now, files,
-            recording,
-        )  # fmt: skip
-        record_run(out, listener.note, source)
-        await run_episodes(out, None, listener)
-    return out
-
-
-def run_of(trace: Path, objects: Objects) -> Run:
-    """The run of a trace, by its path."""
-    return Run(trace.resolve().parents[2], objects)
+        ),
+        update={},
+        parent=recording,
+    )
+    async with AsyncExitStack() as stack:
+        run = await _new_folder(plan, manifest, objects, listener.note, stack)
+        stack.callback(run.let_go)
+        await run_episodes(run, None, listener)
+    return run
 
 
 async def _forked_manifest(
-    manifest: Manifest,
+    before: Manifest,
     options: ForkOptions,
     condition: Condition,
     parent: Parent,
     objects: Objects,
 ) -> Manifest:
     """The parent's manifest for one sample and condition, with the fork's changes."""
-    tools = own_tools(manifest.conditions)
-    chosen = (
-        parse_condition(options.condition, tools, own_call()) if options.condition else condition
-    )
+    manifest, chosen, sandbox = fresh_manifest(before), condition, before.sandbox
+    if options.condition:
+        chosen = parse_condition(options.condition, own_tools(manifest.conditions), own_call())
     if (chosen.context, chosen.wording) != (condition.context, condition.wording):
         raise ConfigError(
             f"a fork keeps its parent's question, pages included, and that was asked under "
@@ -124,20 +139,12 @@ async def _forked_manifest(
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
     if options.condition and condition.disturbance is not None:  # it goes on in the same world
         chosen = with_disturbances((chosen,), (condition.disturbance,))[-1]
-    sandbox = manifest.sandbox
     if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox, own_plugins())).name
-    other, url, server = other_server(options.model, options.base_url)
-    update = with_changes(manifest.model_dump(), options.changes) | server
-    if other is not None:
-        update |= with_model(manifest, other, objects)
-    model = update.get("model", manifest.model)
-    before = update.get("model_parameters", manifest.model_parameters)
-    update |= {
+    update = moved_entries(manifest, options, objects, is_same_server=False) | {
         "parent": parent,
         "study": None,  # neither its study nor its test goes over the fork
         "until": None,
-        "model_parameters": moved(before, model, url, options.api_key_env, False),
         "conditions": (chosen,),
         "repeats": options.repeats,
         "samples": 1,
@@ -171,3 +178,170 @@ def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
     rows = [("parent", before, task.score(sample, before))]
     rows += [(f"fork {episode.repeat}", episode, score) for episode, score in scored]
     return ForkSet(parent, task.metrics, tuple(rows))
+
+
+# Many forks in one run ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPlan:
+    """The forks of a run that are wanted."""
+
+    source: Run
+    out: Path
+    conditions: tuple[Condition, ...]
+    repeats: int
+    samples: Sequence[Sample]
+    beginnings: Callable[[], Iterable[Beginning]]
+    """Read one by one, as they hold the recorded episodes."""
+    update: Mapping[str, Any]
+    """Other entries of run.json."""
+    parent: Recording | None = None
+    """The one episode that is forked; None where there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForkForecast:
+    """What forks that are still to be asked will use; None is unknown."""
+
+    forks: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+
+    @classmethod
+    def of(cls, usages: Sequence[Usage | None], facts: ModelFacts | None) -> ForkForecast:
+        """The sum over the forks."""
+        known = [usage for usage in usages if usage is not None]
+        is_known = len(known) == len(usages)
+        costs = [cost_usd(usage, facts) for usage in known]
+        return cls(
+            forks=len(usages),
+            input_tokens=sum(u.input_tokens or 0 for u in known) if is_known else None,
+            output_tokens=sum(u.output_tokens or 0 for u in known) if is_known else None,
+            cost_usd=sum(c or 0.0 for c in costs) if is_known and None not in costs else None,
+        )
+
+    def __str__(self) -> str:
+        """For users."""
+        if not self.forks:
+            return "no fork is left to ask"
+        if self.input_tokens is None or self.output_tokens is None:
+            return f"{self.forks} forks to ask; their tokens are unknown"
+        cost = "" if self.cost_usd is None else f", {self.cost_usd:.4f} USD"
+        return (
+            f"{self.forks} forks to ask: about {self.input_tokens:,} tokens in, "
+            f"{self.output_tokens:,} out{cost}"
+        )
+
+
+def check_source(run: Run) -> Manifest:
+    """The run's manifest; ConfigError for a run whose model cannot be asked."""
+    if run.manifest.forks_of is not None:
+        raise ConfigError(f"{run.path} holds forks of another run; name that run")
+    run.check_ours("forked")
+    return run.manifest
+
+
+def fork_folder(source: Run, out: Path | None, name: str) -> Run | None:
+    """The run of forks there; None where there is none yet. ConfigError for another run's."""
+    path = out or source.path / name
+    if not (path / "run.json").exists():
+        return None
+    run = Run.open(path, source.objects)
+    if run.manifest.forks_of != identity(source):
+        raise ConfigError(f"{path} holds no forks of {source.path}; name a new folder with --out")
+    return run
+
+
+async def ask_forks(plan: ForkPlan, calls: ForkCalls, listener: Listener) -> Run:
+    """Begins the forks that are not there and runs those that are not finished, in a new folder or
+    in that of an earlier call; what that has paid for is kept."""
+    async with AsyncExitStack() as stack:
+        run = await _opened(plan, calls, listener.note, stack)
+        stack.callback(run.let_go)
+        manifest = run.manifest
+        asked = run.samples, manifest.conditions, manifest.repeats
+        waiting = pending(run, *asked, BegunEpisodes(run, run.samples))
+        if conditions := tuple({condition.name: condition for _, _, condition in waiting}.values()):
+            if calls.preflight:
+                begun = await begin_server(run, listener.note, stack)
+                if not begun.preflights:
+                    only = begun.model_copy(update={"conditions": conditions})
+                    if update := await preflight_update(run, only, False, listener.note, stack):
+                        run.change(**update)
+            await run_episodes(run, calls.concurrency, listener, calls.run)
+    return run
+
+
+async def _opened(
+    plan: ForkPlan, calls: ForkCalls, note: Callable[[str], None], stack: AsyncExitStack
+) -> Run:
+    """The run's folder with the beginnings of all forks."""
+    from agent_env.episodes.again.fork import begin_forks
+    from agent_env.episodes.runner import utc_now
+
+    source, there = plan.source, fork_folder(plan.source, plan.out, "")
+    manifest = _manifest(plan, None if there is None else there.manifest, calls)
+    given = {"address": calls.base_url, "key": calls.api_key_env}
+    own = tuple(name for name, value in given.items() if value)
+    check_trust(there or source, manifest, note, confirmed=calls.trust_run, own=own)
+    if there is None:
+        return await _new_folder(plan, manifest, source.objects, note, stack)
+    entries = ("conditions", "repeats", "model_parameters", "server", "former_urls")
+    there.change(**{name: getattr(manifest, name) for name in entries})
+    record_run(there, note)
+    begin_forks(there, manifest, plan.beginnings(), utc_now)
+    return there
+
+
+async def _new_folder(
+    plan: ForkPlan,
+    manifest: Manifest,
+    objects: Objects,
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+) -> Run:
+    """A new folder with the beginnings of all forks; the model is opened before it is made."""
+    from agent_env.episodes.again.fork import make_forks
+    from agent_env.episodes.contexts.copies import copied_files
+    from agent_env.episodes.runner import utc_now
+
+    source, run = plan.source, Run(plan.out, objects)
+    if any(not each.is_whole for each in plan.beginnings()):
+        plugins = replace(source.plugins, uses=manifest.plugins, objects=objects)
+        run.parts = Parts(await open_counted(manifest, note, stack, plugins))
+    materials, files = source.materials_bytes(), copied_files(source, source.manifest)
+    make_forks(
+        run, manifest, plan.beginnings(), plan.samples, materials, source.pages, utc_now, files,
+        plan.parent,
+    )  # fmt: skip
+    record_run(run, note, source)
+    return run
+
+
+def _manifest(plan: ForkPlan, there: Manifest | None, calls: ForkCalls) -> Manifest:
+    """Of a new run of forks, or of one that is `there` with those that are wanted now."""
+    source = plan.source.manifest
+    base = there or fresh_manifest(source)
+    names = {condition.name for condition in plan.conditions}
+    kept = () if there is None else tuple(c for c in there.conditions if c.name not in names)
+    update = moved_entries(base, calls, is_same_server=True) | {
+        "conditions": (*kept, *plan.conditions),
+        "repeats": max(plan.repeats, there.repeats if there else 0),
+    }
+    if there is None:
+        parameters = {**update["model_parameters"], **plan.update.get("model_parameters", {})}
+        update |= {
+            "forks_of": identity(plan.source),
+            "former_urls": source.former_urls,
+            "study": None,
+            "until": None,
+            "samples": len(plan.samples),
+            "concurrency": calls.concurrency or source.concurrency,
+            "run_limits": asdict(calls.run),
+            **plan.update,
+            "model_parameters": parameters,
+        }
+    manifest = base.model_copy(update=update)
+    return manifest.model_copy(update={"plugins": uses_in(manifest)})

@@ -249,8 +249,8 @@ async def _reword(
     from agent_env.analysis.totals import totals
     from agent_env.episodes.calls.options import CallOptions, interrupted
     from agent_env.episodes.trace.fold import fold
-    from agent_env.runs.ask import ask
     from agent_env.runs.options import RunOptions
+    from agent_env.runs.resume import ask
     from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 

@@ -6,25 +6,24 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.registry import NO_PLUGINS
 from agent_env.runs.options import ReplayOptions
+from agent_env.runs.resume import fresh_manifest
 from agent_env.runs.run import Run
 from agent_env.runs.serving import start_server
 from agent_env.wiring.models import health_of, make_model, make_tokenizer, open_counted
-from agent_env.wiring.plugins import report_changes, uses_in
-from agent_env.wiring.rooms import Parts, contexts_of, open_rooms, strategy_of, versions
+from agent_env.wiring.plugins import report_changes
+from agent_env.wiring.rooms import Parts, contexts_of, open_rooms, strategy_of
 from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.replay import OpenTools, ReplayResult
     from agent_env.episodes.again.tape import Recording
     from agent_env.protocols import Strategy, Toolbox
-    from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Condition, Sample
     from agent_env.records.trace_events import EpisodeStarted
 
@@ -193,11 +192,3 @@ async def _live_model(
         strict=options.strict,
     )
     return live.play
-
-
-def fresh_manifest(manifest: Manifest) -> Manifest:
-    """The manifest of a new run with the same settings."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"id": token_hex(6), "versions": versions(), "plugins": uses_in(manifest)}
-    update |= {"created_at": now}
-    return manifest.model_copy(update=update | {"changes": (), "preflights": ()})

@@ -1,24 +1,38 @@
-"""Resumes a run: runs its missing episodes, with the same or changed settings."""
+"""A recorded run gone on with: the same settings, or others that this call names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from agent_env.episodes.run_folder import digest, samples_bytes
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import moved, split_address
 from agent_env.records.manifest import Manifest
-from agent_env.registry import Objects
-from agent_env.runs.options import ForkOptions, ResumeOptions, with_changes
+from agent_env.records.schema import Sample
+from agent_env.registry import NO_OBJECTS, Objects
+from agent_env.runs.options import (
+    ForkCalls,
+    ForkOptions,
+    ResumeOptions,
+    RunOptions,
+    with_changes,
+)
+from agent_env.runs.plan import addressed
 from agent_env.runs.run import Run
 from agent_env.runs.serving import other_server, start_server
-from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes
+from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes, start_run
 from agent_env.wiring.local_models import as_now, is_local
 from agent_env.wiring.mcp import servers_now
 from agent_env.wiring.plugins import uses_in, with_model
 from agent_env.wiring.rooms import versions
-from agent_env.wiring.trust import check_trust, record_run
+from agent_env.wiring.trust import check_trust, how_to_trust, record_run
 
 
 async def resume(
@@ -29,11 +43,14 @@ async def resume(
     `options` is), for a folder that is not trusted with its settings, and for a preflight that
     finds the run invalid."""
     from agent_env.episodes.again.changes import changes
+    from agent_env.episodes.pending import pending
 
     changed = check_resumed(run, options, listener.note)
     manifest, now = run.manifest, versions()
+    waiting = pending(run, run.samples, manifest.conditions, manifest.repeats)
+    is_unfinished = next(waiting, None) is not None
     update: dict[str, object] = {"plugins": uses_in(changed)}
-    if manifest.mcp and _is_unfinished(run):  # what is over needs no server
+    if manifest.mcp and is_unfinished:  # what is over needs no server
         update["mcp"] = await servers_now(manifest, listener.note, run.plugins)
     if changed.server is not None:
         update["server"] = as_now(changed.server)
@@ -45,7 +62,7 @@ async def resume(
         if _was_refused(run):
             changed = changed.model_copy(update={"preflights": ()})
         is_other = _server(changed) != _server(manifest)
-        if _is_unfinished(run):
+        if is_unfinished:
             changed = await start_server(run, changed, listener.note, stack)
         if manifest.preflights and (not changed.preflights or is_other):
             note, anyway = listener.note, options.anyway
@@ -62,14 +79,6 @@ async def resume(
             record_run(run, listener.note)
         strict = not options.accept_changes
         await (engine or run_episodes)(run, options.concurrency, listener, options.run, strict)
-
-
-def _is_unfinished(run: Run) -> bool:
-    from agent_env.episodes.pending import pending
-
-    manifest = run.manifest
-    waiting = pending(run, run.samples, manifest.conditions, manifest.repeats)
-    return next(waiting, None) is not None
 
 
 def _check_accepted(run: Run, options: ResumeOptions, differences: Sequence[str]) -> None:
@@ -103,26 +112,43 @@ def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None])
     trusted with its settings."""
     run.check_ours("resumed")
     manifest = run.manifest
-    changed = _resumed_manifest(manifest, options, run.objects)
+    entries = moved_entries(manifest, options, run.objects, is_same_server=True)
+    changed = manifest.model_copy(update=entries)
     own = own_settings(manifest, options)
     check_trust(run, changed, note, confirmed=options.trust_run, own=own)
     return changed
 
 
-def _resumed_manifest(manifest: Manifest, options: ResumeOptions, objects: Objects) -> Manifest:
-    other, url, server = other_server(options.model, options.base_url)
-    update = with_changes(manifest.model_dump(), options.changes) | server
+# What determines a run that goes on ---------------------------------------------------------------
+
+
+def moved_entries(
+    manifest: Manifest,
+    options: ResumeOptions | ForkOptions | ForkCalls,
+    objects: Objects = NO_OBJECTS,
+    *,
+    is_same_server: bool,
+) -> dict[str, Any]:
+    """The entries of run.json that these options change: the model, its server and its parameters,
+    and other options of the run. `is_same_server`: another address is the same server's, which then
+    gets its own provider fields back."""
+    model, changes = getattr(options, "model", None), getattr(options, "changes", {})
+    other, url, server = other_server(model, options.base_url)
+    update = with_changes(manifest.model_dump(), changes) | server
     if other is not None:
         update |= with_model(manifest, other, objects)
-    model = update.get("model", manifest.model)
-    is_same, before = model == manifest.model, manifest.model_parameters
-    now = moved(update.get("model_parameters", before), model, url, options.api_key_env, is_same)
+    name, before = update.get("model", manifest.model), manifest.model_parameters
+    is_same = is_same_server and name == manifest.model
+    parameters = update.get("model_parameters", before)
+    now = moved(parameters, name, url, options.api_key_env, is_same)
     update["model_parameters"] = now
+    if not is_same_server:
+        return update
     if not is_same:
         update["former_urls"] = ()
     elif now["base_url"] != before.get("base_url"):
         update["former_urls"] = (*manifest.former_urls, str(before.get("base_url")))
-    return manifest.model_copy(update=update)
+    return update
 
 
 def own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tuple[str, ...]:
@@ -133,3 +159,48 @@ def own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tu
     address = address or (options.model is not None and not named)
     own = {"address": address, "key": options.api_key_env, "model": options.model}
     return tuple(name for name, given in own.items() if given)
+
+
+def fresh_manifest(manifest: Manifest) -> Manifest:
+    """The manifest of a new run with the same settings."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    update = {"id": token_hex(6), "versions": versions(), "plugins": uses_in(manifest)}
+    update |= {"created_at": now}
+    return manifest.model_copy(update=update | {"changes": (), "preflights": ()})
+
+
+# Runs that another command begins, and goes on with by itself ------------------------------------
+
+
+async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener) -> Run:
+    """Runs the samples, or the missing ones of an existing run."""
+    data = samples_bytes(samples[: options.limit])
+    with TemporaryDirectory() as folder:
+        dataset = Path(folder) / f"{options.task}.jsonl"
+        dataset.write_bytes(data)
+        plain = replace(options, dataset=dataset, repeats=1, where=(), prompt="default")
+        return await begin_or_continue(plain, data, listener)
+
+
+async def begin_or_continue(options: RunOptions, data: bytes, listener: Listener) -> Run:
+    """Runs the dataset of the options, or what is missing of an existing run of it in their folder;
+    `data` are the bytes of the samples that they select. ConfigError where the folder holds another
+    run."""
+    run = Run(options.out) if options.out else None
+    if run is None or not (run.path / "run.json").exists():
+        return await start_run(options, listener)
+    manifest = run.manifest
+    if (manifest.task, manifest.model) != (options.task, options.model) or (
+        manifest.samples_digest != digest(data)
+    ):
+        raise ConfigError(f"{run.path} holds another run; name another folder for this one")
+    check_trust(run, manifest, listener.note, own=("address",), option=how_to_trust(run))
+    (options,) = addressed(options, [options.model])
+    before = manifest.model_parameters.get("base_url")
+    if before != options.base_url:  # the server moved
+        parameters = manifest.model_parameters | {"base_url": options.base_url}
+        former = (*manifest.former_urls, str(before))
+        run.change(model_parameters=parameters, former_urls=former)
+        record_run(run, listener.note)
+    await run_episodes(run, options.concurrency, listener, options.calls.run)
+    return run

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
     from agent_env.registry import load_path as load_path
-    from agent_env.runs.ask import ask as ask
-    from agent_env.runs.ask import begin_or_continue as begin_or_continue
     from agent_env.runs.compare import CompareOptions as CompareOptions
     from agent_env.runs.compare import compare_folders as compare_folders
     from agent_env.runs.compare import select_tables as select_tables
@@ -35,6 +33,8 @@ if TYPE_CHECKING:
     from agent_env.runs.plan import samples_of as samples_of
     from agent_env.runs.plan import select_samples as select_samples
     from agent_env.runs.progress import Progress as Progress
+    from agent_env.runs.resume import ask as ask
+    from agent_env.runs.resume import begin_or_continue as begin_or_continue
     from agent_env.runs.run import Assessment as Assessment
     from agent_env.runs.run import Run as Run
     from agent_env.runs.run import TraceEvents as TraceEvents
