@@ -189,18 +189,18 @@ class Study:
     ) -> dict[str, str]:
         """Begins the study, or runs whatever is missing of it; gives by TASK/MODEL why a run did
         not come to its end."""
+        from agent_env.runs.many import ManyOptions
         from agent_env.runs.options import ResumeOptions
         from agent_env.runs.progress import progress_shown
-        from agent_env.runs.studies.together import Course
 
         folder = StudyFolder(self.path)  # the file as it is now
         options = ResumeOptions(
             accept_changes=accept_changes, anyway=preflight == "anyway", trust_run=trust_run
         )
-        course, limits = Course(options, preflight), folder.plan.budget.as_limits()
+        how, limits = ManyOptions(options, preflight), folder.plan.budget.as_limits()
         go = folder.start if folder.record is None else folder.resume
         with progress_shown(progress, f"agent-env study resume {self.path}", limits) as shown:
-            return await go(shown.listener_for, say, course)
+            return await go(shown.listener_for, say, how)
 
     def run_sync(
         self,

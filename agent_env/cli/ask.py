@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_env.cli import ask as scale
 from agent_env.cli.options import with_options
 from agent_env.cli.preflight import print_checks
-from agent_env.cli.run import AsJson, RunPath, one_of, print_scores, say, scored_when_stopped
-from agent_env.cli.study import resume_study, run_side_by_side, tell_outcomes
+from agent_env.cli.run import (
+    AsJson,
+    RunPath,
+    one_of,
+    print_scores,
+    say,
+    scored_when_stopped,
+    side_by_side,
+    tell_outcomes,
+)
+from agent_env.cli.study import resume_study
 from agent_env.errors import ConfigError
 
 if TYPE_CHECKING:
+    from agent_env.runs.many import ListenerFor
     from agent_env.runs.options import ResumeOptions, RunOptions
     from agent_env.runs.start import Engine
 
-SERVER = "The model"
+SERVER, SCALE_OUT = "The model", "Scale-out"
 WithPreflight = Annotated[
     bool,
     typer.Option(
@@ -56,6 +65,20 @@ Like = Annotated[
         rich_help_panel=SERVER,
     ),
 ]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="local, or ray (extra).", rich_help_panel=SCALE_OUT)
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="ray: the cluster, HOST:PORT; default: RAY_ADDRESS, or this machine alone.",
+        rich_help_panel=SCALE_OUT,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="ray: actors; default: one a processor.", rich_help_panel=SCALE_OUT),
+]
 
 
 @with_options("agent_env.runs.options:RunOptions")
@@ -66,9 +89,9 @@ def run(
     anyway: Anyway = False,
     check: Check = False,
     like: Like = None,
-    engine: scale.EngineName = "local",
-    address: scale.Address = None,
-    workers: scale.Workers = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a model the samples of a task under several conditions.
@@ -88,10 +111,10 @@ def run(
         print_checks(one_per_model(options, models), as_json, like or ())
         return
     cache = options.calls.reply_cache
-    spread = scale.chosen_engine(engine, address, workers, cache, options.web.mode)
+    spread = _engine(engine, address, workers, cache, options.web.mode)
     each = one_per_model(options, models)
     if len(each) > 1:
-        _run_models(each, spread, as_json)
+        _start_models(each, spread, as_json)
         return
     with scored_when_stopped(as_json) as (listener, began):
         asyncio.run(start_run(each[0], listener, spread))
@@ -102,9 +125,9 @@ def run(
 def resume(
     options: ResumeOptions,
     folder: RunPath,
-    engine: scale.EngineName = "local",
-    address: scale.Address = None,
-    workers: scale.Workers = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Finish a run: missing episodes, and those cut off or failed from their last event on. A
@@ -119,7 +142,7 @@ def resume(
     from agent_env.runs.resume import resume as resume_run
     from agent_env.runs.run import Run
 
-    spread = scale.chosen_engine(engine, address, workers)
+    spread = _engine(engine, address, workers)
     if resume_study(folder, options) or _resume_models(folder, options, spread, as_json):
         return
     run = Run.open(folder)
@@ -128,17 +151,35 @@ def resume(
     print_scores(run, as_json)
 
 
-def _run_models(each: Sequence[RunOptions], spread: Engine | None, as_json: bool) -> None:
+def _engine(
+    engine: str,
+    address: str | None,
+    workers: int | None,
+    reply_cache: Path | None = None,
+    web: str | None = None,
+) -> Engine | None:
+    """None for the local one; ConfigError where the run cannot be spread."""
+    if one_of(engine, ("local", "ray"), "--engine") == "local":
+        if address is not None or workers is not None:
+            raise ConfigError("--address and --workers go with --engine ray")
+        return None
+    from agent_env.runs.ray.engine import ray_engine
+
+    return ray_engine(address, workers, reply_cache, web)
+
+
+def _start_models(each: Sequence[RunOptions], spread: Engine | None, as_json: bool) -> None:
     """Make a run for each model and run them side by side; exit 1 where any failed."""
-    from agent_env.runs.studies.together import Course, run_models
+    from agent_env.runs.many import ManyOptions, start_many
 
     folders = [options.out for options in each if options.out is not None]
-    course = Course(preflight=each[0].preflight, engine=spread, is_side_by_side=spread is None)
+    how = ManyOptions(preflight=each[0].preflight, engine=spread)
+
+    def go(listen: ListenerFor) -> Coroutine[Any, Any, Mapping[str, str]]:
+        return start_many(each, listen, say, how)
+
     parent = folders[0].parent
-    failures = run_side_by_side(
-        lambda listen: run_models(each, listen, say, course), f"agent-env resume {parent}"
-    )
-    _tell(parent, folders, failures, as_json)
+    _tell(parent, folders, side_by_side(go, f"agent-env resume {parent}"), as_json)
 
 
 def _resume_models(
@@ -146,8 +187,8 @@ def _resume_models(
 ) -> bool:
     """Go on with all runs in the folder; exit 1 where any failed. False where it is a run itself,
     or holds none."""
+    from agent_env.runs.many import ManyOptions, ModelRuns, run_many
     from agent_env.runs.run import Run
-    from agent_env.runs.studies.together import Course, Lane, run_lanes
     from agent_env.runs.study import runs_below
 
     folders = list(runs_below(parent))
@@ -157,13 +198,14 @@ def _resume_models(
         raise ConfigError(
             f"{parent} holds several models; change one of them: agent-env resume {folders[0]}"
         )
-    lanes = [Lane(str(folder), [Run(folder)]) for folder in folders]
+    models = [ModelRuns(str(folder), [Run(folder)]) for folder in folders]
     names = {folder: str(folder.relative_to(parent)) for folder in folders}
-    course = Course(options, engine=spread, is_side_by_side=spread is None)
-    failures = run_side_by_side(
-        lambda listen: run_lanes(lanes, listen, course, names=names), f"agent-env resume {parent}"
-    )
-    _tell(parent, folders, failures, as_json)
+    how = ManyOptions(options, engine=spread)
+
+    def go(listen: ListenerFor) -> Coroutine[Any, Any, Mapping[str, str]]:
+        return run_many(models, listen, how, names=names)
+
+    _tell(parent, folders, side_by_side(go, f"agent-env resume {parent}"), as_json)
     return True
 
 
@@ -174,51 +216,14 @@ def _tell(
     from agent_env.errors import AgentEnvError
     from agent_env.runs.run import Run
 
+    names = {str(folder.relative_to(parent)): folder for folder in folders}
     outcomes = dict(failures)
-    for folder in folders:
+    for name, folder in names.items():
         try:
             print_scores(Run(folder), as_json)
         except AgentEnvError as exc:
-            outcomes.setdefault(str(folder.relative_to(parent)), str(exc))
+            outcomes.setdefault(name, str(exc))
         except SystemExit:
-            outcomes.setdefault(str(folder.relative_to(parent)), "no episode came to its end")
+            outcomes.setdefault(name, "no episode came to its end")
     again, last = f"agent-env resume {parent}", f"agent-env compare {parent} compares the models."
-    names = dict.fromkeys((str(folder.relative_to(parent)) for folder in folders), "done")
-    tell_outcomes(names, outcomes, again, last)
-
-
-PANEL = "Scale-out"
-
-EngineName = Annotated[
-    str, typer.Option("--engine", help="local, or ray (extra).", rich_help_panel=PANEL)
-]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        help="ray: the cluster, HOST:PORT; default: RAY_ADDRESS, or this machine alone.",
-        rich_help_panel=PANEL,
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="ray: actors; default: one a processor.", rich_help_panel=PANEL),
-]
-
-
-def chosen_engine(
-    engine: str,
-    address: str | None,
-    workers: int | None,
-    reply_cache: Path | None = None,
-    web: str | None = None,
-) -> Engine | None:
-    """None for the local one; ConfigError where the run cannot be spread."""
-    from agent_env.errors import ConfigError
-
-    if one_of(engine, ("local", "ray"), "--engine") == "local":
-        if address is not None or workers is not None:
-            raise ConfigError("--address and --workers go with --engine ray")
-        return None
-    from agent_env.runs.ray.engine import ray_engine
-
-    return ray_engine(address, workers, reply_cache, web)
+    tell_outcomes(dict.fromkeys(names, "done"), outcomes, again, last)

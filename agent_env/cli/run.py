@@ -10,10 +10,10 @@ import json
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.episodes.rescoring import Rescoring
     from agent_env.records.schema import Score
+    from agent_env.runs.many import ListenerFor
+    from agent_env.runs.progress import Progress
     from agent_env.runs.run import Run
     from agent_env.runs.start import Listener
 
@@ -142,20 +144,51 @@ def for_each_run(folder: Path, act: Callable[[Path, str], object], as_json: bool
 
 @contextmanager
 def listening() -> Iterator[tuple[Listener, list[Run]]]:
-    """Progress on stderr; Ctrl-C, or a signal to end, says how to go on."""
+    """Progress of a run on stderr; Ctrl-C, or a signal to end, says how to go on."""
+    with _progress() as progress:
+        yield progress.listener, progress.runs
+
+
+@contextmanager
+def _progress(again: str | None = None) -> Iterator[Progress]:
+    """Progress on stderr; what stops it says how to go on, by the command `again`."""
     from agent_env.runs.progress import progress_shown
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     runs: list[Run] = []
     try:
-        with progress_shown() as progress:
+        with progress_shown(again=again) as progress:
             runs = progress.runs
-            yield progress.listener, runs
+            yield progress
     except KeyboardInterrupt:
         if not runs:
             say("Stopped before the first episode.")
         sys.exit(130)
+
+
+def side_by_side(
+    go: Callable[[ListenerFor], Coroutine[Any, Any, Mapping[str, str]]], again: str
+) -> Mapping[str, str]:
+    """What `go` gives: by name of a run why it did not come to its end. With progress of all."""
+    import asyncio
+
+    with _progress(again) as progress:
+        return asyncio.run(go(progress.listener_for))
+
+
+def tell_outcomes(
+    endings: Mapping[str, str], failures: Mapping[str, str], again: str, last: str
+) -> None:
+    """Tell what became of each run, by name, and what can be done next; exit 1 where any failed."""
+    outcomes = {**endings, **failures}
+    for name in endings:
+        say(f"{name}: {outcomes[name]}")
+    if set(outcomes.values()) != {"done"}:
+        say(f"{again} goes on with all of them.")
+    say(last)
+    if failures:
+        sys.exit(1)
 
 
 @contextmanager

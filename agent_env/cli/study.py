@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_env.cli.run import AsJson, say
+from agent_env.cli.run import AsJson, print_table, say, side_by_side, tell_outcomes
 
 if TYPE_CHECKING:
+    from agent_env.runs.many import ListenerFor
     from agent_env.runs.options import ResumeOptions
     from agent_env.runs.studies.folder import StudyFolder
-    from agent_env.runs.studies.together import ListenerFor
 
 study = typer.Typer(
     no_args_is_help=True,
@@ -64,8 +62,8 @@ def check(
     Example: agent-env study check web-and-code
     """
     from agent_env.cli.preflight import print_checks
+    from agent_env.runs.many import with_one_rule
     from agent_env.runs.studies.folder import StudyFolder
-    from agent_env.runs.studies.together import with_one_rule
 
     opened = StudyFolder(folder)
     opened.allow(say)
@@ -81,12 +79,12 @@ def run(folder: StudyPath, no_preflight: NoPreflight = False, anyway: Anyway = F
 
     Example: agent-env study run web-and-code
     """
+    from agent_env.runs.many import ManyOptions
     from agent_env.runs.studies.folder import StudyFolder
-    from agent_env.runs.studies.together import Course
 
     opened = StudyFolder(folder)
-    course = Course(preflight="anyway" if anyway else "off" if no_preflight else "on")
-    _go(opened, lambda listen: opened.start(listen, say, course))
+    how = ManyOptions(preflight="anyway" if anyway else "off" if no_preflight else "on")
+    _go(opened, lambda listen: opened.start(listen, say, how))
 
 
 @study.command()
@@ -106,12 +104,9 @@ def resume(
     """
     from agent_env.runs.options import ResumeOptions
     from agent_env.runs.studies.folder import StudyFolder
-    from agent_env.runs.studies.together import Course
 
-    opened = StudyFolder(folder)
     options = ResumeOptions(accept_changes=accept_changes, anyway=anyway, trust_run=trust_run)
-    course = Course(options, preflight="anyway" if anyway else "on")
-    _go(opened, lambda listen: opened.resume(listen, say, course))
+    _resume(StudyFolder(folder), options)
 
 
 def resume_study(path: Path, options: ResumeOptions) -> bool:
@@ -120,7 +115,6 @@ def resume_study(path: Path, options: ResumeOptions) -> bool:
     from agent_env.errors import ConfigError
     from agent_env.runs.options import ResumeOptions
     from agent_env.runs.studies.folder import StudyFolder
-    from agent_env.runs.studies.together import Course
 
     if (opened := StudyFolder.around(path)) is None:
         return False
@@ -135,14 +129,19 @@ def resume_study(path: Path, options: ResumeOptions) -> bool:
             "resume without options"
         )
     whole = path.absolute()
-    only = frozenset(
-        place.path
-        for place in opened.places()
-        if whole in (place.path.absolute(), *place.path.absolute().parents)
-    )
-    course = Course(own, preflight="anyway" if own.anyway else "on", only=only or None)
-    _go(opened, lambda listen: opened.resume(listen, say, course))
+    places = (place.path for place in opened.places())
+    below = (p for p in places if whole in (p.absolute(), *p.absolute().parents))
+    _resume(opened, own, frozenset(below))
     return True
+
+
+def _resume(
+    opened: StudyFolder, options: ResumeOptions, only: frozenset[Path] = frozenset()
+) -> None:
+    from agent_env.runs.many import ManyOptions
+
+    how = ManyOptions(options, "anyway" if options.anyway else "on", only=only or None)
+    _go(opened, lambda listen: opened.resume(listen, say, how))
 
 
 @study.command()
@@ -153,7 +152,6 @@ def status(folder: StudyPath, as_json: AsJson = False) -> None:
     """
     import json
 
-    from agent_env.cli.run import print_table
     from agent_env.runs.studies.folder import StudyFolder
     from agent_env.runs.studies.status import status_json, status_of, status_table
 
@@ -183,18 +181,15 @@ def report(
     print(file)
 
 
-Go = Callable[["ListenerFor"], Coroutine[Any, Any, Mapping[str, str]]]
-"""Runs what is missing; gives by name of a run why it did not come to its end."""
-
-
-def _go(opened: StudyFolder, go: Go) -> None:
+def _go(
+    opened: StudyFolder, go: Callable[[ListenerFor], Coroutine[Any, Any, Mapping[str, str]]]
+) -> None:
     """Run it with progress; print where it stands, and the outcome of each run; exit 1 where any
     failed."""
-    from agent_env.cli.run import print_table
     from agent_env.runs.studies.status import status_of, status_table
 
     again = f"agent-env study resume {opened.path}"
-    failures = run_side_by_side(go, again)
+    failures = side_by_side(go, again)
     rows = status_of(opened)
     print_table(status_table(opened.path, rows))
     report = f"agent-env study report {opened.path} writes one page over all runs."
@@ -205,32 +200,3 @@ def _go(opened: StudyFolder, go: Go) -> None:
         for row in rows
     }
     tell_outcomes(endings, failures, again, report)
-
-
-def tell_outcomes(
-    endings: Mapping[str, str], failures: Mapping[str, str], again: str, last: str
-) -> None:
-    """Tell what became of each run, by name, and what can be done next; exit 1 where any failed."""
-    outcomes = {**endings, **failures}
-    for name in endings:
-        say(f"{name}: {outcomes[name]}")
-    if set(outcomes.values()) != {"done"}:
-        say(f"{again} goes on with all of them.")
-    say(last)
-    if failures:
-        sys.exit(1)
-
-
-def run_side_by_side(go: Go, again: str) -> Mapping[str, str]:
-    """What `go` gives, with progress on stderr; Ctrl-C, or a signal to end, says how to go on."""
-    import asyncio
-
-    from agent_env.runs.progress import progress_shown
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    try:
-        with progress_shown(again=again) as progress:
-            return asyncio.run(go(progress.listener_for))
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -14,12 +14,12 @@ import agent_env as ae
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.errors import ConfigError
+from agent_env.runs.many import ManyOptions, start_many
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
 from agent_env.runs.stop_options import StopOptions
 from agent_env.runs.stopping import Stopping
-from agent_env.runs.studies.together import Course, run_models
 from agent_env.runs.study import read_study
 
 
@@ -51,8 +51,8 @@ def two_models(parent: Path, questions: Path, until: Sequence[str]) -> dict[str,
         for name in ("better", "equal")
     ]  # fmt: skip
     silent = Listener(lambda line: None, lambda run, total: None, lambda key, status: None)
-    course = Course(preflight="off")
-    return asyncio.run(run_models(each, lambda name: silent, lambda line: None, course))
+    how = ManyOptions(preflight="off")
+    return asyncio.run(start_many(each, lambda name: silent, lambda line: None, how))
 
 
 def stopping(folder: Path) -> Stopping:

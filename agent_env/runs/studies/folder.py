@@ -20,6 +20,7 @@ from agent_env.permits import NOTHING
 from agent_env.records.manifest import StudyUse
 from agent_env.records.safe_files import read_file, replace_file
 from agent_env.records.schema import Stored
+from agent_env.runs.many import ListenerFor, ManyOptions, ModelRuns, make_all, run_many
 from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.plan import addressed
 from agent_env.runs.resume import check_resumed
@@ -27,7 +28,6 @@ from agent_env.runs.run import Run
 from agent_env.runs.stop_options import StopOptions
 from agent_env.runs.studies.plan import Budget, StudyPlan, Texts
 from agent_env.runs.studies.read import FILE, plan_of, read_text
-from agent_env.runs.studies.together import Course, Lane, ListenerFor, prepare_all, run_lanes
 from agent_env.runs.studies.toml_lines import TomlLines
 from agent_env.wiring.trust import knows_study, own_call, record_run, record_study
 
@@ -204,7 +204,7 @@ class StudyFolder:
     # Start and resume ------------------------------------------------------------------------
 
     async def start(
-        self, listener_for: ListenerFor, note: Callable[[str], None], course: Course
+        self, listener_for: ListenerFor, note: Callable[[str], None], how: ManyOptions
     ) -> dict[str, str]:
         """Makes all runs and runs them; by name of a run why it did not come to its end.
         ConfigError where the study was begun before."""
@@ -225,10 +225,10 @@ class StudyFolder:
             except BaseException:  # nothing was begun; where we are killed, resume makes the rest
                 (self.path / RECORD).unlink()
                 raise
-            return await self._run(listener_for, course)
+            return await self._run(listener_for, how)
 
     async def resume(
-        self, listener_for: ListenerFor, note: Callable[[str], None], course: Course
+        self, listener_for: ListenerFor, note: Callable[[str], None], how: ManyOptions
     ) -> dict[str, str]:
         """Runs whatever is missing, with the changes of study.toml that are allowed; ConfigError
         lists the others by field, or the study is somebody else's."""
@@ -237,12 +237,12 @@ class StudyFolder:
             raise ConfigError(
                 f"{self.path} was not begun yet; begin it: agent-env study run {self.path}"
             )
-        self.allow(note, course.options.trust_run)
+        self.allow(note, how.options.trust_run)
         with self.locked():
             fields = changed_fields(before, self.plan)
             self._check_changes(fields)
             await self._prepare(note)
-            self._adopt(course.options, note)
+            self._adopt(how.options, note)
             latest = record.changes[-1].digest if record.changes else record.digest
             if self.use.digest != latest:
                 now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -250,7 +250,7 @@ class StudyFolder:
                 self._write(record.model_copy(update={"changes": (*record.changes, change)}))
             if fields:
                 note(f"changed since the start: {', '.join(fields)}")
-            return await self._run(listener_for, course)
+            return await self._run(listener_for, how)
 
     def _check_changes(self, fields: Mapping[str, tuple[Any, Any]]) -> None:
         """DatasetErrors for the fields that may not change, each with its line."""
@@ -275,7 +275,7 @@ class StudyFolder:
     async def _prepare(self, note: Callable[[str], None]) -> None:
         """Makes the folders of the runs that have none."""
         missing = [place for place in self.places() if not place.is_begun]
-        await prepare_all([self._options(place, self.use)[0] for place in missing], note)
+        await make_all([self._options(place, self.use)[0] for place in missing], note)
 
     def _adopt(self, options: ResumeOptions, note: Callable[[str], None]) -> None:
         """Brings the allowed changes into the runs that were made before."""
@@ -312,11 +312,11 @@ class StudyFolder:
             options = replace(options, stop=StopOptions())  # its margin is for the other tasks
         return replace(options, out=place.path), [options.model]
 
-    async def _run(self, listener_for: ListenerFor, course: Course) -> dict[str, str]:
+    async def _run(self, listener_for: ListenerFor, how: ManyOptions) -> dict[str, str]:
         places = self.places()
         names = {place.path: place.name for place in places}
-        lanes = [
-            Lane(
+        models = [
+            ModelRuns(
                 model,
                 [Run(place.path) for place in places if place.model == model],
                 _budget(f"model {model}", self.plan.models[model].budget),
@@ -324,7 +324,7 @@ class StudyFolder:
             for model in self.plan.models
         ]
         budget = _budget("the study", self.plan.budget)
-        return await run_lanes(lanes, listener_for, course, budget, names)
+        return await run_many(models, listener_for, how, budget, names)
 
 
 def contrasts_of(runs: Iterable[Path]) -> tuple[Texts, Texts]:

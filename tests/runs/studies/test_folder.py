@@ -10,10 +10,10 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetErrors
 from agent_env.extensions.fake_server import FakeServer, model_policy
+from agent_env.runs.many import ManyOptions
 from agent_env.runs.start import Listener
 from agent_env.runs.studies.folder import StudyFolder
 from agent_env.runs.studies.status import status_of
-from agent_env.runs.studies.together import Course
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 from tests.commands import agent_env, serving
@@ -49,11 +49,11 @@ def study(folder: Path, text: str = STUDY) -> StudyFolder:
 
 
 def start(folder: StudyFolder) -> dict[str, str]:
-    return asyncio.run(folder.start(silent, lambda text: None, Course()))
+    return asyncio.run(folder.start(silent, lambda text: None, ManyOptions()))
 
 
 def resume(folder: StudyFolder) -> dict[str, str]:
-    return asyncio.run(folder.resume(silent, lambda text: None, Course()))
+    return asyncio.run(folder.resume(silent, lambda text: None, ManyOptions()))
 
 
 def counts(folder: Path) -> dict[str, int]:

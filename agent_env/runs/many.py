@@ -1,5 +1,5 @@
-"""Runs of several models side by side in one event loop; each model has its runs one after the
-other. A run that fails does not hold up the others.
+"""Many runs: of several models side by side in one event loop, each model's one after the other. A
+run that fails does not hold up the others.
 
 Covered: errors of the user, of servers, limits and the disk, which end the run they come from and
 are told at the end. Not covered: errors of our own code, which end everything.
@@ -32,17 +32,17 @@ ListenerFor = Callable[[str], Listener]
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class ModelRuns:
     """The runs of one model, in their order."""
 
     name: str
     runs: Sequence[Run]
     budget: RunBudget | None = None
-    """Of all its runs together."""
+    """Of all of them together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ManyOptions:
     """How runs are begun and gone on with."""
 
     options: ResumeOptions = field(default_factory=ResumeOptions)
@@ -50,14 +50,12 @@ class Course:
     preflight: PreflightWish = "on"
     """For runs without a preflight."""
     engine: Engine | None = None
-    """None for this process."""
-    is_side_by_side: bool = True
-    """Whether the models run at the same time."""
+    """None for this process, where the models run at the same time."""
     only: frozenset[Path] | None = None
     """The runs that are begun or gone on with; None for all."""
 
 
-async def prepare_all(each: Iterable[RunOptions], note: Callable[[str], None]) -> list[Run]:
+async def make_all(each: Iterable[RunOptions], note: Callable[[str], None]) -> list[Run]:
     """Makes the folders of all runs, or of none: ConfigError with every mistake, a line each."""
     runs, mistakes, notes = list[Run](), dict[str, None](), set[str]()
 
@@ -74,18 +72,18 @@ async def prepare_all(each: Iterable[RunOptions], note: Callable[[str], None]) -
                     runs.append(open_plan(plan, note_once, stack))
             except AgentEnvError as exc:
                 mistakes[str(exc)] = None
-        if not mistakes:
-            for folder in {run.path.parent for run in runs}:
-                try:
-                    _rule_of([run for run in runs if run.path.parent == folder], note)
-                except AgentEnvError as exc:
-                    mistakes[str(exc)] = None
+        for folder in {run.path.parent for run in runs} if not mistakes else ():
+            try:
+                _rule_of([run for run in runs if run.path.parent == folder], note)
+            except AgentEnvError as exc:
+                mistakes[str(exc)] = None
         if mistakes:
             raise ConfigErrors(list(mistakes))
     except BaseException:  # a signal, too, leaves no folder without its siblings
         for run in runs:
             run.discard()
-            _remove_empty(run.path.parent)
+            with suppress(OSError):
+                run.path.parent.rmdir()  # if it is empty
         raise
     return runs
 
@@ -117,125 +115,102 @@ def _rule_of(runs: Sequence[Run], note: Callable[[str], None]) -> Stopping | Non
     return stopping_of(runs[max(rules)[1]], note)
 
 
-def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):
-        folder.rmdir()
-
-
-async def run_models(
+async def start_many(
     each: Iterable[RunOptions],
     listener_for: ListenerFor,
     note: Callable[[str], None],
-    course: Course,
+    how: ManyOptions,
 ) -> dict[str, str]:
-    """Makes a run for each model and runs them all; by name of a run why it did not come to its
-    end."""
-    runs = await prepare_all(each, note)
-    return await run_lanes([Lane(run.path.name, [run]) for run in runs], listener_for, course)
+    """Makes a run for each model and runs them all, as `run_many`."""
+    runs = await make_all(each, note)
+    return await run_many([ModelRuns(run.path.name, [run]) for run in runs], listener_for, how)
 
 
-async def run_lanes(
-    lanes: Sequence[Lane],
+async def run_many(
+    models: Sequence[ModelRuns],
     listener_for: ListenerFor,
-    course: Course,
+    how: ManyOptions,
     budget: RunBudget | None = None,
     names: Mapping[Path, str] | None = None,
 ) -> dict[str, str]:
     """Runs whatever is missing of all runs; gives by name of a run why it did not come to its end.
     `budget`: of all runs together; `names`: of the runs, by path, default: of their folders."""
-    for run in (run for lane in lanes for run in lane.runs):  # all of them before any is begun
-        with suppress(DatasetError):  # told with the others' outcomes
-            check_resumed(run, course.options, lambda text: None)
-    failures: dict[str, str] = {}
-    rules: dict[Path, Stopping | None] = {}
-    beside: dict[Path, list[Run]] = {}
-    for run in (run for lane in lanes for run in lane.runs):
-        beside.setdefault(run.path.parent, []).append(run)
-    wider = {lane.name: tuple(b for b in (budget, lane.budget) if b is not None) for lane in lanes}
-    budgets = {
-        run.path: _opened_budget(run, wider[lane.name], failures, _name(run, names))
-        for lane in lanes
-        if wider[lane.name]
-        for run in lane.runs
-    }
+    from agent_env.episodes.calls.options import open_budget
 
-    async def go(lane: Lane) -> None:
-        for run in (r for r in lane.runs if course.only is None or r.path in course.only):
-            name = _name(run, names)
-            listener = listener_for(name)
-            listener = replace(listener, note=_prefixed(listener.note, name))
+    every = [(model, run) for model in models for run in model.runs]
+    for _, run in every:  # all of them before any is begun
+        with suppress(DatasetError):  # told with the others' outcomes
+            check_resumed(run, how.options, lambda text: None)
+    name_of = {run.path: run.path.name if names is None else names[run.path] for _, run in every}
+    wider = {model.name: [b for b in (budget, model.budget) if b is not None] for model in models}
+    failures: dict[str, str] = {}
+    budgets: dict[Path, RunBudget] = {}
+    for model, run in every:
+        if limits := tuple(wider[model.name]):
+            try:
+                budgets[run.path] = open_budget(run, run.manifest, limits)
+            except AgentEnvError as exc:
+                failures[name_of[run.path]] = str(exc)
+    rules: dict[Path, Stopping | None] = {}
+
+    async def go(model: ModelRuns) -> None:
+        for run in (r for r in model.runs if how.only is None or r.path in how.only):
+            name, folder = name_of[run.path], run.path.parent
+            listener = _prefixed(listener_for(name), name)
             failures.pop(name, None)
             try:
                 async with AsyncExitStack() as stack:
-                    for each in wider[lane.name]:
+                    for each in wider[model.name]:
                         await stack.enter_async_context(each.wall_time())
-                    folder = run.path.parent
                     if folder not in rules:
-                        rules[folder] = _rule_of(beside[folder], listener.note)
-                    rule = rules[folder]
-                    await _run_one(run, listener, course, budgets.get(run.path), rule)
+                        beside = [run for _, run in every if run.path.parent == folder]
+                        rules[folder] = _rule_of(beside, listener.note)
+                    await _run_one(run, listener, how, budgets.get(run.path), rules[folder])
             except AgentEnvError as exc:
                 failures[name] = f"stopped: {exc}" if isinstance(exc, RunStopped) else str(exc)
             run.let_go()
 
-    if course.is_side_by_side:
+    if how.engine is None:
         async with asyncio.TaskGroup() as group:
-            for lane in lanes:
-                group.create_task(go(lane))
+            for model in models:
+                group.create_task(go(model))
     else:
-        for lane in lanes:
-            await go(lane)
+        for model in models:
+            await go(model)
     return {name: failures[name] for name in sorted(failures)}
 
 
-def _name(run: Run, names: Mapping[Path, str] | None) -> str:
-    return run.path.name if names is None else names[run.path]
-
-
-def _prefixed(note: Callable[[str], None], name: str) -> Callable[[str], None]:
-    return lambda text: note(f"{name}: {text}")
-
-
-def _opened_budget(
-    run: Run, wider: tuple[RunBudget, ...], failures: dict[str, str], name: str
-) -> RunBudget | None:
-    from agent_env.episodes.calls.options import open_budget
-
-    try:
-        return open_budget(run, run.manifest, wider)
-    except AgentEnvError as exc:
-        failures[name] = str(exc)
-        return None
+def _prefixed(listener: Listener, name: str) -> Listener:
+    return replace(listener, note=lambda text: listener.note(f"{name}: {text}"))
 
 
 async def _run_one(
     run: Run,
     listener: Listener,
-    course: Course,
+    how: ManyOptions,
     budget: RunBudget | None,
     rule: Stopping | None,
 ) -> None:
     """Begins the run, or goes on with it."""
-    engine: Engine = course.engine or run_episodes
+    engine: Engine = how.engine or run_episodes
     if budget is not None:
         engine = partial(engine, budget=budget)
-    if rule is not None and course.engine is None:
+    if rule is not None and how.engine is None:
         engine = partial(engine, stopping=rule.of(run))
     manifest = run.manifest
-    is_new = not manifest.preflights and next(run.traces(), None) is None
     if next(pending(run, run.samples, manifest.conditions, manifest.repeats), None) is None:
         listener.begin(run, manifest.planned_episodes)
         return
-    if not is_new:
-        await resume(run, course.options, listener, engine)
+    if manifest.preflights or next(run.traces(), None) is not None:
+        await resume(run, how.options, listener, engine)
         return
     async with AsyncExitStack() as stack:
         stack.callback(run.let_go)
         if budget is None:
-            await try_server(run, course.preflight, listener.note, stack)
+            await try_server(run, how.preflight, listener.note, stack)
         else:
             async with budget.share_of(0):  # nothing is asked where the budget is spent
-                await try_server(run, course.preflight, listener.note, stack)
+                await try_server(run, how.preflight, listener.note, stack)
             for probe in (p for each in run.manifest.preflights for p in each.probes):
                 budget.spend(probe.charged or probe.usage, is_preflight=True)
-        await engine(run, course.options.concurrency, listener)
+        await engine(run, how.options.concurrency, listener)
