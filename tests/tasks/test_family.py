@@ -13,7 +13,7 @@ from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.runs.generate import write_samples
 from agent_env.tasks.family import Family, Materials, SampleSet, checked_options, read_options
 from agent_env.tasks.task import Task
-from agent_env.wiring.registry import INNER, load_family, task_names
+from agent_env.wiring.registry import FAMILIES, load_family, task_names
 
 
 class Options(Record):
@@ -81,6 +81,6 @@ def test_a_tables_digest_names_its_content() -> None:
     assert TABLE.digest != other.digest
 
 
-@pytest.mark.parametrize("name", [*task_names(), *INNER])
+@pytest.mark.parametrize("name", [*task_names(), *FAMILIES.hidden])
 def test_each_family_is_found_by_its_name(name: str) -> None:
     assert load_family(name).name == name

@@ -8,7 +8,7 @@ import pytest
 
 from agent_env.records.schema import Record
 from agent_env.tasks.option_help import OptionHelp, option_help
-from agent_env.wiring.registry import INNER, load_family, task_names
+from agent_env.wiring.registry import FAMILIES, load_family, task_names
 
 
 class Own(Record):
@@ -38,6 +38,6 @@ def test_a_field_is_told_with_its_type_its_default_and_its_docstring() -> None:
     )
 
 
-@pytest.mark.parametrize("task", [*task_names(), *INNER])
+@pytest.mark.parametrize("task", [*task_names(), *FAMILIES.hidden])
 def test_each_option_of_each_task_has_a_docstring(task: str) -> None:
     assert [row.name for row in option_help(load_family(task).options) if not row.help] == []

@@ -5,25 +5,25 @@ from __future__ import annotations
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.serve.cli import _token
+from agent_env.extensions.serve.hosting import token_of
 
 
 def test_a_token_is_made_that_nobody_guesses_and_each_time_another() -> None:
-    tokens = {_token(host, None, False) for host in ("127.0.0.1", "0.0.0.0", "localhost")}
+    tokens = {token_of(host, None, False) for host in ("127.0.0.1", "0.0.0.0", "localhost")}
     assert [len(token or "") for token in tokens] == [32, 32, 32]
 
 
 def test_the_variables_token_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVE_TOKEN", " abc \n")
-    assert _token("127.0.0.1", "SERVE_TOKEN", False) == "abc"
+    assert token_of("127.0.0.1", "SERVE_TOKEN", False) == "abc"
     monkeypatch.setenv("SERVE_TOKEN", " ")
     with pytest.raises(ConfigError, match="the variable holds no token"):
-        _token("127.0.0.1", "SERVE_TOKEN", False)
+        token_of("127.0.0.1", "SERVE_TOKEN", False)
 
 
 def test_none_is_for_loopback_alone_and_only_where_it_is_asked_for() -> None:
-    assert _token("localhost", None, True) is None
+    assert token_of("localhost", None, True) is None
     with pytest.raises(ConfigError, match=r"--host 0\.0\.0\.0 is reached by others"):
-        _token("0.0.0.0", None, True)
+        token_of("0.0.0.0", None, True)
     with pytest.raises(ConfigError, match="contradict each other"):
-        _token("127.0.0.1", "SERVE_TOKEN", True)
+        token_of("127.0.0.1", "SERVE_TOKEN", True)
