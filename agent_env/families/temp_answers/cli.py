@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.sdk.commands import AsJson, print_table, with_options
+from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent_env.families.temp_answers.commands import ScoredAnswers, ScoreOptions
@@ -25,13 +26,8 @@ def score_answers(
     disagreements: Annotated[
         Path | None, typer.Option(help="Write here a CSV of what the modes judge differently.")
     ] = None,
-    tables: Annotated[
-        Path | None, typer.Option(help="Write the paper's tables and figures as CSV into here.")
-    ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option(help="Draw the paper's figures into this folder, SVG, PNG and PDF."),
-    ] = None,
+    tables: Annotated[Path | None, typer.Option(hidden=True)] = None,
+    figures: Annotated[Path | None, typer.Option(hidden=True)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score time answers as numbers: exact match, sMAPE, MASE, errors and their causes.
@@ -40,13 +36,14 @@ def score_answers(
     """
     from agent_env.families.temp_answers import commands
 
+    if tables is not None or figures is not None:
+        raise ConfigError(
+            "--tables and --figures are gone: agent-env reproduce temp-answers --responses FILE "
+            "writes the paper's tables as CSV and draws its figures"
+        )
     scored = commands.score_answers(options)
     if disagreements is not None:
         _write(disagreements, scored)
-    if tables is not None:
-        commands.write_layouts(tables, scored)
-    if figures is not None:
-        print(f"drew {len(commands.draw(figures, scored))} files in {figures}", file=sys.stderr)
     if as_json:
         print(json.dumps(commands.as_json(scored)))
         _fail_for_unjudged(scored)
@@ -68,7 +65,6 @@ def _fail_for_unjudged(scored: ScoredAnswers) -> None:
 
 def _write(path: Path, scored: ScoredAnswers) -> None:
     from agent_env.families.temp_answers.commands import write_disagreements
-    from agent_env.sdk.errors import ConfigError
 
     if len(scored.summaries) < 2:
         raise ConfigError("--disagreements compares the modes; leave --mode out")
@@ -79,7 +75,7 @@ def _write(path: Path, scored: ScoredAnswers) -> None:
 
 
 def _print_files(scored: ScoredAnswers) -> None:
-    from agent_env.families.temp_answers.study.layouts import baselines
+    from agent_env.families.temp_answers.paper_measures import baselines
     from agent_env.sdk.results import Column, ResultTable
 
     heads = (

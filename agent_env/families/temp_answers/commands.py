@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
+from agent_env.families.temp_answers.paper_measures import Answers, Guess, baselines
 from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
 from agent_env.families.temp_answers.responses import (
     Response,
@@ -21,9 +22,7 @@ from agent_env.families.temp_answers.responses import (
     response_row,
 )
 from agent_env.families.temp_answers.scoring.answer_spec import WITH_VALUE, Amount
-from agent_env.families.temp_answers.scoring.paper_answers import CLOCK
-from agent_env.families.temp_answers.study.layouts import Answers, Guess, all_layouts, baselines
-from agent_env.families.temp_answers.study.modes import (
+from agent_env.families.temp_answers.scoring.modes import (
     Item,
     ModeScores,
     ScaleGroup,
@@ -33,6 +32,7 @@ from agent_env.families.temp_answers.study.modes import (
     score_v2,
     summarize,
 )
+from agent_env.families.temp_answers.scoring.paper_answers import CLOCK
 from agent_env.sdk.commands import Opt
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import csv_text
@@ -195,7 +195,7 @@ class ScoredAnswers:
         ]
 
     def answers(self, mode: str) -> Answers:
-        """The input of the study's tables and figures."""
+        """The input of the paper's tables and figures."""
         return Answers(self.files, mode, self.scores[mode], self.summaries[mode])
 
 
@@ -266,37 +266,10 @@ def _run_files(path: Path) -> list[ResponseFile]:
     return files
 
 
-def write_layouts(folder: Path, scored: ScoredAnswers) -> list[Path]:
-    """Each table and figure of the paper as a CSV, by mode."""
-    paths = []
-    for mode in scored.summaries:
-        for layout in all_layouts(scored.answers(mode)):
-            path = folder / mode / f"{layout.name}.csv"
-            write_whole(path, csv_text((layout.columns, *layout.rows)).encode())
-            paths.append(path)
-    return paths
-
-
 def right_steps(file: ResponseFile) -> Steps:
     """Correct and wrong calculations in the responses of a file."""
     counts = [arithmetic_steps(row.response or "") for row in file.rows]
     return Steps(sum(s.right for s in counts), sum(s.wrong for s in counts))
-
-
-def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
-    """The paper's figures as SVG, PNG and PDF, by mode. ConfigError without matplotlib."""
-    from agent_env.sdk.commands import need_extra
-
-    need_extra("matplotlib")
-    from agent_env.families.temp_answers.study.figures import all_figures
-    from agent_env.sdk.results import save
-
-    return [
-        path
-        for mode in scored.summaries
-        for name, figure in all_figures(scored.answers(mode)).items()
-        for path in save(figure, folder / mode, name)
-    ]
 
 
 def _matched(

@@ -21,9 +21,8 @@ from agent_env.extensions.papers.paper import (
 from agent_env.extensions.papers.results import Measurement, Quantity
 from agent_env.families.temp_answers import paper_measures as measures
 from agent_env.families.temp_answers import published_values as paper
-from agent_env.families.temp_answers.paper_measures import Scope
+from agent_env.families.temp_answers.paper_measures import BINS, Answers, Scope
 from agent_env.families.temp_answers.sample import NAME
-from agent_env.families.temp_answers.study.layouts import Answers
 from agent_env.sdk.results import Estimate
 from agent_env.sdk.run import RunOptions
 
@@ -139,7 +138,9 @@ CLUSTERS = (
     "few labels near a centroid make most of the sum, and another file changes every figure."
 )
 PAIRS = tuple(Quantity(name, "correlation", 2) for name in ("EM–sMAPE", "EM–MASE", "MASE–sMAPE"))
-NO_VALUES = "the paper draws it and prints no values; `agent-env score-answers --figures` draws it"
+NO_VALUES = "The paper draws this figure and prints no values of it."
+POSSIBLE = tuple(Quantity(f"EM {em} %", "sMAPE, %", x=em) for em in range(0, 101, 5))
+DENSITIES = tuple(Quantity(f"bin {k}", "% of gold answers", x=k) for k in range(1, BINS + 1))
 
 PAPER = Reproduction(
     title="Time to Revisit Exact Match",
@@ -242,13 +243,20 @@ PAPER = Reproduction(
         _experiment(
             "figure11", "Figure 11: correct arithmetic in the responses of right and wrong answers",
             (Quantity("right answers", "%"), Quantity("wrong answers", "%")), {},
-            measures.reasoning, "The paper draws this figure for ToT and prints no values of it.",
+            measures.reasoning, NO_VALUES, "It has ToT alone.",
             scope="dataset", population=TOT,
         ),
-        Experiment("figure5", "Figure 5: possible sMAPE by exact match", (),
-                   not_reproduced=f"a bound without data; {NO_VALUES}"),
-        Experiment("figures6-10", "Figures 6 to 10: distributions of the gold answers", (),
-                   not_reproduced=NO_VALUES),
+        _experiment(
+            "figure5", "Figure 5: possible sMAPE by exact match", POSSIBLE, {},
+            measures.possible_smape, "A bound without data.",
+            scope="questions", population=BOTH, has_modes=False,
+        ),
+        _experiment(
+            "figures6-10", "Figures 6 to 10: distributions of the gold answers", DENSITIES, {},
+            measures.label_densities, NO_VALUES,
+            f"Distinct questions; {BINS} bins of equal width from the least to the greatest.",
+            scope="questions", population=BOTH,
+        ),
         Experiment("figures12-13", "Figures 12 and 13: sMAPE and MASE by exact match", (),
                    not_reproduced="its points are the rows of Tables 11 and 12"),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_env.analysis.intervals import Estimate
+from agent_env.families.temp_answers import paper_measures as measures
 from agent_env.families.temp_answers.commands import disagreements
+from agent_env.families.temp_answers.paper_measures import Answers, baselines, spearman
 from agent_env.families.temp_answers.responses import Response, ResponseFile
-from agent_env.families.temp_answers.study.layouts import Answers, all_layouts, baselines, spearman
-from agent_env.families.temp_answers.study.modes import Summary, score_paper, score_v2, summarize
+from agent_env.families.temp_answers.scoring.modes import Summary, score_paper, score_v2, summarize
 
 Row = tuple[str, str, str, str | None]
 """Label, format, unit, response."""
@@ -256,33 +258,67 @@ def test_tables_8_and_9_count_strict_objects_and_the_marker() -> None:
     files = (table_file(texts), object_file(objects))
     for scores, mode in ((score_v2(files), "v2"), (score_paper(files), "paper")):
         answers = Answers(files, mode, scores, summarize(scores.items, mode))
-        layouts = {made.name: made.rows for made in all_layouts(answers)}
-        (marker,) = layouts["table_9_markers"]
-        assert marker[:7] == ("head", "A", "few-shot", "", 4, 2, 50.0)
-        (errors,) = layouts["table_8_parsing_errors"]
-        assert errors[:7] == ("arithmetic", "A", "zero-shot", "", 4, 3, 75.0)
+        ((name, form, share),) = measures.markers(answers)
+        assert (name, form, share.value, share.samples) == (
+            "A (head, few-shot)", "with chat template", 50.0, 4,
+        )  # fmt: skip
+        ((name, form, share),) = measures.parsing_errors(answers)
+        assert (name, form, share.value, share.samples) == (
+            "A (arithmetic, zero-shot)", "add generation prompt", 75.0, 4,
+        )  # fmt: skip
 
 
-def test_every_layout_has_rows_of_its_columns() -> None:
+def made(
+    measure: Callable[[Answers], measures.Measured], mode: str, *files: ResponseFile
+) -> dict[tuple[str, str], Estimate]:
+    scores = score_v2(files) if mode == "v2" else score_paper(files)
+    answers = Answers(files, mode, scores, summarize(scores.items, mode))
+    return {(row, quantity): estimate for row, quantity, estimate in measure(answers)}
+
+
+def test_figures_of_the_papers_tables() -> None:
     objects = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 4)
     files = (table_file(MIXED), table_file(MIXED[:4], "B"), objects)
-    scores = score_v2(files)
-    means = summarize(scores.items, "v2")
-    layouts = {made.name: made for made in all_layouts(Answers(files, "v2", scores, means))}
-    assert len(layouts) == 16
-    for made in layouts.values():
-        assert all(len(row) == len(made.columns) for row in made.rows)
-    frequent = [row[:4] for row in layouts["table_3_errors"].rows[:2]]
-    assert frequent == [
-        ("ttqa", 1, 2, pytest.approx(200 / 3)),
-        ("ttqa", 9, 1, pytest.approx(100 / 3)),
-    ]
-    (types,) = layouts["table_4_question_types"].by_column()
-    assert (types["kind"], types["all_percent"], types["off_by_one_n"]) == ("multi_op", 100.0, 4)
-    assert layouts["figure_5_possible"].rows[21] == (25, 0, 25.0, 100.0)
-    performance = layouts["tables_11_12_performance"].rows
-    assert [row[2] for row in performance[-2:]] == ["baseline, mean", "baseline, median"]
-    assert layouts["figure_11_reasoning"].rows == (("tot", "A", False, 4, 0.0, None, None),)
-    assert ("ttqa", "date", 1) in layouts["table_2_units"].rows  # not among the days
-    sizes = {row[:3] for row in layouts["table_3_histogram"].rows}
-    assert {("ttqa", "1", 2), ("ttqa", "6–10", 1), ("tot", "1", 4)} <= sizes
+    errors = made(measures.frequent_errors, "v2", *files)
+    assert errors["TTQA |e| = 1", "share"].value == pytest.approx(200 / 3)
+    assert errors["TTQA |e| = 9", "share"].value == pytest.approx(100 / 3)
+    assert errors["TTQA 5 < |e| ≤ 10", "share"].value == pytest.approx(100 / 3)
+    assert errors["TTQA 1000 < |e|", "share"].value == 0
+    types = made(measures.question_types, "v2", *files)
+    assert types["MultiOP", "all data"].value == 100.0
+    assert types["MultiOP", "|e| = 1"].samples == 4
+    assert made(measures.units, "v2", *files)["TTQA date", "questions"].value == 1  # no days
+    right = made(measures.reasoning, "v2", *files)["A", "wrong answers"]
+    assert (right.value, right.low, right.samples) == (0.0, None, 4)
+    possible = made(measures.possible_smape, "v2", *files)
+    assert possible["least, errors of 25 % or more", "EM 0 %"].value == 25
+    assert possible["most", "EM 30 %"].value == 70
+
+
+def test_models_with_equal_means_stand_by_exact_match_and_have_pooled_intervals() -> None:
+    same = [years(10 + k, 10 + k + (k % 3 == 0)) for k in range(30)]
+    found = made(measures.rankings, "v2", *(table_file(same, name) for name in ("A", "A", "B")))
+    assert list(found) == [(m, q) for q in ("EM", "sMAPE", "MASE") for m in "AB"]
+    pooled, own = found["A", "EM"], found["B", "EM"]
+    assert pooled.value == own.value
+    assert own.low - 3 < pooled.low < own.high < pooled.high + 3  # type: ignore[operator]
+
+
+def test_files_with_an_infinite_mean_are_in_no_mean_of_a_model() -> None:
+    finite = table_file([years(10 + k, 11 + k) for k in range(12)])
+    infinite = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 3)
+    assert len(made(measures.rankings, "paper", finite, infinite)) == 3
+    (ends, *_) = made(measures.performance("tot"), "paper", infinite).items()
+    assert ends[0][1] == "EM"
+    mase = made(measures.performance("tot"), "paper", infinite)[ends[0][0], "MASE"]
+    assert (mase.value, mase.method) == (None, "infinite: a gold answer is its own centroid")
+
+
+def test_calendar_years_are_apart_from_years_and_dates_are_years() -> None:
+    rows = [("1907", "yyyy", "years", "Final Answer: 1907")] * 2 + [years(k, k) for k in (3, 8)]
+    found = made(measures.label_densities, "v2", table_file([*rows, *MIXED]))
+    names = {row.partition(",")[0] for row, _ in found}
+    assert names == {"TTQA head calendar years", "TTQA head years", "TTQA head days",
+                     "TTQA head date"}  # fmt: skip
+    assert found["TTQA head calendar years, 1907 to 1907", "bin 1"].value == 100
+    assert any(row.startswith("TTQA head date, 1837.") for row, _ in found)
