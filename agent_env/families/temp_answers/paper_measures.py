@@ -531,8 +531,8 @@ def _share(values: Iterable[tuple[str, bool]], without: str = "") -> Estimate:
 def _mean(values: Grouped) -> Estimate:
     if not values:
         return Estimate(None)
-    ends = mean_interval(values) or (None, None)
-    return Estimate(fmean(value for _, value in values), *ends, samples=len(values))
+    low, high = mean_interval(values) or (None, None)
+    return Estimate(fmean(value for _, value in values), low, high, samples=len(values))
 
 
 def _count(n: int) -> Estimate:
