@@ -10,7 +10,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.studies.folder import RECORD, StudyFolder
 from agent_env.runs.studies.read import FILE
 from agent_env.runs.study import runs_below
-from agent_env.wiring.trust import is_known, outside_settings
+from agent_env.wiring.trust import is_known, outside_settings, with_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def asks_of(folder: Path) -> list[Ask]:
     for path in runs:
         run = Run.open(path)
         name = str((path / "run.json").relative_to(folder))
-        for each in outside_settings(path, run.manifest):
-            kinds = dict.fromkeys(reach.value for reach, _ in each.grants)
+        for each in with_plan(run, outside_settings(path, run.manifest)):
+            kinds = dict.fromkeys(reach.value for reach, _ in each.grants) or {Reach.MONEY.value: 1}
             asks.append(Ask(name, str(each), ", ".join(kinds), is_known(run, each)))
     return asks

@@ -35,7 +35,7 @@ from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import with_texts
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.rooms import Parts, Rooms
-from agent_env.wiring.trust import check_reading, known_permit
+from agent_env.wiring.trust import changing, check_reading, known_permit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,6 +87,11 @@ class Run(RunFolder):
         super().forget()
         for name in ("known_permit", "task", "samples_by_id", "_find_faults"):
             self.__dict__.pop(name, None)
+
+    def change(self, **update: object) -> None:
+        """As of every folder; what this user let the run do stays so."""
+        with changing(self):
+            super().change(**update)
 
     def let_go(self) -> None:
         """Drops the objects that were opened to check the run, before they are closed."""

@@ -6,7 +6,8 @@ the live web, hosts of the local network, files outside the folder, prices that 
 by) is done only where this call's options say it, where this user confirmed it for this run, or
 where this user made the run. The record of the last two is a file of this user's, below
 $XDG_STATE_HOME; without it, or where it is broken, everything is to be confirmed again.
-A run is known by its id and the digest of its samples, so its folder may be moved and copied. For
+A run is known by its id and the digest of its samples, so its folder may be moved and copied. Each
+setting is recorded, and run.json as a whole: what a trusted setting costs depends on all of it. For
 what gets the calls of traces (code outside a sandbox, MCP servers, tools that are not ours) that is
 not enough, as a trace can hold any call: there the folder must be the one that was recorded, by its
 path or its inode.
@@ -18,8 +19,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -115,7 +116,7 @@ def check_trust(
     now. `own` names settings that this call's options give. What is confirmed is listed to `note`
     and recorded."""
     asked = outside_settings(folder.path, planned)
-    settings = [each for each in asked if each.name not in own]
+    settings = with_plan(folder, [each for each in asked if each.name not in own])
     allowed = _recorded(folder.manifest) if settings else ()
     new = [each for each in settings if not _is_in(allowed, folder.path, each)]
     if new and not confirmed:
@@ -152,8 +153,17 @@ def record_run(
             if each.is_covered(source.permit) or _is_in(known, source.path, each)
         ]
     if settings:
-        _record(folder.path, manifest, settings, note)
+        _record(folder.path, manifest, with_plan(folder, settings), note)
     folder.permit = _permit(folder.path, manifest, settings)
+
+
+@contextmanager
+def changing(folder: RunFolder) -> Iterator[None]:
+    """A change of run.json that is this program's own: what the user let the run do stays so."""
+    was_known = is_known(folder, _plan(folder))
+    yield
+    if was_known:
+        _record(folder.path, folder.manifest, [_plan(folder)], lambda text: None)
 
 
 def known_permit(folder: RunFolder) -> Permit:
@@ -194,6 +204,23 @@ def _permit(path: Path, manifest: Manifest, settings: Iterable[OutsideSetting]) 
 
 
 # What a manifest asks for -----------------------------------------------------------------------
+
+
+def with_plan(folder: RunFolder, settings: Sequence[OutsideSetting]) -> list[OutsideSetting]:
+    """The settings and, where there are any, all else that run.json says: how often, how long and
+    with which texts they are used."""
+    return [*settings, _plan(folder)] if settings else []
+
+
+def _plan(folder: RunFolder) -> OutsideSetting:
+    """The file as it is, so that no field of it can be forgotten."""
+    limits = {name: most for name, most in folder.manifest.run_limits.items() if most is not None}
+    value = f"{folder.manifest.planned_episodes} episodes"
+    value += f", limits of the run {text_of(limits)}" if limits else ", without limits of the run"
+    notice = " (these, and all else in run.json, as you neither wrote nor allowed it)"
+    digest = hashlib.sha256(folder.read("run.json")).hexdigest()
+    return OutsideSetting("plan", value, notice, {"digest": digest})
+
 
 CODE = " (its code runs here)"
 GET_CALLS = ("sandbox", "mcp server", "tool")

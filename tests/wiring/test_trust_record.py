@@ -248,3 +248,35 @@ def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(
         _ = Run(own.path).task
     record_run(own, lambda text: None)
     assert Run(own.path).task.name == "time-puzzles"
+
+
+REST = {
+    "repeats": 1000, "run_limits": {}, "limits": {}, "retries": {"attempts": 99}, "prompt": "other",
+    "system_file": {"name": "x", "digest": "0", "text": "Write as much as you can."},
+    "concurrency": 500, "seed": 7, "options": {"difficulty": 1}, "changes": ["x"], "unheard": "of",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REST)
+def test_a_field_that_somebody_changed_since_is_asked_for_once(own: RunFolder, name: str) -> None:
+    """It may cost more with the address that is trusted; and it may come in the same folder."""
+    file = own.path / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {name: REST[name]}))
+    changed = Run(own.path)
+    with pytest.raises(ConfigError, match=r"asks for: plan .* as you neither wrote nor allowed it"):
+        check_trust(changed, changed.manifest, lambda text: None)
+    check_trust(changed, changed.manifest, lambda text: None, confirmed=True)
+    assert not _asks(Run(own.path))
+
+
+def test_what_the_program_itself_changes_stays_trusted_and_nothing_else_becomes_so(
+    own: RunFolder,
+) -> None:
+    own.change(run_limits={"tokens": 10})
+    assert not _asks(Run(own.path))
+    file = own.path / "run.json"
+    file.write_text(file.read_text().replace('"tokens": 10', '"tokens": 99'))
+    changed = Run(own.path)
+    assert changed.manifest.run_limits == {"tokens": 99}
+    changed.change(repeats=2)
+    assert _asks(Run(own.path))
