@@ -44,6 +44,6 @@ def asks_of(folder: Path) -> list[Ask]:
         run = Run.open(path)
         name = str((path / "run.json").relative_to(folder))
         for each in with_plan(run, outside_settings(path, run.manifest)):
-            kinds = dict.fromkeys(reach.value for reach, _ in each.grants) or {Reach.MONEY.value: 1}
+            kinds = dict.fromkeys(reach.value for reach, _ in each.grants)
             asks.append(Ask(name, str(each), ", ".join(kinds), is_known(run, each)))
     return asks

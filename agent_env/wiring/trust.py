@@ -219,7 +219,7 @@ def _plan(folder: RunFolder) -> OutsideSetting:
     value += f", limits of the run {text_of(limits)}" if limits else ", without limits of the run"
     notice = " (these, and all else in run.json, as you neither wrote nor allowed it)"
     digest = hashlib.sha256(folder.read("run.json")).hexdigest()
-    return OutsideSetting("plan", value, notice, {"digest": digest})
+    return OutsideSetting("plan", value, notice, {"digest": digest}, ((Reach.MONEY, digest),))
 
 
 CODE = " (its code runs here)"
