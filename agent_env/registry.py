@@ -139,6 +139,15 @@ class Registry(Generic[T]):
             raise ConfigError(f"{self.kind} {_called(entry)} {what}")
         return value
 
+    def installed_objects(self) -> list[T]:
+        """Those of installed packages, without a permit: that the user installed them decides, and
+        nothing that a folder names. ConfigError as of `load`."""
+        entries = [self._installed(point) for point in self._points()]
+        return [
+            self.adapted(load_path(each.path, f"{self.kind} {_called(each)}"), each)
+            for each in entries
+        ]
+
     def check_free(self, name: str, entry: Entry) -> None:
         """ConfigError where a plug-in calls itself like a built-in one, or like what another
         installed package declares."""

@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).parent / "data" / "plugins"
-NAME = "weekday_pack"
+DATA = Path(__file__).parent / "data"
 
 
-def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def install(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    packages: str = "plugins",
+    name: str = "weekday_pack",
+) -> Path:
     """The package in a folder on the path; gives the folder of its modules."""
-    shutil.copytree(DATA, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for module in [name for name in sys.modules if name.partition(".")[0] == NAME]:
+    shutil.copytree(DATA / packages, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for module in [each for each in sys.modules if each.partition(".")[0] == name]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.syspath_prepend(str(folder))
-    return folder / NAME
+    return folder / name
 
 
 def make_foreign(run: Path) -> None:

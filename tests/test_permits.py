@@ -101,7 +101,7 @@ DATABASES = {
 files, or their journals are looked at first."""
 OUR_MODULES = {
     "__init__.py", "extras.py", "sdk/__init__.py", "analysis/statistics/__init__.py", "cli/app.py",
-    "cli/options.py", "extensions/interop/run_export.py", "tasks/tool_registry.py",
+    "cli/options.py", "tasks/tool_registry.py",
     "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py",
     "worker/child.py",
 }  # fmt: skip
@@ -112,7 +112,7 @@ MAKES_OWN_PERMITS = {
     "extensions/facts/event_facts/commands.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",
-    "extensions/papers/engine.py",
+    "extensions/papers/engine.py", "extensions/interop/run_export.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "sdk/run.py", "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web_options.py",

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from agent_env.episodes.pending import pending as pending
     from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
+    from agent_env.registry import Registry as Registry
     from agent_env.registry import load_path as load_path
+    from agent_env.registry import ours as ours
     from agent_env.runs.compare import CompareOptions as CompareOptions
     from agent_env.runs.compare import compare_folders as compare_folders
     from agent_env.runs.compare import select_tables as select_tables

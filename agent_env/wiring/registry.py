@@ -74,7 +74,7 @@ MODELS: Registry[Api | MakeModel] = Registry(
     _model_paths,
 )
 
-REGISTRIES = {
+_CORE = {
     "families": "agent_env.wiring.registry:FAMILIES",
     "tools": "agent_env.tasks.tool_registry:TOOLS",
     "models": "agent_env.wiring.registry:MODELS",
@@ -84,7 +84,9 @@ REGISTRIES = {
     "strategies": "agent_env.graph.strategies:STRATEGIES",
     "scorers": "agent_env.tasks.scorers:SCORERS",
     "metrics": "agent_env.tasks.scorers:METRICS",
+    "statistics": "agent_env.analysis.statistics:STATISTICS",
 }
+REGISTRIES = {**_CORE, **ours("registries")}
 """By the plural that `agent-env list` takes."""
 
 

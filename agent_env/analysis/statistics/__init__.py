@@ -2,7 +2,8 @@
 
 It holds the statistic's name, its place, what it needs, and the table that it makes of a study. All
 that shows statistics (`score`, `compare`, the report, JSON, CSV, LaTeX) goes through `tables_of`.
-A family brings its own by dotted path, see `AnalysisHooks.statistics`.
+A family brings its own by dotted path, see `AnalysisHooks.statistics`; an installed package by an
+entry point of the group `agent_env.statistics`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pkgutil import iter_modules
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.errors import ConfigError
+from agent_env.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,21 @@ class Statistic:
     """Modules of the extra `analysis`."""
 
 
+STATISTICS = Registry(
+    "statistic",
+    "statistics",
+    "a Statistic",
+    lambda thing, name: thing if isinstance(thing, Statistic) else None,
+)
+"""Those of installed packages."""
+
+
 def statistics_of(comparison: Comparison) -> list[Statistic]:
-    """Every statistic, the family's own included, in the order in which they are read."""
+    """Every statistic, also of the family and of packages, in the order in which they are read."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values())
     statistics = [value for value in values if isinstance(value, Statistic)]
+    statistics += STATISTICS.installed_objects()
     for path in comparison.hooks.statistics:
         module_name, _, name = path.partition(":")
         statistics.append(getattr(import_module(module_name), name))

@@ -33,7 +33,10 @@ def export(
     folder: RunPath,
     to: Annotated[
         str,
-        typer.Option(help="jsonl, parquet, inspect, otel, verifiers, sft, atif, eee or hf."),
+        typer.Option(
+            help="jsonl, parquet, inspect, otel, verifiers, sft, atif, eee, hf, or a format that "
+            "an installed package brings (`agent-env list exporters`)."
+        ),
     ],
     out: Annotated[
         Path | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,24 +13,21 @@ from agent_env.sdk.commands import need_extra
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import parse_where
 from agent_env.sdk.records import new_folder
+from agent_env.sdk.run import Registry, ours, own_plugins
 
 if TYPE_CHECKING:
-    from agent_env.extensions.interop.export.source import Choice, MeanScore, Results
+    from agent_env.extensions.interop.export.source import Choice, MeanScore, Results, Source
     from agent_env.sdk.results import Comparison
     from agent_env.sdk.run import Run
 
-WRITERS = {
-    "jsonl": ("jsonl", None, None),
-    "parquet": ("parquet", "pyarrow", "parquet"),
-    "inspect": ("inspect_log", "inspect_ai", "inspect"),
-    "verifiers": ("rollouts", None, None),
-    "sft": ("sft", None, None),
-    "atif": ("atif", None, None),
-    "eee": ("every_eval_ever", None, None),
-    "hf": ("hub_results", None, None),
-}
-"""By format: our module, the package that it needs, and its extra."""
-FORMATS = (*WRITERS, "otel")
+EXPORTERS: Registry[Callable[[Source, Path], dict[str, int]]] = Registry(
+    "exporter",
+    "exporters",
+    "a function of a Source and a new folder that returns what it wrote, counted",
+    lambda thing, name: thing if callable(thing) else None,
+    partial(ours, "exporters"),
+)
+"""By the name of the format."""
 OF_RESULTS = ("eee", "hf")
 """Formats of means, which are those of `score`."""
 _BENCHMARK = re.compile(r"([A-Za-z0-9][\w.-]*/[\w.-]+)(?::([\w.-]+))?", re.ASCII)
@@ -74,8 +71,8 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
     package is not installed."""
     from agent_env.extensions.interop.export.source import Results, Source
 
-    if options.to not in FORMATS:
-        raise ConfigError(f"--to {options.to}: write one of {', '.join(FORMATS)}")
+    if options.to not in (formats := (*EXPORTERS.names(), "otel")):
+        raise ConfigError(f"--to {options.to}: write one of {', '.join(formats)}")
     broken: list[str] = []
 
     def on_broken(reason: str) -> None:
@@ -177,15 +174,12 @@ def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
 
 
 def _write_folder(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
-    module, package, extra = WRITERS[options.to]
-    if package is not None and extra is not None:
-        need_extra(package, extra=extra, what=f"--to {options.to}")
+    write = own_plugins().find(EXPORTERS, options.to)
     out = options.out or source.folder.place(f"exports/{options.to}")
     if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
         raise ConfigError(f"{out} is there already; name a new folder with --out")
-    writer = import_module(f"agent_env.extensions.interop.export.{module}")
     try:
         with new_folder(out) as part:
-            return str(out), writer.write(source, part)
+            return str(out), write(source, part)
     except OSError as exc:
         raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc

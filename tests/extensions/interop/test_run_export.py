@@ -57,7 +57,7 @@ def test_a_folder_of_the_user_s_is_not_overwritten(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--to", "csv"), "--to csv: write one of jsonl, parquet, inspect"),
+        (("--to", "csv"), "--to csv: write one of atif, eee, hf, inspect, jsonl"),
         (("--to", "sft", "--metric", "nice"), "--metric nice: write one of exact_match"),
         (("--to", "jsonl", "--where", "colour=red"), "no field 'colour'"),
     ],
@@ -83,7 +83,7 @@ def test_an_extra_that_is_missing_is_named(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert _export(monkeypatch, run, "--to", "parquet") == 2
     assert "pip install 'agent-env[parquet]'" in capsys.readouterr().err
-    assert not (tmp_path / "run/exports").exists()
+    assert not (tmp_path / "run/exports/parquet").exists()
 
 
 def test_a_folder_that_is_no_run_is_refused(

@@ -24,6 +24,7 @@ from agent_env.extensions.interop.inspect_chat import (
     to_tools,
     to_usage,
 )
+from agent_env.sdk.commands import need_extra
 from agent_env.sdk.errors import ConfigError, first_problem
 from agent_env.sdk.models import cost_usd
 from agent_env.sdk.records import Manifest, Message
@@ -46,6 +47,7 @@ def write(source: Source, out: Path) -> dict[str, int]:
     """Write the logs into the folder `out`; how many samples each has. A condition with more than
     `AT_ONCE` episodes gets several, CONDITION.2.eval and so on. ConfigError for a value that a log
     of Inspect cannot hold, as a run.json by another hand may."""
+    need_extra("inspect_ai", extra="inspect", what="--to inspect")
     try:
         return _write(source, out)
     except ValidationError as exc:

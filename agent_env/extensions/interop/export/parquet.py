@@ -9,6 +9,7 @@ from typing import Any
 from agent_env.extensions.interop.export.chat import storable
 from agent_env.extensions.interop.export.source import Source
 from agent_env.extensions.interop.export.tables import Kind, Row, columns, rows
+from agent_env.sdk.commands import need_extra
 
 AT_ONCE = 5_000
 """Rows of a table that are held in memory before they are written."""
@@ -16,6 +17,7 @@ AT_ONCE = 5_000
 
 def write(source: Source, out: Path) -> dict[str, int]:
     """Write the tables into the folder `out`; how many rows each has."""
+    need_extra("pyarrow", extra="parquet", what="--to parquet")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

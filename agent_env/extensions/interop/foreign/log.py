@@ -18,6 +18,7 @@ from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks
 from agent_env.sdk.records import Condition, ImportSource, Manifest, Record, Sample
 from agent_env.sdk.results import QUANTITIES, Observation, RunData, Study, assemble
+from agent_env.sdk.run import Registry
 
 CONDITION = "log"
 
@@ -84,6 +85,27 @@ class ForeignLog:
             metrics=self.metrics,
             notes=self.notes,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class LogReader:
+    """A format of logs that an installed package reads: an entry point of `agent_env.log_readers`,
+    whose object is a LogReader. It is asked before our own readers, and runs in the confined
+    worker: it may read the log alone, and takes no more memory and time than that has."""
+
+    takes: Callable[[Path], bool]
+    """Whether a file or folder is of the format, by its name and its first bytes."""
+    read: Callable[[Path, bool], Sequence[ForeignLog]]
+    """Its logs; the flag says whether conversations are wanted. DatasetError names file, line and
+    reason."""
+
+
+LOG_READERS = Registry(
+    "log reader",
+    "log_readers",
+    "a LogReader",
+    lambda thing, name: thing if isinstance(thing, LogReader) else None,
+)
 
 
 class ForeignFields(Record):

@@ -11,7 +11,7 @@ from typing import Any
 from agent_env.extensions.interop.foreign import fields, harbor, tau2, verifiers
 from agent_env.extensions.interop.foreign.inspect_log import read_inspect
 from agent_env.extensions.interop.foreign.lm_eval import FIELDS, read_lm_eval
-from agent_env.extensions.interop.foreign.log import ForeignLog
+from agent_env.extensions.interop.foreign.log import LOG_READERS, ForeignLog
 from agent_env.extensions.interop.foreign.parts import joined, log_parts
 from agent_env.extensions.interop.foreign.table import Columns, read_columns, read_table
 from agent_env.sdk.errors import ConfigError, DatasetError
@@ -37,6 +37,8 @@ def is_log(path: Path) -> bool:
     """Whether it is a file, or a folder that another tool wrote its results into."""
     if path.is_file() or (path / "run.json").exists():
         return path.is_file()
+    if any(reader.takes(path) for reader in LOG_READERS.installed_objects()):
+        return True
     of_tau2 = (path / "results.json").is_file() and (path / "simulations").is_dir()
     return of_tau2 or verifiers.lines_file(path) is not None or harbor.is_job(path)
 
@@ -88,7 +90,10 @@ def _check_repeats(log: ForeignLog) -> None:
             raise DatasetError(log.file, None, text)
 
 
-def _read_logs(path: Path, with_transcripts: bool) -> list[ForeignLog]:
+def _read_logs(path: Path, with_transcripts: bool) -> Sequence[ForeignLog]:
+    for reader in LOG_READERS.installed_objects():
+        if reader.takes(path):
+            return reader.read(path, with_transcripts)
     if path.is_dir():
         if (lines := verifiers.lines_file(path)) is not None:
             return [_read_lines(lines, with_transcripts)]

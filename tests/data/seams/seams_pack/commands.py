@@ -1,0 +1,11 @@
+"""A command."""
+
+SECTION = "Greetings"
+
+
+def greet(name: str) -> None:
+    """Greet somebody.
+
+    Example: agent-env greet Ada
+    """
+    print(f"Hello, {name}.")

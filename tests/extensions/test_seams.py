@@ -1,0 +1,62 @@
+"""A stranger's package brings a command, an exporter, a reader of logs and a statistic."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import agent_env
+from tests.extensions.interop.export.runs import a_run
+from tests.plugged_in import install
+
+
+@pytest.fixture(autouse=True)
+def _pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "site", monkeypatch, "seams", "seams_pack")
+
+
+def test_its_command_is_one_of_ours() -> None:
+    assert agent_env("greet", "Ada").stdout == "Hello, Ada.\n"
+    told = agent_env("--help").stdout
+    assert "Greet somebody." in told
+
+
+def test_its_exporter_writes_a_run(tmp_path: Path) -> None:
+    run = str(a_run(tmp_path / "run").path)
+    done = agent_env("export", run, "--to", "ids")
+    assert done.stdout.endswith("exports/ids: 4 names\n")
+    assert (tmp_path / "run/exports/ids/names.txt").read_text().splitlines()[0] == "web/cut"
+
+
+def test_its_logs_are_read_compared_and_imported(tmp_path: Path) -> None:
+    (tmp_path / "first.lines").write_text("a 1\nb 0\n")
+    (tmp_path / "second.lines").write_text("a 1\nb 1\n")
+    done = agent_env("compare", "first.lines", "second.lines", "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (row,) = json.loads(done.stdout)["by-kind"]["rows"]
+    assert (row["kind"], row["first"]["value"], row["second"]["value"]) == ("line", 0.5, 1.0)
+    done = agent_env("import", "first.lines", "--out", "run", cwd=tmp_path)
+    assert done.stdout == (
+        "run: 2 episodes of first.lines (lines 1), 0 with their conversation; scores: right\n"
+    )
+
+
+def test_its_statistic_is_a_table_of_a_comparison(tmp_path: Path) -> None:
+    (tmp_path / "first.lines").write_text("a 1\nb 0\n")
+    (tmp_path / "second.lines").write_text("a 1\nb 1\n")
+    logs, out = ("first.lines", "second.lines"), ("--out", "tables")
+    done = agent_env("compare", *logs, "--table", "episodes-in-all", *out, cwd=tmp_path)
+    assert (
+        tmp_path / "tables/episodes-in-all.csv"
+    ).read_text() == "condition,episodes\nfirst,2\nsecond,2\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("exporters", "ids"), ("log-readers", "lines"), ("statistics", "episodes-in-all")],
+)
+def test_each_is_listed_with_its_package(kind: str, name: str) -> None:
+    rows = {row["name"]: row for row in json.loads(agent_env("list", kind, "--json").stdout)}
+    assert rows[name]["origin"] == "seams-pack 0.1"
