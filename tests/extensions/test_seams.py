@@ -46,11 +46,10 @@ def test_its_logs_are_read_compared_and_imported(tmp_path: Path) -> None:
 def test_its_statistic_is_a_table_of_a_comparison(tmp_path: Path) -> None:
     (tmp_path / "first.lines").write_text("a 1\nb 0\n")
     (tmp_path / "second.lines").write_text("a 1\nb 1\n")
-    logs, out = ("first.lines", "second.lines"), ("--out", "tables")
-    done = agent_env("compare", *logs, "--table", "episodes-in-all", *out, cwd=tmp_path)
-    assert (
-        tmp_path / "tables/episodes-in-all.csv"
-    ).read_text() == "condition,episodes\nfirst,2\nsecond,2\n"
+    command = ("compare", "first.lines", "second.lines", "--table", "episodes-in-all")
+    assert agent_env(*command, "--out", "tables.csv", cwd=tmp_path).returncode == 0
+    table = (tmp_path / "tables.csv/episodes-in-all.csv").read_text()
+    assert table == "condition,episodes\nfirst,2\nsecond,2\n"
 
 
 @pytest.mark.parametrize(
