@@ -51,6 +51,13 @@ class Estimate:
         """Value and interval for a table."""
         return self.value, self.low, self.high
 
+    def times(self, factor: float) -> Estimate:
+        """The same in another unit, such as percent."""
+        value, low, high = (
+            None if each is None else each * factor for each in (self.value, self.low, self.high)
+        )
+        return Estimate(value, low, high, self.method, self.samples, self.clusters)
+
 
 def mean_estimates(values: Floats, clusters: Ints, draws: Floats, share: bool) -> list[Estimate]:
     """The mean of each column; `draws` are its bootstrap means, not needed for a `share` (of 0/1

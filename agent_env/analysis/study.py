@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from agent_env.analysis.fault_trails import AttackTrail, FaultTrail, attack_trail, fault_trail
 from agent_env.analysis.totals import Totals, episode_cost
@@ -63,6 +63,8 @@ class Observation:
     """What became of each attack on its sample, by name; in other conditions by chance."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
+    label: str | None = None
+    """The class that most people give its answer; None where nobody judged it."""
 
     @property
     def counts(self) -> bool:
@@ -140,6 +142,10 @@ class Arm:
     """What the condition used in all, over every sample of the run and failed episodes too."""
     in_text: bool = False
     """Whether its tools were offered by the text protocol."""
+    prompt: str = ""
+    """The run's."""
+    options: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Of the run's task."""
     note: str = ""
     """Of a shortcut: on how many samples it failed, and why."""
 
@@ -288,6 +294,8 @@ def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -
         observations=observations,
         asked=asked if run.manifest.asks_every_sample else len(observations),
         spent=run.spent.get(condition.name),
+        prompt=run.manifest.prompt,
+        options=run.manifest.options,
     )
 
 

@@ -64,8 +64,8 @@ class CompareOptions:
         tuple[str, ...],
         Opt(
             "Which tables: conclusions, conditions, shortcuts, differences, treatment, use, "
-            "outcomes, noise, reliability, correlations, rankings, gap, tools, shapley, table1, "
-            "table3, figure4, or all. Repeatable.",
+            "outcomes, noise, reliability, correlations, rankings, gap, tools, shapley, those of "
+            "the task's paper (table1, figure4, ...), or all. Repeatable.",
             flag="--table",
         ),
     ] = ()
@@ -99,13 +99,20 @@ class CompareOptions:
         str | None,
         Opt("Of logs and imported runs: draw samples of the same value of this field together."),
     ] = None
+    labels: Annotated[
+        tuple[Path, ...],
+        Opt(
+            "A sheet of `label` that a person filled in, for tables of the scorer against people. "
+            "Repeatable."
+        ),
+    ] = ()
     strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
     resamples: Annotated[int, Opt("Of the bootstrap and the tests.", min=1000, max=1_000_000)] = (
         10_000
     )
 
 
-ONE_CONDITION = "there is one condition only; a comparison needs two"
+ONE_CONDITION = "there is one condition only; a comparison needs two, a --table NAME may need one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +175,10 @@ def compare_folders(
     from agent_env.runs.studies.folder import contrasts_of
 
     study = read_study(options.runs, options.strict, note, objects, options.cluster)
+    if options.labels:
+        from agent_env.runs.label import with_labels
+
+        study = with_labels(study, read_manifests(options.runs), options.labels)
     return _comparison(options, study, *contrasts_of(find_runs(options.runs)))
 
 
@@ -184,7 +195,7 @@ def _comparison(
 
     if options.baseline is not None and options.contrasts:
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
-    if len(study.arms) < 2:
+    if len(study.arms) < 2 and not options.tables:
         raise ConfigError(ONE_CONDITION)
     own = options.contrasts
     if not own and added and options.baseline is None:

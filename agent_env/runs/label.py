@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -24,6 +24,7 @@ from agent_env.analysis.judges import (
     mean_kappa,
     only,
 )
+from agent_env.analysis.study import Arm, Observation, Study
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.escaping import csv_text, unguarded
@@ -176,7 +177,7 @@ def _items(
         own = manifest.id or "" if len(runs) > 1 else ""
         items += [
             _item(
-                item_name(manifest, episode, own),
+                item_name(manifest, f"{episode.condition}/{episode.sample}.{episode.repeat}", own),
                 folder.asked_sample(episode),
                 episode,
                 score,
@@ -209,16 +210,32 @@ def _item(name: str, sample: Sample, episode: Episode, score: Score, metric: str
     )
 
 
-def item_name(manifest: Manifest, episode: Episode, run: str = "") -> str:
+def item_name(manifest: Manifest, episode: str, run: str = "") -> str:
     """What a sheet calls an answer; `run`: what tells runs over the same samples apart."""
-    key = f"{run}{manifest.samples_digest}/{episode.condition}/{episode.sample}.{episode.repeat}"
+    key = f"{run}{manifest.samples_digest}/{episode}"
     return hashlib.sha256(key.encode()).hexdigest()[:12]
 
 
-def majority_labels(sheets: Sequence[Path], item_names: Iterable[str]) -> Labels:
-    """What most annotators say, by item; items without a majority are not in it."""
-    names = list(item_names)
-    return majority([_labels(sheet, names) for sheet in sheets])[0]
+def with_labels(study: Study, manifests: Mapping[str, Manifest], sheets: Sequence[Path]) -> Study:
+    """The study, each answer with what most annotators say of it, by sheets over one of its runs or
+    over several; `manifests` by run."""
+
+    def names(arm: Arm, one: Observation) -> list[str]:
+        manifest, episode = manifests[arm.run], f"{arm.condition.name}/{one.sample}.{one.repeat}"
+        return [item_name(manifest, episode, run) for run in dict.fromkeys(("", manifest.id or ""))]
+
+    known = {name for arm in study.arms for one in arm.observations for name in names(arm, one)}
+    labels, _ = majority([_labels(sheet, known) for sheet in sheets])
+
+    def labelled(arm: Arm, one: Observation) -> Observation:
+        label = next((labels[name] for name in names(arm, one) if name in labels), None)
+        return replace(one, label=label)
+
+    arms = (
+        replace(arm, observations=tuple(labelled(arm, one) for one in arm.observations))
+        for arm in study.arms
+    )
+    return replace(study, arms=tuple(arms))
 
 
 def _cut(cell: str) -> str:

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from agent_env.analysis.resampling import weight_chunks as weight_chunks
     from agent_env.analysis.result_tables import Cell as Cell
     from agent_env.analysis.result_tables import Column as Column
+    from agent_env.analysis.result_tables import Measurement as Measurement
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.analysis.result_tables import as_objects as as_objects
+    from agent_env.analysis.result_tables import measurement_table as measurement_table
     from agent_env.analysis.result_tables import text_of as text_of
     from agent_env.analysis.statistics import Statistic as Statistic
     from agent_env.analysis.statistics.correlations import between_metrics as between_metrics

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from agent_env.runs.keywords import Keyword as Keyword
     from agent_env.runs.keywords import from_arguments as from_arguments
     from agent_env.runs.keywords import keywords_of as keywords_of
-    from agent_env.runs.label import item_name as item_name
-    from agent_env.runs.label import majority_labels as majority_labels
     from agent_env.runs.logs import Note as Note
     from agent_env.runs.mcp import mcp_diff as mcp_diff
     from agent_env.runs.options import RunOptions as RunOptions

@@ -11,7 +11,7 @@ from agent_env.errors import ConfigError, place_of
 from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.ablation import ShiftedWorld
 from agent_env.records.disturbance import WebAblation
-from agent_env.records.schema import Condition, Episode, Message, Sample, Score
+from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
@@ -67,12 +67,14 @@ class AnalysisHooks:
     """Makes the solver that tells whether results of look-ups determine the gold, with what needs
     none; it gives None where it cannot tell. None for a family without one."""
     statistics: tuple[str, ...] = ()
-    """The family's own: MODULE:NAME of an `analysis.statistics.Statistic` each."""
+    """The family's own: MODULE:NAME each of an `analysis.statistics.Statistic` or several."""
     chance: Callable[[Sample], float | None] = _no_chance
     """How often a guess among the possible values answers a sample right; None where unknown."""
     event_date: Callable[[Sample], str | None] = _own_date
     """YYYY, YYYY-MM or YYYY-MM-DD: when what a sample asks about ended or began; None where that is
     unknown."""
+    materials: Mapping[str, MaterialTable] = field(default_factory=dict)
+    """The samples' tables by digest, for these statistics."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ def statistics_of(comparison: Comparison) -> list[Statistic]:
     statistics += STATISTICS.installed_objects()
     for path in comparison.hooks.statistics:
         module_name, _, name = path.partition(":")
-        statistics.append(getattr(import_module(module_name), name))
+        own = getattr(import_module(module_name), name)
+        statistics += own if isinstance(own, tuple) else [own]
     return sorted(statistics, key=lambda statistic: (statistic.order, statistic.name))
 
 

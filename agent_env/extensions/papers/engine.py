@@ -22,7 +22,6 @@ from agent_env.extensions.papers.results import (
     AVERAGE,
     ExperimentResult,
     Key,
-    Measurement,
     average_row,
     comparison_rows,
 )
@@ -30,7 +29,7 @@ from agent_env.sdk.commands import WHAT, Opt, Part
 from agent_env.sdk.errors import AgentEnvError, ConfigError, RunStopped
 from agent_env.sdk.family import AUTHORS_SCORER, Task, by_digest, read_options, with_measures
 from agent_env.sdk.models import ModelParameters
-from agent_env.sdk.results import Estimate, RunData
+from agent_env.sdk.results import Estimate, Measurement, RunData
 from agent_env.sdk.run import (
     CallOptions,
     Listener,

@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.extensions.papers.results import Measurement, Quantity
+from agent_env.extensions.papers.results import Quantity
 from agent_env.sdk.family import SampleSet, Task
 from agent_env.sdk.records import Sample
-from agent_env.sdk.results import Comparison, RunData
+from agent_env.sdk.results import Comparison, Measurement, RunData
 from agent_env.sdk.run import RunOptions, study_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_env.sdk.results import SHORTCUT, Cell, Column, Estimate, ResultTable
+from agent_env.sdk.results import SHORTCUT, Cell, Column, Estimate, Measurement, ResultTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +23,6 @@ class Quantity:
     digits: int = 1
     x: float | None = None
     """Its place on the axis where the paper draws a curve."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One of our figures, in the paper's unit."""
-
-    row: str
-    """A row of the paper, or the name of a model that we asked."""
-    quantity: str
-    estimate: Estimate
-    remark: str = ""
-    """What a reader must know of this figure."""
-    model: str = ""
-    """The model, where the row is not one."""
-    incomparable: str = ""
-    """Why it cannot be compared with the paper's, where this figure has a reason of its own."""
-    setup: str = ""
-    """The only setup that it comes from; "" for all of the experiment's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +68,6 @@ class ExperimentResult:
         return bool(_measured(self))
 
 
-def percent(estimate: Estimate) -> Estimate:
-    """The estimate of a share in points of 100."""
-    return scaled(estimate, 100)
-
-
-def scaled(estimate: Estimate, factor: float) -> Estimate:
-    """The estimate in another unit."""
-    value, low, high = (
-        None if each is None else each * factor
-        for each in (estimate.value, estimate.low, estimate.high)
-    )
-    return Estimate(value, low, high, estimate.method, estimate.samples, estimate.clusters)
-
-
 def measurements(
     table: ResultTable, columns: Mapping[str, str], n: str = "n", scale: float = 1
 ) -> Iterator[Measurement]:
@@ -115,7 +83,7 @@ def measurements(
                 cell = cells[headings.index(heading)]
                 parts = cell if isinstance(cell, tuple) else (cell, None, None)
                 value = None if isinstance(parts[0], str) else parts[0]
-                ours = scaled(Estimate(value, *parts[1:], samples=samples), scale)
+                ours = Estimate(value, *parts[1:], samples=samples).times(scale)
                 yield Measurement(str(cells[0]), quantity, ours)
 
 

@@ -1,4 +1,4 @@
-"""Commands on TDBench: import, tables."""
+"""Commands on TDBench: import, doctor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECTION = "Families of questions"
 
 
 tdbench = typer.Typer(
-    help="Questions from temporal tables: published files, tables of results.",
+    help="Questions from temporal tables: published files, tables of your own.",
     no_args_is_help=True,
 )
 MAX_LISTED = 20
@@ -108,39 +108,17 @@ def doctor(
     sys.exit(int(report.is_blocked))
 
 
-@tdbench.command()
-def tables(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN...")],
-    layout: Annotated[
-        str,
-        typer.Option(
-            help="4, 5, 6, 7, 8, 19, 22, 23, 24, 25, 26, 27 (tables), fig2, fig3, fig5, classes."
-        ),
-    ] = "5",
-    domain: Annotated[str | None, typer.Option(help="Only questions of this domain.")] = None,
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option(help="A sheet that a person filled in, for 8, 19, 23. Repeatable."),
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(help="Draw fig2, fig3 or fig5 into this folder.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print runs as a table or figure of the paper: figures with n, 95 % intervals and shortcuts.
+@tdbench.command(
+    hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+)
+def tables() -> None:
+    """The old name of `compare --table`."""
+    from agent_env.sdk.errors import ConfigError
 
-    Example: agent-env tdbench tables runs/a runs/b --layout 4
-    """
-    from agent_env.families.tdbench.commands import draw, lay_out
-
-    sheet = lay_out(runs, layout, domain, labels or (), say)
-    if as_json:
-        print(json.dumps(sheet.as_json(), ensure_ascii=False))
-    else:
-        print_table(sheet.table())
-    if figures is not None:
-        for file in draw(sheet, figures):
-            say(f"drew {file}")
+    raise ConfigError(
+        "tdbench tables is gone: agent-env compare RUN... --table table4 (table5, ..., figure5; "
+        "--labels SHEET) has its figures, agent-env reproduce tdbench draws them beside the paper's"
+    )
 
 
 def _print_import(report: ImportReport) -> None:

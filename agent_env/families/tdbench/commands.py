@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from agent_env.extensions.facts.tables.table_doctor import (
     BLOCKING,
@@ -39,9 +39,6 @@ from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import option_texts, read_options
 from agent_env.sdk.results import Cell, Column, ResultTable
 from agent_env.temporal.partial import PartialDate
-
-if TYPE_CHECKING:
-    from agent_env.families.tdbench.layouts import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,55 +127,6 @@ def _sizes(tables: Sequence[Columns]) -> dict[str, int]:
         number = sum(name.partition(" (")[0] == table.name for name in sizes) + 1
         sizes[table.name if number == 1 else f"{table.name} ({number})"] = len(table.rows)
     return sizes
-
-
-def lay_out(
-    runs: Sequence[Path],
-    name: str,
-    domain: str | None,
-    sheets: Sequence[Path],
-    note: Callable[[str], None],
-) -> Layout:
-    """The table or figure of the paper, of any runs of this family; `sheets` are those that people
-    filled in."""
-    from agent_env.families.tdbench.layout_columns import ScoredAnswer, condition_names
-    from agent_env.families.tdbench.layouts import make_layout
-    from agent_env.families.tdbench.sample import NAME, tdbench_sample
-    from agent_env.sdk.family import by_digest
-    from agent_env.sdk.run import Run, item_name, majority_labels, score_folder
-
-    answers: dict[str, ScoredAnswer] = {}
-    for path in runs:
-        run = Run(path)
-        manifest = run.manifest
-        if manifest.task != NAME:
-            raise ConfigError(f"{path} is a run of {manifest.task}; these layouts are of {NAME}")
-        names, tables = condition_names(manifest), by_digest(run.materials())
-        for episode, score in score_folder(run, note):
-            if score.outcome in ("read", "unreadable"):
-                sample = tdbench_sample(run.samples_by_id[score.sample])
-                answers[f"{path}/{item_name(manifest, episode)}"] = ScoredAnswer(
-                    sample, score.metrics, manifest.model, manifest.prompt,
-                    names[score.condition],
-                    table=tables.get(sample.materials[0]) if sample.materials else None,
-                )  # fmt: skip
-    labels = majority_labels(sheets, [key.rsplit("/", 1)[1] for key in answers]) if sheets else {}
-    chosen = [
-        replace(answer, label=labels.get(key.rsplit("/", 1)[1]))
-        for key, answer in answers.items()
-        if domain is None or answer.sample.domain == domain
-    ]
-    return make_layout(name, chosen)
-
-
-def draw(layout: Layout, folder: Path) -> list[Path]:
-    """The layout's figure as SVG, PNG and PDF; ConfigError for a table."""
-    from agent_env.families.tdbench.layout_figures import FIGURES, layout_figure
-    from agent_env.sdk.results import save
-
-    if layout.name not in FIGURES:
-        raise ConfigError(f"layout {layout.name} is no figure; figures are {', '.join(FIGURES)}")
-    return list(save(layout_figure(layout), folder, layout.name))
 
 
 MOST_QUERIES = 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
 
 from agent_env.extensions.extraction.strategies import with_orders
@@ -38,7 +39,7 @@ HOOKS = AnalysisHooks(
     groups,
     lambda sample: tdbench_sample(sample).query,
     "query",
-    statistics=("agent_env.families.tdbench.layouts:STATISTIC",),
+    statistics=("agent_env.families.tdbench.paper_tables:STATISTICS",),
 )
 """The phrasings of a query are one cluster."""
 
@@ -80,7 +81,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
         form=lambda sample: answer_form(tdbench_sample(sample)),
         examples=prompts.examples,
         shift=shift,
-        analysis=HOOKS,
+        analysis=replace(HOOKS, materials=tables),
         shortcuts=task_shortcuts(tables),
         hidden=HIDDEN,
     )

@@ -3,9 +3,8 @@ as their questions and the corrected gold of these."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -19,10 +18,22 @@ from agent_env.extensions.papers.paper import (
 )
 from agent_env.extensions.papers.response_lines import read_response_lines
 from agent_env.extensions.papers.responses import ResponseFile
-from agent_env.extensions.papers.results import Measurement, Quantity
-from agent_env.families.tdbench import layout_columns as columns
+from agent_env.extensions.papers.results import Quantity
 from agent_env.families.tdbench import paper_values as values
-from agent_env.families.tdbench.layout_columns import ScoredAnswer, condition_names, estimate
+from agent_env.families.tdbench.paper_tables import (
+    PROMPT_NAMES,
+    RELATIONS,
+    SIZES,
+    TABLES,
+    Cells,
+    PaperTable,
+    ScoredAnswer,
+    answers_of,
+    by_domain,
+    by_prompt,
+    shortcut_answers,
+)
+from agent_env.families.tdbench.paper_tables import measured as measured_columns
 from agent_env.families.tdbench.published import PublishedSet, read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.sample import (
@@ -34,9 +45,9 @@ from agent_env.families.tdbench.sample import (
     tdbench_sample,
 )
 from agent_env.sdk.errors import DatasetError
-from agent_env.sdk.family import SampleSet, shortcut_scores
+from agent_env.sdk.family import SampleSet
 from agent_env.sdk.records import Sample
-from agent_env.sdk.results import Estimate
+from agent_env.sdk.results import Estimate, Measurement
 from agent_env.sdk.run import RunOptions
 
 MEDICAL = ("medical", "health", "hospital", "stays")
@@ -147,59 +158,35 @@ def _with_gold(sample: TdbenchSample, rows: Sequence[GoldRow]) -> TdbenchSample:
     )
 
 
-SIZES = ("multiple", "unique", "none")
 COMES_OUT = "come out"
 SHORTCUTS_SHOWN = ("constant", "latest-row", "ignore-time", "oracle")
 IN_FIGURES = ("constant", "latest-row")
 """Those of a figure of many points."""
-COUNTRIES = ("country", "countries", "leader", "offices")
-
-
-def answers_of(evidence: Evidence, setup: str) -> Iterator[ScoredAnswer]:
-    """Every finished answer of every model."""
-    for run in evidence.runs.get(setup, ()):
-        names = condition_names(run.manifest)
-        for condition, observations in run.observations.items():
-            for one in observations:
-                if one.counts:
-                    sample = tdbench_sample(run.samples[one.sample])
-                    yield ScoredAnswer(
-                        sample, one.metrics, run.manifest.model, prompt_of(setup), names[condition]
-                    )
-
-
-def prompt_of(setup: str) -> str:
-    """The prompt of a setup; that of response files is their own."""
-    return next((each.run.prompt for each in SETUPS if each.name == setup), "default")
-
-
-Make = Callable[[Sequence[ScoredAnswer]], columns.Columns]
 
 
 def measured(
     evidence: Evidence,
     setups: Sequence[str],
-    make: Make,
-    known: Sequence[Quantity],
-    shortcuts: Sequence[str] = SHORTCUTS_SHOWN,
+    table: PaperTable,
+    quantities: Sequence[Quantity],
+    shortcuts: Sequence[str],
 ) -> Iterator[Measurement]:
-    """The columns of a layout as measurements, by model, then by shortcut; those that the paper
-    does not have, and those without an answer, are left out."""
-    rows: dict[str, list[ScoredAnswer]] = defaultdict(list)
+    """The table's columns that the paper has, by model, then by shortcut."""
+    answers, by_shortcuts = list[ScoredAnswer](), list[ScoredAnswer]()
     for setup in setups:
-        for answer in answers_of(evidence, setup):
-            rows[answer.model].append(answer)
-    if every := [answer for own in rows.values() for answer in own]:
-        for setup in setups:
-            for answer in _shortcut_answers(evidence, setup, shortcuts):
-                rows[answer.model].append(answer)
-    columns_ = make(every)
-    names = {quantity.name for quantity in known}
-    for row, own in rows.items():
-        for name, cell in columns_.items():
-            pairs = [(a.sample.query, pair) for a in own if (pair := cell(a)) is not None]
-            if name in names and pairs:
-                yield Measurement(row, name, estimate(pairs))
+        # the prompt of response files is their own
+        prompt = next(each.run.prompt for each in SETUPS if each.name == setup)
+        own = [
+            answer
+            for comparison in evidence.each(setup)
+            for answer in answers_of(comparison, lambda arm: arm.model, prompt)
+        ]
+        answers += own
+        for comparison in evidence.each(setup)[:1]:
+            arms = comparison.study.shortcuts(tuple({a.sample.id: a.sample for a in own}.values()))
+            shown = [arm for arm in arms if arm.label.partition(" ")[2] in shortcuts]
+            by_shortcuts += shortcut_answers(shown, own)
+    yield from measured_columns(table, (*answers, *by_shortcuts), [q.name for q in quantities])
 
 
 def certified(evidence: Evidence) -> Iterator[Measurement]:
@@ -215,60 +202,13 @@ def certified(evidence: Evidence) -> Iterator[Measurement]:
         yield Measurement(tally.name, COMES_OUT, ours, remark=remark)
 
 
-def _shortcut_answers(
-    evidence: Evidence, setup: str, names_shown: Sequence[str]
-) -> Iterator[ScoredAnswer]:
-    """The shortcuts over the setup's questions."""
-    runs = evidence.runs.get(setup, ())
-    if not runs:
-        return
-    samples = {id_: sample for run in runs for id_, sample in run.samples.items()}
-    prompt, names = prompt_of(setup), condition_names(runs[0].manifest)
-    task = evidence.tasks[setup]
-    for shortcut in task.shortcuts:
-        if shortcut.name in names_shown:
-            for sample, _, score in shortcut_scores(task, shortcut, tuple(samples.values())):
-                yield ScoredAnswer(
-                    tdbench_sample(sample), score.metrics, f"shortcut {shortcut.name}", prompt,
-                    next(iter(names.values())), is_shortcut=True,
-                )  # fmt: skip
+def _two_hops(answer: ScoredAnswer) -> Cells:
+    return by_prompt(answer) if len(answer.sample.hops) == 2 else iter(())
 
 
-# The columns of each table ------------------------------------------------------------------------
-
-
-def _alignment(answers: Sequence[ScoredAnswer]) -> columns.Columns:
-    made: columns.Columns = {}
-    for domain in values.DOMAINS:
-        own = columns.where(lambda a: values.paper_domain(a.sample.domain), domain)
-        made |= {f"{domain} {name}": cell for name, cell in columns.a_and_at(own).items()}
-    return made
-
-
-def _all_wikipedia(answers: Sequence[ScoredAnswer]) -> columns.Columns:
-    own = columns.where(lambda a: values.paper_domain(a.sample.domain), "Wikipedia")
-    return {"A": columns.metric("answer", own), "AT": columns.metric("answer_time", own)}
-
-
-def _two_hops(answers: Sequence[ScoredAnswer]) -> columns.Columns:
-    return {
-        name: columns.at_or_a(columns.where(lambda a: (a.prompt, len(a.sample.hops)), (prompt, 2)))
-        for prompt, name in columns.PROMPT_NAMES.items()
-    }
-
-
-def _spans(answers: Sequence[ScoredAnswer], only: Sequence[str] = ()) -> columns.Columns:
-    """By five years; of domains with one of these words in their names."""
-    own = [
-        a for a in answers if not only or any(word in a.sample.domain.casefold() for word in only)
-    ]
-    made = columns.by_span(own)
-    ids = {answer.sample.id for answer in own}
-
-    def within(cell: columns.Cell) -> columns.Cell:
-        return lambda answer: cell(answer) if answer.sample.id in ids else None
-
-    return {name: within(cell) for name, cell in made.items()}
+def _all_wikipedia(answer: ScoredAnswer) -> Cells:
+    is_own = values.paper_domain(answer.sample.domain) == "Wikipedia"
+    return TABLES["table25"].cells(answer) if is_own else iter(())
 
 
 # Quantities ---------------------------------------------------------------------------------------
@@ -285,11 +225,11 @@ BY_DOMAIN = _quantities([f"{d} {name}" for d in values.DOMAINS for name in ("A",
 BY_HOPS = _quantities(
     ["2-hop A", "2-hop AT", "2-hop H1", "3-hop A", "3-hop AT", "3-hop H1", "3-hop H2"]
 )
-BY_PROMPT = _quantities(list(columns.PROMPT_NAMES.values()))
+BY_PROMPT = _quantities(list(PROMPT_NAMES.values()))
 BY_SIZE_AND_PROMPT = _quantities(
-    [f"{size} {name}" for size in SIZES for name in columns.PROMPT_NAMES.values()]
+    [f"{size} {name}" for size in SIZES for name in PROMPT_NAMES.values()]
 )
-BY_RELATION = _quantities(columns.RELATIONS)
+BY_RELATION = _quantities(RELATIONS)
 SPANS = tuple(Quantity(f"{y}-{y + 4}", "A, % (by first year)", x=y) for y in range(1985, 2025, 5))
 P_R_F1 = tuple(Quantity(name, "share", 2) for name in ("P", "R", "F1"))
 CLASSES = tuple(Quantity(f"{n}{t}", "share", 2) for t in ("", " +T") for n in ("P", "R", "F1"))
@@ -334,8 +274,8 @@ def _setup(name: str, questions: str, options: tuple[str, ...], prompt: str = "d
     return Setup(name, questions, run, POPULATIONS[questions])
 
 
-HOPS = {f"hops-{prompt}": prompt for prompt in columns.PROMPT_NAMES}
-ALONE = {f"reasoning-{prompt}": prompt for prompt in columns.PROMPT_NAMES}
+HOPS = {f"hops-{prompt}": prompt for prompt in PROMPT_NAMES}
+ALONE = {f"reasoning-{prompt}": prompt for prompt in PROMPT_NAMES}
 SETUPS = (
     _setup("alignment", "alignment", CLOSED),
     _setup("reasoning-open", "reasoning", OPEN),
@@ -357,19 +297,19 @@ def _experiment(
     quantities: tuple[Quantity, ...],
     published: values.Values,
     setups: Sequence[str],
-    make: Make,
+    table: PaperTable,
     *notes: str,
 ) -> Experiment:
     shown = IN_FIGURES if name.startswith("figure") else SHORTCUTS_SHOWN
     return Experiment(
         name, title, quantities, published, tuple(setups),
-        measure=lambda evidence: measured(evidence, setups, make, quantities, shown), notes=notes,
+        measure=lambda evidence: measured(evidence, setups, table, quantities, shown), notes=notes,
     )  # fmt: skip
 
 
 _PEOPLE = (
-    "it needs answers judged by people: `agent-env label RUN`, then `agent-env tdbench tables RUN "
-    "--layout {} --labels SHEET`"
+    "it needs answers judged by people: `agent-env label RUN`, then `agent-env compare RUN --table "
+    "table{} --labels SHEET`"
 )
 _NO_VALUES = "The paper draws this figure and prints no values of it."
 EXPERIMENTS = (
@@ -380,30 +320,31 @@ EXPERIMENTS = (
     ),
     _experiment(
         "table4", "Table 4: what holds now, answers (A) and answers with dates (AT), by domain",
-        BY_DOMAIN, values.TABLE_4, ["alignment"], _alignment, _DATES,
+        BY_DOMAIN, values.TABLE_4, ["alignment"],
+        replace(TABLES["table4"], cells=partial(by_domain, name=values.paper_domain)), _DATES,
         "Generated questions are of offices and organisations: Wikipedia only.",
     ),
     _experiment(
         "table5", "Table 5: reasoning by number of answers, open book", BY_SIZE, values.TABLE_5,
-        ["reasoning-open"], columns.by_cardinality, _DATES,
+        ["reasoning-open"], TABLES["table5"], _DATES,
     ),
     _experiment(
         "figure2", "Figure 2: answers by temporal relation, open book", BY_RELATION, {},
-        ["reasoning-open"], columns.by_relation, _NO_VALUES, _HALF,
+        ["reasoning-open"], TABLES["figure2"], _NO_VALUES, _HALF,
     ),
     _experiment(
         "figure3", "Figure 3: answers by time, closed book, one domain (Countries)", SPANS, {},
-        ["reasoning-default"], partial(_spans, only=COUNTRIES), _NO_VALUES,
+        ["reasoning-default"], TABLES["figure3"], _NO_VALUES,
         "By the five years in which the gold began.",
     ),
     _experiment(
         "table6", "Table 6: three hops", BY_HOPS[3:],
-        {row: own[3:] for row, own in values.TABLE_27.items()}, ["hops-default"], columns.by_hops,
+        {row: own[3:] for row, own in values.TABLE_27.items()}, ["hops-default"], TABLES["table6"],
         _DATES,
     ),
     _experiment(
         "table7", "Table 7: two hops by prompt (AT)", BY_PROMPT, values.TABLE_7, list(HOPS),
-        _two_hops, _RAG,
+        replace(TABLES["table7"], cells=_two_hops), _RAG,
         "Its first column is that of Table 27's two hops; published rows of joins hold the dates "
         "of the games, so A stands for AT there.",
     ),
@@ -423,11 +364,12 @@ EXPERIMENTS = (
     ),
     _experiment(
         "figure5", "Figure 5: answers by time, closed book, all domains", SPANS, {},
-        ["reasoning-default"], _spans, _NO_VALUES, "By the five years in which the gold began.",
+        ["reasoning-default"], TABLES["figure5"], _NO_VALUES,
+        "By the five years in which the gold began.",
     ),
     _experiment(
         "table22", "Table 22: reasoning by prompt, closed book (AT; A where nothing fits)",
-        BY_SIZE_AND_PROMPT, values.TABLE_22, list(ALONE), columns.by_prompt_and_cardinality, _RAG,
+        BY_SIZE_AND_PROMPT, values.TABLE_22, list(ALONE), TABLES["table22"], _RAG,
     ),
     Experiment(
         "table23", "Table 23: the scorer against people, in parts", P_R_F1, values.TABLE_23,
@@ -435,24 +377,25 @@ EXPERIMENTS = (
     ),
     _experiment(
         "table24", "Table 24: synthetic medical tables by number of answers, open book", BY_SIZE,
-        values.TABLE_24, ["medical"], columns.by_cardinality, _DATES,
+        values.TABLE_24, ["medical"], TABLES["table24"], _DATES,
         "In our copy of the paper the headings of six of its seven columns are out of order (AT "
         "would exceed T), so only the last is entered.",
         "Generated questions are of our own invented hospital.",
     ),
     _experiment(
         "table25", "Table 25: task-specific methods, what holds now",
-        _quantities(["A", "AT"]), values.TABLE_25, ["alignment"], _all_wikipedia,
+        _quantities(["A", "AT"]), values.TABLE_25, ["alignment"],
+        replace(TABLES["table25"], cells=_all_wikipedia),
         "Any model can be asked; TG-LLM and TempT5 need a server of yours.",
     ),
     Experiment(
         "table26", "Table 26: time and tokens to make a question", CONSTRUCTION, values.TABLE_26,
-        not_reproduced="tokens by `agent-env tdbench tables RUN --layout 26`; times depend on the "
+        not_reproduced="tokens by `agent-env compare RUN --table table26`; times depend on the "
         "machine and are not measured",
     ),
     _experiment(
         "table27", "Table 27: two and three hops in full", BY_HOPS, values.TABLE_27,
-        ["hops-default"], columns.by_hops, _DATES,
+        ["hops-default"], TABLES["table6"], _DATES,
     ),
 )  # fmt: skip
 

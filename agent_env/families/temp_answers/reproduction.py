@@ -18,12 +18,12 @@ from agent_env.extensions.papers.paper import (
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.results import Measurement, Quantity
+from agent_env.extensions.papers.results import Quantity
 from agent_env.families.temp_answers import paper_measures as measures
 from agent_env.families.temp_answers import published_values as paper
 from agent_env.families.temp_answers.paper_measures import BINS, Answers, Scope
 from agent_env.families.temp_answers.sample import NAME
-from agent_env.sdk.results import Estimate
+from agent_env.sdk.results import Estimate, Measurement
 from agent_env.sdk.run import RunOptions
 
 Measure = Callable[[Answers], Iterable[tuple[str, str, Estimate]]]

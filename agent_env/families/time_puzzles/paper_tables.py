@@ -8,7 +8,6 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from agent_env.extensions.papers.results import scaled
 from agent_env.sdk.family import WORDINGS
 from agent_env.sdk.results import (
     QUANTITIES,
@@ -39,8 +38,8 @@ def implicit_explicit(comparison: Comparison) -> ResultTable:
         for quantity in (comparison.metric, "output_tokens"):
             scale = 100 if quantity == comparison.metric else 1
             own = [macro_mean(comparison, arm, quantity) for arm in arms]
-            cells += [scaled(each, scale).cell for each in own]
-            cells.append(scaled(_difference(comparison, arms, own, quantity), scale).cell)
+            cells += [each.times(scale).cell for each in own]
+            cells.append(_difference(comparison, arms, own, quantity).times(scale).cell)
         rows.append((name, *cells, macro_mean(comparison, arms[0], comparison.metric).samples))
     columns = (
         Column("model"), Column("EM % implicit", 1), Column("EM % explicit", 1),
@@ -128,7 +127,7 @@ def exact_against_others(comparison: Comparison) -> ResultTable:
         values = [value for _, value in deltas]
         equal = [(name, float(abs(value) < 1e-9)) for name, value in deltas]
         spread: Cell = stdev(values) if len(values) > 1 else None
-        share = scaled(Estimate(fmean(v for _, v in equal), *_ends(equal, share=True)), 100)
+        share = Estimate(fmean(v for _, v in equal), *_ends(equal, share=True)).times(100)
         rows.append((f"{first} vs {other}", (fmean(values), *_ends(deltas)), spread, share.cell,
                      pairs[other].spearman.cell, len(values)))  # fmt: skip
     columns = (Column("metrics"), Column("mean", 2, signed=True), Column("SD", 2),

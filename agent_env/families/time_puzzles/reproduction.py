@@ -12,7 +12,7 @@ from agent_env.extensions.papers.paper import (
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.results import Measurement, Quantity, measurements, percent
+from agent_env.extensions.papers.results import Quantity, measurements
 from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.paper_tables import (
     SOLUTIONS,
@@ -22,7 +22,7 @@ from agent_env.families.time_puzzles.paper_tables import (
 )
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.sdk.records import Sample
-from agent_env.sdk.results import Arm
+from agent_env.sdk.results import Arm, Measurement
 from agent_env.sdk.run import RunOptions
 
 TASK = "time-puzzles"
@@ -96,7 +96,7 @@ def table_1(evidence: Evidence) -> Iterator[Measurement]:
         yield from measurements(implicit_explicit(comparison), headings, n="samples")
     for comparison in evidence.each("no-tools")[:1]:  # the same questions for every model
         for arm in comparison.shortcut_arms:
-            estimate = percent(macro_mean(comparison, arm, comparison.metric))
+            estimate = macro_mean(comparison, arm, comparison.metric).times(100)
             yield Measurement(arm.label, "EM implicit", estimate, remark=arm.model)
 
 
@@ -132,10 +132,10 @@ def _curves(evidence: Evidence, setup: str, counts: Sequence[Quantity]) -> Itera
                     continue
                 if name is None:
                     yield Measurement(
-                        arm.label, quantity.name, percent(estimates[k]), remark=arm.model
+                        arm.label, quantity.name, estimates[k].times(100), remark=arm.model
                     )
                 else:
-                    yield Measurement(name, quantity.name, percent(estimates[k]), model=arm.model)
+                    yield Measurement(name, quantity.name, estimates[k].times(100), model=arm.model)
 
 
 def _condition_name(arm: Arm) -> str | None:
@@ -153,7 +153,7 @@ def figure_3(evidence: Evidence) -> Iterator[Measurement]:
         tokens = comparison.estimates_of("output_tokens")
         for arm, score, length in zip(comparison.study.arms, match, tokens, strict=True):
             name = (_condition_name(arm) or arm.condition.name).partition(" of ")[0]
-            yield Measurement(arm.model, f"EM %, {name}", percent(score))
+            yield Measurement(arm.model, f"EM %, {name}", score.times(100))
             yield Measurement(arm.model, f"{TOKENS}, {name}", length)
 
 

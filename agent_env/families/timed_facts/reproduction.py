@@ -21,11 +21,11 @@ from agent_env.extensions.papers.paper import (
 )
 from agent_env.extensions.papers.response_lines import read_response_lines
 from agent_env.extensions.papers.responses import ResponseFile
-from agent_env.extensions.papers.results import Measurement, Quantity, percent
+from agent_env.extensions.papers.results import Quantity
 from agent_env.families.timed_facts.published import question_of
 from agent_env.families.timed_facts.sample import Level
 from agent_env.sdk.family import SampleSet
-from agent_env.sdk.results import Arm, Comparison, Estimate
+from agent_env.sdk.results import Arm, Comparison, Estimate, Measurement
 from agent_env.sdk.run import RunOptions
 
 Column = tuple[str, str]
@@ -162,7 +162,7 @@ def measure_case(evidence: Evidence, questions: str) -> Iterator[Measurement]:
         for comparison in evidence.each(setup_name(questions, strategy)):
             estimates = comparison.estimates_of("sem")
             for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
-                yield Measurement(ROWS[strategy], "right", percent(estimate), model=arm.model)
+                yield Measurement(ROWS[strategy], "right", estimate.times(100), model=arm.model)
 
 
 def heading(column: Column) -> str:
@@ -182,7 +182,7 @@ def _estimates(
     for cell, metric in columns:
         by_cell = comparison.by_group("cell", metric, arms)
         for arm, estimate in zip(arms, by_cell.get(cell, ()), strict=False):
-            yield arm, heading((cell, metric)), percent(estimate)
+            yield arm, heading((cell, metric)), estimate.times(100)
 
 
 def read_responses(path: Path) -> ResponseFile:

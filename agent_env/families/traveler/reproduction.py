@@ -18,12 +18,12 @@ from agent_env.extensions.papers.paper import (
 )
 from agent_env.extensions.papers.response_lines import read_response_lines
 from agent_env.extensions.papers.responses import ResponseFile
-from agent_env.extensions.papers.results import Measurement, Quantity
+from agent_env.extensions.papers.results import Quantity
 from agent_env.families.traveler.family import SIZES
 from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
 from agent_env.families.traveler.wording import CONFIGURATIONS, DEFAULT
 from agent_env.sdk.family import CONDITION
-from agent_env.sdk.results import Arm, Comparison
+from agent_env.sdk.results import Arm, Comparison, Measurement
 from agent_env.sdk.run import RunOptions
 
 FEW, ALL = "two-sizes", "all-sizes"

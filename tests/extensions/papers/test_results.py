@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_env.analysis.intervals import Estimate
-from agent_env.extensions.papers.results import (
-    Measurement,
-    PaperRow,
-    Quantity,
-    average_row,
-    comparison_rows,
-)
+from agent_env.extensions.papers.results import PaperRow, Quantity, average_row, comparison_rows
+from agent_env.sdk.results import Measurement
 
 EM = Quantity("EM")
 

@@ -65,6 +65,37 @@ def test_labels_are_read_back_for_a_run_of_tables(folder: Path, tmp_path: Path) 
     assert (code, told["items"], told["metric"]) == (0, 7, "answer")
     correct = next(each for each in told["classes"] if each["name"] == "correct")
     assert (correct["precision"], correct["recall"]) == (pytest.approx(6 / 7), 1.0)
+    tables = ("--table", "table23", "--labels", sheet, "--json")
+    code, out, said = typed("compare", folder / "run", *tables)
+    assert code == 0, said
+    rows = {row["figure"]: row for row in json.loads(out)["table23"]["rows"]}
+    assert rows["reasoning P"]["% (95 % CI)"]["value"] == pytest.approx(600 / 7)
+    assert (rows["reasoning R"]["n"], rows["reasoning R"]["answers by"]) == (6, "base")
+
+
+def test_the_papers_tables_of_a_run_have_its_models_and_the_shortcuts(folder: Path) -> None:
+    names = [part for name in ("table5", "table8", "table26") for part in ("--table", name)]
+    code, out, said = typed("compare", folder / "run", *names, "--json")
+    assert code == 0, said
+    tables = json.loads(out)
+    own = [row for row in tables["table5"]["rows"] if row["figure"] == "unique A"]
+    assert own[0]["answers by"] == "base"
+    assert own[0]["% (95 % CI)"]["value"] == 100
+    assert [row["answers by"] for row in own[1:]] == [
+        f"shortcut {name}"
+        for name in ("constant", "majority", "latest-row", "ignore-time", "ignore-entity",
+                     "random-row", "oracle")
+    ]  # fmt: skip
+    assert own[-1]["n"] == own[0]["n"]
+    assert tables["table8"]["rows"] == []
+    assert "--labels" in tables["table8"]["notes"][0]
+    assert all(row["tokens (95 % CI)"]["value"] > 50 for row in tables["table26"]["rows"])
+
+
+def test_the_old_command_of_tables_says_where_they_are(folder: Path) -> None:
+    code, out, said = typed("tdbench", "tables", folder / "run", "--layout", "5")
+    assert (code, out, len(said.splitlines())) == (2, "", 1)
+    assert "agent-env compare RUN... --table table4" in said
 
 
 def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> None:

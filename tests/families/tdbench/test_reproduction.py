@@ -11,7 +11,6 @@ import pytest
 from agent_env.errors import DatasetError
 from agent_env.extensions.papers.paper import Evidence
 from agent_env.extensions.papers.responses import ReadSamples, ResponseRow, response_runs
-from agent_env.extensions.papers.results import Measurement
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.paper_values import ROWS, TABLE_4, TABLE_7, TABLE_27, paper_domain
 from agent_env.families.tdbench.reproduction import (
@@ -24,6 +23,7 @@ from agent_env.families.tdbench.reproduction import (
     read_part,
 )
 from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
+from agent_env.sdk.results import Measurement
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 from tests.families.tdbench.test_published import HEAD, MISSPELT, write
 from tests.families.tdbench.test_published import ROWS as CULTURE
