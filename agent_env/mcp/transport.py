@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from agent_env.mcp.launch import EXIT_S, LOG_BYTES, Process, copy_log, start
+from agent_env.models.bounded import ask_plainly, bounding
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
 from agent_env.records.reach import Reach
@@ -225,44 +226,14 @@ async def http_transport(server: McpServer, permit: Permit) -> AsyncIterator[tup
     assert server.url is not None  # whoever has no URL has a command
     permit.check(Reach.ADDRESS, server.url)
     timeout = httpx2.Timeout(10.0, read=server.timeout_s + 30.0)
-    bounded = _Bounded(httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None)))
+    hooks = {"request": [ask_plainly], "response": [bounding(MESSAGE_BYTES, events_too=False)]}
+    limits = httpx2.Limits(max_connections=None)
     async with (
-        httpx2.AsyncClient(transport=bounded, timeout=timeout, trust_env=False) as client,
+        httpx2.AsyncClient(
+            limits=limits, timeout=timeout, trust_env=False, event_hooks=hooks
+        ) as client,
         streamable_http_client(
             server.url, http_client=client, max_sse_event_size=MESSAGE_BYTES
         ) as streams,
     ):
         yield streams
-
-
-class _Bounded(httpx2.AsyncBaseTransport):
-    """Stops an answer in JSON that is too large; the SDK bounds those in events."""
-
-    def __init__(self, inner: httpx2.AsyncHTTPTransport) -> None:
-        self._inner = inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await self._inner.handle_async_request(request)
-        if "json" in response.headers.get("content-type", ""):
-            assert isinstance(response.stream, httpx2.AsyncByteStream)  # of an async transport
-            response.stream = _BoundedStream(response.stream)
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._inner:
-            size += len(chunk)
-            if size > MESSAGE_BYTES:
-                raise httpx2.StreamError(TOO_LARGE)
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()

@@ -159,6 +159,8 @@ class Endpoint:
         import httpx2  # what the SDK itself runs on
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+        from agent_env.models.bounded import bounding
+
         if self._certificates is None:  # reading them takes 20 ms: once for all clients
             self._certificates = httpx2.create_ssl_context()
         limits = httpx2.Limits(max_connections=1, keepalive_expiry=KEEPALIVE_S)
@@ -167,7 +169,7 @@ class Endpoint:
                 verify=self._certificates,
                 limits=limits,
                 follow_redirects=False,  # the key and the question are for this address alone
-                event_hooks={"request": [self._put_headers]},
+                event_hooks={"request": [self._put_headers], "response": [bounding()]},
             ),
             base_url=self._base_url,
             api_key=self.failures.key or "none",
@@ -179,6 +181,7 @@ class Endpoint:
         """The key of this endpoint alone, in the API's own headers if it has some; nothing that
         the SDK took from the environment, unless the server is OpenAI."""
         key = self.failures.key or "none"
+        request.headers["accept-encoding"] = "gzip"  # which is unpacked within bounds
         if not self._is_openai:
             for name in request.headers.keys() - SENT:
                 del request.headers[name]

@@ -320,6 +320,8 @@ class Failures:
                 return self.reported(_plain(exc.body) or exc.message, body)
         if isinstance(exc, RecursionError):
             return self.unusable(f"sent JSON nested more than {DEEPEST} levels deep")
+        if type(exc).__name__ == "StreamError":  # ours, of `bounded`
+            return self.unusable(f"sent what is not read: {exc}")
         text = f"sent what cannot be read ({type(exc).__name__}); try again"
         return self._error(text, ErrorClass("unreadable", True, ""))
 

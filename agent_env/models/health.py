@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
+from agent_env.models.bounded import ask_plainly, bounding
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
 
@@ -29,12 +31,16 @@ class Health:
     async def is_up(self) -> bool:
         """Whether calls are worth a try."""
         try:
-            async with httpx.AsyncClient(timeout=TIMEOUT_S) as http:
+            hooks = {"request": [ask_plainly], "response": [bounding()]}
+            async with (
+                asyncio.timeout(2 * TIMEOUT_S),  # httpx bounds each read alone
+                httpx2.AsyncClient(timeout=TIMEOUT_S, event_hooks=hooks) as http,
+            ):
                 listed = await http.get(self._models)
                 if listed.status_code in AWAY:
                     return False
                 if "llamacpp" in listed.text[:100_000]:
                     return (await http.get(self._health)).status_code not in AWAY
-        except (httpx.HTTPError, httpx.InvalidURL):
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, TimeoutError):
             return False
         return True

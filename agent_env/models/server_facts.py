@@ -6,15 +6,17 @@ fails to send, is a fact or None.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from agent_env.errors import ModelError
+from agent_env.models.bounded import ask_plainly, bounding
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.json_fields import Json, record, records, text
 from agent_env.permits import Permit
@@ -129,7 +131,8 @@ async def server_identity(base_url: str, permit: Permit) -> tuple[str | None, st
     """Name and version."""
     permit.check(Reach.ADDRESS, base_url)
     root = _root(base_url)
-    async with httpx.AsyncClient(timeout=VERSION_TIMEOUT_S) as http:
+    hooks = {"request": [ask_plainly], "response": [bounding()]}
+    async with httpx2.AsyncClient(timeout=VERSION_TIMEOUT_S, event_hooks=hooks) as http:
         models, headers = await _get_json(http, f"{base_url.rstrip('/')}/models")
         owner = _owner(models)
         known = OWNERS.get(owner or "")
@@ -159,12 +162,15 @@ def _root(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}"
 
 
-async def _get_json(http: httpx.AsyncClient, url: str) -> tuple[dict[str, Any], dict[str, str]]:
+async def _get_json(http: httpx2.AsyncClient, url: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The JSON object at the address, empty where there is none; and the headers."""
     try:
-        answer = await http.get(url)
+        async with asyncio.timeout(2 * VERSION_TIMEOUT_S):  # httpx bounds each read alone
+            answer = await http.get(url)
         body = answer.json() if answer.is_success else {}
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
+    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, TimeoutError, ValueError):
+        return {}, {}
+    except RecursionError:
         return {}, {}
     return body if isinstance(body, dict) else {}, dict(answer.headers)
 

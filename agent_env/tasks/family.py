@@ -45,9 +45,14 @@ class SampleSet:
     makes an error of them."""
 
 
+class _Tables(dict[str, MaterialTable]):
+    def __missing__(self, digest: str) -> MaterialTable:
+        raise ConfigError(f"a sample names the table {digest[:12]}, which is not among its tables")
+
+
 def by_digest(tables: Iterable[MaterialTable]) -> dict[str, MaterialTable]:
-    """The tables by the digest in the samples."""
-    return {table.digest: table for table in tables}
+    """The tables by the digest in the samples; ConfigError for one that is not there."""
+    return _Tables({table.digest: table for table in tables})
 
 
 def nothing_foreign(file: Path, options: Any) -> SampleSet | None:

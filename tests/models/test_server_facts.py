@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from agent_env.models import server_facts as identity
@@ -112,17 +112,17 @@ ROOT = "http://127.0.0.1:1"
 def told(
     monkeypatch: pytest.MonkeyPatch, places: Mapping[str, Any], server: str = "uvicorn"
 ) -> tuple[str | None, str | None]:
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         assert "authorization" not in request.headers
         body = places.get(request.url.path)
         text = body if isinstance(body, str) else json.dumps(body)
-        return httpx.Response(404 if body is None else 200, text=text, headers={"server": server})
+        return httpx2.Response(404 if body is None else 200, text=text, headers={"server": server})
 
-    class Client(httpx.AsyncClient):
+    class Client(httpx2.AsyncClient):
         def __init__(self, **options: Any) -> None:
-            super().__init__(transport=httpx.MockTransport(answer), **options)
+            super().__init__(transport=httpx2.MockTransport(answer), **options)
 
-    monkeypatch.setattr(identity.httpx, "AsyncClient", Client)
+    monkeypatch.setattr(identity.httpx2, "AsyncClient", Client)
     return asyncio.run(identity.server_identity(f"{ROOT}/v1", own_call()))
 
 

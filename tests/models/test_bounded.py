@@ -1,0 +1,78 @@
+"""A server's answer takes no more memory than it may, however it is packed."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import resource
+import zlib
+from functools import cache
+
+import httpx2
+import pytest
+
+from agent_env.models.bounded import ask_plainly, bounding
+from agent_env.models.health import Health
+from agent_env.models.server_facts import server_facts, server_identity
+from agent_env.wiring.trust import own_call
+
+from .raw_server import ChatCompletions, RawServer, ask, failure, reply
+
+ANSWER = b'{"choices": [{"message": {"content": "May 1"}}]}'
+
+
+@cache
+def bomb() -> bytes:
+    """400 MB in 400 kB."""
+    packing = zlib.compressobj(9, zlib.DEFLATED, 31)
+    parts = [packing.compress(bytes(1 << 20)) for _ in range(400)]
+    return b"".join([*parts, packing.flush()])
+
+
+def packed(body: bytes, how="gzip", status="200 OK", kind="application/json") -> bytes:
+    return reply(body, status, kind, f"content-encoding: {how}\r\n")
+
+
+@pytest.mark.parametrize("status", ["200 OK", "400 Bad Request", "503 Service Unavailable"])
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/event-stream"])
+def test_a_small_answer_is_not_unpacked_into_a_large_one(status, kind):
+    answer = packed(bomb(), status=status, kind=kind)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    failure(ChatCompletions, answer, stream="event" in kind)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 250_000  # kB
+
+
+def test_it_is_told():
+    error = failure(ChatCompletions, packed(bomb()))
+    assert "the answer has more than 64 MB, which is all that is read" in str(error)
+
+
+def test_what_was_asked_for_is_unpacked_and_nothing_else():
+    said, _ = ask(ChatCompletions, packed(gzip.compress(ANSWER)))
+    assert said.message.content == "May 1"
+    for body, how in ((ANSWER, "br"), (ANSWER, "gzip"), (ANSWER, "gzip, gzip")):
+        assert "packed" in str(failure(ChatCompletions, packed(body, how)))
+
+
+def test_questions_about_a_server_are_bounded_too():
+    async def go() -> None:
+        async with RawServer(packed(bomb())) as server:
+            assert not await Health(server.url, permit=own_call()).is_up()
+            assert (await server_facts("x", server.url, None, own_call())).models is None
+            assert await server_identity(server.url, own_call()) == (None, None)
+
+    asyncio.run(go())
+
+
+def test_events_may_go_on_where_their_reader_bounds_each():
+    body = b"data: x\n\n" * 200_000
+
+    async def go() -> int:
+        hooks = {"request": [ask_plainly], "response": [bounding(1 << 20, events_too=False)]}
+        async with (
+            RawServer(reply(body, kind="text/event-stream")) as server,
+            httpx2.AsyncClient(event_hooks=hooks) as client,
+        ):
+            return len((await client.get(server.url)).content)
+
+    assert asyncio.run(go()) == len(body)
