@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from agent_env.mcp.launch import EXIT_S, LOG_BYTES, Process, copy_log, start
-from agent_env.models.bounded import ask_plainly, bounding
+from agent_env.models.bounded import hooks
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
 from agent_env.records.reach import Reach
@@ -226,11 +226,13 @@ async def http_transport(server: McpServer, permit: Permit) -> AsyncIterator[tup
     assert server.url is not None  # whoever has no URL has a command
     permit.check(Reach.ADDRESS, server.url)
     timeout = httpx2.Timeout(10.0, read=server.timeout_s + 30.0)
-    hooks = {"request": [ask_plainly], "response": [bounding(MESSAGE_BYTES, events_too=False)]}
     limits = httpx2.Limits(max_connections=None)
     async with (
         httpx2.AsyncClient(
-            limits=limits, timeout=timeout, trust_env=False, event_hooks=hooks
+            limits=limits,
+            timeout=timeout,
+            trust_env=False,
+            event_hooks=hooks(MESSAGE_BYTES, events_too=False),
         ) as client,
         streamable_http_client(
             server.url, http_client=client, max_sse_event_size=MESSAGE_BYTES

@@ -37,6 +37,11 @@ def bounding(most: int = MOST, *, events_too: bool = True) -> Callable[[Response
     return bound
 
 
+def hooks(most: int = MOST, *, events_too: bool = True) -> dict[str, list[Callable[..., Any]]]:
+    """For a client of httpx2."""
+    return {"request": [ask_plainly], "response": [bounding(most, events_too=events_too)]}
+
+
 class _Bounded(AsyncByteStream):
     def __init__(self, inner: AsyncByteStream, most: int | None, packing: str) -> None:
         self._inner, self._most, self._packing = inner, most, packing

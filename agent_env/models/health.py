@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from agent_env.models.bounded import ask_plainly, bounding
+from agent_env.models.bounded import hooks
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
 
@@ -31,10 +31,9 @@ class Health:
     async def is_up(self) -> bool:
         """Whether calls are worth a try."""
         try:
-            hooks = {"request": [ask_plainly], "response": [bounding()]}
             async with (
                 asyncio.timeout(2 * TIMEOUT_S),  # httpx bounds each read alone
-                httpx2.AsyncClient(timeout=TIMEOUT_S, event_hooks=hooks) as http,
+                httpx2.AsyncClient(timeout=TIMEOUT_S, event_hooks=hooks()) as http,
             ):
                 listed = await http.get(self._models)
                 if listed.status_code in AWAY:

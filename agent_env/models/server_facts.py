@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from agent_env.errors import ModelError
-from agent_env.models.bounded import ask_plainly, bounding
+from agent_env.models.bounded import hooks
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.json_fields import Json, record, records, text
 from agent_env.permits import Permit
@@ -131,8 +131,7 @@ async def server_identity(base_url: str, permit: Permit) -> tuple[str | None, st
     """Name and version."""
     permit.check(Reach.ADDRESS, base_url)
     root = _root(base_url)
-    hooks = {"request": [ask_plainly], "response": [bounding()]}
-    async with httpx2.AsyncClient(timeout=VERSION_TIMEOUT_S, event_hooks=hooks) as http:
+    async with httpx2.AsyncClient(timeout=VERSION_TIMEOUT_S, event_hooks=hooks()) as http:
         models, headers = await _get_json(http, f"{base_url.rstrip('/')}/models")
         owner = _owner(models)
         known = OWNERS.get(owner or "")

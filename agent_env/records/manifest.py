@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator
 
 from agent_env.records.imported import ImportSource
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Plain, Reach
-from agent_env.records.schema import Condition, Stored, Usage
+from agent_env.records.schema import Condition, Stored, Usage, is_time
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
 
@@ -305,6 +305,7 @@ class Manifest(Stored):
     mcp: tuple[McpServer, ...] = Field(default=(), exclude_if=lambda servers: not servers)
     """The MCP servers that conditions use, with their tools as they were listed."""
     created_at: Plain[str]
+    """ISO 8601 with its offset; empty where the run was never begun."""
     parent: Parent | None = None
     """The episode that this run forks."""
     forks_of: Plain[str | None] = Field(default=None, exclude_if=lambda run: run is None)
@@ -322,6 +323,13 @@ class Manifest(Stored):
     """The model's server, where the run starts it itself."""
     preflights: tuple[Preflight, ...] = ()
     """One before the first episode, and one more for each other server of a resumed run."""
+
+    @field_validator("created_at")
+    @classmethod
+    def _time(cls, text: str) -> str:
+        if text and not is_time(text):
+            raise ValueError("it is no time in ISO 8601 with its offset")
+        return text
 
     @property
     def asks_every_sample(self) -> bool:

@@ -9,6 +9,7 @@ A Stored record is read back from traces, perhaps of a later version: it keeps u
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from functools import cached_property
 from typing import Literal, Self
 
@@ -31,6 +32,14 @@ class Stored(BaseModel):
     """A frozen value of a trace; unknown fields are kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
+
+
+def is_time(text: str) -> bool:
+    """Whether it is a time in ISO 8601 with its offset, so that times can be subtracted."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 # Questions --------------------------------------------------------------------------------------

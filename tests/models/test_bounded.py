@@ -11,7 +11,7 @@ from functools import cache
 import httpx2
 import pytest
 
-from agent_env.models.bounded import ask_plainly, bounding
+from agent_env.models.bounded import hooks
 from agent_env.models.health import Health
 from agent_env.models.server_facts import server_facts, server_identity
 from agent_env.wiring.trust import own_call
@@ -68,10 +68,9 @@ def test_events_may_go_on_where_their_reader_bounds_each():
     body = b"data: x\n\n" * 200_000
 
     async def go() -> int:
-        hooks = {"request": [ask_plainly], "response": [bounding(1 << 20, events_too=False)]}
         async with (
             RawServer(reply(body, kind="text/event-stream")) as server,
-            httpx2.AsyncClient(event_hooks=hooks) as client,
+            httpx2.AsyncClient(event_hooks=hooks(1 << 20, events_too=False)) as client,
         ):
             return len((await client.get(server.url)).content)
 

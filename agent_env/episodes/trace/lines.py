@@ -12,7 +12,6 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -20,6 +19,7 @@ from pydantic import ValidationError
 from agent_env.episodes.trace.texts import MissingText, Texts, with_texts
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.safe_files import UnsafeFile, read_file
+from agent_env.records.schema import is_time
 from agent_env.records.trace_events import (
     TRACE_VERSION,
     EpisodeFinished,
@@ -131,16 +131,8 @@ def _unsealed(line: bytes) -> tuple[bytes, bytes]:
     return line, b""
 
 
-def _is_time(text: str) -> bool:
-    """Whether it is a time in ISO 8601 with its offset, so that times can be subtracted."""
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
-
-
 def _misplaced(event: Event, above: list[Event]) -> str | None:
-    if not _is_time(event.at):
+    if not is_time(event.at):
         return "not a trace event: 'at' is no time in ISO 8601 with its offset"
     if above and event.episode != above[0].episode:
         return f"is a line of the episode {event.episode}, not of {above[0].episode}"

@@ -290,7 +290,7 @@ class _Log:
 
 
 def _epoch(at: str) -> str:
-    return str(int(datetime.fromisoformat(at).timestamp()))
+    return str(int(datetime.fromisoformat(at).timestamp())) if at else "0"
 
 
 def _texts(**values: object) -> dict[str, str]:
