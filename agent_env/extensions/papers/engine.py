@@ -17,7 +17,11 @@ from pydantic import JsonValue
 
 from agent_env.extensions.papers.paper import Evidence, Experiment, Reproduction, Setup
 from agent_env.extensions.papers.questions import QuestionSets, check_plan, with_own
-from agent_env.extensions.papers.responses import ResponseFile, response_runs
+from agent_env.extensions.papers.responses import (
+    ResponseFile,
+    read_response_lines,
+    response_runs,
+)
 from agent_env.extensions.papers.results import (
     AVERAGE,
     ExperimentResult,
@@ -225,10 +229,10 @@ class _Work:
 
     def read_responses(self) -> None:
         """The user's response files, by the setups of their rows."""
-        if self.paper.read_responses is None:
-            return
-        for path in self.options.responses:
-            file = self.paper.read_responses(path)
+        names = [setup.name for setup in self.paper.setups]
+        read = self.paper.read_responses or (lambda path: read_response_lines(path, names))
+        for path in self.options.responses if self.paper.reads_responses else ():
+            file = read(path)
             for setup in dict.fromkeys(row.setup for row in file.rows):
                 self.answered.setdefault(setup, []).append(file)
 

@@ -8,7 +8,7 @@ and calls `Experiment.measure` with the `Evidence`; the family writes no loop, f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING
 from agent_env.extensions.papers.results import Quantity
 from agent_env.sdk.family import SampleSet, Task
 from agent_env.sdk.records import Sample
-from agent_env.sdk.results import Comparison, Measurement, RunData
+from agent_env.sdk.results import Arm, Comparison, Estimate, Measurement, RunData
 from agent_env.sdk.run import RunOptions, study_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from agent_env.extensions.papers.responses import ResponseFile
 
 
@@ -129,6 +127,29 @@ class Evidence:
         names = tuple(run.name for run in self.runs.get(setup, ()))
         return self._compared(setup, names) if names else None
 
+    def figures(
+        self, setup: str, quantities: Sequence[Quantity], shortcuts: bool = False
+    ) -> Iterator[tuple[Arm, str, Estimate]]:
+        """Quantities of which there are samples, of each condition of each model, or of the
+        shortcuts over the first model's samples; in percent where the unit is."""
+        for comparison in self.each(setup)[: 1 if shortcuts else None]:
+            arms = comparison.shortcut_arms if shortcuts else comparison.study.arms
+            parts: dict[tuple[str, str], Mapping[str, Sequence[Estimate]]] = {}
+            found: dict[Quantity, Sequence[Estimate]] = {}
+            for each in quantities:
+                key = each.group, each.metric or comparison.metric
+                if key not in parts and each.group:
+                    parts[key] = comparison.by_group(*key, arms)
+                elif key not in parts and shortcuts:
+                    parts[key] = {"": comparison.estimates_over(arms, key[1])}
+                elif key not in parts:
+                    parts[key] = {"": comparison.estimates_of(key[1])}
+                found[each] = parts[key].get(each.group and (each.value or each.name), ())
+            for k, arm in enumerate(arms):
+                for each, estimates in found.items():
+                    if estimates:
+                        yield arm, each.name, estimates[k].times(100 if "%" in each.unit else 1)
+
     def _compare(self, setup: str, names: tuple[str, ...]) -> Comparison:
         task = self.tasks[setup]
         chosen = [run for run in self.runs[setup] if run.name in names]
@@ -159,8 +180,6 @@ class Experiment:
     """Why no value of ours can be compared with the paper's."""
     notes: tuple[str, ...] = ()
     """What a reader must know of the comparison."""
-    draw: Callable[[Sequence[Measurement]], Figure] | None = None
-    """A figure of its own; None: paper and ours as points, or as curves over `Quantity.x`."""
 
     @property
     def is_curve(self) -> bool:
@@ -182,8 +201,10 @@ class Reproduction:
     models: Mapping[str, str] = field(default_factory=dict)
     """Names under which models are asked, without provider, and their rows in the paper."""
     read_responses: Callable[[Path], ResponseFile] | None = None
-    """Reads a response file, such as the authors' own outputs; None where `measure` reads
-    `Evidence.responses` itself."""
+    """Reads a response file, such as the authors' own outputs; None: JSON lines that name a
+    setup."""
+    reads_responses: bool = True
+    """False where `measure` reads `Evidence.responses` itself."""
     readings: Callable[[Sequence[Sample]], Mapping[str, Sequence[Sample]]] | None = None
     """Other readings of the gold answers of a file's questions, by name, such as `corrected`: the
     questions that have another gold under it. A question may stand several times; then each answer

@@ -23,6 +23,12 @@ class Quantity:
     digits: int = 1
     x: float | None = None
     """Its place on the axis where the paper draws a curve."""
+    metric: str = ""
+    """What it is a mean of, where `Evidence.figures` computes it; "" for the task's main metric."""
+    group: str = ""
+    """The breakdown of which it has one value; "" for all samples."""
+    value: str = ""
+    """That value; "" for one of the quantity's name."""
 
 
 @dataclass(frozen=True, slots=True)

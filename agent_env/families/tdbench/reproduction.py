@@ -16,8 +16,6 @@ from agent_env.extensions.papers.paper import (
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.response_lines import read_response_lines
-from agent_env.extensions.papers.responses import ResponseFile
 from agent_env.extensions.papers.results import Quantity
 from agent_env.families.tdbench import paper_values as values
 from agent_env.families.tdbench.paper_tables import (
@@ -400,11 +398,6 @@ EXPERIMENTS = (
 )  # fmt: skip
 
 
-def read_responses(path: Path) -> ResponseFile:
-    """Responses as JSON lines."""
-    return read_response_lines(path, [setup.name for setup in SETUPS])
-
-
 PAPER = Reproduction(
     title="Harnessing Temporal Databases for Systematic Evaluation of Factual Time-Sensitive "
     "Question-Answering in LLMs (TDBench)",
@@ -413,6 +406,5 @@ PAPER = Reproduction(
     setups=SETUPS,
     experiments=EXPERIMENTS,
     models=values.MODELS,
-    read_responses=read_responses,
     readings=corrected_gold,
 )

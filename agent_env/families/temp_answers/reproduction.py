@@ -265,4 +265,5 @@ PAPER = Reproduction(
         "Phi-4-mini-instruct": "Phi-4-mini", "phi-4": "Phi-4", "Qwen2.5-7B-Instruct": "Qwen2.5-7B",
         "Qwen2.5-14B-Instruct": "Qwen2.5-14B",
     },
+    reads_responses=False,
 )  # fmt: skip

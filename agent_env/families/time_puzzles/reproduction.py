@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from agent_env.extensions.papers.paper import (
     Evidence,
@@ -62,7 +63,7 @@ TABLE_3_COLUMNS = {
 TABLE_3_ROWS = {"exact_match vs f1": "EM vs F1", "exact_match vs jaccard": "EM vs JI"}
 SOLUTION_COUNTS = range(1, 7)
 """The paper's puzzles; the authors' file also has 100 without any solution."""
-COUNTS = tuple(Quantity(str(n), "EM %", x=n) for n in SOLUTION_COUNTS)
+COUNTS = tuple(Quantity(str(n), "EM %", x=n, group=SOLUTIONS) for n in SOLUTION_COUNTS)
 WEB_COUNTS = COUNTS[::2]
 CONDITIONS = {
     "base": "implicit", "web": "implicit +Web", "ci": "implicit +CI",
@@ -75,6 +76,7 @@ FIGURE_3 = tuple(
     for unit in ("EM %", TOKENS)
     for name in (CONDITIONS | CITED).values()
 )
+BY_CONDITION = (Quantity("EM %", "%"), Quantity(TOKENS, TOKENS, metric="output_tokens"))
 MODELS = {
     "gpt-5-2025-08-07": "GPT-5", "gpt-5": "GPT-5",
     "gpt-5-nano-2025-08-07": "GPT-5-nano", "gpt-5-nano": "GPT-5-nano",
@@ -110,51 +112,28 @@ def table_3(evidence: Evidence) -> Iterator[Measurement]:
             yield Measurement(row, each.quantity, each.estimate, model="all models")
 
 
-def figure_2(evidence: Evidence) -> Iterator[Measurement]:
-    """Exact match over the solution counts, without tools and with web search."""
-    yield from _curves(evidence, "web", WEB_COUNTS)
+def curves(evidence: Evidence, setup: str, counts: Sequence[Quantity]) -> Iterator[Measurement]:
+    """Figures 2 and 4: exact match over the solution counts by condition and model, then of the
+    shortcuts."""
+    for arm, count, estimate in evidence.figures(setup, counts):
+        yield Measurement(_condition_name(arm), count, estimate, model=arm.model)
+    for arm, count, estimate in evidence.figures(setup, counts, shortcuts=True):
+        yield Measurement(arm.label, count, estimate, remark=arm.model)
 
 
-def figure_4(evidence: Evidence) -> Iterator[Measurement]:
-    """Exact match over the solution counts, implicit and explicit."""
-    yield from _curves(evidence, "no-tools", COUNTS)
-
-
-def _curves(evidence: Evidence, setup: str, counts: Sequence[Quantity]) -> Iterator[Measurement]:
-    for place, comparison in enumerate(evidence.each(setup)):
-        shortcuts = comparison.shortcut_arms if place == 0 else ()
-        arms = (*comparison.study.arms, *shortcuts)
-        by_count = comparison.by_group(SOLUTIONS, comparison.metric, arms)
-        for k, arm in enumerate(arms):
-            name = _condition_name(arm)
-            for quantity in counts:
-                if (estimates := by_count.get(quantity.name)) is None:
-                    continue
-                if name is None:
-                    yield Measurement(
-                        arm.label, quantity.name, estimates[k].times(100), remark=arm.model
-                    )
-                else:
-                    yield Measurement(name, quantity.name, estimates[k].times(100), model=arm.model)
-
-
-def _condition_name(arm: Arm) -> str | None:
-    """As the paper calls the arm's condition; None for a shortcut."""
+def _condition_name(arm: Arm) -> str:
+    """As the paper calls the arm's condition."""
     parts = (part.partition(":")[0] for part in arm.condition.name.split("+"))
     name = (CONDITIONS | CITED).get("+".join(parts))
     _, _, cited_by = (arm.condition.context or "").partition(":")
-    return f"{name} of {cited_by}" if name and cited_by else name
+    return f"{name} of {cited_by}" if name and cited_by else name or arm.label
 
 
 def figure_3(evidence: Evidence) -> Iterator[Measurement]:
     """Exact match and output tokens by condition, on puzzles with one solution."""
-    for comparison in evidence.each("single-solution"):
-        match = comparison.estimates_of(comparison.metric)
-        tokens = comparison.estimates_of("output_tokens")
-        for arm, score, length in zip(comparison.study.arms, match, tokens, strict=True):
-            name = (_condition_name(arm) or arm.condition.name).partition(" of ")[0]
-            yield Measurement(arm.model, f"EM %, {name}", score.times(100))
-            yield Measurement(arm.model, f"{TOKENS}, {name}", length)
+    for arm, quantity, estimate in evidence.figures("single-solution", BY_CONDITION):
+        name = _condition_name(arm).partition(" of ")[0]
+        yield Measurement(arm.model, f"{quantity}, {name}", estimate)
 
 
 def ledger_readings(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
@@ -239,7 +218,7 @@ PAPER = Reproduction(
             "Figure 2: exact match over the number of solutions, with and without web search",
             WEB_COUNTS,
             setups=("web",),
-            measure=figure_2,
+            measure=partial(curves, setup="web", counts=WEB_COUNTS),
             notes=("The paper draws this figure and prints no values of it.",),
         ),
         Experiment(
@@ -265,7 +244,7 @@ PAPER = Reproduction(
             "Figure 4: exact match over the number of solutions, implicit and explicit",
             COUNTS,
             setups=("no-tools",),
-            measure=figure_4,
+            measure=partial(curves, setup="no-tools", counts=COUNTS),
             notes=("The paper draws this figure and prints no values of it.",),
         ),
         Experiment(

@@ -3,7 +3,7 @@ two questions that it prints as cases (Tables 5 and 6)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,26 +19,31 @@ from agent_env.extensions.papers.paper import (
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.response_lines import read_response_lines
-from agent_env.extensions.papers.responses import ResponseFile
+from agent_env.extensions.papers.responses import ResponseFile, read_response_lines
 from agent_env.extensions.papers.results import Quantity
 from agent_env.families.timed_facts.published import question_of
 from agent_env.families.timed_facts.sample import Level
 from agent_env.sdk.family import SampleSet
-from agent_env.sdk.results import Arm, Comparison, Estimate, Measurement
+from agent_env.sdk.results import Measurement
 from agent_env.sdk.run import RunOptions
 
-Column = tuple[str, str]
-"""A cell and a metric."""
-LAYOUTS: dict[str, tuple[Column, ...]] = {
-    "3": (
-        ("easy-single", "sem"), ("easy-multi", "sem"), ("easy-multi", "answer_f1"),
-        ("hard-single", "sem"), ("hard-multi", "sem"), ("hard-multi", "answer_f1"),
+
+def _columns(*names: str) -> tuple[Quantity, ...]:
+    """Of names such as `L2-multi SEM`: a cell and a metric."""
+    metrics = {"SEM": "sem", "F1": "answer_f1"}
+    return tuple(
+        Quantity(f"{cell} {name}", digits=2, metric=metrics[name], group="cell", value=cell)
+        for cell, name in map(str.split, names)
+    )
+
+
+LAYOUTS: dict[str, tuple[Quantity, ...]] = {
+    "3": _columns(
+        "easy-single SEM", "easy-multi SEM", "easy-multi F1", "hard-single SEM", "hard-multi SEM",
+        "hard-multi F1",
     ),
-    "4": (
-        ("L2-single", "sem"), ("L3-single", "sem"), ("L2-multi", "sem"), ("L2-multi", "answer_f1"),
-    ),
-    "7": (("L2-single", "sem"), ("L2-multi", "sem")),
+    "4": _columns("L2-single SEM", "L3-single SEM", "L2-multi SEM", "L2-multi F1"),
+    "7": _columns("L2-single SEM", "L2-multi SEM"),
 }  # fmt: skip
 """The paper's tables by number."""
 PAPER_VALUES: dict[str, dict[str, tuple[float, ...]]] = {
@@ -80,7 +85,7 @@ TASKS = {"l2": "tempreason", "l3": "tempreason", "timeqa": "timeqa"}
 CASES = {"table5": "L3 with one answer", "table6": "L2 with three answers"}
 """The questions that the paper prints; GPT-4 and InstructGPT answered them alike."""
 CASE_VALUES = {"standard": (100.0,), "cot-cqar": (0.0,), "extract-run": (100.0,)}
-RIGHT = Quantity("right", "%", 0)
+RIGHT = Quantity("right", "%", 0, metric="sem")
 CELLS = {
     "l2": "cell=L2-single,L2-multi",
     "l3": "cell=L3-single",
@@ -133,56 +138,26 @@ SETUPS = (
 )
 
 
-def measure_layout(layout: str) -> Callable[[Evidence], Iterator[Measurement]]:
-    """Our figures for one of the paper's tables: a row for each strategy and model, then for each
-    shortcut."""
-
-    def measure(evidence: Evidence) -> Iterator[Measurement]:
-        for strategy in PAPER_VALUES[layout]:
-            for questions in _questions_of(layout):
-                for comparison in evidence.each(setup_name(questions, strategy)):
-                    arms = comparison.study.arms
-                    for arm, column, estimate in _estimates(comparison, arms, LAYOUTS[layout]):
-                        yield Measurement(
-                            ROWS[strategy], column, estimate, model=arm.model,
-                            setup=setup_name(questions, strategy),
-                        )  # fmt: skip
-        for questions in _questions_of(layout):
-            for comparison in evidence.each(setup_name(questions, "standard"))[:1]:
-                arms = comparison.shortcut_arms
-                for arm, column, estimate in _estimates(comparison, arms, LAYOUTS[layout]):
-                    yield Measurement(arm.label, column, estimate)
-
-    return measure
+def measure(
+    evidence: Evidence,
+    rows: Sequence[str],
+    questions: Sequence[str],
+    quantities: Sequence[Quantity],
+    shortcuts: bool,
+) -> Iterator[Measurement]:
+    """A row for each strategy and model, then for each shortcut."""
+    for strategy in rows:
+        for each in questions:
+            name = setup_name(each, strategy)
+            for arm, column, estimate in evidence.figures(name, quantities):
+                yield Measurement(ROWS[strategy], column, estimate, model=arm.model, setup=name)
+    for each in questions if shortcuts else ():
+        name = setup_name(each, "standard")
+        for arm, column, estimate in evidence.figures(name, quantities, shortcuts=True):
+            yield Measurement(arm.label, column, estimate)
 
 
-def measure_case(evidence: Evidence, questions: str) -> Iterator[Measurement]:
-    """Whether each method answers the paper's own question rightly."""
-    for strategy in CASE_VALUES:
-        for comparison in evidence.each(setup_name(questions, strategy)):
-            estimates = comparison.estimates_of("sem")
-            for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
-                yield Measurement(ROWS[strategy], "right", estimate.times(100), model=arm.model)
-
-
-def heading(column: Column) -> str:
-    """Such as `L2-multi SEM`."""
-    cell, metric = column
-    return f"{cell} {'SEM' if metric == 'sem' else 'F1'}"
-
-
-def _questions_of(layout: str) -> tuple[str, ...]:
-    return {"3": ("timeqa",), "4": ("l2", "l3"), "7": ("l2",)}[layout]
-
-
-def _estimates(
-    comparison: Comparison, arms: Sequence[Arm], columns: Sequence[Column]
-) -> Iterator[tuple[Arm, str, Estimate]]:
-    """Arm, column and figure in percent, for each column of which there are questions."""
-    for cell, metric in columns:
-        by_cell = comparison.by_group("cell", metric, arms)
-        for arm, estimate in zip(arms, by_cell.get(cell, ()), strict=False):
-            yield arm, heading((cell, metric)), estimate.times(100)
+QUESTIONS_OF = {"3": ("timeqa",), "4": ("l2", "l3"), "7": ("l2",)}
 
 
 def read_responses(path: Path) -> ResponseFile:
@@ -198,14 +173,20 @@ def read_responses(path: Path) -> ResponseFile:
 
 
 def _experiment(layout: str, title: str, *notes: str) -> Experiment:
-    values = PAPER_VALUES[layout]
+    values, questions = PAPER_VALUES[layout], QUESTIONS_OF[layout]
     return Experiment(
         f"table{layout}",
         f"Table {layout}: {title}",
-        tuple(Quantity(heading(column), digits=2) for column in LAYOUTS[layout]),
+        LAYOUTS[layout],
         {ROWS[strategy]: values[strategy] for strategy in values},
-        tuple(setup_name(each, strategy) for strategy in values for each in _questions_of(layout)),
-        measure=measure_layout(layout),
+        tuple(setup_name(each, strategy) for strategy in values for each in questions),
+        measure=partial(
+            measure,
+            rows=tuple(values),
+            questions=questions,
+            quantities=LAYOUTS[layout],
+            shortcuts=True,
+        ),
         notes=(*notes, MODEL, SHORTCUTS),
     )
 
@@ -217,7 +198,13 @@ def _case(questions: str) -> Experiment:
         (RIGHT,),
         {ROWS[strategy]: values for strategy, values in CASE_VALUES.items()},
         tuple(setup_name(questions, strategy) for strategy in CASE_VALUES),
-        measure=partial(measure_case, questions=questions),
+        measure=partial(
+            measure,
+            rows=tuple(CASE_VALUES),
+            questions=(questions,),
+            quantities=(RIGHT,),
+            shortcuts=False,
+        ),
         notes=("One question: an example, no measurement.", MODEL),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from agent_env.extensions.papers.paper import (
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.response_lines import read_response_lines
-from agent_env.extensions.papers.responses import ResponseFile
 from agent_env.extensions.papers.results import Quantity
 from agent_env.families.traveler.family import SIZES
 from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
@@ -78,27 +75,25 @@ def _quantity(name: str, x: float | None = None) -> Quantity:
     return Quantity(name, ACCURACY, 2, x)
 
 
+BY_EVENTS = (
+    *(Quantity(f"{size} events", ACCURACY, 2, group="events", value=str(size))
+      for size in PAPER_SIZES),
+    Quantity("average", ACCURACY, 2),
+)  # fmt: skip
+
+
 def table_4(evidence: Evidence) -> Iterator[Measurement]:
     """Accuracy of each configuration by number of events, and over both."""
     for name in CONFIGURATIONS:
-        for comparison in evidence.each(name):
-            by_size = comparison.by_group("events", ACCURACY)
-            overall = comparison.estimates_of(ACCURACY)
-            for k, arm in enumerate(comparison.study.arms):
-                for size in PAPER_SIZES:
-                    if str(size) in by_size:
-                        estimate = by_size[str(size)][k]
-                        yield Measurement(name, f"{size} events", estimate, model=arm.model)
-                yield Measurement(name, "average", overall[k], model=arm.model)
+        for arm, quantity, estimate in evidence.figures(name, BY_EVENTS):
+            yield Measurement(name, quantity, estimate, model=arm.model)
 
 
 def table_5(evidence: Evidence) -> Iterator[Measurement]:
     """Accuracy of each model under the four configurations."""
     for name in BEST:
-        for comparison in evidence.each(name):
-            estimates = comparison.estimates_of(ACCURACY)
-            for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
-                yield Measurement(arm.model, name, estimate)
+        for arm, _, estimate in evidence.figures(name, BY_EVENTS[-1:]):
+            yield Measurement(arm.model, name, estimate)
 
 
 def table_6(evidence: Evidence) -> Iterator[Measurement]:
@@ -203,11 +198,6 @@ SETUPS = (
 )
 
 
-def read_responses(path: Path) -> ResponseFile:
-    """Responses as JSON lines."""
-    return read_response_lines(path, [setup.name for setup in SETUPS])
-
-
 _OPTIONS = ("expressions=slides", "recent=0", "repeats=0")
 PAPER = Reproduction(
     title="TRAVELER: A Benchmark for Evaluating Temporal Reasoning across Vague, Implicit and "
@@ -231,7 +221,7 @@ PAPER = Reproduction(
         Experiment(
             "table4",
             "Table 4: the twelve prompts by number of events",
-            (*(_quantity(f"{size} events") for size in PAPER_SIZES), _quantity("average")),
+            BY_EVENTS,
             TABLE_4,
             tuple(CONFIGURATIONS),
             measure=table_4,
@@ -265,5 +255,4 @@ PAPER = Reproduction(
         *map(_figure, CATEGORIES),
     ),
     models=MODELS,
-    read_responses=read_responses,
 )  # fmt: skip
