@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent_env.scoring.hedges import takes_back
+from agent_env.temporal.written import SHORT_MONTH
 
 LONGEST = 20_000
 """Maximum characters of an answer; a longer one is cut, and its part is marked `is_cut`."""
@@ -157,7 +158,7 @@ def _is_key(lead: str, mark: str) -> bool:
 
 _FENCE = re.compile(r"[ \t]*```[\w-]*[ \t]*")
 _BULLET = re.compile(r"[ \t>*_]*(?:[-*•+]|\(?\d{1,3}[.)])[ \t*_`]+")
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+_MONTH = rf"(?:{SHORT_MONTH})[a-z]{{0,6}}"
 _GOES_ON = re.compile(
     r"[\"'“‘*_`\[({]{0,4}(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}[, ]{1,3})?"
     rf"(?:\d{{4}} ?[-/.年] ?\d|\d{{1,2}}[/.]\d|\d{{1,2}}[a-z]{{0,2}}(?: of)?[ -]{_MONTH}"

@@ -23,16 +23,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_env.records.schema import Episode, Proof, Sample, Score
+from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms
 
 Diagnosis = Literal["fine", "unproved", "retrieval", "reading", "reasoning", "unseen"]
 DIAGNOSES: tuple[Diagnosis, ...] = (
     "fine", "unproved", "retrieval", "reading", "reasoning", "unseen",
 )  # fmt: skip
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-_NAMES = "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" if name[3:] else name for name in MONTHS)
+_DATES = DateForms(
+    r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?![\d-])",
+    rf"(?:(?<!\d)(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b(?P<m>{ANY_MONTH})\b\.?,? "
+    r"(?P<y>\d{4})(?!\d)",
+    rf"\b(?P<m>{ANY_MONTH})\b\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})(?!\d)",
+    r"(?<![\d-])(?P<y>\d{4})(?![\d-])",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,26 +142,10 @@ def stands_in(date: str, text: str) -> bool:
     return re.search(_pattern(date), text, re.I) is not None
 
 
-_WRITTEN = re.compile(
-    r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d)(?![\d-])"
-    rf"|(?:(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b(?P<month>{_NAMES})\b\.?"
-    r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?(?=,? \d{4}))?,? (?P<year>\d{4})(?!\d)"
-    r"|(?<![\d-])(?P<alone>\d{4})(?![\d-])",
-    re.I,
-)
-
-
 def dates_in(text: str) -> set[str]:
     """The dates that stand in the text in a usual notation: YYYY, YYYY-MM or YYYY-MM-DD."""
-    found = set()
-    for match in _WRITTEN.finditer(text):
-        year = match["iso"] or match["year"] or match["alone"]
-        day = match["day"] or match["after"]
-        if match["month"]:
-            number = [name[:3] for name in MONTHS].index(match["month"][:3].title()) + 1
-            year += f"-{number:02}" + (f"-{int(day):02}" if day else "")
-        found.add(year)
-    return found
+    found = (each for each in _DATES.find(text) if each.year is not None)
+    return {str(PartialDate(each.year, each.month, each.day)) for each in found}  # type: ignore[arg-type]
 
 
 def _pattern(date: str) -> str:

@@ -19,6 +19,7 @@ from typing import Literal
 
 from agent_env.scoring.hedges import hedge
 from agent_env.scoring.time_references import flat
+from agent_env.temporal.written import NUMBERS, TIMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +266,7 @@ def _folded(token: str) -> str:
     return "".join(c for c in apart if not unicodedata.combining(c))
 
 
-_NUMBER_WORDS = {
-    word: number
-    for number, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-         "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
-         "nineteen", "twenty"]
-    )
-} | {"once": 1, "twice": 2, "thrice": 3}  # fmt: skip
+_NUMBER_WORDS = {word: number for word, number in NUMBERS.items() if number <= 20} | TIMES
 _NUMBER = re.compile(
     rf"(?<![\w.,])(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?![\w]|[.,]\d)|\b(?:{'|'.join(_NUMBER_WORDS)})\b",
     re.I,

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.written import ANY_MONTH, DateForms, WrittenDate
 
 Role = Literal["start", "end"]
 
@@ -30,34 +31,26 @@ class TimeReference:
     """Character span: start and end."""
 
 
-_NAMES = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if name != "may" else name for name in _NAMES)
-_MONTH = f"(?:{_MONTH}|sept)\\b\\.?"
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_YEAR = r"[12]\d{3}"
-_TIME = r"(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?Z?)?"
-_DATE = re.compile(
+_MONTH = rf"(?:{ANY_MONTH})\b\.?"
+_DAY = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<y>[12]\d{3})"
+_TO_COME = r"(?=\s*(?:-|to\b|until\b|till\b|through\b|and\b))"
+_DATES = DateForms(
+    rf"{_YEAR}(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}})(?!\d)"
+    r"(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?Z?)?",
+    rf"{_YEAR}-(?P<m>0\d|1[0-2])(?![\d-])",
+    rf"(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})(?P=sep){_YEAR}(?!\d)",
+    rf"{_DAY}(?:\s+of)?[\s-]+(?P<m>{_MONTH})(?:,?[\s-]+{_YEAR}(?![\d])|{_TO_COME})",
+    rf"(?P<m>{_MONTH})\s+{_DAY}(?!\d)(?:,?\s+{_YEAR}(?!\d)|{_TO_COME})",
+    rf"(?P<m>{_MONTH})(?:\s+of)?,?\s+{_YEAR}(?!\d)",
+    rf"(?P<m>{_MONTH})(?=\s*(?:-|to|until|till|through|and)\s*(?:\d{{1,2}}(?:st|nd|rd|th)?\s+)?"
+    rf"{_MONTH}(?:\s+\d{{1,2}}(?:st|nd|rd|th)?)?,?\s+[12]\d{{3}})",
+    rf"{_YEAR}-(?P<end>1[3-9]|[2-9]\d)(?![\d-])",
+    rf"{_YEAR}(?!\d|s\b|\.\d|,\d{{3}})",
+    r"(?P<open>(?:the\s+)?present(?:\s+day)?|now\b|today\b|ongoing|still\s+(?:in\s+(?:office|force|"
+    r"effect)|serving|ongoing|valid|current)|incumbent)",
     # fast skip of characters that no date begins with
-    r"(?<![\w.])(?<!\d,)(?=[\djfmasondpti])(?:"
-    rf"(?P<y1>{_YEAR})(?P<sep>[-/.])(?P<m1>\d{{1,2}})(?P=sep)(?P<d1>\d{{1,2}})(?!\d){_TIME}"
-    rf"|(?P<y2>{_YEAR})-(?P<m2>0\d|1[0-2])(?![\d-])"
-    rf"|(?P<n1>\d{{1,2}})(?P<s2>[-/.])(?P<n2>\d{{1,2}})(?P=s2)(?P<y3>{_YEAR})(?!\d)"
-    rf"|(?P<d4>{_DAY})(?:\s+of)?[\s-]+(?P<m4>{_MONTH})(?:,?[\s-]+(?P<y4>{_YEAR})(?![\d])"
-    rf"|(?=\s*(?:-|to\b|until\b|till\b|through\b|and\b)))"
-    rf"|(?P<m5>{_MONTH})\s+(?P<d5>{_DAY})(?!\d)(?:,?\s+(?P<y5>{_YEAR})(?!\d)"
-    rf"|(?=\s*(?:-|to\b|until\b|till\b|through\b|and\b)))"
-    rf"|(?P<m6>{_MONTH})(?:\s+of)?,?\s+(?P<y6>{_YEAR})(?!\d)"
-    rf"|(?P<m7>{_MONTH})(?=\s*(?:-|to|until|till|through|and)\s*(?:\d{{1,2}}(?:st|nd|rd|th)?\s+)?{_MONTH}"
-    rf"(?:\s+{_DAY})?,?\s+{_YEAR})"
-    rf"|(?P<y9>{_YEAR})-(?P<e9>1[3-9]|[2-9]\d)(?![\d-])"
-    rf"|(?P<y8>{_YEAR})(?!\d|s\b|\.\d|,\d{{3}})"
-    r"|(?P<open>(?:the\s+)?present(?:\s+day)?|now\b|today\b|ongoing|still\s+(?:in\s+(?:office|force|"
-    r"effect)|serving|ongoing|valid|current)|incumbent)"
-    r")",
-    re.I,
+    before=r"(?<![\w.])(?<!\d,)(?=[\djfmasondpti])",
 )
 _DASHES = str.maketrans(
     {**dict.fromkeys("‐‑‒–—−―", "-"), **dict.fromkeys("\u00a0\u2009\u202f", " ")}
@@ -112,9 +105,11 @@ def time_references(text: str) -> tuple[TimeReference, ...]:
     if not re.search(r"\d{4}", text):
         return ()
     plain = flat(text)
-    matches = list(_DATE.finditer(plain))
-    pairs = zip(matches, _with_borrowed_years(matches), strict=True)
-    return tuple(_with_roles(plain, [(m, d) for m, d in pairs if d is not None or m["open"]]))
+    found = list(_DATES.find(plain))
+    pairs = zip(found, _with_borrowed_years(found), strict=True)
+    return tuple(
+        _with_roles(plain, [(w, d) for w, d in pairs if d is not None or "open" in w.parts])
+    )
 
 
 def flat(text: str) -> str:
@@ -122,103 +117,58 @@ def flat(text: str) -> str:
     return text.translate(_DASHES)
 
 
-def _with_borrowed_years(matches: list[re.Match[str]]) -> list[PartialDate | None]:
+def _with_borrowed_years(found: list[WrittenDate]) -> list[PartialDate | None]:
     """The dates; one without a year takes that of the next date (5 May to 7 June 1962)."""
     dates: list[PartialDate | None] = []
     following: PartialDate | None = None
-    for match in reversed(matches):
-        following = _date(match, following)
+    for written in reversed(found):
+        if written.year is None and following is not None and "open" not in written.parts:
+            written = replace(written, year=following.year)
+        following = written.date
         dates.append(following)
     return dates[::-1]
 
 
-def _date(match: re.Match[str], following: PartialDate | None) -> PartialDate | None:
-    group = match.group
-    if group("open"):
-        return None
-    year: int | None
-    month: str | None = None
-    day: str | None = None
-    if group("y1"):
-        year, month, day = int(group("y1")), group("m1"), group("d1")
-    elif group("y2"):
-        year, month = int(group("y2")), group("m2")
-    elif group("y3"):
-        return _numeric(int(group("n1")), int(group("n2")), int(group("y3")))
-    else:
-        number = next(n for n in "45678" if n == "8" or group(f"m{n}"))
-        if group("y9"):
-            return PartialDate(int(group("y9")))
-        year_text = group(f"y{number}") if number != "7" else None
-        year = int(year_text) if year_text else (following.year if following is not None else None)
-        month = group(f"m{number}") if number != "8" else None
-        day = group(f"d{number}") if number in "45" else None
-    if year is None:
-        return None
-    return _checked(year, _month(month), int(re.sub(r"\D", "", day)) if day else None)
-
-
-def _numeric(first: int, second: int, year: int) -> PartialDate | None:
-    """13/02/2003 and 02/13/2003 can mean only one day; 02/02/2003 too; 01/02/2003 cannot."""
-    if first > 12 or first == second:
-        return _checked(year, second, first)
-    return _checked(year, first, second) if second > 12 else None
-
-
-def _checked(year: int, month: int | None, day: int | None) -> PartialDate | None:
-    date = PartialDate(year, month, day)
-    try:
-        date.first  # noqa: B018  (a day that does not exist raises)
-    except ValueError:
-        return None
-    return date
-
-
-def _month(text: str | None) -> int | None:
-    if text is None or text.isdigit():
-        return int(text) if text else None
-    return 1 + [name[:3] for name in _NAMES].index(text[:3].lower())
-
-
-DateMatch = tuple[re.Match[str], PartialDate | None]
+DateMatch = tuple[WrittenDate, PartialDate | None]
 
 
 def _with_roles(plain: str, dates: list[DateMatch]) -> list[TimeReference]:
     breaks = [m.end() for m in _SENTENCE.finditer(plain)]
     result: list[TimeReference] = []
     range_role: Role | None = None  # of a range, for its second date
-    for number, (match, date) in enumerate(dates):
-        before = dates[number - 1][0].end() if number else 0
+    for number, (written, date) in enumerate(dates):
+        before = dates[number - 1][0].at[1] if number else 0
         after = dates[number + 1][0] if number + 1 < len(dates) else None
-        sentence = breaks[bisect_right(breaks, match.start()) - 1] if breaks else 0
-        sentence = sentence if sentence <= match.start() else 0
-        roles, ahead = _roles(plain, match, max(before, sentence), after, range_role, date)
+        sentence = breaks[bisect_right(breaks, written.at[0]) - 1] if breaks else 0
+        sentence = sentence if sentence <= written.at[0] else 0
+        roles, ahead = _roles(plain, written, max(before, sentence), after, range_role, date)
         range_role = ahead
-        result += [TimeReference(role, date, match.span()) for role in roles]
-        if match["e9"]:  # 2009-17
-            end = PartialDate(int(match["y9"][:2] + match["e9"]))
-            result.append(TimeReference("end" if roles[0] else None, end, match.span()))
+        result += [TimeReference(role, date, written.at) for role in roles]
+        if "end" in written.parts:  # 2009-17
+            end = PartialDate(int(written.parts["y"][:2] + written.parts["end"]))
+            result.append(TimeReference("end" if roles[0] else None, end, written.at))
     return [ref for ref in result if ref.date is not None or ref.role == "end"]
 
 
 def _roles(
     plain: str,
-    match: re.Match[str],
+    written: WrittenDate,
     begin: int,
-    after: re.Match[str] | None,
+    after: WrittenDate | None,
     range_role: Role | None,
     date: PartialDate | None,
 ) -> tuple[tuple[Role | None, ...], Role | None]:
     """The date's roles, and the role of the next date if the two form a range."""
     if range_role is not None:
         return (range_role,), None
-    words = plain[max(begin, match.start() - WINDOW) : match.start()]
+    start, stop = written.at
+    words = plain[max(begin, start - WINDOW) : start]
     cue = _cue(words)
-    if match["e9"]:
+    if "end" in written.parts:
         return (("start",) if cue is None or not _adjacent(words) else (None,)), None
     if date is None:
         return (("end",) if cue != "neither" else (None,)), None
-    gap = plain[match.end() : after.start()] if after is not None else ""
+    gap = plain[stop : after.at[0]] if after is not None else ""
     if after is not None and _TO.fullmatch(gap):
         is_compared = cue == "neither" and _adjacent(words)
         return ((None,), None) if is_compared else (("start",), "end")
@@ -226,27 +176,27 @@ def _roles(
     if between is not None and _AND.fullmatch(gap):
         verb = _cue(words[: between.start()])
         return ((None,), None) if verb in ("start", "end") else (("start",), "end")
-    if (suffix := _AFTER.match(plain, match.end())) is not None:
+    if (suffix := _AFTER.match(plain, stop)) is not None:
         word = (suffix["a"] or suffix["b"] or "start").lower()
         return (("end",) if word.startswith(("end", "until")) else ("start",)), None
     if _BOTH.search(words):
         return ("start", "end"), None
     opens = _CLAUSE.search(words) is not None
-    if opens and (behind := _cue_behind(plain, match.end(), after)) is not None:
+    if opens and (behind := _cue_behind(plain, stop, after)) is not None:
         return (behind,), None
     if cue in ("start", "end"):
         return (cue,), None  # type: ignore[return-value]
-    if cue is None and after is not None and _is_row(plain, match, after, gap):
+    if cue is None and after is not None and _is_row(plain, start, after.at[1], gap):
         return ("start",), "end"
     if cue is None and _LINKING.fullmatch(words) is not None:
-        return (_cue_behind(plain, match.end(), after),), None
+        return (_cue_behind(plain, stop, after),), None
     return (None,), None
 
 
-def _cue_behind(plain: str, end: int, after: re.Match[str] | None) -> Role | None:
+def _cue_behind(plain: str, end: int, after: WrittenDate | None) -> Role | None:
     """The role by the first cue after a date that opens its sentence (In May 2010 he took
     office)."""
-    stop = min(end + WINDOW, after.start() if after is not None else len(plain))
+    stop = min(end + WINDOW, after.at[0] if after is not None else len(plain))
     words = plain[end:stop]
     ending = _SENTENCE.search(words)
     cue = _CUE.search(words[: ending.start()] if ending is not None else words)
@@ -268,12 +218,13 @@ def _adjacent(words: str) -> bool:
     return _LINKING.match(words[last.end() :]) is not None
 
 
-def _is_row(plain: str, match: re.Match[str], after: re.Match[str], gap: str) -> bool:
-    """Whether two dates, and no third, are in neighbouring cells or in parentheses."""
+def _is_row(plain: str, start: int, end: int, gap: str) -> bool:
+    """Whether two dates from `start` to `end`, and no third, are in neighbouring cells or in
+    parentheses."""
     if not _CELLS.fullmatch(gap):
         return False
-    opening = plain[max(0, match.start() - WINDOW) : match.start()].rstrip(" *_`\"'")[-1:]
-    closing = plain[after.end() : after.end() + WINDOW].lstrip(" *_`\"'")[:1]
+    opening = plain[max(0, start - WINDOW) : start].rstrip(" *_`\"'")[-1:]
+    closing = plain[end : end + WINDOW].lstrip(" *_`\"'")[:1]
     return opening in ("(", "|", "[") and closing in (")", "|", "]", "")
 
 

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms, WrittenDate, month_number
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenDates:
@@ -33,7 +35,7 @@ def written_dates(text: str, only_dates: bool = False) -> WrittenDates:
     bare = _NOTE.sub(" ", plain)
     notes = [note[0] for note in _NOTE.finditer(plain)] if bare.strip(_PUNCTUATION) else []
     content = bare if notes or bare.strip(_PUNCTUATION) else plain
-    if _says_none(content, only_dates) and not any(_DATE.search(note) for note in notes):
+    if _says_none(content, only_dates) and not any(_has_date(note) for note in notes):
         return WrittenDates(())
     spans = _date_spans(content)
     days = _days(spans)
@@ -135,18 +137,14 @@ def _says_none(content: str, only_dates: bool) -> bool:
     return (
         not only_dates
         and _REASON.match(behind) is not None
-        and _DATE.search(behind) is None
+        and not _has_date(behind)
         and _UNSURE.search(behind) is None
     )
 
 
 # Dates ------------------------------------------------------------------------------------------
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
-_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + "|sept)\\.?"
+_MONTH = rf"(?:{ANY_MONTH})\.?"
 _DAY = r"\d{1,2}(?!\d)(?:st|nd|rd|th)?"
 _TO = r" ?- ?| to | through | thru | until | till "
 _SEP = rf"(?:, ?(?:and |& ?)?| and | ?& ?|{_TO})"
@@ -154,16 +152,20 @@ _TIME = (
     r"(?:(?:T|,? (?:at )?)\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?"
     r"(?: ?(?:Z|UTC|GMT|[ap]\.?m\b\.?|[+-]\d{2}:?\d{2}))?)?"
 )
-_FORMS = (
-    rf"(?P<iso>\d{{4}} ?(?P<sep>[-/.]) ?(?:\d{{1,2}}|{_MONTH}) ?(?P=sep) ?\d{{1,2}}(?!\d))",
-    rf"(?P<year_first>\d{{4}},? {_MONTH} {_DAY})",
-    r"(?P<numeric>\d{1,2}(?P<dot>[/.-])\d{1,2}(?P=dot)\d{4})",
-    rf"(?P<month_first>{_MONTH}[ -](?:the )?{_DAY}"
-    rf"(?:{_SEP}(?:{_MONTH} (?:the )?)?{_DAY}){{0,30}}(?:, ?| | of |-)\d{{4}})",
-    rf"(?P<day_first>{_DAY}(?:(?:(?: of)? {_MONTH})?{_SEP}{_DAY}){{0,30}}"
-    rf"(?: of)?[ -]{_MONTH}(?:,? |-)\d{{4}})",
+_DATE = DateForms(
+    rf"(?P<y>\d{{4}}) ?(?P<sep>[-/.]) ?(?P<m>\d{{1,2}}|{ANY_MONTH}) ?(?P=sep) ?"
+    rf"(?P<d>\d{{1,2}})(?!\d){_TIME}",
+    rf"(?P<y>\d{{4}}),? (?P<m>{_MONTH}) (?P<d>\d{{1,2}})(?!\d)(?:st|nd|rd|th)?{_TIME}",
+    rf"(?P<a>\d{{1,2}})(?P<sep>[/.-])(?P<b>\d{{1,2}})(?P=sep)(?P<y>\d{{4}}){_TIME}",
+    rf"(?P<list>{_MONTH}[ -](?:the )?{_DAY}"
+    rf"(?:{_SEP}(?:{_MONTH} (?:the )?)?{_DAY}){{0,30}}(?:, ?| | of |-))(?P<y>\d{{4}}){_TIME}",
+    rf"(?P<list>{_DAY}(?:(?:(?: of)? {_MONTH})?{_SEP}{_DAY}){{0,30}}"
+    rf"(?: of)?[ -]{_MONTH}(?:,? |-))(?P<y>\d{{4}}){_TIME}",
+    before=r"(?<![\w.-])",
+    after=r"(?![\w-]|\.\d)",
 )
-_DATE = re.compile(rf"(?<![\w.-])(?:{'|'.join(_FORMS)}){_TIME}(?![\w-]|\.\d)", re.I)
+_DAYS_FIRST = 4
+"""The form in which a list's days stand before their months."""
 _ITEM = re.compile(rf"(?P<m>{_MONTH})|(?P<d>{_DAY})|(?P<to>{_TO})", re.I)
 
 
@@ -177,11 +179,15 @@ class _DateSpan:
     problem: str = ""
 
 
+def _has_date(text: str) -> bool:
+    return next(_DATE.find(text), None) is not None
+
+
 def _date_spans(content: str) -> list[_DateSpan]:
     """All dates; a range is one span with all its days."""
     spans: list[_DateSpan] = []
-    for match in _DATE.finditer(content):
-        span = _one(match)
+    for written in _DATE.find(content):
+        span = _one(written)
         if spans and re.fullmatch(_TO, content[spans[-1].at[1] : span.at[0]], re.I):
             span = _range(spans.pop(), span, content)
         spans.append(span)
@@ -201,35 +207,16 @@ def _days(spans: list[_DateSpan]) -> set[date]:
     return {day for span in spans for day in span.days}
 
 
-def _one(match: re.Match[str]) -> _DateSpan:
+def _one(written: WrittenDate) -> _DateSpan:
+    if written.is_unclear:
+        return _DateSpan(written.at, (), "writes a date that can mean two days")
     try:
-        return _DateSpan(match.span(), *_days_of(match))
+        if (items := written.parts.get("list")) is not None and written.year is not None:
+            return _DateSpan(written.at, *_listed(items, written.year, written.form != _DAYS_FIRST))
+        day = date(written.year or 0, written.month or 0, written.day or 0)
     except ValueError:
-        return _DateSpan(match.span(), (), "names a day that does not exist")
-
-
-def _days_of(match: re.Match[str]) -> tuple[tuple[date, ...], str]:
-    """The days and a problem, or ""; ValueError for a day that does not exist."""
-    if (text := match["iso"]) is not None:
-        year, month, day = re.split(r" ?[-/.] ?", text)
-        return (date(int(year), _month(month), int(day)),), ""
-    if (text := match["year_first"]) is not None:
-        year, month, day = text.replace(",", "").split(" ")
-        return (date(int(year), _month(month), _number(day)),), ""
-    if (text := match["numeric"]) is not None:
-        return _numeric(*map(int, re.split(r"[-/.]", text)))
-    if (text := match["month_first"]) is not None:
-        return _listed(text[:-4], int(text[-4:]), is_month_first=True)
-    text = match["day_first"]
-    return _listed(text[:-4], int(text[-4:]), is_month_first=False)
-
-
-def _numeric(first: int, second: int, year: int) -> tuple[tuple[date, ...], str]:
-    """A date in numbers, year last; a problem if day and month may be in either order."""
-    if first != second and first <= 12 and second <= 12:
-        return (), "writes a date that can mean two days"
-    day, month = (first, second) if second <= 12 else (second, first)
-    return (date(year, month, day),), ""
+        return _DateSpan(written.at, (), "names a day that does not exist")
+    return _DateSpan(written.at, (day,))
 
 
 def _listed(text: str, year: int, is_month_first: bool) -> tuple[tuple[date, ...], str]:
@@ -242,11 +229,11 @@ def _listed(text: str, year: int, is_month_first: bool) -> tuple[tuple[date, ...
     is_range = False
     for item in items:
         if item["m"]:
-            month = _month(item["m"])
+            month = month_number(item["m"]) or 0
         elif item["to"]:
             is_range = bool(days)
         else:
-            days.append(date(year, month, _number(item["d"])))
+            days.append(date(year, month, int(re.sub(r"\D", "", item["d"]))))
             joins.append(is_range and len(days) > 1)
             is_range = False
     out: set[date] = set(days)
@@ -268,16 +255,6 @@ def _between(first: date, last: date) -> tuple[tuple[date, ...], str]:
     return tuple(first + timedelta(days=n) for n in range(length)), ""
 
 
-def _month(text: str) -> int:
-    if text.isdigit():
-        return int(text)
-    return 1 + [name[:3] for name in _MONTHS].index(text[:3].lower())
-
-
-def _number(text: str) -> int:
-    return int(re.sub(r"\D", "", text))
-
-
 # The rest of the text ---------------------------------------------------------------------------
 
 _HEDGE = re.compile(
@@ -290,6 +267,7 @@ _HEDGE = re.compile(
     re.I,
 )
 _WRONG = re.compile(r"\b(?:wrong|false|incorrect|invalid)\b", re.I)
+_MONTH_NAMES = frozenset(map(str.lower, MONTHS))
 _UNFINISHED = re.compile(
     r"\.\.|…|\betc\b|\band (?:so on|more|others)\b|[,&]\s{0,4}$|\band\s{0,4}$", re.I
 )
@@ -319,7 +297,7 @@ def _problem(content: str, spans: list[_DateSpan], only_dates: bool) -> str:
     words = re.findall(r"\w+", rest.lower())
     if "none" in words:
         return "names dates and none"
-    if any(word in _MONTHS for word in words):
+    if not _MONTH_NAMES.isdisjoint(words):
         return "leaves a month that is no full date"
     other = next((word for word in words if only_dates and word not in _OWN_WORDS), None)
     return f"says more than dates ('{other[:40]}')" if other else ""

@@ -6,41 +6,42 @@ the user; it is never guessed. Dots put the day first (`4.8.1968`), as in every 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
 from agent_env.errors import ConfigError
-from agent_env.temporal.months import LONG_NAMES
 from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.written import (
+    ANY_MONTH,
+    DAY_FIRST,
+    MONTH_FIRST,
+    DateForms,
+    WrittenDate,
+    day_and_month,
+)
 
-DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
-_MONTHS = {name[:3].lower(): number for number, name in enumerate(LONG_NAMES, start=1)}
 _YEAR = r"(?P<y>\d{3,4})"
-_MONTH = rf"(?P<name>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in LONG_NAMES)}|Sept)\.?"
+_MONTH = rf"(?P<m>{ANY_MONTH})\.?"
 _DAY = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+)?"
 _TIME = (
     r"(?:(?:T|,?\s+)\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?"
     r"(?:\s?(?:Z|UTC|GMT|[ap]\.?m\.?|[+-]\d{2}(?::?\d{2})?))?)?"
 )
-_FORMS = tuple(
-    re.compile(form, re.I)
-    for form in (
-        rf"{_YEAR}(?:\.0)?",
-        rf"{_YEAR}-(?P<m>\d{{1,2}})",
-        rf"(?P<m>\d{{1,2}})/{_YEAR}",
-        rf"{_YEAR}(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}}){_TIME}",
-        r"(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)",
-        rf"(?P<d>\d{{1,2}})\.\s?(?P<m>\d{{1,2}})\.\s?{_YEAR}{_TIME}",
-        rf"(?P<n1>\d{{1,2}})(?P<sep>[-/])(?P<n2>\d{{1,2}})(?P=sep)(?P<y>\d{{4}}){_TIME}",
-        rf"{_WEEKDAY}{_DAY}\.?(?:\s+of)?[\s-]+{_MONTH},?[\s-]+{_YEAR}{_TIME}",
-        rf"{_WEEKDAY}{_MONTH}[\s-]+{_DAY},?[\s-]+{_YEAR}{_TIME}",
-        rf"{_MONTH},?[\s-]+(?:of\s+)?{_YEAR}",
-        rf"{_YEAR},?[\s-]+{_MONTH}[\s-]+{_DAY}",
-    )
+_FORMS = DateForms(
+    rf"{_YEAR}(?:\.0)?",
+    rf"{_YEAR}-(?P<m>\d{{1,2}})",
+    rf"(?P<m>\d{{1,2}})/{_YEAR}",
+    rf"{_YEAR}(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}}){_TIME}",
+    r"(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)",
+    rf"(?P<d>\d{{1,2}})\.\s?(?P<m>\d{{1,2}})\.\s?{_YEAR}{_TIME}",
+    rf"(?P<a>\d{{1,2}})(?P<sep>[-/])(?P<b>\d{{1,2}})(?P=sep)(?P<y>\d{{4}}){_TIME}",
+    rf"{_WEEKDAY}{_DAY}\.?(?:\s+of)?[\s-]+{_MONTH},?[\s-]+{_YEAR}{_TIME}",
+    rf"{_WEEKDAY}{_MONTH}[\s-]+{_DAY},?[\s-]+{_YEAR}{_TIME}",
+    rf"{_MONTH},?[\s-]+(?:of\s+)?{_YEAR}",
+    rf"{_YEAR},?[\s-]+{_MONTH}[\s-]+{_DAY}",
 )
 
 
@@ -67,11 +68,13 @@ def date_reader(texts: Iterable[str], form: str | None, where: str) -> DateReade
     firsts: dict[str, str] = {}
     unsettled = ""
     for text in texts:
-        order = _order(text)
-        if order == "":
+        numbers = _numbers(_written(text))
+        if numbers is None or numbers[0] == numbers[1]:
+            continue
+        if (both := day_and_month(*numbers)) is None:
             unsettled = unsettled or text
-        elif order is not None:
-            firsts.setdefault(order, text)
+        else:
+            firsts.setdefault(DAY_FIRST if both == numbers else MONTH_FIRST, text)
     if len(firsts) == 2:
         raise ConfigError(
             f"{where}: '{firsts[DAY_FIRST]}' has the day first and '{firsts[MONTH_FIRST]}' the "
@@ -86,49 +89,44 @@ def date_reader(texts: Iterable[str], form: str | None, where: str) -> DateReade
 
 
 @lru_cache(maxsize=65536)
-def _match(text: str) -> re.Match[str] | None:
-    plain = " ".join(text.split())
-    return next((match for form in _FORMS if (match := form.fullmatch(plain))), None)
+def _written(text: str) -> WrittenDate | None:
+    return _FORMS.read(" ".join(text.split()))
 
 
-def _order(text: str) -> str | None:
-    """Which of the two numbers before a year is the day; "" if either may be, None if the text has
-    no such numbers or they are equal."""
-    match = _match(text)
-    if match is None or "n1" not in match.re.groupindex or match["n1"] == match["n2"]:
+def _numbers(written: WrittenDate | None) -> tuple[int, int] | None:
+    """The two numbers before a year, of which either may be the day."""
+    if written is None or "a" not in written.parts:
         return None
-    if int(match["n1"]) > 12:
-        return DAY_FIRST
-    return MONTH_FIRST if int(match["n2"]) > 12 else ""
+    return int(written.parts["a"]), int(written.parts["b"])
 
 
 @lru_cache(maxsize=65536)
 def _read(text: str, form: str | None) -> PartialDate:
     if form is not None and "%" in form:
         return _by_pattern(text, form)
-    match = _match(text)
-    if match is None:
+    written = _written(text)
+    if written is None:
         raise ValueError(f"'{text}' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD")
-    groups = match.groupdict()
-    if groups.get("n1"):
-        if form is None and groups["n1"] != groups["n2"]:
-            order = _order(text)
-            if not order:
-                raise ValueError(
-                    f"'{text}' may have the day or the month first; say --option "
-                    f"date-format={DAY_FIRST} or {MONTH_FIRST}"
-                )
-            form = order
-        day, month = ("n1", "n2") if form != MONTH_FIRST else ("n2", "n1")
-        groups |= {"d": groups[day], "m": groups[month]}
-    if groups.get("name"):
-        groups["m"] = str(_MONTHS[groups["name"][:3].lower()])
-    year = int(groups["y"])
+    month, day = written.month, written.day
+    if numbers := _numbers(written):
+        if form is not None:
+            day, month = numbers if form != MONTH_FIRST else numbers[::-1]
+        elif written.is_unclear:
+            raise ValueError(
+                f"'{text}' may have the day or the month first; say --option "
+                f"date-format={DAY_FIRST} or {MONTH_FIRST}"
+            )
     # databases write 1914-00-00 where month and day are unknown
-    numbers = [int(groups.get(name) or 0) or None for name in ("m", "d")]
-    if numbers[0] is None and numbers[1] is not None:
+    month, day = month or None, day or None
+    if month is None and day is not None:
         raise ValueError(f"'{text}' is not a date: it has a day and no month")
-    return _checked(text, PartialDate(year, *numbers))
+    assert written.year is not None, "each form has one"
+    value = PartialDate(written.year, month, day)
+    try:
+        value.first  # noqa: B018  (a day that does not exist raises)
+    except ValueError as exc:
+        raise ValueError(f"'{text}' is not a date: {exc}") from None
+    return value
 
 
 def _by_pattern(text: str, form: str) -> PartialDate:
@@ -139,11 +137,3 @@ def _by_pattern(text: str, form: str) -> PartialDate:
     has_day = any(mark in form for mark in ("%d", "%j", "%x", "%c"))
     has_month = has_day or any(mark in form for mark in ("%m", "%b", "%B"))
     return PartialDate(at.year, at.month if has_month else None, at.day if has_day else None)
-
-
-def _checked(text: str, day: PartialDate) -> PartialDate:
-    try:
-        day.first  # noqa: B018  (a day that does not exist raises)
-    except ValueError as exc:
-        raise ValueError(f"'{text}' is not a date: {exc}") from None
-    return day

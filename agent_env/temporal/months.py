@@ -7,24 +7,21 @@ Years have three or four digits.
 from __future__ import annotations
 
 import calendar
-import re
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-LONG_NAMES = (
-    "January February March April May June July August September October November December".split()
+from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms
+
+_FORMS = DateForms(
+    r"(?:(?P<d>\d{1,2}) )?(?P<m>[A-Za-z]{3,9})\.?,? (?P<y>\d{3,4})",
+    r"(?:(?P<d>\d{1,2}) )?(?P<m>[A-Za-z]{3,9})\.?,? (?P<e>\d{1,2}),? (?P<y>\d{3,4})",
+    r"(?P<y>\d{3,4})(?:-(?P<m>\d{1,2})(?:-(?P<d>\d{1,2}))?)?",
 )
-_NUMBERS = {name.casefold(): n for names in (NAMES, LONG_NAMES) for n, name in enumerate(names)}
-_NUMBERS["sept"] = 8
-_NAMED = re.compile(r"(?:(\d{1,2}) )?([A-Za-z]{3,9})\.?,? (?:(\d{1,2}),? )?(\d{3,4})")
-_ISO = re.compile(r"(\d{3,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_MONTH_NAME = "|".join(sorted({*LONG_NAMES, *NAMES, "Sept"}, key=lambda name: (-len(name), name)))
 DATE_TEXT = (
     rf"(?:\d{{1,2}} )?(?:[A-Za-z]{{3,9}}\.?,? (?:\d{{1,2}},? )?\d{{4}}"
-    rf"|(?:{_MONTH_NAME})\.?,? (?:\d{{1,2}},? )?\d{{3}}(?!\d))"
+    rf"|(?:{ANY_MONTH})\.?,? (?:\d{{1,2}},? )?\d{{3}}(?!\d))"
     r"|(?:\d{4}|\d{3}(?!\d))(?:-\d{1,2}){0,2}"
 )
 """Regular expression of a date. Before a year of three digits only a month's name makes a date, as
@@ -52,26 +49,19 @@ def read_span(text: str) -> Span:
     """The months that the text names; ValueError says what is wrong. A day is checked for being
     in the calendar's range and otherwise left aside: everything here is by months."""
     plain = " ".join(text.split())
-    if (match := _NAMED.fullmatch(plain)) is not None:
-        number = _NUMBERS.get(match[2].casefold())
-        if number is None:
-            raise ValueError(f"'{plain}': there is no month '{match[2]}'")
-        return _one(plain, int(match[4]), number + 1, match[1] or match[3])
-    iso = _ISO.fullmatch(plain)
-    if iso is None:
+    written = _FORMS.read(plain)
+    if written is None or written.year is None:
         raise ValueError(f"'{plain}' is no date; write Jan, 1992 or 1992-01 or 1992")
-    if iso[2] is None:
-        first = month(int(iso[1]), 1)
+    if "m" not in written.parts:
+        first = month(written.year, 1)
         return Span(first, first + 11)
-    return _one(plain, int(iso[1]), int(iso[2]), iso[3])
-
-
-def _one(text: str, year: int, number: int, day: str | None) -> Span:
-    if not 1 <= number <= 12:
-        raise ValueError(f"'{text}': there is no month {number}")
-    if day is not None and not 1 <= int(day) <= _LENGTHS[number - 1]:
-        raise ValueError(f"'{text}': there is no day {day}")
-    one_month = month(year, number)
+    if written.month is None or not 1 <= written.month <= 12:
+        name = f"'{written.parts['m']}'" if written.month is None else written.month
+        raise ValueError(f"'{plain}': there is no month {name}")
+    day = written.parts.get("d") or written.parts.get("e")
+    if day is not None and not 1 <= int(day) <= _LENGTHS[written.month - 1]:
+        raise ValueError(f"'{plain}': there is no day {day}")
+    one_month = month(written.year, written.month)
     return Span(one_month, one_month)
 
 
@@ -85,7 +75,8 @@ def write_month(value: Month, style: Style = "short") -> str:
     year, index = divmod(value, 12)
     if style == "iso":
         return f"{year:04d}-{index + 1:02d}"
-    return f"{LONG_NAMES[index]} {year}" if style == "long" else f"{NAMES[index]}, {year}"
+    name = MONTHS[index]
+    return f"{name} {year}" if style == "long" else f"{name[:3]}, {year}"
 
 
 def add_months(day: date, months: int) -> date:

@@ -33,6 +33,14 @@ class PartialDate:
         return cls(year, month, day)
 
     @property
+    def exists(self) -> bool:
+        """Whether it is in the calendar."""
+        try:
+            return self.first is not None
+        except ValueError:
+            return False
+
+    @property
     def first(self) -> date:
         """The earliest day it can mean."""
         return date(self.year, self.month or 1, self.day or 1)

@@ -20,6 +20,7 @@ from agent_env.errors import ToolError
 from agent_env.protocols import Tool
 from agent_env.records.disturbance import Disturbance, DrawnFault, FaultKind
 from agent_env.records.schema import ToolResult
+from agent_env.temporal.written import MONTH, MONTHS, WEEKDAYS
 from agent_env.tools.toolbox import failure
 
 MESSAGES: Mapping[FaultKind, tuple[str, ...]] = {
@@ -216,16 +217,10 @@ def garbled(text: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in compress(text.encode("utf-8", "replace"))[:160])
 
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTH = "|".join(MONTHS)
 _DAY = re.compile(
     r"\b(?P<iso>\d{4}-\d{2}-\d{2})\b"
-    rf"|\b(?P<d>\d{{1,2}}) (?P<m>{_MONTH}) (?P<y>\d{{4}})\b"
-    rf"|\b(?P<m2>{_MONTH}) (?P<d2>\d{{1,2}}), (?P<y2>\d{{4}})\b"
+    rf"|\b(?P<d>\d{{1,2}}) (?P<m>{MONTH}) (?P<y>\d{{4}})\b"
+    rf"|\b(?P<m2>{MONTH}) (?P<d2>\d{{1,2}}), (?P<y2>\d{{4}})\b"
 )
 _WEEKDAY = re.compile(rf"\b({'|'.join(WEEKDAYS)})\b")
 _NUMBER = re.compile(r"(?<![\w\[/.-])\d{1,9}(?![\w\]/-])")

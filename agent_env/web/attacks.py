@@ -28,16 +28,15 @@ from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import AttackName, SampleAttack
 from agent_env.records.pages import Page
 from agent_env.records.schema import Proof
-from agent_env.temporal.months import LONG_NAMES as MONTHS
+from agent_env.temporal.written import MONTH, MONTHS, WEEKDAYS, month_number
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTH, _WEEKDAY = "|".join(MONTHS), "|".join(WEEKDAYS)
+_WEEKDAY = "|".join(WEEKDAYS)
 _DATE = re.compile(
     rf"(?:\b(?P<weekday>{_WEEKDAY}),? )?(?:"
-    rf"(?<!\w)(?P<day1>\d{{1,2}}) (?P<month1>{_MONTH}) (?P<year1>\d{{4}})(?!\d)"
-    rf"|\b(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}}), (?P<year2>\d{{4}})(?!\d)"
+    rf"(?<!\w)(?P<day1>\d{{1,2}}) (?P<month1>{MONTH}) (?P<year1>\d{{4}})(?!\d)"
+    rf"|\b(?P<month2>{MONTH}) (?P<day2>\d{{1,2}}), (?P<year2>\d{{4}})(?!\d)"
     r"|(?<![\w/.-])(?P<year3>\d{4})-(?P<month3>\d\d)-(?P<day3>\d\d)(?![\w-]))"
-    rf"|\b(?P<month4>{_MONTH}) (?P<year4>\d{{4}})(?!\d)"
+    rf"|\b(?P<month4>{MONTH}) (?P<year4>\d{{4}})(?!\d)"
     r"|(?<![\w/.])(?P<year5>1\d{3}|20\d{2})(?![\w/])"
 )
 _ADDRESS = re.compile(r"<https?://[^>\s]*>|https?://\S+")
@@ -54,8 +53,7 @@ class Mention:
         self.form = next(n for n in range(1, 6) if its[f"year{n}"])
         self.year = int(its[f"year{self.form}"])
         month, day = its.get(f"month{self.form}"), its.get(f"day{self.form}")
-        number = int(month) if month and month.isdigit() else None
-        self.month = MONTHS.index(month) + 1 if month in MONTHS else number
+        self.month = month_number(month) if month else None
         self.number = int(day) if day else None
 
     @property

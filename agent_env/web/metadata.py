@@ -15,6 +15,8 @@ from datetime import date
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from agent_env.temporal.written import SHORT_MONTH, month_number
+
 _PUBLISHED = (
     "article:published_time", "og:published_time", "datepublished", "date", "dc.date",
     "dc.date.issued", "dcterms.created", "dcterms.issued", "citation_publication_date",
@@ -25,8 +27,7 @@ _MODIFIED = (
     "dc.date.modified", "lastmod",
 )  # fmt: skip
 _DAY = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)")
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_WORDED = re.compile(rf"({'|'.join(_MONTHS)})[a-z]{{0,9}}\.? (\d{{1,2}}), (\d{{4}})", re.I)
+_WORDED = re.compile(rf"({SHORT_MONTH})[a-z]{{0,9}}\.? (\d{{1,2}}), (\d{{4}})", re.I)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}")
 _LONGEST_DATE = 200
 _LONGEST_JSON = 200_000
@@ -67,7 +68,7 @@ def day_of(text: object) -> str | None:
         if found is not None:
             return date(*map(int, found.groups())).isoformat()
         if (worded := _WORDED.fullmatch(text.strip())) is not None:
-            month = _MONTHS.index(worded[1].lower()) + 1
+            month = month_number(worded[1]) or 0
             return date(int(worded[3]), month, int(worded[2])).isoformat()
         return parsedate_to_datetime(text.strip()).date().isoformat()
     except (ValueError, TypeError, OverflowError):

@@ -6,7 +6,6 @@ question in other words is accepted only where the same dates and relation are r
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from agent_env.families.tdbench.wording import (
     QuestionForm,
     Verbs,
 )
+from agent_env.temporal.written import MONTH, MONTHS, month_number
 
 EXAMPLE_NUMBER = 7
 """Stands for any number while a pattern is made."""
@@ -172,8 +172,6 @@ LESS = "before|earlier than|ahead of"
 MORE = "after|later than|subsequent to"
 LASTING = "until after|beyond|past"
 
-MONTHS = {name: number for number, name in enumerate(calendar.month_name) if name}
-MONTH = "|".join(MONTHS)
 DATE = (
     rf"\d{{1,2}} (?:{MONTH}) \d{{1,4}}|(?:{MONTH}) \d{{1,2}}, \d{{1,4}}|"
     rf"(?:{MONTH}) (?:of )?\d{{1,4}}|\d{{4}}-\d{{2}}-\d{{2}}|\d{{4}}-\d{{2}}|\d{{4}}"
@@ -256,7 +254,7 @@ def _shifted_day(match: re.Match[str]) -> str:
 def iso(text: str) -> str:
     """A date in one of our notations as YYYY, YYYY-MM or YYYY-MM-DD; other texts unchanged."""
     words = text.replace(",", " ").replace(" of ", " ").split()
-    month = next((MONTHS[word] for word in words if word in MONTHS), None)
+    month = next((month_number(word) for word in words if word in MONTHS), None)
     numbers = [int(word) for word in words if word.isdecimal() and len(word) <= 4]
     if month is None or not numbers:
         return text

@@ -10,13 +10,10 @@ from random import Random
 
 from agent_env.families.temp_answers.drafts import Draft, day, number, span, year
 from agent_env.families.temp_answers.tables import full_months, full_years
+from agent_env.temporal.months import add_months
+from agent_env.temporal.written import MONTHS, WEEKDAYS
 
 NAMES = ("Ilsa", "Tomas", "Wren", "Odo", "Mirela", "Joris", "Hanne", "Pavo")
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -47,14 +44,7 @@ def _lease(rng: Random) -> Draft:
         f"A lease begins on {start} and ends {months} months later, on the same day of the month, "
         "or on the last day of the month if that month is too short. On what date does it end?"
     )
-    return day("add_subtract", text, months_later(start, months), "json")
-
-
-def months_later(start: date, months: int) -> date:
-    """The same day of a later month, or that month's last day."""
-    total = 12 * start.year + start.month - 1 + months
-    this_year, month = total // 12, total % 12 + 1
-    return date(this_year, month, min(start.day, monthrange(this_year, month)[1]))
+    return day("add_subtract", text, add_months(start, months), "json")
 
 
 def _reign(rng: Random) -> Draft:

@@ -19,6 +19,7 @@ from typing import Any
 from agent_env.families.temp_answers.sample import TimeQuestion
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import Episode
+from agent_env.temporal.written import ANY_MONTH, SHORT_MONTH
 
 NEEDED = ("question", "label", "answer_format", "answer_temporal_unit", "split", "response")
 OPTIONAL = (
@@ -200,10 +201,7 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 _FINER = re.compile(
-    r"\b(?:january|february|march|april|may|june|july|august|september|october|november"
-    r"|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?\s*\d"
-    r"|\d\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\d{4}-\d{1,2}|\d/\d{1,2}/\d",
-    re.I,
+    rf"\b(?:{ANY_MONTH})\b\.?\s*\d|\d\s*(?:{SHORT_MONTH})|\d{{4}}-\d{{1,2}}|\d/\d{{1,2}}/\d", re.I
 )
 Columns = Mapping[str, str | dict[str, Any]]
 

@@ -11,14 +11,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agent_env.sdk.records import Record
+from agent_env.temporal.written import MONTHS as MONTHS
+from agent_env.temporal.written import WEEKDAYS as WEEKDAYS
 
 Level = Literal["year", "month", "day"]
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 SEASONS = {"winter": (12, 1, 2), "spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11)}
 """Seasons by months, as in the paper's Appendix E."""
 ANIMALS = (

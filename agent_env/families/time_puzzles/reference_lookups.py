@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal
 
 from agent_env.extensions.reference.turns import Call, Habit, History
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.facts import MONTHS
 from agent_env.families.time_puzzles.texts.grammar import compile_text
 from agent_env.families.time_puzzles.texts.meanings import (
     DateSpans,
@@ -22,7 +22,9 @@ from agent_env.families.time_puzzles.texts.meanings import (
     YearSet,
 )
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
+from agent_env.temporal.partial import PartialDate
 from agent_env.temporal.patterns import SUMMER_OLYMPICS, WORLD_CUPS
+from agent_env.temporal.written import MONTH, DateForms
 
 Clause = list[Any]
 """A kind and its values, as `reference_sums` computes with them."""
@@ -199,13 +201,11 @@ def inside(low: str, high: str) -> list[str]:
     return [str(date.fromisoformat(low) + day), str(date.fromisoformat(high) - day)]
 
 
-_MONTH = "|".join(MONTHS)
-_DATE = re.compile(
-    rf"(?P<d1>\d{{1,2}}) (?P<m1>{_MONTH}) (?P<y1>\d{{4}})"
-    rf"|(?P<m2>{_MONTH}) (?P<d2>\d{{1,2}}), (?P<y2>\d{{4}})"
-    rf"|(?P<y3>\d{{4}})-(?P<m3>\d{{2}})-(?P<d3>\d{{2}})"
-    rf"|(?P<m4>{_MONTH}) (?P<y4>\d{{4}})",
-    re.I,
+_DATES = DateForms(
+    rf"(?P<d>\d{{1,2}}) (?P<m>{MONTH}) (?P<y>\d{{4}})",
+    rf"(?P<m>{MONTH}) (?P<d>\d{{1,2}}), (?P<y>\d{{4}})",
+    r"(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})",
+    rf"(?P<m>{MONTH}) (?P<y>\d{{4}})",
 )
 _SUSPECT = re.compile(
     r"outdated|expected|is an? .{1,30}, named after|invention|may refer to"
@@ -233,20 +233,6 @@ _SMALL = frozenset(
     has have did do be been into over out after before there their his her its it they he she
     when where during""".split()
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """A date at the precision of its text."""
-
-    year: int
-    month: int | None = None
-    day: int | None = None
-
-    def iso(self) -> str | None:
-        if self.month is None or self.day is None:
-            return None
-        return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
 
 
 def words(text: str) -> list[str]:
@@ -327,7 +313,7 @@ def _years(text: str) -> Clause | None:
     return ["years", sorted(set(bare))] if bare else None
 
 
-def _shared(day: Day, lookup: Lookup) -> Clause | None:
+def _shared(day: PartialDate, lookup: Lookup) -> Clause | None:
     if lookup.shares == "year":
         return ["years", [day.year]]
     if lookup.shares == "month":
@@ -356,22 +342,21 @@ def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
     return _shared(starts[0] if lookup.edge == "first" else ends[0], lookup)
 
 
-def _spans(starts: list[Day], ends: list[Day]) -> Clause | None:
+def _spans(starts: list[PartialDate], ends: list[PartialDate]) -> Clause | None:
     spans = []
     for start, end in zip(starts, ends, strict=False):
-        low, high = start.iso(), end.iso()
-        if low and high and low < high:
-            spans.append(inside(low, high))
+        if start.day and end.day and str(start) < str(end):
+            spans.append(inside(str(start), str(end)))
     return ["spans", spans] if spans else None
 
 
-def _rows(text: str, name: str) -> list[Day]:
+def _rows(text: str, name: str) -> list[PartialDate]:
     """Dates of the lines `name: …` or `name (term 1): …`."""
     lines = re.findall(rf"^{name}(?: \([^)\n]*\))?: (.+)$", text, re.M | re.I)
     return [day for line in lines for day in days_in(line)[:1]]
 
 
-def _edge_days(text: str, lookup: Lookup) -> list[Day]:
+def _edge_days(text: str, lookup: Lookup) -> list[PartialDate]:
     """The lead's dates of the lookup's edge; a lead with `began` has no end, and vice versa."""
     lead = _lead(text)
     days = _stated(lead)
@@ -381,7 +366,7 @@ def _edge_days(text: str, lookup: Lookup) -> list[Day]:
     return days[:1] if lookup.edge == "first" else days[-1:]
 
 
-def _stated(lead: str) -> list[Day]:
+def _stated(lead: str) -> list[PartialDate]:
     """The dates of a sentence, known to the day, the month or the year."""
     times = [time for match in _STATED.finditer(lead) for time in match.groups() if time]
     days, full = [day for time in times for day in days_in(time)], days_in(lead)
@@ -395,23 +380,19 @@ def _lead(text: str) -> str:
     for line in text[heading.end() if heading else 0 :].splitlines():
         if line.startswith(("Printed on ", "http")):
             continue
-        if (match := _DATE.search(line) or re.search(r"\b\d{4}\b", line)) is not None:
-            end = _SENTENCE_END.search(line, match.end())
+        date_ends = (written.at[1] for written in _DATES.find(line))
+        year_ends = (match.end() for match in re.finditer(r"\b\d{4}\b", line))
+        if (behind := next(chain(date_ends, year_ends), None)) is not None:
+            end = _SENTENCE_END.search(line, behind)
             return line[: end.start()] if end else line
     return text[:200]
 
 
-def days_in(text: str) -> list[Day]:
+def days_in(text: str) -> list[PartialDate]:
     """All dates in a text, in order; a bare year only if it is the whole text."""
-    days = []
-    for match in _DATE.finditer(text):
-        number = next(n for n in "1234" if match[f"y{n}"])
-        month = match[f"m{number}"]
-        month_number = int(month) if month.isdigit() else MONTHS.index(month.capitalize()) + 1
-        day = None if number == "4" else int(match[f"d{number}"])
-        days.append(Day(int(match[f"y{number}"]), month_number, day))
+    days = [PartialDate(w.year, w.month, w.day) for w in _DATES.find(text) if w.year is not None]
     if not days and (year := re.fullmatch(r"\s*(\d{4})\s*", text)) is not None:
-        days.append(Day(int(year[1])))
+        days.append(PartialDate(int(year[1])))
     return days
 
 

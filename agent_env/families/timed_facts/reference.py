@@ -24,7 +24,8 @@ from agent_env.extensions.extraction.wording import KINDS, TIE_RULES, read_shift
 from agent_env.extensions.reference.turns import Step, Turn, read_history
 from agent_env.sdk.records import Message
 from agent_env.sdk.scoring import normalise
-from agent_env.temporal.months import NAMES, Span
+from agent_env.temporal.months import Span
+from agent_env.temporal.written import MONTHS
 
 _QUESTION = re.compile(r"(?:^|\n)Question: (.+)")
 _CONTEXT = re.compile(r"(?:^|\n)Context:\n(.*?)(?:\n\n|\Z)", re.S)
@@ -151,7 +152,7 @@ def _shift_reply(question: PromptQuestion, shift: Shift) -> str:
         first, one_month = shift.base.first, shift.base.first == shift.base.last
         parts = "f'{names[at]}, {year}'" if one_month else "year"
         return (
-            f"```python\nnames = {' '.join(NAMES)!r}.split()\n"
+            f"```python\nnames = {' '.join(name[:3] for name in MONTHS)!r}.split()\n"
             f"year, at = divmod({first} + {shift.months}, 12)\nprint({parts})\n```"
         )
     if _ONLY_EXTRACTION in question.prompt:

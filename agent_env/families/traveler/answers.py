@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_env.sdk.scoring import hedge, parse_date_text, takes_back, user_text
+from agent_env.temporal.written import NUMBERS, TIMES, in_words
 
 _MARKER = re.compile(
     r"^(?:[^\S\n]|[>*_`#-])*+my\s+answers?\s*+(?:is)?[*_`]*+\s*+[:：][*_`]*+", re.I | re.M
@@ -24,16 +25,9 @@ _NOBODY = re.compile(r"(?:nobody|no[ -]?one|none|no subjects?|\[\s*\]|∅)(?:\b.
 _NEVER = re.compile(r"(?:never|none|it (?:did|has) (?:not|never) happen(?:ed)?|n/a)", re.I)
 _NEGATED = re.compile(r"\b(?:not|nobody|no one|neither|nor|but|only if)\b|n't\b", re.I)
 _NUMBER = re.compile(r"(?<![\w.,])[-−+]?\d+(?:,\d{3})*(?:[.,/]\d+)?(?![\w/])")
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_WORDS = {"never": 0, "none": 0, "once": 1, "twice": 2, "thrice": 3} | {
-    word: number for number, word in enumerate(_SMALL)
-}
+_WORDS = {"never": 0, "none": 0, **TIMES, **NUMBERS}
 _YES_OR_NO = re.compile(r"\b(?:yes|no|true|false)\b", re.I)
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join([*_WORDS, *_TENS])})\b", re.I)
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.I)
 _SHORT = 120
 """Characters of a reply that is taken as a whole."""
 
@@ -146,17 +140,12 @@ def _digits(text: str) -> str:
 
 
 def _number_words(plain: str) -> list[str]:
-    words = re.findall(r"[a-z]+(?:-[a-z]+)?", plain.lower())
-    return [str(n) for n in map(_word_number, words) if n is not None]
+    values = map(_word_number, re.findall(r"[a-z]+(?:-[a-z]+)?", plain.lower()))
+    return [str(n) for n in values if n is not None]
 
 
 def _word_number(word: str) -> int | None:
-    if word in _WORDS:
-        return _WORDS[word]
-    tens, _, unit = word.partition("-")
-    if tens not in _TENS or (unit and unit not in _SMALL[1:10]):
-        return None
-    return 10 * (2 + _TENS.index(tens)) + (_SMALL.index(unit) if unit else 0)
+    return in_words(word) if NUMBERS.keys() >= set(word.split("-")) else _WORDS.get(word)
 
 
 def _day(plain: str, where: str) -> ParsedAnswer:

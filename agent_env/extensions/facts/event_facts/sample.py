@@ -6,7 +6,6 @@ A label begins a line, emphasis marks and letter case aside. Of repeated labels 
 
 from __future__ import annotations
 
-import calendar
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
@@ -20,6 +19,7 @@ from agent_env.sdk.models import Limits, Scorer
 from agent_env.sdk.records import Sample
 from agent_env.sdk.scoring import parse_date_text
 from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.written import MONTH, month_number
 
 ONGOING = "ongoing"
 
@@ -89,8 +89,7 @@ def event_task(
 
 
 UNKNOWN = "unknown"
-_MONTHS = [name.lower() for name in calendar.month_name if name]
-_MONTH_YEAR = re.compile(rf"({'|'.join(_MONTHS)})(?: of)?,? (\d{{4}})")
+_MONTH_YEAR = re.compile(rf"({MONTH})(?: of)?,? (\d{{4}})", re.I)
 _YEARS = re.compile(r"[0-9]{4}(?:~[0-9]{4})?")
 _ONGOING = re.compile(r"ongoing|present|still (?:lasts|ongoing|lasting|in office)")
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
@@ -125,7 +124,7 @@ def read_bound(line: str) -> str:
     except ValueError:
         pass  # not written the ISO way; it may still be a date
     if (match := _MONTH_YEAR.fullmatch(plain)) is not None:
-        return str(PartialDate(int(match[2]), _MONTHS.index(match[1]) + 1))
+        return str(PartialDate(int(match[2]), month_number(match[1])))
     reading = parse_date_text(text)
     if reading.dates is None or len(reading.dates) != 1:
         why = reading.rule if not reading.dates else "names several dates"

@@ -14,11 +14,8 @@ from random import Random
 
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.written import MONTHS
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 Row = tuple[str, ...]
 """A heading and its cells."""
 Link = tuple[str, str]

@@ -25,24 +25,13 @@ from agent_env.families.temp_answers.scoring.answer_spec import (
     whole,
 )
 from agent_env.sdk.scoring import hedge
+from agent_env.temporal.written import NUMBER_WORDS, SHORT_MONTH, in_words
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_VALUES = {word: n for n, word in enumerate(_SMALL)} | {
-    word: 10 * n for n, word in enumerate(_TENS, start=2)
-}
-_SCALES = {"thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
-_ANY = "|".join(sorted([*_VALUES, "hundred", *_SCALES], key=len, reverse=True))
-WORDS = rf"\b(?:{_ANY})(?:(?:[\s-]+(?:and\s+)?)(?:{_ANY})){{0,12}}\b"
-"""A number in words; `one hundred and five` is one number."""
 DIGITS = (
     r"(?<![\w.])[-+−]?\s?(?:\d{1,3}(?:[,\u202f' _]\d{3}){1,14}|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?"
 )
 """A number in digits, with its sign and with separators between groups of three."""
-NUMBER = rf"(?:{DIGITS}|{WORDS})"
+NUMBER = rf"(?:{DIGITS}|{NUMBER_WORDS})"
 _NUMBER = re.compile(NUMBER, re.I)
 _SEPARATORS = re.compile(r"[,\u202f' _\s+]")
 MOST_DIGITS = 40
@@ -71,37 +60,6 @@ def value_of(text: str) -> Amount | None:
     return whole(number) if abs(number) < 1e30 else None
 
 
-def in_words(text: str) -> int | None:
-    """The value of a number in words; None where the words are not a number (`five six`)."""
-    total = group = 0
-    last = 10_000
-    words = re.findall(r"[a-z]+", text.lower())
-    if not words:
-        return None
-    for word in words:
-        if word == "and":
-            continue
-        if word in _SCALES:
-            total, group, last = total + max(group, 1) * _SCALES[word], 0, 10_000
-        elif word == "hundred":
-            if group >= 10:
-                return None
-            group, last = max(group, 1) * 100, 100
-        else:
-            value = _VALUES.get(word)
-            if value is None or not _may_follow(last, value):
-                return None
-            group, last = group + value, value
-    return total + group
-
-
-def _may_follow(last: int, value: int) -> bool:
-    """Tens follow hundreds, ones follow tens; nothing follows a one or a teen."""
-    if last >= 100:
-        return True
-    return 20 <= last <= 90 and 1 <= value <= 9
-
-
 LONGEST = 1000
 """Characters of a line; longer ones are unparsable."""
 REFUSAL = re.compile(
@@ -126,7 +84,7 @@ _RANGE = re.compile(
 _NOTE = re.compile(r"\((?:not|instead of|rather than|and not)\b[^()]*\)", re.I)
 _AGE = re.compile(rf"\b(?:at\s+(?:the\s+)?age(?:\s+of)?|aged)\s+(?P<n>{NUMBER})", re.I)
 _AMOUNT_OR_DATE = re.compile(
-    r"(?:\b(?:jan|feb|mar|apr|may(?!be)|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s{1,3}(?:the\s)?)?\d++"
+    rf"(?:\b(?!maybe)(?:{SHORT_MONTH})[a-z]{{0,6}}\.?\s{{1,3}}(?:the\s)?)?\d++"
     r"(?:[^\w.;!?\n]{0,3}(?!not?\b|or\b)(?:[a-z]{1,9}[\s,]{1,3})?\d++)*+",
     re.I,
 )

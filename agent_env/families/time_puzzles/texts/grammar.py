@@ -28,6 +28,7 @@ from agent_env.families.time_puzzles.texts.meanings import (
 )
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.japanese import ERAS
+from agent_env.temporal.written import MONTH, month_number
 
 
 def _event(match: Match) -> Meaning:
@@ -242,7 +243,7 @@ LESS = ("before", "less", "smaller", "lower", "earlier")
 
 
 def _month(match: Match) -> Meaning:
-    return ft.Month(month=vocab.month_number(match["month"]))
+    return ft.Month(month=month_number(match["month"]))
 
 
 def _season(match: Match) -> Meaning:
@@ -265,8 +266,8 @@ def _calendar_month(match: Match) -> Meaning | None:
 def _sign(match: Match) -> Meaning | None:
     """The sign, if the text states the days that our facts give it."""
     sign = match["sign"].capitalize()
-    first = vocab.month_number(match["month1"]), int(match["day1"])
-    last = vocab.month_number(match["month2"]), int(match["day2"])
+    first = month_number(match["month1"]), int(match["day1"])
+    last = month_number(match["month2"]), int(match["day2"])
     return ft.WesternZodiac(sign=sign) if ft.SIGNS[sign] == (first, last) else None
 
 
@@ -343,7 +344,7 @@ def _pairs(text: str, ends: Ends) -> Meaning | None:
     return DateSpans(spans, ends) if spans and are_ordered and not len(dates) % 2 else None
 
 
-_DATE = vocab.DATE
+_DATE = vocab.DATES.text
 _WEEKDAY = rf"(?:{vocab.WEEKDAY})"
 _IT = (
     r"(?:(?:(?:it|the date|that day|the day|this date)(?: is| was| falls| fell| lies)"
@@ -353,8 +354,8 @@ _TH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)"
 _OF_MONTH = r" (?:of|in) (?:the|its|that|this) month"
 _OF_YEAR = r" (?:of|in) (?:the|its|that|this) year"
 _SIGN_SPAN = (
-    rf"(?P<day1>\d{{1,2}}) (?P<month1>{vocab.MONTH}) to "
-    rf"(?P<day2>\d{{1,2}}) (?P<month2>{vocab.MONTH})"
+    rf"(?P<day1>\d{{1,2}}) (?P<month1>{MONTH}) to "
+    rf"(?P<day2>\d{{1,2}}) (?P<month2>{MONTH})"
 )
 _LUNAR = r"(?:chinese )?(?:lunar |lunisolar )?(?:calendar|year)"
 _ENDS = (
@@ -367,7 +368,7 @@ _OR = r"(?:, or |; or | or |; |, )"
 
 MONTH_FORMS: tuple[Form, ...] = (
     (
-        rf"(?:{_IT}(?:a day in |the month of )?|the month is )(?P<month>{vocab.MONTH})",
+        rf"(?:{_IT}(?:a day in |the month of )?|the month is )(?P<month>{MONTH})",
         _month,
     ),
     (

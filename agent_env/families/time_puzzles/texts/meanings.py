@@ -10,6 +10,7 @@ from datetime import date
 from typing import Literal
 
 from agent_env.families.time_puzzles import facts as ft
+from agent_env.temporal.written import MONTH, DateForms
 
 Ends = Literal["included", "excluded", "unstated"]
 
@@ -85,12 +86,13 @@ OTHER_ANIMALS = {
 ANIMALS = {name.casefold(): name for name in ft.ANIMALS} | OTHER_ANIMALS
 SEASONS = {name: name for name in ft.SEASONS} | {"fall": "autumn"}
 
-MONTH = "|".join(ft.MONTHS)
 WEEKDAY = "|".join(ft.WEEKDAYS)
 NTH = rf"(?:\d{{1,3}}(?:st|nd|rd|th)|{'|'.join(ORDINALS)})"
-DATE = (
-    rf"(?:\d{{4}}-\d\d-\d\d|(?:{MONTH}) \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}"
-    rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTH}),? \d{{4}})"
+DATES = DateForms(
+    r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)",
+    rf"(?P<m>{MONTH}) (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})",
+    rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{MONTH}),? (?P<y>\d{{4}})",
+    before=r"\b",
 )
 _YEARS = r"(?:between \d{4} and \d{4}|\d{4}(?: ?(?:-|~|to|through) ?\d{4})?)"
 YEAR_LIST = rf"{_YEARS}(?:(?:, | ?; ?|,? or |,? and ){_YEARS})*+"
@@ -106,11 +108,6 @@ def number_of(text: str) -> int:
     """The value of `3rd` or `third`."""
     digits = re.match(r"\d+", text)
     return int(digits[0]) if digits else ORDINALS.index(text.casefold()) + 1
-
-
-def month_number(name: str) -> int:
-    """January is 1."""
-    return ft.MONTHS.index(name.capitalize()) + 1
 
 
 def weekdays_in(text: str) -> tuple[str, ...]:
@@ -129,20 +126,8 @@ def years_in(text: str) -> tuple[int, ...]:
 
 def dates_in(text: str) -> tuple[date, ...]:
     """The dates of a text in order; none if one of them does not exist."""
+    found = DATES.find(text)
     try:
-        return tuple(_date(part) for part in re.findall(rf"\b{DATE}", text, re.I))
+        return tuple(date(each.year or 0, each.month or 0, each.day or 0) for each in found)
     except ValueError:
         return ()
-
-
-def _date(text: str) -> date:
-    """The date of a text that matches DATE."""
-    month = re.search(MONTH, text, re.I)
-    if month is None:
-        return date.fromisoformat(text)
-    day, year = sorted((int(number) for number in re.findall(r"\d+", text)), key=_is_year)
-    return date(year, month_number(month[0]), day)
-
-
-def _is_year(number: int) -> bool:
-    return number > 31
