@@ -15,7 +15,7 @@ from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.scoring import paper_answers
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, impossible
 from agent_env.families.temp_answers.scoring.time_answers import read_response
-from agent_env.families.temp_answers.scoring.time_parser import in_words, value_of
+from agent_env.families.temp_answers.scoring.time_parser import value_of
 from agent_env.records.schema import Episode, Message, Sample, ToolCall
 from agent_env.scoring.evidence import trail_of
 from agent_env.scoring.name_answers import normalised, parse_known_names, parse_number
@@ -25,6 +25,7 @@ from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.judging import read_verdict
 from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import web_tools
+from agent_env.temporal.written import in_words
 from agent_env.wiring.registry import load_family
 
 SIZE = 20_000

@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError
 
 from agent_env.extensions.facts.fiction.names import ordinal
 from agent_env.extensions.facts.tables.temporal_table import TIME_COLUMNS
-from agent_env.families.tdbench.reading import DATE, MONTH, Bound, iso, parse_condition, read_bounds
+from agent_env.families.tdbench.reading import DATE, Bound, iso, parse_condition, read_bounds
 from agent_env.families.tdbench.sample import Kind, TdbenchSample
 from agent_env.families.tdbench.wording import (
     DOMAINS,
@@ -39,6 +39,7 @@ from agent_env.families.tdbench.wording import (
 )
 from agent_env.sdk.errors import ConfigError, DatasetError, first_problem
 from agent_env.sdk.records import MaterialTable, Record
+from agent_env.temporal.written import MONTH
 
 REFUSED = re.compile(
     rf"\b(?:not|never|no|neither|nor|none|without|except|excluding|unless|other than|rather|instead"

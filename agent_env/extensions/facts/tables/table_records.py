@@ -19,8 +19,9 @@ from agent_env.extensions.facts.tables.tables import write_csv
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS, TemporalRow, TemporalTable
 from agent_env.sdk.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.temporal.allen import Granularity
-from agent_env.temporal.date_text import DAY_FIRST, MONTH_FIRST, DateReader, date_reader
+from agent_env.temporal.date_text import DateReader, date_reader
 from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.written import DAY_FIRST, MONTH_FIRST
 
 Cells = tuple[str, ...]
 START_WORDS = (
