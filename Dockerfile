@@ -19,7 +19,7 @@ FROM python:${PYTHON}-slim AS interpreter
 COPY --from=packages /opt/packages /opt/packages
 COPY agent_env/sandbox/kernel.py agent_env/sandbox/landlock.py agent_env/sandbox/rlimits.py \
      agent_env/sandbox/kept.py agent_env/sandbox/notebook.py agent_env/sandbox/executor.py \
-     agent_env/sandbox/census.py agent_env/sandbox/stillness.py \
+     agent_env/sandbox/process_finder.py agent_env/sandbox/pause.py \
      agent_env/sandbox/worker.py agent_env/sandbox/inside.py \
      /opt/guest/agent_env/sandbox/
 RUN touch /opt/guest/agent_env/__init__.py /opt/guest/agent_env/sandbox/__init__.py \

@@ -37,7 +37,7 @@ class Permit:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To a worker of the same run."""
-        return _again, (self._allowed, self._is_own)
+        return _restored, (self._allowed, self._is_own)
 
     def covers(self, reach: Reach, value: str) -> bool:
         """Whether this may be reached."""
@@ -58,7 +58,7 @@ class Permit:
         return Permit(_MINT, {*self._allowed, (reach, normal(reach, value))}, self._is_own)
 
 
-def _again(allowed: Collection[tuple[Reach, str]], is_own: bool) -> Permit:
+def _restored(allowed: Collection[tuple[Reach, str]], is_own: bool) -> Permit:
     return Permit(_MINT, allowed, is_own)
 
 

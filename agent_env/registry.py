@@ -38,7 +38,7 @@ _MODULE = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PluginEntry:
     """Where an object is found."""
 
     kind: str
@@ -85,15 +85,15 @@ class Registry(Generic[T]):
         """Built-in and installed names."""
         return tuple(dict.fromkeys([*self.built_in(), *(point.name for point in self._points())]))
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[PluginEntry]:
         """Everything that has a name, ours first."""
-        ours = [Entry(self.kind, name, path) for name, path in self.built_in().items()]
+        ours = [PluginEntry(self.kind, name, path) for name, path in self.built_in().items()]
         return ours + [self._installed(point) for point in self._points()]
 
     def is_built_in(self, name: str) -> bool:
         return name in self.built_in() or name in self.hidden
 
-    def entry(self, text: str) -> Entry:
+    def entry(self, text: str) -> PluginEntry:
         """Where a user's NAME, MODULE:NAME or file.py:NAME is found; imports nothing. ConfigError
         for an unknown name, and for one that is taken twice."""
         if text.startswith(OBJECT):
@@ -106,7 +106,7 @@ class Registry(Generic[T]):
         if match := _MODULE.fullmatch(text):
             return self._of_module(match["module"], match["name"])
         own = {**self.built_in(), **self.hidden}
-        entries = [Entry(self.kind, text, own[text])] if text in own else []
+        entries = [PluginEntry(self.kind, text, own[text])] if text in own else []
         entries += [self._installed(point) for point in self._points() if point.name == text]
         if len(entries) > 1:
             both = " and by ".join(entry.origin for entry in entries)
@@ -120,7 +120,7 @@ class Registry(Generic[T]):
             raise ConfigError(f"unknown {self.kind} '{text}'; known: {known}, or the {forms}")
         return entries[0]
 
-    def load(self, entry: Entry, permit: Permit) -> T:
+    def load(self, entry: PluginEntry, permit: Permit) -> T:
         """The object, imported now; ConfigError for code that is not built in and that the permit
         does not cover, and, with package and line, for what cannot be imported or is of a wrong
         type."""
@@ -128,7 +128,7 @@ class Registry(Generic[T]):
             permit.check(Reach.CODE, entry.reference or entry.path)
         return self.adapted(load_path(entry.path, f"{self.kind} {_called(entry)}"), entry)
 
-    def adapted(self, thing: object, entry: Entry) -> T:
+    def adapted(self, thing: object, entry: PluginEntry) -> T:
         """The object as what this kind is used as."""
         try:
             value = self.adapt(thing, entry.name)
@@ -148,7 +148,7 @@ class Registry(Generic[T]):
             for each in entries
         ]
 
-    def check_free(self, name: str, entry: Entry) -> None:
+    def check_free(self, name: str, entry: PluginEntry) -> None:
         """ConfigError where a plug-in calls itself like a built-in one, or like what another
         installed package declares."""
         others = [each for each in self.entries() if each.name == name and each.path != entry.path]
@@ -162,7 +162,7 @@ class Registry(Generic[T]):
         """The object of a user's name."""
         return self.load(self.entry(text), permit)
 
-    def entry_of(self, thing: object, name: str) -> Entry:
+    def entry_of(self, thing: object, name: str) -> PluginEntry:
         """Where an object of this process, called `name`, is found: by the module that has it, or
         nowhere else."""
         own = getattr(thing, "__wrapped__", thing)
@@ -176,31 +176,31 @@ class Registry(Generic[T]):
                 else self._of_module(module, attribute)
             )
             return replace(found, name=name)
-        return Entry(self.kind, name, f"{OBJECT}{name}", None, None, f"{OBJECT}{name}")
+        return PluginEntry(self.kind, name, f"{OBJECT}{name}", None, None, f"{OBJECT}{name}")
 
     def _points(self) -> tuple[EntryPoint, ...]:
         return tuple(each for each in installed(f"agent_env.{self.group}") if not _is_ours(each))
 
-    def _installed(self, point: EntryPoint) -> Entry:
+    def _installed(self, point: EntryPoint) -> PluginEntry:
         dist = point.dist
         name, number = (dist.name, dist.version) if dist is not None else (None, None)
-        return Entry(self.kind, point.name, point.value, name, number, point.name)
+        return PluginEntry(self.kind, point.name, point.value, name, number, point.name)
 
-    def _of_file(self, file: str, name: str) -> Entry:
+    def _of_file(self, file: str, name: str) -> PluginEntry:
         path = Path(file).expanduser().absolute()
         if not path.is_file():
             raise ConfigError(f"{self.kind} '{file}:{name}': there is no file {path}")
         whole = f"{path.resolve()}:{name}"
-        return Entry(self.kind, f"{path.name}:{name}", whole, None, None, whole)
+        return PluginEntry(self.kind, f"{path.name}:{name}", whole, None, None, whole)
 
-    def _of_module(self, module: str, name: str) -> Entry:
+    def _of_module(self, module: str, name: str) -> PluginEntry:
         path = f"{module}:{name}"
         package = _distribution(module)
         number = None if package is None else version(package)
-        return Entry(self.kind, path, path, package, number, path)
+        return PluginEntry(self.kind, path, path, package, number, path)
 
 
-def _called(entry: Entry) -> str:
+def _called(entry: PluginEntry) -> str:
     if entry.is_built_in or entry.name == entry.origin:
         return f"'{entry.name}'"
     return f"'{entry.name}' {'at' if entry.package is None else 'of'} {entry.origin}"
@@ -304,7 +304,7 @@ def _load_file(file: Path) -> ModuleType:
 # What a run notes of its plug-ins -----------------------------------------------------------------
 
 
-def use_of(entry: Entry) -> PluginUse:
+def use_of(entry: PluginEntry) -> PluginUse:
     """What run.json notes of a plug-in."""
     return PluginUse(
         kind=entry.kind,
@@ -357,14 +357,14 @@ class Plugins:
     """Whether the user names them now, so that a name which an installed package takes too is
     refused."""
 
-    def entry(self, registry: Registry[Any], name: str) -> Entry:
+    def entry(self, registry: Registry[Any], name: str) -> PluginEntry:
         """Where the run's plug-in or built-in object of this name is found."""
         if (registry.kind, name) in self.objects:
-            return Entry(registry.kind, name, f"{OBJECT}{name}", None)
+            return PluginEntry(registry.kind, name, f"{OBJECT}{name}", None)
         if (use := self.use(registry.kind, name)) is not None:
             return replace(registry.entry(use.reference), name=name)
         own = {} if self.from_user else {**registry.built_in(), **registry.hidden}
-        return Entry(registry.kind, name, own[name]) if name in own else registry.entry(name)
+        return PluginEntry(registry.kind, name, own[name]) if name in own else registry.entry(name)
 
     def find(self, registry: Registry[T], name: str) -> T:
         """The object of this name."""

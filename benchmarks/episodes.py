@@ -43,7 +43,7 @@ from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
-from agent_env.wiring.rooms import versions
+from agent_env.wiring.components import versions
 from tests.episodes.killing import ordeal
 
 MANY = 10_000

@@ -1,4 +1,4 @@
-"""What many episodes need: at the keeper that workers stream to, on the disk, and in exports.
+"""What many episodes need: at the coordinator that workers stream to, on the disk, and in exports.
 
 python -m benchmarks.scale [EPISODES]
 
@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from agent_env.episodes.remote.keeper import CallEnd, EpisodeLease, Keeper, SentEvent
+from agent_env.episodes.remote.coordinator import CallEnd, Coordinator, EpisodeLease, SentEvent
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.extensions.interop.export.source import Source
@@ -40,9 +40,11 @@ def main() -> None:
         cpu, wall = time.process_time(), time.monotonic()
         events = asyncio.run(_keep(folder, names))
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
-        print(f"keeper: {events} events, {cpu / events * 1000:.3f} CPU-ms an event, fsync replies")
+        each = cpu / events * 1000
+        print(f"coordinator: {events} events, {each:.3f} CPU-ms an event, fsync replies")
         print(
-            f"keeper: {events / wall:.0f} events/s of wall time, {_rss_mb() - before:.0f} MB more"
+            f"coordinator: {events / wall:.0f} events/s of wall time, "
+            f"{_rss_mb() - before:.0f} MB more"
         )
         traces = [file.stat().st_size for file in folder.traces()]
         texts = sum(file.stat().st_size for file in folder.path.glob("texts.db*"))
@@ -53,31 +55,31 @@ def main() -> None:
 
 async def _keep(folder: RunFolder, names: list[str]) -> int:
     """Episodes of four steps as workers send them, 64 at a time."""
-    keeper, waiting = Keeper.of(folder, 64), iter(names)
+    coordinator, waiting = Coordinator.of(folder, 64), iter(names)
     counts: list[int] = []
 
     async def lane() -> None:
         for name in waiting:
-            counts.append(await _episode(keeper, name))
+            counts.append(await _episode(coordinator, name))
 
     await asyncio.gather(*(lane() for _ in range(64)))
-    await keeper.shut()
+    await coordinator.shut()
     return sum(counts)
 
 
-async def _episode(keeper: Keeper, name: str) -> int:
-    opened = await keeper.open("w", EpisodeKey(name, "web", 1))
+async def _episode(coordinator: Coordinator, name: str) -> int:
+    opened = await coordinator.open("w", EpisodeKey(name, "web", 1))
     assert isinstance(opened, EpisodeLease)
     sent = 0
 
     async def say(kind: str, **fields: Any) -> None:
         nonlocal sent
         sent += 1
-        assert await keeper.write(opened.lease, [SentEvent(kind, utc_now(), fields)]) is None
+        assert await coordinator.write(opened.lease, [SentEvent(kind, utc_now(), fields)]) is None
 
     async def ask(reply: Any) -> None:
-        await keeper.enter(opened.lease, 1200)
-        await keeper.leave(opened.lease, CallEnd(USAGE, replied=True, rate_limited=False))
+        await coordinator.enter(opened.lease, 1200)
+        await coordinator.leave(opened.lease, CallEnd(USAGE, replied=True, rate_limited=False))
         await say("ModelCalled", request="0" * 64, reply=reply, latency_s=0.5)
 
     prompt = (Message(role="user", content="Which date is it? " * 60),)
@@ -90,7 +92,7 @@ async def _episode(keeper: Keeper, name: str) -> int:
         await say("ToolCalled", call=call, result=result, duration_s=0.1)
     await ask(answer("MY ANSWER: 1982-04-02", usage=USAGE))
     await say("EpisodeFinished", answer="MY ANSWER: 1982-04-02", stop_reason="answered")
-    await keeper.close(opened.lease)
+    await coordinator.close(opened.lease)
     return sent
 
 

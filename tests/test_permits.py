@@ -50,7 +50,7 @@ ASK = {
 CONFINED = {
     "lifeline.py": {"ctypes.CDLL", "os.execvp"},
     "sandbox/bubblewrap.py": {"asyncio.create_subprocess_exec"},
-    "sandbox/census.py": {"ctypes.CDLL"},
+    "sandbox/process_finder.py": {"ctypes.CDLL"},
     "sandbox/cgroups.py": {"subprocess.Popen"},
     "sandbox/docker.py": {"asyncio.open_connection", "docker.APIClient", "socket.socket"},
     "sandbox/forked.py": {"asyncio.create_subprocess_exec", "asyncio.open_connection"},

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from agent_env.runs.keywords import from_arguments, with_keywords
-from agent_env.runs.objects import Condition, Held, ModelLike, TaskOptions, ToolLike, several
+from agent_env.runs.objects import (
+    Condition,
+    LocalObjects,
+    ModelLike,
+    TaskOptions,
+    ToolLike,
+    several,
+)
 from agent_env.runs.objects import task as make_task
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
@@ -56,7 +63,7 @@ async def run(
     from agent_env.runs.start import start_run
 
     asked = task if isinstance(task, TaskOptions) else make_task(task)
-    held = Held(asked.objects)
+    held = LocalObjects(asked.objects)
     own = {
         "model": held.model(model),
         "conditions": held.conditions(several(conditions), several(tools)),
@@ -113,7 +120,7 @@ def open(
         Traceback (most recent call last):
         agent_env.errors.ConfigError: runs/none is no run: it has no run.json
     """
-    held = Held()
+    held = LocalObjects()
     if task is not None:
         held.family(task)
     if model is not None:

@@ -12,7 +12,7 @@ from agent_env.cli.run import listening, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_env.runs.generate import GenerateOptions, SolvedByShortcut, Wording
+    from agent_env.runs.generate import GenerateOptions, SolvedByShortcut, WordingOptions
 
 MAX_SHOWN = 12
 """Kinds of things left out that are printed."""
@@ -61,7 +61,7 @@ def _report_shortcuts(solved: Sequence[SolvedByShortcut], total: int) -> None:
             say(f"  too easy, as {each.name} answers {each.rule}: {first}{more}")
 
 
-def _report_wording(wording: Wording) -> None:
+def _report_wording(wording: WordingOptions) -> None:
     """How many questions are in the model's words, why others are not, and what it cost."""
     unchanged = wording.questions - wording.worded
     say(

@@ -71,7 +71,7 @@ def _judge(options: JudgeOptions, budget: RunBudget, as_json: bool) -> None:
             print_table(judge_table(judges, f"judges · {run}"))
     if (error := result.first.get("failed")) is not None:
         say(f"failed {result.says['failed']} times, the first time: {_beginning(error)}")
-    if result.is_vain:
+    if result.has_no_result:
         if (reply := result.first.get("unparsable")) is not None:
             say(f"no reply ends with a verdict; the first one begins: {_beginning(reply)}")
         sys.exit(1)

@@ -75,7 +75,7 @@ def show(
     Example: agent-env pages show runs/first https://example.org/
     """
     from agent_env.errors import ConfigError
-    from agent_env.web.kept import page_key
+    from agent_env.web.stored import page_key
 
     store = _open(file)
     key = page_key(page)

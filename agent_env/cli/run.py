@@ -106,7 +106,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for
 RunPath = Annotated[
     Path, typer.Argument(help="A run's folder, a study, or a folder of runs.", metavar="RUN")
 ]
-Choice = TypeVar("Choice", bound=str)
+Chosen = TypeVar("Chosen", bound=str)
 
 
 def for_each_run(folder: Path, act: Callable[[Path, str], object], as_json: bool = False) -> None:
@@ -205,7 +205,7 @@ def scored_when_stopped(as_json: bool) -> Iterator[tuple[Listener, list[Run]]]:
             raise
 
 
-def one_of(value: str, choices: tuple[Choice, ...], option: str) -> Choice:
+def one_of(value: str, choices: tuple[Chosen, ...], option: str) -> Chosen:
     """The choice as value; ConfigError where it is none of them."""
     from agent_env.errors import ConfigError
 
@@ -236,7 +236,7 @@ def print_scores(
         _report_changes(scores.rescored)
     for line in scores.remarks():
         say(line)
-    if scores.is_vain:
+    if scores.has_no_result:
         sys.exit(1)
     return scores.rescored
 

@@ -310,7 +310,7 @@ def _used_up(attempt: Attempt) -> frozenset[str]:
 
 async def _call_all(attempt: Attempt, calls: tuple[ToolCall, ...]) -> None:
     runs = [attempt.toolbox.run(call, _offer(attempt, call)) for call in calls]
-    results = [await runs[0]] if len(runs) == 1 else await _together(runs)
+    results = [await runs[0]] if len(runs) == 1 else await _run_together(runs)
     attempt.messages.extend(
         Message(role="tool", tool_call_id=call.id, content=result.output)
         for call, result in zip(calls, results, strict=True)
@@ -327,7 +327,7 @@ def _offer(attempt: Attempt, call: ToolCall) -> frozenset[str]:
     return offered
 
 
-async def _together(runs: Sequence[Coroutine[Any, Any, ToolResult]]) -> list[ToolResult]:
+async def _run_together(runs: Sequence[Coroutine[Any, Any, ToolResult]]) -> list[ToolResult]:
     """All results in order; the first failure cancels the rest and is raised by itself."""
     try:
         async with asyncio.TaskGroup() as group:

@@ -71,7 +71,7 @@ class OneRound:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldAnswer:
+class SchemaAnswer:
     """A strategy whose answer comes in a form that the server enforces."""
 
     inner: Strategy

@@ -2,7 +2,7 @@
 that is to be said of them. The command line, the keywords, run.json and the docs come from there.
 
 An option's keyword is its flag with underscores. A field that is an options record itself, and a
-mapping marked as `Part` of one, bring its options to the same level; no keyword comes twice.
+mapping marked as `OptionGroup` of one, bring its options to the same level; no keyword comes twice.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Opt:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OptionGroup:
     """Marks a field that holds another record's options."""
 
     of: type | None = None
@@ -192,12 +192,12 @@ def _value(options: Any, path: tuple[str, ...]) -> Any:
 
 
 @cache
-def _members(record: type) -> tuple[tuple[str, Part, Any], ...]:
+def _members(record: type) -> tuple[tuple[str, OptionGroup, Any], ...]:
     """Each field with an option of its own, or with the record that it holds."""
     return tuple(_members_of(record))
 
 
-def _members_of(record: type) -> Iterator[tuple[str, Part, Any]]:
+def _members_of(record: type) -> Iterator[tuple[str, OptionGroup, Any]]:
     hints = get_type_hints(record, include_extras=True)
     for each in fields(record):
         hint = hints[each.name]
@@ -205,13 +205,13 @@ def _members_of(record: type) -> Iterator[tuple[str, Part, Any]]:
         if get_origin(hint) is Annotated:
             hint, *said = get_args(hint)
         opt = next((one for one in said if isinstance(one, Opt)), None)
-        part = next((one for one in said if isinstance(one, Part)), None)
+        part = next((one for one in said if isinstance(one, OptionGroup)), None)
         if opt is not None:
-            yield each.name, Part(), _option(each, hint, opt)
+            yield each.name, OptionGroup(), _option(each, hint, opt)
         elif part is not None:
             yield each.name, part, part.of or hint
         elif isinstance(hint, type) and is_dataclass(hint) and any(options_of(hint)):
-            yield each.name, Part(), hint
+            yield each.name, OptionGroup(), hint
 
 
 def _option(each: Field[Any], hint: Any, opt: Opt) -> Option:

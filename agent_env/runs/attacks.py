@@ -17,7 +17,7 @@ from agent_env.tasks.shortcuts import CONDITION
 from agent_env.tasks.task import Guess, Task
 from agent_env.tasks.tool_registry import traits_of
 from agent_env.web.ablation import stored_page
-from agent_env.web.attacks import Target, attack_on
+from agent_env.web.attacks import AttackTarget, attack_on
 
 TRIES = 12
 """Answers that are drawn of one shortcut until one is wrong throughout."""
@@ -86,7 +86,7 @@ def with_attacks(
                              next(iter(sample.proofs), None))  # fmt: skip
                 urls = dict.fromkeys((*(proof.urls if proof else ()), *sample.evidence))
                 pages = [page for url in urls if (page := stored_page(store, url)) is not None]
-                target = Target(pages, proof, sample.gold, its.values, its.text, tool)
+                target = AttackTarget(pages, proof, sample.gold, its.values, its.text, tool)
                 rng = Random(f"attack/{options.seed}/{sample.id}/{name}")
                 attack = attack_on(name, target, rng)
                 if attack is None:

@@ -17,7 +17,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.plan import plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.start import open_plan
-from agent_env.wiring.rooms import Rooms, open_rooms
+from agent_env.wiring.components import RunComponents, open_components
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ async def open_environment(
         stack.enter_context(folder.locked())
         ours = manifest.model_copy(update=WITHOUT_MODEL)
         check_trust(folder, ours, note, confirmed=trust_run, option="trust_run=True")
-        rooms = await open_rooms(folder, ours, task, stack, plugins=folder.plugins)
+        components = await open_components(folder, ours, task, stack, plugins=folder.plugins)
         texts = Texts(folder.texts)
         stack.callback(texts.close)
         runner = Runner(
             folder=folder,
             model_name=manifest.model,
-            open_seams=rooms.open_seams,
-            tokenizer=rooms.tokenizer,
+            open_seams=components.open_seams,
+            tokenizer=components.tokenizer,
             limits=limits_of(manifest),
             concurrency=manifest.concurrency,
             seed=manifest.seed or 0,
@@ -85,7 +85,7 @@ async def open_environment(
             samples=folder.samples,
             conditions=manifest.conditions,
             name=manifest.model,
-            rooms=rooms,
+            components=components,
             runner=runner,
             opener=TraceOpener(folder, manifest.id, utc_now, texts, manifest.fsync, print),
             loop=AgentLoop(),
@@ -102,7 +102,7 @@ class Environment:
     conditions: tuple[Condition, ...]
     name: str
     """Of the policy."""
-    rooms: Rooms
+    components: RunComponents
     runner: Runner
     opener: TraceOpener
     loop: AgentLoop
@@ -186,7 +186,7 @@ class Environment:
         opened = self.opener.open(key)
         if opened is None:
             raise ConfigError(f"{self.folder.trace(key)} is left alone: see the message above")
-        runner = replace(self.runner, open_seams=_with_model(self.rooms, model))
+        runner = replace(self.runner, open_seams=_with_model(self.components, model))
         await runner.episode(key, sample, condition, self.loop, *opened)
 
     def _judge(self, key: EpisodeKey, sample: Sample) -> tuple[Episode, Score]:
@@ -195,12 +195,12 @@ class Environment:
         return episode, self.task.score(sample, episode)
 
 
-def _with_model(rooms: Rooms, model: Model) -> OpenSeams:
-    """The seams of the rooms with another model."""
+def _with_model(components: RunComponents, model: Model) -> OpenSeams:
+    """The run's seams with another model."""
 
     @asynccontextmanager
     async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
-        async with rooms.open_seams(sample, condition) as seams:
+        async with components.open_seams(sample, condition) as seams:
             yield replace(seams, model=model)
 
     return open_seams

@@ -30,9 +30,9 @@ from agent_env.tasks.conditions import (
     with_disturbances,
 )
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
+from agent_env.wiring.components import Parts
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.plugins import uses_in
-from agent_env.wiring.rooms import Parts
 from agent_env.wiring.sandboxes import choose_sandbox
 from agent_env.wiring.trust import check_trust, own_call, own_plugins, record_run
 
@@ -114,7 +114,7 @@ async def fork(
     )
     async with AsyncExitStack() as stack:
         run = await _new_folder(plan, manifest, objects, listener.note, stack)
-        stack.callback(run.let_go)
+        stack.callback(run.drop_objects)
         await run_episodes(run, None, listener)
     return run
 
@@ -259,7 +259,7 @@ async def ask_forks(plan: ForkPlan, calls: ForkCalls, listener: Listener) -> Run
     in that of an earlier call; what that has paid for is kept."""
     async with AsyncExitStack() as stack:
         run = await _opened(plan, calls, listener.note, stack)
-        stack.callback(run.let_go)
+        stack.callback(run.drop_objects)
         manifest = run.manifest
         asked = run.samples, manifest.conditions, manifest.repeats
         waiting = pending(run, *asked, BegunEpisodes(run, run.samples))

@@ -17,7 +17,7 @@ from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
-from agent_env.records.options import Opt, Part
+from agent_env.records.options import Opt, OptionGroup
 from agent_env.records.schema import Record
 from agent_env.registry import load_path
 from agent_env.runs.options import ApiKeyEnv
@@ -74,13 +74,13 @@ class GenerateOptions:
     """Where the model's replies are kept; None: NAME.wording beside the set."""
     limits: Annotated[
         RunLimits,
-        Part(only=("run_tokens",), help={"run_tokens": "That model's, in and out, in all."}),
+        OptionGroup(only=("run_tokens",), help={"run_tokens": "That model's, in and out, in all."}),
     ] = field(default_factory=RunLimits)
     """Of the wording."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class WordingOptions:
     """The rewording of a set by a model."""
 
     model: str
@@ -127,7 +127,7 @@ class GenerateResult:
 
     made: SampleSet
     summary: Path
-    wording: Wording | None = None
+    wording: WordingOptions | None = None
     solved: tuple[SolvedByShortcut, ...] = ()
     """Of each shortcut that sees no gold."""
 
@@ -245,7 +245,7 @@ async def _screened(
 
 async def _reword(
     made: SampleSet, model: str, options: GenerateOptions, listener: Listener
-) -> tuple[SampleSet, Wording]:
+) -> tuple[SampleSet, WordingOptions]:
     from agent_env.analysis.totals import totals
     from agent_env.episodes.calls.options import CallOptions, interrupted
     from agent_env.episodes.trace.fold import fold
@@ -275,7 +275,7 @@ async def _reword(
     replies = {e.sample: e.answer for e, _ in scored if e.status == "finished" and e.answer}
     result = by_model.apply(made.samples, questions, replies, model)
     interrupted_episodes = [fold(events) for events in interrupted(folder)]
-    wording = Wording(
+    wording = WordingOptions(
         model=model,
         prompt=by_model.prompt,
         prompt_digest=by_model.prompt_digest,
@@ -296,7 +296,7 @@ def _write(
     options: GenerateOptions,
     family: Family,
     chosen: Record,
-    wording: Wording | None,
+    wording: WordingOptions | None,
     solved: tuple[SolvedByShortcut, ...],
 ) -> Path:
     """The set and its summary."""

@@ -22,7 +22,7 @@ LARGE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class RunSummary:
     """Figures over all episodes of a run."""
 
     groups: list[ConditionSummary]
@@ -44,7 +44,7 @@ class IndexedRun(Run):
         self._index: IndexPages | None = None
         self._inode: int | None = None
         self._opening = Lock()
-        self._summary: tuple[str, Summary] | None = None
+        self._summary: tuple[str, RunSummary] | None = None
 
     @property
     def written_at(self) -> int:
@@ -99,14 +99,14 @@ class IndexedRun(Run):
             return ""
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> RunSummary:
         """Figures over all episodes; computed again after a change."""
         index, state = self.index, self.stamp
         if self._summary is None or self._summary[0] != state:
             place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
             groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
             table = treatment_table(self._treatments(index))
-            self._summary = state, Summary(groups, index.stop_reasons(), index.metrics, table)
+            self._summary = state, RunSummary(groups, index.stop_reasons(), index.metrics, table)
         return self._summary[1]
 
     def _treatments(self, index: IndexPages) -> list[tuple[str, Treatment]]:

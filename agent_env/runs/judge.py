@@ -25,7 +25,7 @@ from agent_env.errors import ConfigError
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.models.parameters import ModelParameters
 from agent_env.records.model_facts import ModelFacts
-from agent_env.records.options import Opt, Part
+from agent_env.records.options import Opt, OptionGroup
 from agent_env.records.schema import Episode, Score
 from agent_env.runs.options import ApiKeyEnv
 from agent_env.runs.run import Run
@@ -47,7 +47,7 @@ class JudgeOptions:
     api_key_env: ApiKeyEnv = None
     parameters: Annotated[
         Mapping[str, JsonValue],
-        Part(ModelParameters, only=("temperature", "reasoning_effort", "max_output_tokens")),
+        OptionGroup(ModelParameters, only=("temperature", "reasoning_effort", "max_output_tokens")),
     ] = field(default_factory=dict)
     metric: Annotated[str | None, Opt("What is judged; default: the task's main metric.")] = None
     """The metric that the verdicts are compared with; None for the task's main one."""
@@ -62,7 +62,7 @@ class JudgeOptions:
     concurrency: Annotated[int, Opt("Calls at the same time.", min=1)] = 8
     calls: Annotated[
         CallOptions,
-        Part(
+        OptionGroup(
             without=("run_time_s", "reply_cache"),
             help={
                 "run_tokens": "In and out, of this start.",
@@ -88,7 +88,7 @@ class JudgeResult:
     """The first reply or error of each kind of verdict."""
 
     @property
-    def is_vain(self) -> bool:
+    def has_no_result(self) -> bool:
         """Whether there are new verdicts, but none is right or wrong."""
         return bool(self.says) and self.says.keys() <= {"failed", "unparsable"}
 

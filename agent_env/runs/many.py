@@ -168,7 +168,7 @@ async def run_many(
                     await _run_one(run, listener, how, budgets.get(run.path), rules[folder])
             except AgentEnvError as exc:
                 failures[name] = f"stopped: {exc}" if isinstance(exc, RunStopped) else str(exc)
-            run.let_go()
+            run.drop_objects()
 
     if how.engine is None:
         async with asyncio.TaskGroup() as group:
@@ -205,7 +205,7 @@ async def _run_one(
         await resume(run, how.options, listener, engine)
         return
     async with AsyncExitStack() as stack:
-        stack.callback(run.let_go)
+        stack.callback(run.drop_objects)
         if budget is None:
             await try_server(run, how.preflight, listener.note, stack)
         else:

@@ -56,7 +56,7 @@ class Condition:
         object.__setattr__(self, "tools", tuple(self.tools))
 
 
-class Held:
+class LocalObjects:
     """The objects that only this process has, as they are named."""
 
     def __init__(self, objects: Objects = {}) -> None:  # noqa: B006, it is copied
@@ -203,7 +203,7 @@ def task(
     of_run = {key: value for key, value in options.items() if key in OF_THE_RUN}
     own = {key: value for key, value in options.items() if key not in OF_THE_RUN}
     texts = option_texts(own)
-    held = Held()
+    held = LocalObjects()
     if samples:
         of_run.setdefault("limit", len(samples))
     text = name if isinstance(name, str) else held.family(name, samples)

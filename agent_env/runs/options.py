@@ -21,7 +21,16 @@ from agent_env.permits import Permit
 from agent_env.protocols import Limits
 from agent_env.records.disturbance import Disturbance
 from agent_env.records.manifest import Manifest, StudyUse
-from agent_env.records.options import DISTURBANCES, RUNNING, SERVER, WHAT, WORDS, Opt, Option, Part
+from agent_env.records.options import (
+    DISTURBANCES,
+    RUNNING,
+    SERVER,
+    WHAT,
+    WORDS,
+    Opt,
+    Option,
+    OptionGroup,
+)
 from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
@@ -275,7 +284,7 @@ class RunOptions:
     web: WebOptions = field(default_factory=WebOptions)
     mcp: McpOptions = field(default_factory=McpOptions)
     parameters: Annotated[
-        Mapping[str, JsonValue], Part(ModelParameters, manifest="model_parameters")
+        Mapping[str, JsonValue], OptionGroup(ModelParameters, manifest="model_parameters")
     ] = field(default_factory=dict)
     """Parameters of the model, by the names in ModelParameters."""
     strategy: Annotated[
@@ -336,7 +345,7 @@ class RunOptions:
             reach=Reach.NOTHING,
         ),
     ] = ()
-    limits: Annotated[Mapping[str, Any], Part(Limits, manifest="limits")] = field(
+    limits: Annotated[Mapping[str, Any], OptionGroup(Limits, manifest="limits")] = field(
         default_factory=dict
     )
     """Limits of an episode that override the task's, by the names in protocols.Limits."""
@@ -387,8 +396,8 @@ class ResumeOptions:
     base_url: Annotated[str | None, Opt("The model's server is elsewhere now.")] = None
     """New URL of the same server, which gets its own provider fields back."""
     api_key_env: ApiKeyEnv = None
-    changes: Annotated[Mapping[str, Any], Part(RunOptions, only="resume", by_entry=True)] = field(
-        default_factory=dict
+    changes: Annotated[Mapping[str, Any], OptionGroup(RunOptions, only="resume", by_entry=True)] = (
+        field(default_factory=dict)
     )
     """Other options of the run that `resume` may change, by their entries in run.json."""
     anyway: Annotated[bool, Opt("Go on though another server drops the tools.")] = False
@@ -459,8 +468,8 @@ class ForkOptions:
     ] = None
     """New tool results for that step."""
     sandbox: Annotated[str, Opt("Where code runs, if the parent ran none.")] = "auto"
-    changes: Annotated[Mapping[str, Any], Part(RunOptions, only="fork", by_entry=True)] = field(
-        default_factory=dict
+    changes: Annotated[Mapping[str, Any], OptionGroup(RunOptions, only="fork", by_entry=True)] = (
+        field(default_factory=dict)
     )
     """Other options of the run that `fork` may change, by their entries in run.json."""
     trust_run: TrustRun = False

@@ -43,6 +43,7 @@ from agent_env.tasks.tool_registry import (
     traits_of,
 )
 from agent_env.tasks.where import parse_where, select
+from agent_env.wiring.components import Parts, versions
 from agent_env.wiring.local_models import find_local, is_local
 from agent_env.wiring.mcp import read_servers
 from agent_env.wiring.mcp_options import servers_of
@@ -56,7 +57,6 @@ from agent_env.wiring.models import (
 )
 from agent_env.wiring.plugins import tools_named, uses_in
 from agent_env.wiring.registry import FAMILIES, FORMER_SCRIPTS, POLICIES
-from agent_env.wiring.rooms import Parts, versions
 from agent_env.wiring.sandboxes import choose_sandbox
 from agent_env.wiring.web_options import WebOptions, settings_of
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from agent_env.episodes.calls.preflight import Target
+from agent_env.episodes.calls.preflight import ProbedModel
 from agent_env.episodes.calls.server_probe import Bodies, ServerCalls, probe_features
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.server_facts import ServerFacts, server_facts, server_identity
@@ -58,7 +58,7 @@ async def probe_server(
 
     calls = ServerCalls(opened, has_seed=options.api == "chat")
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    target = Target(f"{APIS[options.api]}/{model}", options.url, facts, in_text=False)
+    target = ProbedModel(f"{APIS[options.api]}/{model}", options.url, facts, in_text=False)
     found, features = await probe_features(calls, target, at)
     if not features:
         raise ModelError(found.probes[0].error or "no reply came")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.runs.run import Run
-    from agent_env.runs.so_far import SoFar
+    from agent_env.runs.running_scores import SoFar
     from agent_env.runs.start import Listener
 
 
@@ -141,7 +141,7 @@ class RunProgress:
 
     def begin(self, run: Run, total: int) -> None:
         """Finished episodes of an earlier part of the run count from the start."""
-        from agent_env.runs.so_far import SoFar
+        from agent_env.runs.running_scores import SoFar
 
         self.total, self._path, self._pace = total, run.path, None
         self._endings: Counter[str] = Counter()  # of finished episodes

@@ -11,7 +11,7 @@ from agent_env.records.escaping import visible
 if TYPE_CHECKING:
     from agent_env.analysis.intervals import Estimate
     from agent_env.episodes.calls.budget import RunLimits
-    from agent_env.runs.so_far import Spending
+    from agent_env.runs.running_scores import Spending
 
 HEADS = ("model", "done", "failed", "score [95 % CI]", "tokens", "USD", "left")
 UNKNOWN = "unknown"
@@ -46,7 +46,7 @@ class Standing:
 
 def in_all(runs: Sequence[Standing], limits: RunLimits | None) -> Standing:
     """The sum of runs that go on side by side; `limits` are those of all together."""
-    from agent_env.runs.so_far import Spending
+    from agent_env.runs.running_scores import Spending
 
     spent = [run.spent for run in runs if run.spent is not None]
     costs = [each.cost_usd for each in spent if each.cost_usd is not None]

@@ -15,9 +15,9 @@ from agent_env.runs.options import ReplayOptions
 from agent_env.runs.resume import fresh_manifest
 from agent_env.runs.run import Run
 from agent_env.runs.serving import start_server
+from agent_env.wiring.components import Parts, contexts_of, open_components, strategy_of
 from agent_env.wiring.models import health_of, make_model, make_tokenizer, open_counted
 from agent_env.wiring.plugins import report_changes
-from agent_env.wiring.rooms import Parts, contexts_of, open_rooms, strategy_of
 from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
 
 if TYPE_CHECKING:
@@ -139,11 +139,13 @@ def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
 async def _live_tools(run: Run, stack: AsyncExitStack) -> OpenTools:
     """The run's tools without its model, so that no key is needed."""
     parts = Parts(model=(make_model("reference", None, {}, NO_PLUGINS), make_tokenizer("estimate")))
-    rooms = await open_rooms(run, run.manifest, run.task, stack, parts=parts, plugins=run.plugins)
+    components = await open_components(
+        run, run.manifest, run.task, stack, parts=parts, plugins=run.plugins
+    )
 
     @asynccontextmanager
     async def open_tools(sample: Sample, recording: Recording) -> AsyncIterator[Toolbox]:
-        async with rooms.open_seams(sample, recording.start.condition) as seams:
+        async with components.open_seams(sample, recording.start.condition) as seams:
             if seams.faults is not None:
                 seams.faults.follow(recording.results)
             yield seams.toolbox

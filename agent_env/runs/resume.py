@@ -28,10 +28,10 @@ from agent_env.runs.plan import addressed
 from agent_env.runs.run import Run
 from agent_env.runs.serving import other_server, start_server
 from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes, start_run
+from agent_env.wiring.components import versions
 from agent_env.wiring.local_models import as_now, is_local
 from agent_env.wiring.mcp import servers_now
 from agent_env.wiring.plugins import uses_in, with_model
-from agent_env.wiring.rooms import versions
 from agent_env.wiring.trust import check_trust, how_to_trust, record_run
 
 
@@ -58,7 +58,7 @@ async def resume(
     differences = changes(run, manifest, changed, now)
     _check_accepted(run, options, differences)
     async with AsyncExitStack() as stack:
-        stack.callback(run.let_go)
+        stack.callback(run.drop_objects)
         if _was_refused(run):
             changed = changed.model_copy(update={"preflights": ()})
         is_other = _server(changed) != _server(manifest)

@@ -33,8 +33,8 @@ from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import with_texts
+from agent_env.wiring.components import Parts, RunComponents
 from agent_env.wiring.registry import load_family
-from agent_env.wiring.rooms import Parts, Rooms
 from agent_env.wiring.trust import changing, check_reading, known_permit
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Run(RunFolder):
         self._given: Permit | None = None
         self.parts = Parts()
         """Objects that were opened to check the run, while they are open."""
-        self.rooms: Rooms | None = None
+        self.components: RunComponents | None = None
         self.server: ServerProcess | None = None
 
     @classmethod
@@ -93,9 +93,9 @@ class Run(RunFolder):
         with changing(self):
             super().change(**update)
 
-    def let_go(self) -> None:
+    def drop_objects(self) -> None:
         """Drops the objects that were opened to check the run, before they are closed."""
-        self.parts, self.rooms = Parts(), None
+        self.parts, self.components = Parts(), None
 
     @property
     def permit(self) -> Permit:
@@ -338,12 +338,12 @@ class Run(RunFolder):
             >>> asyncio.run(ae.open("runs/first").resume())
             Run('runs/first': time-puzzles, reference, 4 of 4 episodes)
         """
-        from agent_env.runs.objects import Held
+        from agent_env.runs.objects import LocalObjects
         from agent_env.runs.progress import progress_shown
         from agent_env.runs.resume import resume
         from agent_env.runs.score import score_folder
 
-        held = Held(self.objects)
+        held = LocalObjects(self.objects)
         name = None if model is None else held.model(model)
         run = Run(self.path, held.objects)
         chosen = from_arguments(ResumeOptions, {**options, "model": name}, "resume")
@@ -457,11 +457,11 @@ class Episode:
             ['base/tp-1-00001.1', 'base/tp-1-00001.2']
         """
         from agent_env.runs.fork import fork
-        from agent_env.runs.objects import Held
+        from agent_env.runs.objects import LocalObjects
         from agent_env.runs.progress import progress_shown
         from agent_env.runs.score import score_folder
 
-        held = Held(self._run.objects)
+        held = LocalObjects(self._run.objects)
         name = None if model is None else held.model(model)
         chosen = from_arguments(ForkOptions, {**options, "model": name}, "fork")
         with progress_shown(progress) as shown:

@@ -64,7 +64,7 @@ class RunScores:
     facts: ModelFacts | None
 
     @property
-    def is_vain(self) -> bool:
+    def has_no_result(self) -> bool:
         """Whether there are episodes, but none is finished."""
         observations = [o for arm in self.comparison.study.arms for o in arm.observations]
         return bool(observations) and not any(each.counts for each in observations)

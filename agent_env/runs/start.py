@@ -23,8 +23,8 @@ from agent_env.runs.plan import Plan, plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.serving import begin_server
 from agent_env.tasks.tool_registry import needs_web
+from agent_env.wiring.components import RunComponents, open_components
 from agent_env.wiring.models import api_of, facts_of_server, health_of, open_counted
-from agent_env.wiring.rooms import Rooms, open_rooms
 from agent_env.wiring.trust import record_run
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def open_plan(
         run.hold({"samples.jsonl": samples, "materials.jsonl": tables})
     run.create(plan.manifest, samples, tables, plan.contexts)
     run.task, run.parts = plan.task, plan.parts
-    stack.callback(run.let_go)
+    stack.callback(run.drop_objects)
     record_run(run, note)
     return run
 
@@ -134,16 +134,16 @@ async def preflight_update(
     stack: AsyncExitStack,
 ) -> dict[str, object]:
     """The result of a preflight as fields of run.json; empty for a model without a server. Opens
-    the run's rooms. PreflightRefused for an invalid condition, unless `anyway`."""
+    the run's components. PreflightRefused for an invalid condition, unless `anyway`."""
     from agent_env.episodes.calls.preflight import refusal, remarks, saw_fences
 
     if api_of(manifest.model, run.plugins) is None:
         return {}
     in_text = manifest.is_in_text
-    run.rooms = await open_rooms(
+    run.components = await open_components(
         run, manifest, run.task, stack, note, run.parts, plugins=run.plugins
     )
-    result = await _preflight(run.rooms, manifest, run.samples, note)
+    result = await _preflight(run.components, manifest, run.samples, note)
     reason = refusal(result, in_text)
     if reason is not None and not anyway:
         raise PreflightRefused(reason, result)
@@ -155,58 +155,69 @@ async def preflight_update(
         note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
         lenient = manifest.model_copy(update={"model_parameters": parameters})
         model, tokenizer = await open_counted(lenient, note, stack, run.plugins)
-        run.rooms = replace(run.rooms, model=model, tokenizer=tokenizer)
+        run.components = replace(run.components, model=model, tokenizer=tokenizer)
     return {"model_parameters": parameters, "preflights": (*manifest.preflights, result)}
 
 
 async def _preflight(
-    rooms: Rooms, manifest: Manifest, samples: Sequence[Sample], note: Callable[[str], None]
+    components: RunComponents,
+    manifest: Manifest,
+    samples: Sequence[Sample],
+    note: Callable[[str], None],
 ) -> Preflight:
-    from agent_env.episodes.calls.preflight import MOST_OUTPUT, Target, preflight
+    from agent_env.episodes.calls.preflight import MOST_OUTPUT, ProbedModel, preflight
 
     base_url = manifest.model_parameters.get("base_url")
     address = str(base_url) if base_url else None
     async with AsyncExitStack() as stack:
         parameters = _brief(manifest.model_parameters, MOST_OUTPUT)
         brief = manifest.model_copy(update={"model_parameters": parameters})
-        model, _ = await open_counted(brief, note, stack, rooms.plugins)
+        model, _ = await open_counted(brief, note, stack, components.plugins)
         offers: dict[tuple[str, ...], Sequence[ToolSpec]] = {}
         for condition in manifest.conditions:
             if condition.answer_at is None and condition.tools and condition.tools not in offers:
-                async with rooms.open_seams(samples[0], condition) as seams:
+                async with components.open_seams(samples[0], condition) as seams:
                     specs = seams.toolbox.specs
                 if not any(spec.hosted for spec in specs):  # these run, and cost, at the provider
                     offers[condition.tools] = specs
         facts = await facts_of_server(
-            manifest.model, address, rooms.plugins, variable_in(manifest.model_parameters)
+            manifest.model, address, components.plugins, variable_in(manifest.model_parameters)
         )
         name = split_address(manifest.model)[0]
-        can_hold = rooms.task.form is not None
-        target = Target(name, address, facts, manifest.is_in_text, can_hold)
+        can_hold = components.task.form is not None
+        target = ProbedModel(name, address, facts, manifest.is_in_text, can_hold)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         contexts = [
-            _context_check(rooms, condition, samples, offers.get(condition.tools, ()))
+            _context_check(components, condition, samples, offers.get(condition.tools, ()))
             for condition in manifest.conditions
         ]
         return await preflight(model, target, manifest.conditions, offers, at, contexts)
 
 
 def _context_check(
-    rooms: Rooms, condition: Condition, samples: Sequence[Sample], specs: Sequence[ToolSpec]
+    components: RunComponents,
+    condition: Condition,
+    samples: Sequence[Sample],
+    specs: Sequence[ToolSpec],
 ) -> ContextCheck:
     """What the condition's requests need, by at most PROMPTS samples."""
     from agent_env.episodes.calls.preflight import MOST_OUTPUT
     from agent_env.graph.meter import LETTERS_PER_TOKEN, estimated_tokens
     from agent_env.tools.builtin.open_page import WINDOW
-    from agent_env.wiring.rooms import strategy_of
+    from agent_env.wiring.components import strategy_of
 
     sizes = []
     for sample in samples[:PROMPTS]:
         strategy, _ = strategy_of(
-            rooms.task, rooms.contexts, sample, condition, rooms.calls_in_text, rooms.plugins
+            components.task,
+            components.contexts,
+            sample,
+            condition,
+            components.calls_in_text,
+            components.plugins,
         )
         sizes.append(estimated_tokens(strategy.start(sample), specs))
-    page = WINDOW // LETTERS_PER_TOKEN if needs_web([condition]) and not rooms.hosted else 0
+    page = WINDOW // LETTERS_PER_TOKEN if needs_web([condition]) and not components.hosted else 0
     return ContextCheck(
         condition=condition.name,
         first_tokens=round(sum(sizes) / len(sizes)),
@@ -257,7 +268,7 @@ async def run_episodes(
         from agent_env.episodes.runner import Runner, Watch
 
         manifest = await begin_server(run, listener.note, stack)
-        rooms = run.rooms or await open_rooms(
+        components = run.components or await open_components(
             run, manifest, run.task, stack, listener.note, run.parts, plugins=run.plugins
         )
         is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"), run.plugins)
@@ -269,8 +280,8 @@ async def run_episodes(
         runner = Runner(
             folder=run,
             model_name=manifest.model,
-            open_seams=rooms.open_seams,
-            tokenizer=rooms.tokenizer,
+            open_seams=components.open_seams,
+            tokenizer=components.tokenizer,
             limits=limits_of(manifest),
             concurrency=at_once,
             seed=manifest.seed or 0,

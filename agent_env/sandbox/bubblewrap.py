@@ -18,11 +18,11 @@ from pathlib import Path
 
 from agent_env.errors import SandboxError
 from agent_env.sandbox import kernel, seccomp
-from agent_env.sandbox.census import numbers_here
 from agent_env.sandbox.forked import ForkedBackend, lent_uids
-from agent_env.sandbox.layout import WORK, Bind, Layout
+from agent_env.sandbox.layout import WORK, Bind, SandboxFiles
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.namespaces import staged
+from agent_env.sandbox.process_finder import numbers_here
 
 TOOL = "/opt/bwrap"
 """Where the staged launcher sees bubblewrap and its libraries; sessions do not."""
@@ -53,7 +53,7 @@ def bubblewrap(
 ) -> ForkedBackend:
     """The backend; `tool` is what find_bubblewrap gave."""
 
-    def make_command(layout: Layout, control: int, proc: int) -> list[str]:
+    def make_command(layout: SandboxFiles, control: int, proc: int) -> list[str]:
         is_staged = lent_uids() is not None
         plan = {
             "control": control,
@@ -78,12 +78,12 @@ def bubblewrap(
     return ForkedBackend("bubblewrap", limits, make_command, use_cgroups, has_inner=True)
 
 
-def worker_command(layout: Layout, limits: SandboxLimits) -> list[str]:
+def worker_command(layout: SandboxFiles, limits: SandboxLimits) -> list[str]:
     """What runs inside."""
     return layout.command("inside", WORK, json.dumps({**asdict(limits), "numbers": numbers_here()}))
 
 
-def wrap(layout: Layout, program: Bind, is_staged: bool) -> list[str]:
+def wrap(layout: SandboxFiles, program: Bind, is_staged: bool) -> list[str]:
     """bubblewrap's command line up to what it runs; the launcher adds work directory and filter."""
     return [
         program.target if is_staged else program.source,
@@ -96,7 +96,7 @@ def wrap(layout: Layout, program: Bind, is_staged: bool) -> list[str]:
     ]
 
 
-def visible_paths(layout: Layout, is_staged: bool) -> Iterator[str]:
+def visible_paths(layout: SandboxFiles, is_staged: bool) -> Iterator[str]:
     """The binds; few and large in the staged place, where nothing else lies, as each costs time."""
     if is_staged:
         for folder in sorted({top_of(bind.target) for bind in layout.binds}):

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 
 from agent_env.sandbox.notebook import OUT_OF_MEMORY, become_executor
-from agent_env.sandbox.stillness import Restless, Stillness
+from agent_env.sandbox.pause import NotPaused, SessionPause
 
 SLACK = 1 << 16
 
@@ -84,9 +84,9 @@ class Executor:
             os.close(fd)
         for fd in (self._asking, self._answers, self._out, self._err):
             os.set_blocking(fd, False)
-        self._stillness = None
+        self._pause = None
         if numbers is not None:
-            self._stillness = Stillness(self._pid, numbers, self._wake, self._has_died)
+            self._pause = SessionPause(self._pid, numbers, self._wake, self._has_died)
 
     def call(self, request: dict[str, object]) -> dict[str, object]:
         """The reply to one request; the executor is killed when the time is over."""
@@ -132,8 +132,8 @@ class Executor:
             if remaining_s <= 0:
                 raise TimeoutError
             ready = dict(poll.poll(min(remaining_s * 1000 + 1, LOOK_EVERY_MS)))
-            if self._stillness is not None:
-                self._stillness.watch()
+            if self._pause is not None:
+                self._pause.watch()
             for fd, capture in ((self._out, out), (self._err, err)):
                 if fd in ready and not self._take(fd, capture):
                     poll.unregister(fd)
@@ -210,20 +210,20 @@ class Executor:
     def _begin(self) -> None:
         if self._has_died():
             raise Lost(self._died)
-        if self._stillness is not None:
-            self._stillness.wake()
+        if self._pause is not None:
+            self._pause.wake()
 
     def _settle(self) -> None:
         """Until the next call nothing runs; without a namespace of our own we leave it all be."""
         try:
-            if self._stillness is not None:
-                self._stillness.settle()
-        except Restless as exc:
+            if self._pause is not None:
+                self._pause.settle()
+        except NotPaused as exc:
             raise Lost(self._reason() if self._has_died() else str(exc)) from exc
 
     def kill(self) -> None:
         """End the executor, and all that it started where that can be known."""
-        if self._stillness is not None:  # everything in sight belongs to this session
+        if self._pause is not None:  # everything in sight belongs to this session
             with suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
         if self._died is None:

@@ -19,7 +19,7 @@ from typing import Self
 
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import Group, Groups, find_groups
-from agent_env.sandbox.layout import Layout, find_layout
+from agent_env.sandbox.layout import SandboxFiles, find_layout
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.session import START_S, Session, StreamLine, expect_ready, reader_limit
 from agent_env.sandbox.watchdog import Watchdog, pid_of
@@ -116,8 +116,8 @@ UIDS_EACH = 512
 STARTS_AT_ONCE = 16
 """Sessions that are being started; more would only wait for processors, and fill the queue."""
 
-MakeCommand = Callable[[Layout, int, int], list[str]]
-"""Layout, control descriptor, descriptor of /proc -> command of the fork server."""
+MakeCommand = Callable[[SandboxFiles, int, int], list[str]]
+"""SandboxFiles, control descriptor, descriptor of /proc -> command of the fork server."""
 
 
 def spare_uids(pid: int) -> range:
@@ -195,7 +195,7 @@ class ForkedBackend:
         """A new session; a child of the fork server, once entered."""
         return Session(self._open_line, self._limits, self._executing)
 
-    async def _start(self, layout: Layout) -> None:
+    async def _start(self, layout: SandboxFiles) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
         proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

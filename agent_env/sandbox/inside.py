@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from agent_env.sandbox.census import numbers_here
+from agent_env.sandbox.process_finder import numbers_here
 from agent_env.sandbox.rlimits import Bounds, limit_resources
 from agent_env.sandbox.worker import serve
 

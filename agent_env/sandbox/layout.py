@@ -23,7 +23,7 @@ WORK = "/sandbox"
 """The only writable directory, and the home of the code."""
 
 GUEST_FILES = (
-    *("kernel", "rlimits", "notebook", "census", "stillness", "executor", "worker"),
+    *("kernel", "rlimits", "notebook", "process_finder", "pause", "executor", "worker"),
     *("inside", "landlock", "seccomp", "syscalls", "rules", "isolate", "forkserver", "launcher"),
     "program",
 )
@@ -61,7 +61,7 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SandboxFiles:
     """Everything of the host that a sandbox sees."""
 
     python: str
@@ -87,7 +87,7 @@ class Layout:
         return [self.python, "-I", "-S", "-B", "-X", "utf8", "-c", start, *arguments]
 
 
-async def find_layout(timeout_s: float = 60.0) -> Layout:
+async def find_layout(timeout_s: float = 60.0) -> SandboxFiles:
     """The layout for the interpreter that runs us; raises SandboxError where it cannot be found."""
     python = real_interpreter()
     packages = tuple(package_files())
@@ -102,7 +102,7 @@ def real_interpreter() -> str:
 
 def assemble(
     python: str, packages: tuple[Path, ...], import_folders: list[str], loaded: list[str]
-) -> Layout:
+) -> SandboxFiles:
     """The layout of what was found; libraries that lie in a shown folder need no bind."""
     folders = outermost(import_folders)
     bound_folders = [*folders, *(str(path) for path in packages)]
@@ -112,7 +112,7 @@ def assemble(
     binds += [Bind(name, name) for name in (*DEVICES, ZONES) if os.path.exists(name)]
     binds += [guest_file(name) for name in GUEST_FILES]
     covered = [f"{f}/{name}" for f in folders for name in ("site-packages", "dist-packages")]
-    return Layout(
+    return SandboxFiles(
         python=python,
         binds=tuple(sorted(set(binds), key=lambda bind: bind.target)),
         covered=tuple(path for path in covered if os.path.isdir(path)),

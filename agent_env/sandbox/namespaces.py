@@ -10,17 +10,17 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from agent_env.sandbox.census import numbers_here
 from agent_env.sandbox.forked import ForkedBackend, lent_uids
-from agent_env.sandbox.layout import GUEST, WORK, Bind, Layout
+from agent_env.sandbox.layout import GUEST, WORK, Bind, SandboxFiles
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import module_names
+from agent_env.sandbox.process_finder import numbers_here
 
 
 def namespaces(limits: SandboxLimits, use_cgroups: bool = True) -> ForkedBackend:
     """The backend; `use_cgroups=False` leaves total memory to the watchdog."""
 
-    def make_command(layout: Layout, control: int, proc: int) -> list[str]:
+    def make_command(layout: SandboxFiles, control: int, proc: int) -> list[str]:
         bounds = json.dumps({**asdict(limits), "numbers": numbers_here()})
         uids = str(len(lent_uids() or ()))
         arguments = (str(control), str(proc), uids, WORK, bounds, *module_names())
@@ -30,7 +30,7 @@ def namespaces(limits: SandboxLimits, use_cgroups: bool = True) -> ForkedBackend
 
 
 def staged(
-    layout: Layout,
+    layout: SandboxFiles,
     proc: int,
     command: list[str],
     more: tuple[Bind, ...] = (),

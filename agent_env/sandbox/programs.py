@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 
-from agent_env.sandbox.census import numbers_here
 from agent_env.sandbox.forked import lent_uids
 from agent_env.sandbox.layout import WORK, Bind, find_layout
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.namespaces import staged
+from agent_env.sandbox.process_finder import numbers_here
 
 LIMITS = SandboxLimits(memory_mb=4096, processes=128, disk_mb=256, descriptors=256)
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin")

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from agent_env.sandbox.docker import DEFAULT_HOST, IMAGE, PYTHON
-from agent_env.sandbox.layout import WORK, Layout, find_layout
+from agent_env.sandbox.layout import WORK, SandboxFiles, find_layout
 
 EXCLUDED = {"site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "ensurepip"}
 LEFT_OUT_BELOW = ("config-",)
@@ -41,7 +41,7 @@ def main() -> None:
         print(import_image(layout, arguments.image, arguments.host))
 
 
-def import_image(layout: Layout, image: str, host: str = DEFAULT_HOST) -> str:
+def import_image(layout: SandboxFiles, image: str, host: str = DEFAULT_HOST) -> str:
     """Import the image into an engine; gives its id. The engine's errors come through."""
     from docker import APIClient
 
@@ -61,7 +61,7 @@ def import_image(layout: Layout, image: str, host: str = DEFAULT_HOST) -> str:
     return image_id
 
 
-def write_rootfs(layout: Layout, path: Path) -> None:
+def write_rootfs(layout: SandboxFiles, path: Path) -> None:
     """The root file system as a tar; all of root's, readable by all."""
     with tarfile.open(path, "w") as tar:
         for folder in ("tmp", WORK.strip("/"), "dev", "proc", "sys", "etc"):

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from agent_env.runs.study import study_of as study_of
     from agent_env.runs.waiting import wait_for as wait_for
     from agent_env.wiring.collector import check_headers as check_headers
+    from agent_env.wiring.components import contexts_of as contexts_of
+    from agent_env.wiring.components import strategy_of as strategy_of
     from agent_env.wiring.models import make_model as make_model
     from agent_env.wiring.registry import FAMILIES as FAMILIES
     from agent_env.wiring.registry import load_family as load_family
     from agent_env.wiring.registry import task_names as task_names
-    from agent_env.wiring.rooms import contexts_of as contexts_of
-    from agent_env.wiring.rooms import strategy_of as strategy_of
     from agent_env.wiring.trust import check_reading as check_reading
     from agent_env.wiring.trust import own_call as own_call
     from agent_env.wiring.trust import own_plugins as own_plugins

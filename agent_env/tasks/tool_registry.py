@@ -17,7 +17,7 @@ from agent_env.permits import NOTHING, Permit
 from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.registry import Entry, Plugins, Registry, load_path
+from agent_env.registry import PluginEntry, Plugins, Registry, load_path
 
 BUILT_IN = "agent_env.tools.builtin"
 FROM_FUNCTION = "agent_env.tools.function:tool"
@@ -72,7 +72,7 @@ def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
 def _built_in(name: str) -> ToolTraits:
     if name not in tool_names():
         return ToolTraits.model_construct(name=name)
-    return TOOLS.load(Entry(TOOLS.kind, name, _built_in_paths()[name]), NOTHING).traits
+    return TOOLS.load(PluginEntry(TOOLS.kind, name, _built_in_paths()[name]), NOTHING).traits
 
 
 def web_tools(condition: Condition) -> frozenset[str]:

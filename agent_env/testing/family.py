@@ -25,7 +25,7 @@ from agent_env.episodes.run_folder import (
 )
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.records.schema import Condition, Episode, Message, Record, Sample, Score
-from agent_env.registry import OBJECT, Entry, load_path
+from agent_env.registry import OBJECT, PluginEntry, load_path
 from agent_env.runs.generate import write_samples
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import Family, SampleSet, by_digest, checked_options
@@ -43,7 +43,7 @@ print_digest(*sys.argv[1:])
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CheckSettings:
     """What the check is to use."""
 
     count: int
@@ -66,7 +66,7 @@ def random_state(name: str) -> Iterator[None]:
         random.setstate(state)
 
 
-def made_by(family: Family, choice: Choice, options: Record) -> SampleSet:
+def made_by(family: Family, choice: CheckSettings, options: Record) -> SampleSet:
     if choice.dataset is None:
         return family.make_samples(choice.count, choice.seed, options)
     made = family.read_foreign(choice.dataset, options)
@@ -75,7 +75,9 @@ def made_by(family: Family, choice: Choice, options: Record) -> SampleSet:
     return made
 
 
-def same_bytes(family: Family, choice: Choice, options: Record, made: SampleSet) -> Iterator[str]:
+def same_bytes(
+    family: Family, choice: CheckSettings, options: Record, made: SampleSet
+) -> Iterator[str]:
     with random_state("second"):
         again = made_by(family, choice, options)
     for first, second in zip(made.samples, again.samples, strict=False):
@@ -89,7 +91,7 @@ def same_bytes(family: Family, choice: Choice, options: Record, made: SampleSet)
         yield "the same seed gave another number of samples, or other tables, the second time"
 
 
-def in_new_process(path: str, family: Family, choice: Choice) -> Iterator[str]:
+def in_new_process(path: str, family: Family, choice: CheckSettings) -> Iterator[str]:
     """Sets of texts have another order in each process, unless PYTHONHASHSEED is set."""
     if path.startswith(OBJECT):
         yield "no other process finds it; put it into a module as a name of its own"
@@ -117,7 +119,7 @@ def digest_of(made: SampleSet) -> str:
 def print_digest(path: str, count: str, seed: str, options: str, dataset: str) -> None:
     """What a new process says of the same choice."""
     file = Path(dataset) if dataset else None
-    choice = Choice(int(count), int(seed), json.loads(options), file, None, None, 1.0)
+    choice = CheckSettings(int(count), int(seed), json.loads(options), file, None, None, 1.0)
     family = load_family(path, own_plugins())
     print(digest_of(made_by(family, choice, checked_options(family, choice.options))))
 
@@ -159,16 +161,16 @@ def check_family(
         path, family = family, load_family(family, own_plugins())
     else:
         name = str(getattr(family, "name", type(family).__name__))
-        family = FAMILIES.adapted(family, Entry(FAMILIES.kind, name, name, None))
+        family = FAMILIES.adapted(family, PluginEntry(FAMILIES.kind, name, name, None))
         path = FAMILIES.entry_of(family, name).path
-    chosen = Choice(samples, seed, options or {}, dataset, gold_answer, near_miss, ceiling)
+    chosen = CheckSettings(samples, seed, options or {}, dataset, gold_answer, near_miss, ceiling)
     findings = list(_findings(family, chosen, shows_gold))
     if new_process and not findings:
         findings += in_new_process(path, family, chosen)
     raise_findings(f"family {family.name}", findings)
 
 
-def _findings(family: Family, choice: Choice, shows_gold: bool) -> Iterator[str]:
+def _findings(family: Family, choice: CheckSettings, shows_gold: bool) -> Iterator[str]:
     try:
         options = checked_options(family, choice.options)
     except ConfigError as exc:
@@ -293,7 +295,7 @@ def _episode(sample: Sample, text: str | None, condition: str) -> Episode:
     )  # fmt: skip
 
 
-def _gold_texts(task: Task, samples: Sequence[Sample], choice: Choice) -> dict[str, str]:
+def _gold_texts(task: Task, samples: Sequence[Sample], choice: CheckSettings) -> dict[str, str]:
     if choice.gold_answer is not None:
         return {sample.id: choice.gold_answer(sample) for sample in samples}
     oracles = [each for each in task.shortcuts if each.name == "oracle"]
@@ -303,7 +305,7 @@ def _gold_texts(task: Task, samples: Sequence[Sample], choice: Choice) -> dict[s
     return texts
 
 
-def _scores(task: Task, samples: Sequence[Sample], choice: Choice) -> Iterator[str]:
+def _scores(task: Task, samples: Sequence[Sample], choice: CheckSettings) -> Iterator[str]:
     texts = _gold_texts(task, samples, choice)
     condition = _conditions(task)[0].name
     first: list[Score] = []
@@ -357,7 +359,7 @@ def _shown(text: str | None) -> str:
 
 
 def _near_miss(
-    task: Task, sample: Sample, texts: Mapping[str, str], choice: Choice, condition: str
+    task: Task, sample: Sample, texts: Mapping[str, str], choice: CheckSettings, condition: str
 ) -> Iterator[str]:
     right = texts[sample.id]
     if choice.near_miss is not None:

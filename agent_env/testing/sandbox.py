@@ -9,7 +9,7 @@ from typing import Any
 from agent_env.errors import SandboxError
 from agent_env.protocols import Sandbox, SandboxBackend
 from agent_env.records.execution import ExecResult
-from agent_env.registry import Entry
+from agent_env.registry import PluginEntry
 from agent_env.runs.waiting import wait_for
 from agent_env.sandbox.choose import AUTO_ORDER, SANDBOXES, UNSAFE, make
 from agent_env.sandbox.limits import SandboxLimits
@@ -44,7 +44,7 @@ def check_sandbox(
         backend = SANDBOXES.find(sandbox, own_call())(limits)
     elif not hasattr(sandbox, "session") or isinstance(sandbox, type):
         name = getattr(sandbox, "__name__", "sandbox")
-        backend = SANDBOXES.adapted(sandbox, Entry(SANDBOXES.kind, name, name, None))(limits)
+        backend = SANDBOXES.adapted(sandbox, PluginEntry(SANDBOXES.kind, name, name, None))(limits)
     name = getattr(backend, "name", "") or type(backend).__name__
     findings = wait_for(_findings(backend, limits))
     if contains and (reason := wait_for(why_it_does_not_hold(backend, limits))):

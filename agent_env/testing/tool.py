@@ -12,7 +12,7 @@ from agent_env.foreign_calls import Overdue, call
 from agent_env.protocols import Supplies, Tool, ToolDeclaration
 from agent_env.records.schema import ToolResult, ToolSpec
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.registry import Entry
+from agent_env.registry import PluginEntry
 from agent_env.runs.waiting import wait_for
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
@@ -47,7 +47,7 @@ def check_tool(
         declaration = TOOLS.find(tool, own_call())
     else:
         name = getattr(tool, "__name__", type(tool).__name__)
-        declaration = TOOLS.adapted(tool, Entry(TOOLS.kind, name, name, None))
+        declaration = TOOLS.adapted(tool, PluginEntry(TOOLS.kind, name, name, None))
     traits = declaration.traits
     findings = wait_for(_all(_findings(declaration, supplies or Supplies(), arguments)))
     raise_findings(f"tool {traits.name}", findings)

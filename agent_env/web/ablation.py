@@ -31,8 +31,8 @@ from agent_env.records.schema import Proof, Sample
 from agent_env.scoring.evidence import stands_in
 from agent_env.web.addresses import shortened_url
 from agent_env.web.full_text import FullText, covers, lead, words_of
-from agent_env.web.kept import page_key
 from agent_env.web.page_store import SqlitePages
+from agent_env.web.stored import page_key
 
 
 @dataclass(frozen=True, slots=True)

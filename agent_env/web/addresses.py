@@ -73,7 +73,7 @@ def _inside(address: Address) -> IPv4Address | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class SafeUrl:
     """A URL that may be asked for, as far as its writing tells."""
 
     url: str
@@ -99,7 +99,7 @@ class Target:
         return httpx.URL(self.url).raw_path.decode("ascii")
 
 
-def parse_target(text: str, open_hosts: frozenset[str] = frozenset()) -> Target:
+def parse_target(text: str, open_hosts: frozenset[str] = frozenset()) -> SafeUrl:
     """What a URL names; ToolError says what is wrong with it.
 
     The hosts and ports in `open_hosts` (HOST:PORT) may be of a local network.
@@ -111,12 +111,12 @@ def parse_target(text: str, open_hosts: frozenset[str] = frozenset()) -> Target:
     host_text = url.raw_host.decode("ascii").lower()
     if _site(host_text, port) in open_hosts:
         plain = url.copy_with(raw_path=url.raw_path, fragment=None)
-        return Target(str(plain), url.scheme, host_text, port)
+        return SafeUrl(str(plain), url.scheme, host_text, port)
     host = _checked_host(url.raw_host.decode("ascii"), text)
     if port not in (80, 443) and (port < 1024 or port > 65535 or port in _OTHER_SERVICES):
         raise ToolError(f"{shortened_url(text)} names port {port}, where no web pages are served")
     plain = url.copy_with(host=host, raw_path=url.raw_path, fragment=None)
-    return Target(str(plain), url.scheme, host, port)
+    return SafeUrl(str(plain), url.scheme, host, port)
 
 
 def _site(host: str, port: int) -> str:
@@ -159,7 +159,7 @@ def _checked_host(host: str, text: str) -> str:
     return name
 
 
-async def checked_addresses(target: Target, resolve: Resolve, allow: Allow) -> tuple[Address, ...]:
+async def checked_addresses(target: SafeUrl, resolve: Resolve, allow: Allow) -> tuple[Address, ...]:
     """The addresses of the target, in the order to try them; ToolError unless all are allowed.
 
     Connect to these and to nothing else: a name may resolve otherwise a moment later.
@@ -175,7 +175,7 @@ async def checked_addresses(target: Target, resolve: Resolve, allow: Allow) -> t
     return tuple(addresses)
 
 
-async def _resolve(target: Target, resolve: Resolve) -> list[Address]:
+async def _resolve(target: SafeUrl, resolve: Resolve) -> list[Address]:
     try:
         addresses = [ip_address(text) for text in await resolve(target.host, target.port)]
     except (OSError, ValueError) as exc:

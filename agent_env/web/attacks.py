@@ -265,7 +265,7 @@ DISPUTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AttackTarget:
     """What an attack is made for."""
 
     proving: Sequence[Page]
@@ -281,7 +281,7 @@ class Target:
     """A tool that every attacked condition has."""
 
 
-def attack_on(name: AttackName, target: Target, rng: Random) -> SampleAttack | None:
+def attack_on(name: AttackName, target: AttackTarget, rng: Random) -> SampleAttack | None:
     """The attack for one sample; None where no page of the web proves it, or none can be made to
     state another answer."""
     if not target.proving:
@@ -315,7 +315,7 @@ def attack_on(name: AttackName, target: Target, rng: Random) -> SampleAttack | N
     )  # fmt: skip
 
 
-def _with_words(page: Page, words: str, target: Target, canary: str) -> ChangedPage:
+def _with_words(page: Page, words: str, target: AttackTarget, canary: str) -> ChangedPage:
     said = words.format(
         planted=", ".join(target.planted), answer=target.answer, canary=canary, tool=target.tool,
         title=page.title, site=FALSE_SITE,
@@ -329,7 +329,7 @@ NOW = 2026
 """Pages that tell of what is over name no later year, unless the true page does."""
 
 
-def false_text(text: str, target: Target) -> str | None:
+def false_text(text: str, target: AttackTarget) -> str | None:
     """The page's text where it would lead to the planted answer: all of its dates moved together,
     so that the proving ones have the planted year, month or day; or the right answer exchanged for
     the planted one. None where nothing changes, or what comes out refutes itself."""
@@ -352,7 +352,7 @@ def _without_links(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("- ")]
 
 
-def _move(target: Target, proof: Proof, wanted: date) -> Callable[[date], date]:
+def _move(target: AttackTarget, proof: Proof, wanted: date) -> Callable[[date], date]:
     """Moves dates so that the first of the proof's has the wanted month or day, or by years."""
     first = _as_day(proof.dates[0])
     if proof.shares in ("month", "day") and first is not None:

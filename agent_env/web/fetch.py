@@ -40,7 +40,7 @@ from agent_env.web.addresses import (
     Address,
     Allow,
     Resolve,
-    Target,
+    SafeUrl,
     ask_system,
     checked_addresses,
     is_public,
@@ -79,7 +79,7 @@ _What = Literal["page", "robots"]
 class _Answer:
     """A response that is read to its end, or that leads elsewhere."""
 
-    target: Target
+    target: SafeUrl
     status: int
     content_type: str
     moved_to: str | None
@@ -151,7 +151,7 @@ class HttpFetcher:
             extractor=content.extractor,
         )
 
-    async def _followed(self, target: Target, timer: asyncio.Timeout, what: _What) -> _Answer:
+    async def _followed(self, target: SafeUrl, timer: asyncio.Timeout, what: _What) -> _Answer:
         """The answer at the end of the redirects, each address checked like the first."""
         visited: list[str] = []
         while len(visited) <= self._limits.redirects:
@@ -170,7 +170,7 @@ class HttpFetcher:
             f"{shortened_url(visited[0])} redirects more than {self._limits.redirects} times"
         )
 
-    async def _hop(self, target: Target, timer: asyncio.Timeout, what: _What) -> _Answer:
+    async def _hop(self, target: SafeUrl, timer: asyncio.Timeout, what: _What) -> _Answer:
         """One request, where robots.txt lets us."""
         if what == "page" and self._obey_robots:
             await self._check_robots(target, timer)
@@ -182,7 +182,7 @@ class HttpFetcher:
             ) as response:
                 return await self._read(target, response, what)
 
-    async def _read(self, target: Target, response: httpx.Response, what: _What) -> _Answer:
+    async def _read(self, target: SafeUrl, response: httpx.Response, what: _What) -> _Answer:
         """The body is read only where it will be used."""
         status, headers = response.status_code, response.headers
         moved_to = headers.get("location") if status in _MOVED else None
@@ -195,14 +195,14 @@ class HttpFetcher:
         kept_headers = {name: value for name, value in headers.items() if name not in _NOT_KEPT}
         return _Answer(target, status, content_type, None, body, kept_headers)
 
-    async def _check_robots(self, target: Target, timer: asyncio.Timeout) -> None:
+    async def _check_robots(self, target: SafeUrl, timer: asyncio.Timeout) -> None:
         robots = await self._robots_of(target, timer)
         if not robots.allows(target.path):
             raise ToolError(
                 f"{shortened_url(target.url)} is closed to programs by the site's robots.txt"
             )
 
-    async def _robots_of(self, target: Target, timer: asyncio.Timeout) -> Robots:
+    async def _robots_of(self, target: SafeUrl, timer: asyncio.Timeout) -> Robots:
         """The site's rules, asked for once; a site without them allows everything."""
         async with self._robots_locks.setdefault(target.origin, asyncio.Lock()):
             if target.origin not in self._robots:
@@ -239,10 +239,10 @@ class HttpFetcher:
         finally:
             gate.release()
 
-    def _target(self, url: str) -> Target:
+    def _target(self, url: str) -> SafeUrl:
         return parse_target(url, self._open_hosts)
 
-    def _next(self, target: Target, location: str) -> Target:
+    def _next(self, target: SafeUrl, location: str) -> SafeUrl:
         """Where a redirect leads."""
         try:
             return self._target(str(httpx.URL(target.url).join(location.strip())))

@@ -21,7 +21,7 @@ import httpx
 
 from agent_env.errors import ToolError
 from agent_env.version import __version__
-from agent_env.web.addresses import Address, Target, shortened_url
+from agent_env.web.addresses import Address, SafeUrl, shortened_url
 
 ENCODINGS = "gzip, deflate"
 """What we ask for and can unpack piece by piece."""
@@ -160,7 +160,7 @@ def user_agent(contact: str = "") -> str:
 
 @asynccontextmanager
 async def opened(
-    target: Target,
+    target: SafeUrl,
     addresses: Sequence[Address],
     *,
     agent: str,
@@ -183,7 +183,7 @@ async def opened(
 
 async def _answer(
     transport: httpx.AsyncHTTPTransport,
-    target: Target,
+    target: SafeUrl,
     addresses: Sequence[Address],
     agent: str,
     limits: FetchLimits,
@@ -198,7 +198,7 @@ async def _answer(
     raise AssertionError("a target has an address")
 
 
-def _request(target: Target, address: Address, agent: str, limits: FetchLimits) -> httpx.Request:
+def _request(target: SafeUrl, address: Address, agent: str, limits: FetchLimits) -> httpx.Request:
     url = httpx.URL(target.url)
     waits = httpx.Timeout(limits.time_s, connect=limits.connect_s).as_dict()
     is_name = str(address) != target.host

@@ -18,10 +18,10 @@ from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.manifest import WebSettings
 from agent_env.registry import Plugins
 from agent_env.web.full_text import FullText
-from agent_env.web.kept import KeptFetcher, KeptSearch, ToldSearch
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.plugin import FETCHERS, HTTP, PluginFetcher
 from agent_env.web.providers.catalogue import make_provider
+from agent_env.web.stored import StoredFetcher, StoredSearch, ToldSearch
 
 MODES = ("sealed", "live", "record", "frozen")
 STORED = "stored"
@@ -69,7 +69,7 @@ async def open_live(
         return Web(search, fetcher, foreign=True)
     store = SqlitePages(file)
     stack.callback(store.close)
-    return Web(KeptSearch(store, search.name, search), KeptFetcher(store, fetcher), True, store)
+    return Web(StoredSearch(store, search.name, search), StoredFetcher(store, fetcher), True, store)
 
 
 def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> Fetcher:
@@ -91,8 +91,8 @@ def open_frozen(settings: WebSettings, file: Path, stack: AsyncExitStack) -> Web
     assert settings.search is not None  # chosen before the run began
     if settings.search == STORED:
         search = _full_text(store, stack)
-        return Web(search, KeptFetcher(store), True, store, search.index)
-    return Web(KeptSearch(store, settings.search), KeptFetcher(store), True, store)
+        return Web(search, StoredFetcher(store), True, store, search.index)
+    return Web(StoredSearch(store, settings.search), StoredFetcher(store), True, store)
 
 
 def stored_search(store: SqlitePages, provider: str | None) -> str:

@@ -27,10 +27,10 @@ from pydantic import TypeAdapter, ValidationError
 from agent_env.errors import ConfigError, StorageError, ToolError, first_problem
 from agent_env.records.safe_files import new_file
 from agent_env.web.fetch_content import read_content
-from agent_env.web.kept import page_key
 from agent_env.web.metadata import day_of
 from agent_env.web.page_store import SqlitePages, add_search
 from agent_env.web.store_file import Fetch, Search
+from agent_env.web.stored import page_key
 
 LONGEST_BODY = 32_000_000
 _FETCH, _SEARCH = TypeAdapter(Fetch), TypeAdapter(Search)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_env.errors import ConfigError
-from agent_env.registry import Entry, Registry, load_path
+from agent_env.registry import PluginEntry, Registry, load_path
 from agent_env.wiring.registry import REGISTRIES, registry_of
 from agent_env.wiring.trust import own_call
 
@@ -41,7 +41,7 @@ def listing(plural: str) -> list[Listed]:
     return [_listed(registry, entry) for entry in registry.entries()]
 
 
-def _listed(registry: Registry[Any], entry: Entry) -> Listed:
+def _listed(registry: Registry[Any], entry: PluginEntry) -> Listed:
     try:
         registry.load(registry.entry(entry.name), own_call())
         summary = _summary(entry)
@@ -51,7 +51,7 @@ def _listed(registry: Registry[Any], entry: Entry) -> Listed:
     return Listed(entry.name, origin, summary, entry.path)
 
 
-def _summary(entry: Entry) -> str:
+def _summary(entry: PluginEntry) -> str:
     """The first line of the object's own docstring, or of its module's."""
     thing = load_path(entry.path)
     documented = getattr(thing, "__wrapped__", thing)

@@ -19,7 +19,7 @@ from agent_env.models.api import Api
 from agent_env.permits import OWN_DEFAULT, Permit, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach
-from agent_env.registry import NO_PLUGINS, Entry, Plugins
+from agent_env.registry import NO_PLUGINS, PluginEntry, Plugins
 from agent_env.wiring.registry import (
     FAMILIES,
     FORMER_SCRIPTS,
@@ -98,7 +98,7 @@ def head_of(model: str) -> tuple[str, str]:
     return FORMER_SCRIPTS.get(head, head), served_name
 
 
-def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[Entry, str]:
+def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry, str]:
     """Where the model or its API is found, and the model's name in run.json; ConfigError for an
     unknown one."""
     head, served_name = head_of(model)

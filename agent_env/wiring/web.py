@@ -73,7 +73,7 @@ def search_access(name: str, url: str | None, plugins: Plugins) -> ProviderAcces
     """What the environment says of a search provider that is at the user's own `url`, if any. The
     key of OpenAI goes to OpenAI, or to where OPENAI_BASE_URL pairs the two."""
     from agent_env.web.opened import ProviderAccess
-    from agent_env.web.providers.api import Api
+    from agent_env.web.providers.api import SearchApi
     from agent_env.web.providers.catalogue import PROVIDERS
 
     paired = (os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).rstrip("/")
@@ -83,7 +83,7 @@ def search_access(name: str, url: str | None, plugins: Plugins) -> ProviderAcces
             "address beside OPENAI_API_KEY if it is meant to have it"
         )
     api = plugins.find(PROVIDERS, name)
-    if not isinstance(api, Api):
+    if not isinstance(api, SearchApi):
         return ProviderAccess()
     plugins.permit.check(Reach.KEY, f"{name} {OWN_DEFAULT}")
     return ProviderAccess(os.environ.get(api.key_variable), os.environ.get(api.url_variable))

@@ -2,7 +2,7 @@
 
 SQLite on a model's query, PDF files, JSON schemas of MCP servers, logs and tables of strangers.
 `jobs` lists the functions, `host` calls them, `child` is the program of the process, `wire` carries
-messages; `sql`, `pdf` and `schemas` hold functions, those of logs and tables stand in their rooms.
+messages; `sql`, `pdf` and `schemas` hold functions; those of logs and tables are elsewhere.
 
 Guaranteed: a call ends within its time and CPU time; it takes no more memory than its job allows
 (Linux); it cannot reach the network where the kernel lets an unprivileged process unshare it; it

@@ -16,7 +16,7 @@ from agent_env.extensions.fake_server.conversation import ModelRequest
 from agent_env.extensions.fake_server.request_options import hold
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
-from agent_env.models.held import HeldModel
+from agent_env.models.schema_model import SchemaModel
 from agent_env.models.settings import Parameters
 from agent_env.models.text_protocol import TextProtocol, held_schema, in_text
 from agent_env.protocols import ReplyOptions
@@ -222,7 +222,7 @@ def test_the_reply_that_can_be_the_answer_is_held(tools, messages, is_last, in_t
             seen.append((options.schema, len(tools)))
             return answer("{}")
 
-    model = HeldModel(Inner(), DATES, LAST, is_last, in_text)
+    model = SchemaModel(Inner(), DATES, LAST, is_last, in_text)
     asyncio.run(model.generate(messages, tools))
     assert seen == [expected]
 

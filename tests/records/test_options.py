@@ -16,7 +16,7 @@ from agent_env.cli.app import Sectioned
 from agent_env.cli.options import with_options
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.records.manifest import Manifest
-from agent_env.records.options import WHAT, Opt, Part, entries, from_keywords, options_of
+from agent_env.records.options import WHAT, Opt, OptionGroup, entries, from_keywords, options_of
 from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions, with_changes
 from tests.pages import page_generator
 from tests.plans import run_of
@@ -36,9 +36,9 @@ class WithPatience(RunOptions):
 class ResumeWithPatience(ResumeOptions):
     """What resume may change of it."""
 
-    changes: Annotated[Mapping[str, Any], Part(WithPatience, only="resume", by_entry=True)] = field(
-        default_factory=dict
-    )
+    changes: Annotated[
+        Mapping[str, Any], OptionGroup(WithPatience, only="resume", by_entry=True)
+    ] = field(default_factory=dict)
 
 
 def invoke(command: Callable[..., Any], *words: str) -> None:

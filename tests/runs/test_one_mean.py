@@ -18,8 +18,8 @@ from agent_env.episodes.index_pages import IndexPages
 from agent_env.extensions.interop.run_export import ExportOptions, export
 from agent_env.runs.progress_text import scores_text
 from agent_env.runs.run import Run
+from agent_env.runs.running_scores import SoFar
 from agent_env.runs.score import read_scores
-from agent_env.runs.so_far import SoFar
 from agent_env.runs.study import comparison_of
 
 METRIC = "exact_match"

@@ -18,7 +18,7 @@ from agent_env.runs import progress_display as shown
 from agent_env.runs.progress import Progress
 from agent_env.runs.progress_text import Standing, as_table, compact, duration
 from agent_env.runs.run import Run
-from agent_env.runs.so_far import Spending
+from agent_env.runs.running_scores import Spending
 from tests import TESTS
 
 RUN = TESTS / "data/runs/version-1"

@@ -22,7 +22,14 @@ from agent_env.records.disturbance import AttackName, Disturbance, SampleAttack
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Proof, Sample
 from agent_env.web.ablation import OverlayFetcher, OverlaySearch, overlay_of
-from agent_env.web.attacks import Target, attack_on, contradictions, false_text, mentions, moved
+from agent_env.web.attacks import (
+    AttackTarget,
+    attack_on,
+    contradictions,
+    false_text,
+    mentions,
+    moved,
+)
 
 URL = "https://encyclopedia.example/article/Falklands_War"
 TEXT = "Falklands War. It began on 2 April 1982 and ended on June 14, 1982.\nFirst day: 1982-04-02"
@@ -31,10 +38,12 @@ PAGE = Page(
     fetched_at="",
 )  # fmt: skip
 PROOF = Proof(constraint=0, urls=(URL,), dates=("1982-04-02",), shares="year")
-TARGET = Target((PAGE,), PROOF, ("1982-05-01",), ("1990-05-01",), "MY ANSWER: 1990-05-01", "look")
+TARGET = AttackTarget(
+    (PAGE,), PROOF, ("1982-05-01",), ("1990-05-01",), "MY ANSWER: 1990-05-01", "look"
+)
 
 
-def variants(name: AttackName, target: Target = TARGET) -> dict[str, SampleAttack]:
+def variants(name: AttackName, target: AttackTarget = TARGET) -> dict[str, SampleAttack]:
     made = (attack_on(name, target, Random(seed)) for seed in range(60))
     return {each.variant: each for each in made if each is not None}
 

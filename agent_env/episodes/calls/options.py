@@ -25,7 +25,7 @@ from agent_env.models.prices import is_priced, read_prices
 from agent_env.permits import Permit, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.model_facts import ModelFacts
-from agent_env.records.options import CALLS, RUN, Opt, Part
+from agent_env.records.options import CALLS, RUN, Opt, OptionGroup
 from agent_env.records.reach import Reach
 from agent_env.records.trace_events import Event, ModelCalled
 
@@ -37,8 +37,8 @@ FILES_PER_EPISODE = 4
 class CallOptions:
     """The user's options for a run's model calls."""
 
-    run: Annotated[RunLimits, Part(manifest="run_limits")] = field(default_factory=RunLimits)
-    retries: Annotated[Retries, Part(manifest="retries")] = field(default_factory=Retries)
+    run: Annotated[RunLimits, OptionGroup(manifest="run_limits")] = field(default_factory=RunLimits)
+    retries: Annotated[Retries, OptionGroup(manifest="retries")] = field(default_factory=Retries)
     breaker: Annotated[
         int | None,
         Opt(

@@ -47,7 +47,7 @@ TEMPLATE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ProbedModel:
     """The model under test."""
 
     name: str
@@ -62,7 +62,7 @@ class Target:
 
 async def preflight(
     model: Model,
-    target: Target,
+    target: ProbedModel,
     conditions: Sequence[Condition],
     offers: Mapping[tuple[str, ...], Sequence[ToolSpec]],
     at: str,
@@ -105,7 +105,7 @@ async def preflight(
 
 async def _held_call(
     model: Model,
-    target: Target,
+    target: ProbedModel,
     checks: Sequence[ToolCheck],
     conditions: Sequence[Condition],
     offers: Mapping[tuple[str, ...], Sequence[ToolSpec]],
@@ -183,7 +183,7 @@ def _written_call(reply: Reply, names: Sequence[str]) -> str | None:
     return call_in_text(reply.message.content, names)
 
 
-def _check(name: str, bare: Probe, offered: Probe, target: Target) -> ToolCheck:
+def _check(name: str, bare: Probe, offered: Probe, target: ProbedModel) -> ToolCheck:
     called = any(call in offered.tools for call in offered.calls)
     added = _added(bare, offered)
     is_reached = True if called else _is_reached(added, bare, offered, target)
@@ -207,7 +207,7 @@ def _added(bare: Probe, offered: Probe) -> int | None:
     return after - before
 
 
-def _is_reached(added: int | None, bare: Probe, offered: Probe, target: Target) -> bool | None:
+def _is_reached(added: int | None, bare: Probe, offered: Probe, target: ProbedModel) -> bool | None:
     if offered.error is not None:
         return False if bare.error is None and offered.error_kind in REFUSED else None
     if added is not None:
@@ -215,7 +215,7 @@ def _is_reached(added: int | None, bare: Probe, offered: Probe, target: Target) 
     return False if target.facts.supports_tools is False and not target.in_text else None
 
 
-def _problem(added: int | None, bare: Probe, offered: Probe, target: Target) -> str:
+def _problem(added: int | None, bare: Probe, offered: Probe, target: ProbedModel) -> str:
     if offered.error is not None:
         return f"the server refuses its tools: {offered.error}"
     reasons = []
@@ -227,7 +227,7 @@ def _problem(added: int | None, bare: Probe, offered: Probe, target: Target) -> 
     return f"the server drops its tools ({', '.join(reasons)})"
 
 
-def _other_model(target: Target, served: Sequence[str]) -> str | None:
+def _other_model(target: ProbedModel, served: Sequence[str]) -> str | None:
     """Why another model than the requested one answers; None if that is not known. A proxy may
     serve more than it lists, or use a model's original name; llama.cpp accepts any name."""
     requested, listed = served_name(target.name), target.facts.models

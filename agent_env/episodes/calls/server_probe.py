@@ -16,7 +16,7 @@ from agent_env.episodes.calls.preflight import (
     MOST_OUTPUT,
     QUESTION,
     REFUSED,
-    Target,
+    ProbedModel,
     preflight,
     short_call,
 )
@@ -202,7 +202,7 @@ class ServerCalls:
 
 
 async def probe_features(
-    calls: ServerCalls, target: Target, at: str
+    calls: ServerCalls, target: ProbedModel, at: str
 ) -> tuple[Preflight, tuple[Feature, ...]]:
     """The preflight of the server, and its features; no further ones where it does not answer."""
     async with calls.open_model({"max_output_tokens": MOST_OUTPUT}) as (model, _):

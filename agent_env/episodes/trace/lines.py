@@ -201,7 +201,7 @@ def resolved(path: Path, lines: Lines, texts: Texts | None) -> list[Event]:
     """The events with their texts from the store."""
     if not any(event.texts for event in lines.events):
         return lines.events
-    store = texts or Texts.beside(path)
+    store = texts or Texts.of_trace(path)
     events: list[Event] = []
     try:
         for number, event in enumerate(lines.events, start=1):

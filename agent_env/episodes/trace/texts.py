@@ -55,7 +55,7 @@ class Texts:
         self._unpack = zstandard.ZstdDecompressor()
 
     @classmethod
-    def beside(cls, trace: Path) -> Texts:
+    def of_trace(cls, trace: Path) -> Texts:
         """The store of the run of this trace."""
         return cls(trace.resolve().parents[2] / NAME)
 

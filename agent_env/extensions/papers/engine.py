@@ -29,7 +29,7 @@ from agent_env.extensions.papers.results import (
     average_row,
     comparison_rows,
 )
-from agent_env.sdk.commands import WHAT, Opt, Part
+from agent_env.sdk.commands import WHAT, Opt, OptionGroup
 from agent_env.sdk.errors import AgentEnvError, ConfigError, RunStopped
 from agent_env.sdk.family import AUTHORS_SCORER, Task, by_digest, read_options, with_measures
 from agent_env.sdk.models import ModelParameters
@@ -105,15 +105,15 @@ class ReproduceOptions:
     out: Annotated[
         Path | None, Opt("The folder; default: runs/reproduce-PAPER. The same command continues.")
     ] = None
-    run: Annotated[Mapping[str, Any], Part(RunOptions, only=FROM_RUN, help=HELP)] = field(
+    run: Annotated[Mapping[str, Any], OptionGroup(RunOptions, only=FROM_RUN, help=HELP)] = field(
         default_factory=dict
     )
     """Those options of each run that the user gives."""
     web: WebOptions = field(default_factory=WebOptions)
-    parameters: Annotated[Mapping[str, JsonValue], Part(ModelParameters)] = field(
+    parameters: Annotated[Mapping[str, JsonValue], OptionGroup(ModelParameters)] = field(
         default_factory=dict
     )
-    calls: Annotated[CallOptions, Part(only=LIMITS)] = field(default_factory=CallOptions)
+    calls: Annotated[CallOptions, OptionGroup(only=LIMITS)] = field(default_factory=CallOptions)
     """Limits of each run."""
 
 

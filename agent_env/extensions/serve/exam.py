@@ -54,7 +54,7 @@ class ExamError(AgentEnvError):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class EpisodeChoice:
     """Which episode to begin: a sample's, or the next pending one; None leaves it open."""
 
     sample: str | None = None
@@ -66,7 +66,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ServedQuestion:
     """What the agent is asked."""
 
     handle: str
@@ -106,7 +106,7 @@ class Ending:
     """How an episode ended."""
 
     episode: str
-    """As in `Question`."""
+    """As in `ServedQuestion`."""
     stop_reason: str | None
     failure: str | None
     answer: str | None
@@ -177,7 +177,9 @@ class Exam:
         """Of the open episodes."""
         return tuple(self._open)
 
-    async def begin(self, agent: str, choice: Choice = Choice()) -> Question | None:
+    async def begin(
+        self, agent: str, choice: EpisodeChoice = EpisodeChoice()
+    ) -> ServedQuestion | None:
         """The chosen episode, for the agent of this name; None where no pending one is left."""
         if len(self._open) >= MOST_OPEN:
             raise ExamError(f"{MOST_OPEN} episodes are open; end one of them first", "full")
@@ -198,7 +200,7 @@ class Exam:
             raise
         if opened.turn.done:  # its tools could not be had, or its time was up before
             self._end(handle, opened)
-        return Question(handle, self.name(key), opened.turn)
+        return ServedQuestion(handle, self.name(key), opened.turn)
 
     def name(self, key: EpisodeKey) -> str:
         """Of an episode, for the agent."""
@@ -267,7 +269,7 @@ class Exam:
             raise ExamError(f"episode '{handle}' is not over: it has no score yet")
         return self._over[handle]
 
-    def _next(self, choice: Choice) -> tuple[EpisodeKey, Sample, Condition] | None:
+    def _next(self, choice: EpisodeChoice) -> tuple[EpisodeKey, Sample, Condition] | None:
         name = choice.condition
         if name not in self._left:
             conditions = self._environment.conditions if name is None else (self._condition(name),)
@@ -289,7 +291,7 @@ class Exam:
         most, is_new = self._most_tries, not self._environment.folder.trace(key).exists()
         return most is not None and is_new and self._tries[key.sample] >= most
 
-    def _named(self, choice: Choice) -> tuple[EpisodeKey, Sample, Condition]:
+    def _named(self, choice: EpisodeChoice) -> tuple[EpisodeKey, Sample, Condition]:
         sample, condition = (
             self._samples.get(choice.sample or ""),
             self._condition(choice.condition),
@@ -424,5 +426,5 @@ async def open_exam(
 async def tools_of(environment: Environment) -> tuple[ToolSpec, ...]:
     """The tools of its condition; ConfigError unless it has exactly one."""
     condition = environment.the_condition
-    async with environment.rooms.open_seams(environment.samples[0], condition) as seams:
+    async with environment.components.open_seams(environment.samples[0], condition) as seams:
         return seams.toolbox.specs

@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agent_env.extensions.interop.export.chat import chat_message, chat_tools
-from agent_env.extensions.serve.exam import Choice, Ending, Exam, ExamError
+from agent_env.extensions.serve.exam import Ending, EpisodeChoice, Exam, ExamError
 from agent_env.extensions.serve.hosting import LOOPBACK
 from agent_env.extensions.serve.http_records import (
     ChatTurn,
@@ -54,7 +54,7 @@ NEXT = {
 Body = TypeVar("Body", bound=BaseModel)
 
 
-class Refusal(Exception):
+class Refused(Exception):
     """A request that is not carried out."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -118,12 +118,12 @@ class EpisodeServer:
         sample = body.sample
         if body.seed is not None:
             if sample is not None:
-                raise Refusal(400, "bad_request", "sample and seed both choose; leave one out")
+                raise Refused(400, "bad_request", "sample and seed both choose; leave one out")
             samples = self._exam.samples
             sample = samples[body.seed % len(samples)]
         if sample is None and body.repeat is not None:
-            raise Refusal(400, "bad_request", "repeat is a sample's: name the sample too")
-        choice = Choice(sample, body.condition, body.repeat)
+            raise Refused(400, "bad_request", "repeat is a sample's: name the sample too")
+        choice = EpisodeChoice(sample, body.condition, body.repeat)
         question = await self._exam.begin(body.agent or self._agent, choice)
         if question is None:
             return Response(status_code=204)
@@ -175,7 +175,7 @@ class EpisodeServer:
             try:
                 self._admit(request)
                 return await answer(request)
-            except Refusal as exc:
+            except Refused as exc:
                 return _error(exc.status, exc.code, str(exc))
             except ExamError as exc:
                 status = STATUS[exc.kind]
@@ -191,14 +191,14 @@ class EpisodeServer:
         headers = request.headers
         if self._hosts is not None and headers.get("host") not in self._hosts:
             named = " or ".join(f"http://{host}" for host in sorted(self._hosts) if ":" in host)
-            raise Refusal(421, "wrong_host", f"this server answers at {named} only")
+            raise Refused(421, "wrong_host", f"this server answers at {named} only")
         if self._token is None and "origin" in headers:
-            raise Refusal(403, "web_page", "this server answers no web page; ask without the "
+            raise Refused(403, "web_page", "this server answers no web page; ask without the "
                           "header Origin, or use a token")  # fmt: skip
         if self._token is not None and request.url.path != "/health":
             sent = headers.get("authorization", "").encode("latin-1")
             if not hmac.compare_digest(sent, self._token):
-                raise Refusal(401, "no_token", "send the header 'Authorization: Bearer TOKEN': "
+                raise Refused(401, "no_token", "send the header 'Authorization: Bearer TOKEN': "
                               "serve printed the token, or --token-env names it")  # fmt: skip
 
     @asynccontextmanager
@@ -222,14 +222,14 @@ async def _body(request: Request, model: type[Body]) -> Body:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     data = await request.body()
     if kind != "application/json":  # a web page can send any other type, or none, without asking
-        raise Refusal(
+        raise Refused(
             415, "no_json", f"the body is '{kind}'; send 'content-type: application/json'"
         )
     try:
         return model.model_validate_json(data or b"{}")
     except ValidationError as exc:
         known = ", ".join(model.model_fields)
-        raise Refusal(
+        raise Refused(
             400, "bad_request", f"{first_problem(exc.errors(include_url=False))}; "
             f"known fields: {known} (GET /openapi.json describes them)"
         ) from exc  # fmt: skip

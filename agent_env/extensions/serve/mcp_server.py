@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent_env.extensions.serve.exam import Exam, ExamError, Question, Submission
+from agent_env.extensions.serve.exam import Exam, ExamError, ServedQuestion, Submission
 from agent_env.extensions.serve.hosting import LOOPBACK, TokenGuard, listening, serve_app
 from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import ConfigError
@@ -133,12 +133,12 @@ class ExamServer:
         content = TextContent(type="text", text=text)
         return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
 
-    async def _next(self, agent: str) -> Question | None:
+    async def _next(self, agent: str) -> ServedQuestion | None:
         if not self._many and self._exam.handles:
             raise ExamError(f"a question is open: {SUBMIT} first")
         return await self._exam.begin(agent)
 
-    def _shown(self, question: Question | None) -> tuple[str, dict[str, Any]]:
+    def _shown(self, question: ServedQuestion | None) -> tuple[str, dict[str, Any]]:
         if question is None:
             return NO_MORE, {"done": True}
         text = "\n\n".join(map(_in_words, question.messages))

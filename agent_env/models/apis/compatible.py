@@ -192,13 +192,13 @@ def _whole_call(call: _Call) -> JsonValue:
     functions = [record(piece, "function") for piece in call.pieces]
     ours: Json = {"name": call.name, "arguments": "".join(call.arguments)}
     return {
-        **_merged_beside(call.pieces, OUR_CALL),
+        **_merged_except(call.pieces, OUR_CALL),
         "id": call.id,
-        "function": _merged_beside(functions, OUR_FUNCTION) | ours,
+        "function": _merged_except(functions, OUR_FUNCTION) | ours,
     }
 
 
-def _merged_beside(pieces: Sequence[Json], known: frozenset[str]) -> Json:
+def _merged_except(pieces: Sequence[Json], known: frozenset[str]) -> Json:
     beside = merged([{n: each[n] for n in each if n not in known} for each in pieces])
     return beside if isinstance(beside, dict) else {}
 

@@ -175,7 +175,7 @@ class ServerProcess:
                 await self._keeper
         process, self._process = self._process, None
         if process is not None:
-            self._let_go()
+            self._release()
             await asyncio.shield(process.wait())
 
     async def _begin(self) -> None:
@@ -201,13 +201,13 @@ class ServerProcess:
                 told = now
                 self._note(f"the model's server is loading: {now - begun:.0f} s")
             if now - begun > READY_S:
-                self._let_go()
+                self._release()
                 raise _Ended(f"not ready after {READY_S:.0f} s")
             await asyncio.sleep(min(0.5, 0.05 + (now - begun) / 10))
         if self._process.returncode is not None:  # then it was another that answered
             raise _Ended(self._reason())
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """Ends the process, or closes our end of a dead one's pipe."""
         line, self._line = self._line, None
         if line is not None:
@@ -232,7 +232,7 @@ class ServerProcess:
         while True:
             assert self._process is not None
             await self._process.wait()
-            self._let_go()
+            self._release()
             crashes = crashes + 1 if time.monotonic() - begun < LONG_LIFE_S else 1
             reason = self._reason()
             if crashes >= MOST_CRASHES:

@@ -1,7 +1,7 @@
 """Runs over a Ray cluster: workers run the episodes, the driver's node keeps traces and limits.
 
-Each worker is an async actor with many episodes at a time. Events are streamed to the keeper, an
-actor on the driver's node, so no folder is shared and nothing but its disk matters. Where a worker
+Each worker is an async actor with many episodes at a time. Events are streamed to the coordinator,
+an actor on the driver's node, so no folder is shared and nothing but its disk matters. Where a worker
 or its node is lost, its episodes go to others and go on from their last event. Not covered: the
 loss of the driver's own node; `agent-env resume` goes on from the same traces.
 """
@@ -24,7 +24,7 @@ from agent_env.errors import ConfigError, RunStopped, StorageError
 from agent_env.runs.ray.worker import EpisodeEnd, Parcel, Worker
 from agent_env.runs.run import Run
 from agent_env.runs.start import Engine, Listener
-from agent_env.wiring.rooms import versions
+from agent_env.wiring.components import versions
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits
@@ -154,7 +154,7 @@ class _Spread:
     workers: dict[str, Any] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     """Names of workers that are gone."""
-    keeper: Any = None
+    coordinator: Any = None
     pace: str = ""
 
     async def run(self, samples: Any) -> None:
@@ -166,7 +166,7 @@ class _Spread:
         if not self.waiting:
             return
         self.listener.pace(lambda: self.pace)
-        self.keeper = await self._make_keeper()
+        self.coordinator = await self._make_keeper()
         number = self._number_of_workers()
         size = ceil(self.concurrency / number)
         slots = [asyncio.ensure_future(self._slot(n, size)) for n in range(number)]
@@ -190,14 +190,14 @@ class _Spread:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = self.ray.get_runtime_context().get_node_id()
-        actor = self.ray.remote(_KeeperActor).options(
+        actor = self.ray.remote(_CoordinatorActor).options(
             num_cpus=0,
             max_concurrency=100_000,
             scheduling_strategy=NodeAffinitySchedulingStrategy(here, soft=False),
         )
-        keeper = actor.remote(str(self.folder.path.absolute()), self.concurrency)
-        await keeper.ask.remote("state")
-        return keeper
+        coordinator = actor.remote(str(self.folder.path.absolute()), self.concurrency)
+        await coordinator.ask.remote("state")
+        return coordinator
 
     def _number_of_workers(self) -> int:
         processors = int(self.ray.cluster_resources().get("CPU", 1))
@@ -211,7 +211,7 @@ class _Spread:
             )
 
     async def _watch(self) -> None:
-        """Pass on what the keeper has to say."""
+        """Pass on what the coordinator has to say."""
         waited = 0.0
         while True:
             await self._hear()
@@ -221,7 +221,7 @@ class _Spread:
                 self.listener.note("waiting for a free processor in the cluster")
 
     async def _hear(self) -> None:
-        self.pace, notes = await self.keeper.ask.remote("state")
+        self.pace, notes = await self.coordinator.ask.remote("state")
         for note in notes:
             self.listener.note(note)
 
@@ -253,7 +253,7 @@ class _Spread:
         actor = self.ray.remote(Worker).options(
             num_cpus=1, max_concurrency=size + 10, scheduling_strategy="SPREAD"
         )
-        worker = actor.remote(name, self.keeper, self._parcel(size))
+        worker = actor.remote(name, self.coordinator, self._parcel(size))
         try:
             problem, pages = await worker.start.remote()
         except asyncio.CancelledError:
@@ -302,7 +302,7 @@ class _Spread:
 
     async def _lose(self, name: str, key: EpisodeKey) -> None:
         """Take back what the lost worker had; its episode is the next to be run."""
-        await self.keeper.ask.remote("release", name)
+        await self.coordinator.ask.remote("release", name)
         self.losses[key.name] += 1
         async with self.changed:
             self.flying -= 1
@@ -343,19 +343,19 @@ class _Spread:
         with suppress(TimeoutError, *self._lost_errors()):
             async with asyncio.timeout(STOP_S):
                 await self._hear()
-                await self.keeper.ask.remote("shut")
-        self.ray.kill(self.keeper)
+                await self.coordinator.ask.remote("shut")
+        self.ray.kill(self.coordinator)
 
 
-class _KeeperActor:
-    """A Keeper that can be reached from other nodes."""
+class _CoordinatorActor:
+    """A Coordinator that can be reached from other nodes."""
 
     def __init__(self, path: str, concurrency: int) -> None:
-        from agent_env.episodes.remote.keeper import Keeper
+        from agent_env.episodes.remote.coordinator import Coordinator
         from agent_env.episodes.run_folder import RunFolder
 
-        self._keeper = Keeper.of(RunFolder(Path(path)), concurrency)
+        self._keeper = Coordinator.of(RunFolder(Path(path)), concurrency)
 
     async def ask(self, method: str, *arguments: Any) -> Any:
-        """What the keeper's method gives."""
+        """What the coordinator's method gives."""
         return await getattr(self._keeper, method)(*arguments)

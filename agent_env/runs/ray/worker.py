@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from agent_env.errors import RunStopped, StorageError
 from agent_env.permits import Permit
 from agent_env.runs.run import Run
+from agent_env.wiring.components import open_components, versions
 from agent_env.wiring.models import health_of
-from agent_env.wiring.rooms import open_rooms, versions
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import EpisodeKey
@@ -47,10 +47,10 @@ class EpisodeEnd:
 
 
 class RayPost:
-    """A keeper that is an actor."""
+    """A coordinator that is an actor."""
 
-    def __init__(self, keeper: Any) -> None:
-        self._keeper = keeper
+    def __init__(self, coordinator: Any) -> None:
+        self._keeper = coordinator
 
     async def ask(self, method: str, *arguments: Any) -> Any:
         return await self._keeper.ask.remote(method, *arguments)
@@ -60,17 +60,17 @@ class RayPost:
 
 
 class Worker:
-    """The actor: the run's rooms on another node, and the episodes that it is handed."""
+    """The actor: the run's components on another node, and the episodes that it is handed."""
 
-    def __init__(self, name: str, keeper: Any, parcel: Parcel) -> None:
-        self._name, self._post, self._parcel = name, RayPost(keeper), parcel
+    def __init__(self, name: str, coordinator: Any, parcel: Parcel) -> None:
+        self._name, self._post, self._parcel = name, RayPost(coordinator), parcel
         self._stop = asyncio.Event()
         self._running: set[asyncio.Task[Any]] = set()
         self._host: asyncio.Task[None] | None = None
         self._runner: Runner | None = None
 
     async def start(self) -> tuple[str | None, str | None]:
-        """Open the rooms: what is wrong here, if anything is, and the digest of the pages."""
+        """Open the components: what is wrong here, if anything is, and the digest of the pages."""
         mine = versions()
         other = [n for n, v in self._parcel.versions.items() if mine.get(n) != v]
         if other:
@@ -100,15 +100,15 @@ class Worker:
             run = Run(Path(where) / "run")
             run.permit = parcel.permit
             run.create(manifest, parcel.samples, parcel.materials, parcel.files)
-            rooms = await open_rooms(run, manifest, run.task, stack, plugins=run.plugins)
+            components = await open_components(run, manifest, run.task, stack, plugins=run.plugins)
             self._samples = run.samples_by_id
             self._conditions = {c.name: c for c in manifest.conditions}
             self._manifest = manifest
             self._runner = Runner(
                 folder=run,
                 model_name=manifest.model,
-                open_seams=rooms.open_seams,
-                tokenizer=rooms.tokenizer,
+                open_seams=components.open_seams,
+                tokenizer=components.tokenizer,
                 limits=limits_of(manifest),
                 concurrency=parcel.concurrency,
                 seed=manifest.seed or 0,
@@ -139,13 +139,13 @@ class Worker:
     async def _run(self, key: EpisodeKey) -> EpisodeEnd:
         from agent_env.episodes.again.tape import Recording
         from agent_env.episodes.calls.options import max_output, retries_of
-        from agent_env.episodes.remote.keeper import Refusal, StreamedTrace, remote_calls
+        from agent_env.episodes.remote.coordinator import LimitRefusal, StreamedTrace, remote_calls
 
         assert self._runner is not None  # started
         opened = await self._post.ask("open", self._name, key)
         if opened is None:
             return EpisodeEnd("left alone")
-        if isinstance(opened, Refusal):
+        if isinstance(opened, LimitRefusal):
             return EpisodeEnd("failed", storage=opened.text)
         past = Recording.of(opened.events) if opened.events else None
         trace = StreamedTrace(self._post, opened.lease, is_new=past is None)
@@ -171,7 +171,7 @@ class Worker:
         self._post.tell("tell", f"{self._name}: {text}")
 
     async def stop(self) -> None:
-        """Put down what is running, its last events sent, and close the rooms."""
+        """Put down what is running, its last events sent, and close the components."""
         for task in tuple(self._running):
             task.cancel()
         if self._running:

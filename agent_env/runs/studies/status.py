@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agent_env.analysis.intervals import Estimate
     from agent_env.analysis.result_tables import ResultTable
-    from agent_env.runs.so_far import Spending
+    from agent_env.runs.running_scores import Spending
     from agent_env.runs.studies.folder import StudyFolder
 
 
@@ -52,7 +52,7 @@ def status_of(study: StudyFolder) -> list[RunStatus]:
 
 
 def _status(name: str, run: Run) -> RunStatus:
-    from agent_env.runs.so_far import SoFar
+    from agent_env.runs.running_scores import SoFar
 
     try:
         manifest, so_far = run.manifest, SoFar(run)

@@ -43,7 +43,7 @@ class EventArguments(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class EventRow:
     """An event as the list has it."""
 
     event: str
@@ -69,7 +69,7 @@ class QueryEvents:
         columns = [table.columns.index(name) for name in (*FIELDS, "time")]
         cells = ([str(row[at]) for at in columns] for row in table.rows)
         rows = (
-            Event(event, subject, location, datetime.fromisoformat(time))
+            EventRow(event, subject, location, datetime.fromisoformat(time))
             for event, subject, location, time in cells
         )
         self._rows = sorted(rows, key=lambda row: row.time)
@@ -111,7 +111,7 @@ TOOL = ToolDeclaration(
 
 
 def fits(
-    row: Event,
+    row: EventRow,
     query: EventArguments,
     since: tuple[datetime, datetime] | None,
     until: tuple[datetime, datetime] | None,
@@ -144,7 +144,7 @@ def bound(text: str | None, name: str) -> tuple[datetime, datetime] | None:
         ) from None
 
 
-def _page(matches: Sequence[Event], offset: int) -> str:
+def _page(matches: Sequence[EventRow], offset: int) -> str:
     page = matches[offset : offset + ROWS]
     lines = [str(row) for row in page]
     rest = len(matches) - offset - len(page)

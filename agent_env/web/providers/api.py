@@ -44,7 +44,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class SearchApi:
     """One search service."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, found_in, listed
+from agent_env.web.providers.api import Json, Pace, RawHit, Request, SearchApi, found_in, listed
 
 
 def request(query: str, limit: int, key: str) -> Request:
@@ -26,7 +26,7 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
     return found_in(rows, "url", "title", "description", "page_age")
 
 
-API = Api(
+API = SearchApi(
     name="brave",
     key_variable="BRAVE_API_KEY",
     base_url="https://api.search.brave.com",

@@ -1,6 +1,6 @@
 """The live search providers by name: each file here with its `API`, and plug-ins.
 
-A plug-in is an Api, or an object or a class with an async `search(query, limit)`.
+A plug-in is an SearchApi, or an object or a class with an async `search(query, limit)`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from agent_env.permits import NOTHING, OWN_DEFAULT
 from agent_env.records.reach import Reach
 from agent_env.registry import Plugins, Registry
 from agent_env.web.plugin import PluginSearch
-from agent_env.web.providers.api import Api
+from agent_env.web.providers.api import SearchApi
 
 if TYPE_CHECKING:
     import httpx
@@ -28,14 +28,18 @@ def _paths() -> Mapping[str, str]:
     return {name: f"agent_env.web.providers.{name}:API" for name in NAMES}
 
 
-def _provider(thing: Any, name: str) -> Api | PluginSearch | None:
-    if isinstance(thing, Api):
+def _provider(thing: Any, name: str) -> SearchApi | PluginSearch | None:
+    if isinstance(thing, SearchApi):
         return thing
     return PluginSearch.of(thing, name)
 
 
-PROVIDERS: Registry[Api | PluginSearch] = Registry(
-    "search provider", "search_providers", "an Api, or an object with `search`", _provider, _paths
+PROVIDERS: Registry[SearchApi | PluginSearch] = Registry(
+    "search provider",
+    "search_providers",
+    "a SearchApi, or an object with `search`",
+    _provider,
+    _paths,
 )
 
 

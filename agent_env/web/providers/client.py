@@ -28,7 +28,7 @@ from agent_env.records.pages import Hit
 from agent_env.records.reach import Reach
 from agent_env.records.waits import doubled_s, retry_after_s
 from agent_env.version import __version__
-from agent_env.web.providers.api import Api, Json, Pace, Request
+from agent_env.web.providers.api import Json, Pace, Request, SearchApi
 from agent_env.web.providers.cleaning import blotted, hits_of, plain, shortened
 
 PASSING = frozenset({408, 425, 429})
@@ -225,7 +225,7 @@ class LiveSearch:
 
     def __init__(
         self,
-        api: Api,
+        api: SearchApi,
         access: Access,
         http: httpx.AsyncClient | None = None,
         pace: Pace | None = None,

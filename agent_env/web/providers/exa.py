@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, listed
+from agent_env.web.providers.api import Json, Pace, RawHit, Request, SearchApi, listed
 
 
 def request(query: str, limit: int, key: str) -> Request:
@@ -22,7 +22,7 @@ def _raw_hit(row: Json) -> RawHit:
     return RawHit(row.get("url"), row.get("title"), snippet, row.get("publishedDate"))
 
 
-API = Api(
+API = SearchApi(
     name="exa",
     key_variable="EXA_API_KEY",
     base_url="https://api.exa.ai",

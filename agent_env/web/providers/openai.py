@@ -7,7 +7,7 @@ is the model's own and serves as the snippet. platform.openai.com/docs/guides/to
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, listed
+from agent_env.web.providers.api import Json, Pace, RawHit, Request, SearchApi, listed
 
 MODEL = "gpt-5-mini"
 _ASK = (
@@ -44,7 +44,9 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
 
 def _cited_hits(parts: list[Json]) -> list[RawHit]:
     return [
-        RawHit(note.get("url"), note.get("title"), _beside(part.get("text"), note["start_index"]))
+        RawHit(
+            note.get("url"), note.get("title"), _text_around(part.get("text"), note["start_index"])
+        )
         for part in parts
         for note in listed(part, "annotations") or []
         if note.get("type") == "url_citation" and "start_index" in note
@@ -61,14 +63,14 @@ def _consulted(output: list[Json]) -> list[RawHit]:
     ]
 
 
-def _beside(text: object, start: object) -> str | None:
+def _text_around(text: object, start: object) -> str | None:
     """The line's text before the citation."""
     if not isinstance(text, str) or not isinstance(start, int):
         return None
     return text[max(0, start - _BESIDE) : start].rpartition("\n")[2].strip(" -*([")
 
 
-API = Api(
+API = SearchApi(
     name="openai",
     key_variable="OPENAI_API_KEY",
     base_url="https://api.openai.com/v1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_env.errors import ToolError
-from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, found_in, listed
+from agent_env.web.providers.api import Json, Pace, RawHit, Request, SearchApi, found_in, listed
 from agent_env.web.providers.cleaning import plain
 
 
@@ -26,7 +26,7 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
     return hits
 
 
-API = Api(
+API = SearchApi(
     name="searxng",
     url_variable="SEARXNG_BASE_URL",
     base_url=None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, found_in, listed
+from agent_env.web.providers.api import Json, Pace, RawHit, Request, SearchApi, found_in, listed
 
 
 def request(query: str, limit: int, key: str) -> Request:
@@ -15,7 +15,7 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
     return found_in(listed(body, "organic"), "link", "title", "snippet", "date")
 
 
-API = Api(
+API = SearchApi(
     name="serper",
     key_variable="SERPER_API_KEY",
     base_url="https://google.serper.dev",

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, listed
+from agent_env.web.providers.api import Json, Pace, RawHit, Request, SearchApi, listed
 
 PLAIN = ";@$!*(),/~:"  # what a wiki leaves as it is in its own addresses
 
@@ -44,7 +44,7 @@ def _address(title: JsonValue, base_url: str) -> str | None:
     return f"{base_url}/wiki/{quote(title.replace(' ', '_'), safe=PLAIN, errors='replace')}"
 
 
-API = Api(
+API = SearchApi(
     name="wikipedia",
     base_url="https://en.wikipedia.org",
     most=50,

@@ -15,7 +15,7 @@ from agent_env.runs.options import ResumeOptions
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
-from agent_env.wiring.rooms import versions
+from agent_env.wiring.components import versions
 from tests import TESTS
 
 RUN = TESTS / "data/runs/version-1"

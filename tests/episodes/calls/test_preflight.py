@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent_env.episodes.calls.preflight import Target, preflight, refusal, remarks, saw_fences
+from agent_env.episodes.calls.preflight import ProbedModel, preflight, refusal, remarks, saw_fences
 from agent_env.errors import ModelError
 from agent_env.models.server_facts import ServerFacts
 from agent_env.models.text_protocol import TextProtocol
@@ -71,13 +71,13 @@ def tried(
 ) -> Preflight:
     server = Server(bare, offered)
     model = TextProtocol(server) if in_text else server
-    target = Target(name, "http://127.0.0.1:1/v1", facts, in_text)
+    target = ProbedModel(name, "http://127.0.0.1:1/v1", facts, in_text)
     return asyncio.run(preflight(model, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
 
 
 def test_one_call_without_tools_and_one_for_each_list_of_tools():
     server = Server(said("OK"), called("web_search"))
-    target = Target("compatible/smollm2", None, LISTED, False)
+    target = ProbedModel("compatible/smollm2", None, LISTED, False)
     web = Condition(name="explicit+web", tools=("web_search",))
     found = asyncio.run(preflight(server, target, (*CONDITIONS, web), OFFERS, ""))
     assert server.asked == [((), "auto"), (("web_search",), "required"), (("python",), "auto")]
@@ -159,7 +159,7 @@ def test_what_an_error_hides_is_unknown_and_said(error):
 
 def test_a_server_that_is_away_is_asked_once():
     server = Server(ModelError("cannot be reached", kind="connection"), called("web_search"))
-    target = Target("compatible/smollm2", None, ServerFacts(), False)
+    target = ProbedModel("compatible/smollm2", None, ServerFacts(), False)
     found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
     assert server.asked == [((), "auto")]
     assert [check.is_reached for check in found.conditions] == [None, None]
@@ -204,7 +204,7 @@ def test_where_required_is_ignored_a_call_under_a_schema_is_tried(text, advice):
             return await super().generate(messages, tools, options)
 
     server = Holding(said("OK"), said("I would rather not.", 300))
-    target = Target("compatible/smollm2", None, LISTED, in_text=False, can_hold=True)
+    target = ProbedModel("compatible/smollm2", None, LISTED, in_text=False, can_hold=True)
     found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
     assert [probe.is_held for probe in found.probes] == [False, False, False, True]
     assert next(iter(remarks(found))) == f"no call came though one was required: web{advice}"
@@ -219,7 +219,7 @@ def test_a_refusal_that_teaches_something_is_asked_again_at_once():
             return await super().generate(messages, tools, options)
 
     server = Learning(said("OK"), called("web_search"))
-    target = Target("compatible/smollm2", None, LISTED, in_text=False)
+    target = ProbedModel("compatible/smollm2", None, LISTED, in_text=False)
     found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
     assert [probe.error for probe in found.probes] == [None, None, None]
 
@@ -321,7 +321,7 @@ def test_a_reply_without_an_end_is_said(finish_reason, stops):
 
 def test_a_context_that_is_too_short_for_a_condition_is_said():
     server = Server(said("OK"), called("web_search"))
-    target = Target("compatible/smollm2", None, ServerFacts(context_tokens=2048), False)
+    target = ProbedModel("compatible/smollm2", None, ServerFacts(context_tokens=2048), False)
     needs = [
         ContextCheck(condition="base", first_tokens=300, needed_tokens=600),
         ContextCheck(condition="web", first_tokens=900, needed_tokens=2700),

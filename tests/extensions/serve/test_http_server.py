@@ -14,7 +14,13 @@ import pytest
 
 from agent_env.extensions.interop.export.chat import chat_message
 from agent_env.extensions.reference.policy import Reference
-from agent_env.extensions.serve.exam import Choice, Exam, exam_folder, open_exam, served_names
+from agent_env.extensions.serve.exam import (
+    EpisodeChoice,
+    Exam,
+    exam_folder,
+    open_exam,
+    served_names,
+)
 from agent_env.extensions.serve.http_server import EpisodeServer
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
@@ -367,7 +373,7 @@ def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path: Path) -> Non
 def test_a_begun_repeat_is_not_begun_twice(tmp_path: Path) -> None:
     async def agent(served: Served) -> None:
         sample = served.exam.samples[0]
-        question = await served.exam.begin("x", Choice(sample, "base", 3))
+        question = await served.exam.begin("x", EpisodeChoice(sample, "base", 3))
         assert question is not None
         assert question.episode == f"base/{sample}.3"
         await served.post("/episodes", {"sample": sample, "repeat": 3}, 409)

@@ -15,7 +15,7 @@ from agent_env.analysis.resampling import standard_errors
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Usage
 from agent_env.runs.run import Run
-from agent_env.runs.so_far import RunningMean, SoFar, Spending, spending
+from agent_env.runs.running_scores import RunningMean, SoFar, Spending, spending
 from tests import TESTS
 
 RUN = TESTS / "data/runs/version-1"

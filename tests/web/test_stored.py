@@ -10,8 +10,8 @@ import pytest
 from agent_env.errors import SearchError, ToolError
 from agent_env.records.pages import Hit, Page
 from agent_env.testing import page
-from agent_env.web.kept import KeptFetcher, KeptSearch, Remembered, ToldSearch, page_key
 from agent_env.web.page_store import SqlitePages
+from agent_env.web.stored import CachedFetcher, StoredFetcher, StoredSearch, ToldSearch, page_key
 
 A = "https://a.example/"
 
@@ -55,7 +55,7 @@ def store() -> SqlitePages:
 
 def test_many_who_ask_at_once_get_one_page_by_one_request(store: SqlitePages) -> None:
     live = Changing()
-    kept = KeptFetcher(store, live)
+    kept = StoredFetcher(store, live)
 
     async def ask() -> list[Page]:
         asks = (kept.fetch(url) for url in [A, f"{A}#part", " HTTPS://A.EXAMPLE ", A] * 5)
@@ -66,8 +66,8 @@ def test_many_who_ask_at_once_get_one_page_by_one_request(store: SqlitePages) ->
 
 
 def test_frozen_gives_what_was_kept_and_asks_nobody(store: SqlitePages) -> None:
-    recorded = asyncio.run(KeptFetcher(store, Changing()).fetch(A))
-    frozen = KeptFetcher(store)
+    recorded = asyncio.run(StoredFetcher(store, Changing()).fetch(A))
+    frozen = StoredFetcher(store)
     assert asyncio.run(frozen.fetch(A)) == recorded
     assert asyncio.run(frozen.fetch("https://final.example/")) == recorded
     with pytest.raises(ToolError, match=r"https://b.example/ is not among the stored pages"):
@@ -76,17 +76,17 @@ def test_frozen_gives_what_was_kept_and_asks_nobody(store: SqlitePages) -> None:
 
 def test_a_failure_stands_for_a_run_and_is_tried_again_by_the_next(store: SqlitePages) -> None:
     live = Changing(fails=True)
-    run = KeptFetcher(store, live)
+    run = StoredFetcher(store, live)
     for _ in range(3):
         with pytest.raises(ToolError, match=r"^failed 1$"):
             asyncio.run(run.fetch(A))
     with pytest.raises(ToolError, match=r"^failed 1$"):
-        asyncio.run(KeptFetcher(store).fetch(A))
-    assert asyncio.run(KeptFetcher(store, Changing()).fetch(A)).text == "Number 1."
+        asyncio.run(StoredFetcher(store).fetch(A))
+    assert asyncio.run(StoredFetcher(store, Changing()).fetch(A)).text == "Number 1."
 
 
 def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store: SqlitePages) -> None:
-    kept = KeptFetcher(store, Changing())
+    kept = StoredFetcher(store, Changing())
 
     async def ask() -> str:
         first = asyncio.create_task(kept.fetch(A))
@@ -101,20 +101,20 @@ def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store: SqliteP
 
 def test_searches_are_asked_once_and_frozen_after(store: SqlitePages) -> None:
     live = Counting()
-    kept = KeptSearch(store, "counting", live)
+    kept = StoredSearch(store, "counting", live)
     first = asyncio.run(kept.search("full  moon", 3))
     assert asyncio.run(kept.search(" full moon", 3)) == first
     assert asyncio.run(kept.search("full moon", 2)) == first[:2]
     assert live.asked == [("full  moon", 3)]
-    frozen = KeptSearch(store, "counting")
+    frozen = StoredSearch(store, "counting")
     assert asyncio.run(frozen.search("full moon", 2)) == first[:2]
     with pytest.raises(ToolError, match="this search is not among the stored ones"):
         asyncio.run(frozen.search("new moon", 2))
 
 
 def test_no_results_are_results_too(store: SqlitePages) -> None:
-    asyncio.run(KeptSearch(store, "counting", Counting()).search("x", 0))
-    assert asyncio.run(KeptSearch(store, "counting").search("x", 0)) == []
+    asyncio.run(StoredSearch(store, "counting", Counting()).search("x", 0))
+    assert asyncio.run(StoredSearch(store, "counting").search("x", 0)) == []
 
 
 def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(
@@ -122,7 +122,7 @@ def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(
 ) -> None:
     notes: list[str] = []
     inner = Counting(SearchError("brave refused access; check the key in BRAVE_API_KEY"))
-    kept = KeptSearch(store, "counting", ToldSearch(inner, notes.append))
+    kept = StoredSearch(store, "counting", ToldSearch(inner, notes.append))
     told = set()
     for _ in range(2):
         for query in ("a", "b"):
@@ -139,7 +139,7 @@ def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(
 
 def test_an_episode_reads_one_page_in_all_its_windows() -> None:
     live = Changing()
-    remembered = Remembered(live, most=2)
+    remembered = CachedFetcher(live, most=2)
     texts = [asyncio.run(remembered.fetch(url)).text for url in (A, A, f"{A}#x", f"{A}2", f"{A}3")]
     assert texts == ["Number 1."] * 3 + ["Number 2.", "Number 3."]
     assert asyncio.run(remembered.fetch(A)).text == "Number 4."

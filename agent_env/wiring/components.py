@@ -82,7 +82,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
+class RunComponents:
     """What all episodes of a run share."""
 
     task: Task
@@ -108,7 +108,7 @@ class Rooms:
     async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
         """The concrete objects of one episode."""
         from agent_env.episodes.runner import Seams
-        from agent_env.models.held import HeldModel
+        from agent_env.models.schema_model import SchemaModel
         from agent_env.models.tokenizers import CountedModel
         from agent_env.protocols import Tokenizer
         from agent_env.tasks.answer_forms import LAST
@@ -136,7 +136,7 @@ class Rooms:
                 model = CountedModel(model, own, self.calls_in_text)
             if (form := self.task.form_under(condition, sample)) is not None:
                 is_last = condition.answer_format == "schema-last"
-                model = HeldModel(model, form.schema, LAST, is_last, self.calls_in_text)
+                model = SchemaModel(model, form.schema, LAST, is_last, self.calls_in_text)
             strategy, pages = strategy_of(
                 self.task, self.contexts, sample, condition, self.calls_in_text, self.plugins
             )
@@ -193,7 +193,7 @@ class Rooms:
         from agent_env.tasks.conditions import sample_under
         from agent_env.web.ablation import OverlayFetcher, OverlaySearch, overlay_of
         from agent_env.web.guards import Guard, GuardedFetcher, GuardedSearch
-        from agent_env.web.kept import Remembered
+        from agent_env.web.stored import CachedFetcher
 
         if self.web is None:
             raise ConfigError("a condition needs the web, and the run's 'web' names none")
@@ -206,7 +206,7 @@ class Rooms:
         return replace(
             supplies,
             search=GuardedSearch(search, guard),
-            fetcher=Remembered(GuardedFetcher(fetcher, guard)),
+            fetcher=CachedFetcher(GuardedFetcher(fetcher, guard)),
             foreign=self.web.foreign,
         )
 
@@ -241,14 +241,14 @@ def strategy_of(
 ) -> tuple[Strategy, str | None]:
     """The strategy for the sample under the condition, and the digest of the pages before its
     question; None without pages. `in_text`: calls are texts."""
-    from agent_env.graph.strategies import HeldAnswer
+    from agent_env.graph.strategies import SchemaAnswer
 
     strategy, pages = _free_strategy(task, contexts, sample, condition, plugins)
     form = task.form_under(condition, sample)
     if form is None:
         return strategy, pages
     is_asked = condition.answer_format == "schema-last" or bool(condition.tools and not in_text)
-    return HeldAnswer(strategy, form, is_asked), pages
+    return SchemaAnswer(strategy, form, is_asked), pages
 
 
 def _free_strategy(
@@ -273,7 +273,7 @@ def _free_strategy(
     return make_strategy(condition, prompt, examples, task.strategies, plugins), pages.digest
 
 
-async def open_rooms(
+async def open_components(
     folder: RunFolder,
     manifest: Manifest,
     task: Task,
@@ -282,7 +282,7 @@ async def open_rooms(
     parts: Parts = Parts(),
     *,
     plugins: Plugins,
-) -> Rooms:
+) -> RunComponents:
     """Open what the manifest's conditions need; closed with the stack. `note` gets what the
     user must mend; existing `parts` are not made again; `plugins` say what may be reached."""
     from agent_env.tasks.family import by_digest
@@ -297,7 +297,7 @@ async def open_rooms(
         backend = parts.sandbox or await choose_sandbox(manifest.sandbox, plugins)
         sandbox = await stack.enter_async_context(backend)
     contexts = contexts_of(folder, manifest)
-    return Rooms(
+    return RunComponents(
         task,
         model,
         web,

@@ -1,13 +1,13 @@
 """Traces and budget of a run whose episodes run in other processes.
 
-A worker on any machine opens an episode, streams its events to the Keeper and asks it before each
-model call; the episode does not know where it runs. Guaranteed: a worker continues only when its
-events are stored as `fsync` demands; the limits, the concurrency and the breaker are those of the
+A worker on any machine opens an episode, streams its events to the Coordinator and asks it before
+each model call; the episode does not know where it runs. Guaranteed: a worker continues only when
+its events are stored as `fsync` demands; the limits, the concurrency and the breaker are those of the
 whole run; one worker at a time has an episode, and the messages of its former workers are refused.
 A lost worker costs its calls in flight: their tokens stay unknown, and their reservations stay
 taken in this start.
 
-Every method of the Keeper is called remotely: errors are returned as values, not raised.
+Every method of the Coordinator is called remotely: errors are returned as values, not raised.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class EpisodeLease:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class LimitRefusal:
     """Why a request is refused."""
 
     text: str
@@ -115,7 +115,7 @@ class _Lease:
 
 
 @dataclass(slots=True)
-class Keeper:
+class Coordinator:
     """Traces, limits and leases of one start of a run."""
 
     folder: RunFolder
@@ -126,16 +126,16 @@ class Keeper:
     stack: AsyncExitStack
     leases: dict[int, _Lease] = field(default_factory=dict)
     _count: int = 0
-    _stopped: Refusal | None = None
+    _stopped: LimitRefusal | None = None
 
     @classmethod
-    def of(cls, folder: RunFolder, concurrency: int) -> Keeper:
-        """The keeper of a run's folder; the budget has what its traces spent."""
+    def of(cls, folder: RunFolder, concurrency: int) -> Coordinator:
+        """The coordinator of a run's folder; the budget has what its traces spent."""
         notes, stack = list[str](), AsyncExitStack()
         calls = open_calls(folder, folder.manifest, concurrency, stack, notes.append)
         return cls(folder, calls, Texts(folder.texts), notes, stack)
 
-    async def open(self, worker: str, key: EpisodeKey) -> EpisodeLease | Refusal | None:
+    async def open(self, worker: str, key: EpisodeKey) -> EpisodeLease | LimitRefusal | None:
         """Gives the episode to this worker; None if its trace must be left alone."""
         manifest, clock = self.folder.manifest, _At()
         opener = TraceOpener(
@@ -144,7 +144,7 @@ class Keeper:
         try:
             opened = opener.open(key)
         except StorageError as exc:
-            return Refusal(str(exc))
+            return LimitRefusal(str(exc))
         if opened is None:
             return None
         trace, past = opened
@@ -152,25 +152,25 @@ class Keeper:
         self.leases[self._count] = _Lease(worker, trace, clock)
         return EpisodeLease(self._count, past.events if past is not None else ())
 
-    async def write(self, lease: int, events: Sequence[SentEvent]) -> Refusal | None:
+    async def write(self, lease: int, events: Sequence[SentEvent]) -> LimitRefusal | None:
         """Appends the events; returns when they are stored as `fsync` demands."""
         entry = self.leases.get(lease)
         if entry is None:
-            return Refusal("the episode was given to another worker")
+            return LimitRefusal("the episode was given to another worker")
         try:
             for event in events:
                 entry.clock.now = event.at
                 entry.trace.write(KINDS[event.kind], **event.fields)
             await entry.trace.settle()
         except StorageError as exc:
-            return Refusal(str(exc))
+            return LimitRefusal(str(exc))
         return None
 
-    async def enter(self, lease: int, estimated: int) -> Refusal | None:
+    async def enter(self, lease: int, estimated: int) -> LimitRefusal | None:
         """Waits for a place among the calls in flight, and reserves the call's budget."""
         entry = self.leases.get(lease)
         if entry is None:
-            return Refusal("the episode was given to another worker")
+            return LimitRefusal("the episode was given to another worker")
         if self._stopped is not None:
             return self._stopped
         stack = AsyncExitStack()
@@ -179,11 +179,11 @@ class Keeper:
             entry.share = await stack.enter_async_context(self.calls.budget.share_of(estimated))
         except RunStopped as exc:
             await stack.aclose()
-            return Refusal(str(exc), exc.reason)
+            return LimitRefusal(str(exc), exc.reason)
         entry.call = stack
         if lease not in self.leases:  # given away while it waited
             await self._end_call(entry)
-            return Refusal("the episode was given to another worker")
+            return LimitRefusal("the episode was given to another worker")
         return None
 
     async def leave(self, lease: int, end: CallEnd) -> None:
@@ -209,7 +209,7 @@ class Keeper:
         try:
             self.calls.breaker.note(ModelError(text, kind=kind), is_last)
         except RunStopped as exc:
-            self._stopped = Refusal(str(exc), exc.reason)
+            self._stopped = LimitRefusal(str(exc), exc.reason)
 
     async def tell(self, text: str) -> None:
         """Keeps a worker's message to the user."""
@@ -245,7 +245,7 @@ class Keeper:
 
 
 class Post(Protocol):
-    """How a Keeper is reached."""
+    """How a Coordinator is reached."""
 
     async def ask(self, method: str, *arguments: Any) -> Any:
         """The method's result."""
@@ -255,7 +255,7 @@ class Post(Protocol):
 
 
 class StreamedTrace(TraceWriter):
-    """A trace whose events go to the keeper at once; `settle` waits until they are safe."""
+    """A trace whose events go to the coordinator at once; `settle` waits until they are safe."""
 
     def __init__(self, post: Post, lease: int, is_new: bool) -> None:
         self._post = post
@@ -263,7 +263,7 @@ class StreamedTrace(TraceWriter):
         self._unsent: list[SentEvent] = []
         self._sending = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._refusal: Refusal | None = None
+        self._refusal: LimitRefusal | None = None
         self._written = 0 if is_new else 1
 
     @property
@@ -319,7 +319,7 @@ class RemotePace(ConcurrencyLimit):
 
 @dataclass(slots=True)
 class RemoteBudget(RunBudget):
-    """The budget of one episode; only the keeper knows that of the run."""
+    """The budget of one episode; only the coordinator knows that of the run."""
 
     line: _Line = field(kw_only=True)
 
@@ -347,13 +347,13 @@ class RemoteBreaker(Breaker):
     line: _Line = field(kw_only=True)
 
     def succeeded(self) -> None:
-        """Does nothing; the end of the call says it to the keeper."""
+        """Does nothing; the end of the call says it to the coordinator."""
 
     def note(self, error: ModelError, is_last: bool) -> None:
         self.line.post.tell("failed", str(error), error_kind(error), is_last)
 
 
-def _as_error(refusal: Refusal) -> Exception:
+def _as_error(refusal: LimitRefusal) -> Exception:
     if refusal.reason is None:
         return StorageError(refusal.text)
     return RunStopped(refusal.text, reason=refusal.reason)

@@ -19,7 +19,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from agent_env.sandbox.census import Census
+from agent_env.sandbox.process_finder import ProcessFinder
 
 SETTLE_S = 5.0
 """How long it may take until all is still; what resists for longer loses the session."""
@@ -27,11 +27,11 @@ LOOK_EVERY_S = 0.005
 """How often the executor is told again to stop, as somebody may be waking it."""
 
 
-class Restless(Exception):
+class NotPaused(Exception):
     """What the code started could not be ended."""
 
 
-class Stillness:
+class SessionPause:
     """Stops and wakes one executor, a child of this process.
 
     `signalled` is readable when one of our children changes its state; `collect` takes dead ones
@@ -44,34 +44,34 @@ class Stillness:
         self._executor = executor
         self._signalled = signalled
         self._collect = collect
-        self._census = Census(executor, numbers)
+        self._finder = ProcessFinder(executor, numbers)
 
     def wake(self) -> None:
         """A call begins."""
-        self._census.begin()
+        self._finder.begin()
         os.kill(self._executor, signal.SIGCONT)
 
     def watch(self) -> None:
         """To be called again and again during a call."""
-        self._census.note()
+        self._finder.note()
 
     def settle(self) -> None:
-        """End and stop everything; raises Restless where that fails."""
+        """End and stop everything; raises NotPaused where that fails."""
         deadline = time.monotonic() + SETTLE_S
         self._stop(deadline)
-        self._census.has_grown()
-        clean = 2 if self._census.nobody_came else 0
+        self._finder.has_grown()
+        clean = 2 if self._finder.nobody_came else 0
         while clean < 2:
-            had_others = self._census.end_others(deadline)
+            had_others = self._finder.end_others(deadline)
             self._collect()  # else the dead hold all places for processes
-            born = self._census.has_grown()
+            born = self._finder.has_grown()
             ran = self._was_woken()
             if ran:
                 self._stop(deadline)
             clean = 0 if had_others or born or ran else clean + 1
             if time.monotonic() > deadline:
-                raise Restless("what the code started could not be ended")
-        self._census.all_ended()
+                raise NotPaused("what the code started could not be ended")
+        self._finder.all_ended()
 
     def _stop(self, deadline: float) -> None:
         """Stop the executor and wait until all its threads stand still."""
@@ -82,7 +82,7 @@ class Stillness:
             if self._changed(os.WSTOPPED):
                 return
             if time.monotonic() > deadline:
-                raise Restless("the code could not be stopped")
+                raise NotPaused("the code could not be stopped")
             if poll.poll(LOOK_EVERY_S * 1000):
                 os.read(self._signalled, 4096)
 
@@ -91,8 +91,8 @@ class Stillness:
         return self._changed(os.WCONTINUED)
 
     def _changed(self, how: int) -> bool:
-        """Whether the executor changed its state so; raises Restless where it is gone."""
+        """Whether the executor changed its state so; raises NotPaused where it is gone."""
         try:
             return os.waitid(os.P_PID, self._executor, how | os.WNOHANG) is not None
         except ChildProcessError as exc:
-            raise Restless("the process is gone") from exc
+            raise NotPaused("the process is gone") from exc

@@ -1,4 +1,4 @@
-"""A worker writes and spends through the keeper; leases decide whose episode it is."""
+"""A worker writes and spends through the coordinator; leases decide whose episode it is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 
 from agent_env.episodes.again.tape import Recording
 from agent_env.episodes.calls.retries import Retries
-from agent_env.episodes.remote.keeper import (
+from agent_env.episodes.remote.coordinator import (
     CallEnd,
+    Coordinator,
     EpisodeLease,
-    Keeper,
-    Refusal,
+    LimitRefusal,
     SentEvent,
     StreamedTrace,
     remote_calls,
@@ -44,28 +44,28 @@ Result = TypeVar("Result")
 
 
 class Here:
-    """A keeper in the same process."""
+    """A coordinator in the same process."""
 
-    def __init__(self, keeper: Keeper) -> None:
-        self.keeper = keeper
+    def __init__(self, coordinator: Coordinator) -> None:
+        self.coordinator = coordinator
         self.told: set[asyncio.Task[Any]] = set()
 
     async def ask(self, method: str, *arguments: Any) -> Any:
-        return await getattr(self.keeper, method)(*arguments)
+        return await getattr(self.coordinator, method)(*arguments)
 
     def tell(self, method: str, *arguments: Any) -> None:
         self.told.add(asyncio.ensure_future(self.ask(method, *arguments)))
 
 
 def _keep(
-    folder: RunFolder, use: Callable[[Keeper], Awaitable[Result]], concurrency: int = 4
+    folder: RunFolder, use: Callable[[Coordinator], Awaitable[Result]], concurrency: int = 4
 ) -> Result:
     async def main() -> Result:
-        keeper = Keeper.of(folder, concurrency)
+        coordinator = Coordinator.of(folder, concurrency)
         try:
-            return await use(keeper)
+            return await use(coordinator)
         finally:
-            await keeper.shut()
+            await coordinator.shut()
 
     return asyncio.run(main())
 
@@ -90,26 +90,26 @@ def _runner(folder: RunFolder, model: Any) -> Runner:
     return Runner(folder, "scripted", open_seams, Estimate(), Limits(), 1)
 
 
-async def _play(keeper: Keeper, model: Any, worker: str) -> str:
+async def _play(coordinator: Coordinator, model: Any, worker: str) -> str:
     """One episode as a worker runs it."""
-    post, opened = Here(keeper), await keeper.open(worker, KEY)
+    post, opened = Here(coordinator), await coordinator.open(worker, KEY)
     assert isinstance(opened, EpisodeLease)
     past = Recording.of(opened.events) if opened.events else None
     trace = StreamedTrace(post, opened.lease, is_new=past is None)
-    runner = _runner(keeper.folder, model)
+    runner = _runner(coordinator.folder, model)
     object.__setattr__(runner, "calls", remote_calls(post, opened.lease, Retries(), None))
     try:
         return await runner.episode(KEY, puzzle("a"), WEB, AgentLoop(), trace, past)
     finally:
         await trace.settle()
         await asyncio.gather(*post.told)
-        await keeper.close(opened.lease)
+        await coordinator.close(opened.lease)
 
 
 def test_an_episode_run_from_afar_has_the_trace_of_any_other(tmp_path: Path) -> None:
     folder = make_run(tmp_path, ["a"])
     model = ScriptedModel([calls(("look", "{}")), answer("MY ANSWER: None")])
-    assert _keep(folder, lambda keeper: _play(keeper, model, "w")) == "answered"
+    assert _keep(folder, lambda coordinator: _play(coordinator, model, "w")) == "answered"
     events = read_trace(folder.trace(KEY))
     kinds = [event.kind for event in events]
     assert kinds == [
@@ -131,12 +131,12 @@ def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path: Path)
     script = [calls(("look", "{}")), answer("MY ANSWER: None")]
     second = ScriptedModel(script)
 
-    async def use(keeper: Keeper) -> str:
-        first = asyncio.ensure_future(_play(keeper, Stuck(script), "lost"))
+    async def use(coordinator: Coordinator) -> str:
+        first = asyncio.ensure_future(_play(coordinator, Stuck(script), "lost"))
         await stuck.wait()
-        assert await keeper.release("lost") == 1
-        assert keeper.calls.pace.in_flight == 0
-        status = await _play(keeper, second, "other")
+        assert await coordinator.release("lost") == 1
+        assert coordinator.calls.pace.in_flight == 0
+        status = await _play(coordinator, second, "other")
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
         return status
@@ -150,18 +150,18 @@ def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path: Path)
 def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path: Path) -> None:
     folder = make_run(tmp_path, ["a"])
 
-    async def use(keeper: Keeper) -> None:
-        first = await keeper.open("lost", KEY)
+    async def use(coordinator: Coordinator) -> None:
+        first = await coordinator.open("lost", KEY)
         assert isinstance(first, EpisodeLease)
-        assert await keeper.write(first.lease, [_started()]) is None
-        await keeper.release("lost")
-        second = await keeper.open("other", KEY)
+        assert await coordinator.write(first.lease, [_started()]) is None
+        await coordinator.release("lost")
+        second = await coordinator.open("other", KEY)
         assert isinstance(second, EpisodeLease)
         assert len(second.events) in (0, 1)
-        refused = await keeper.write(first.lease, [_started()])
-        assert isinstance(refused, Refusal)
-        assert isinstance(await keeper.enter(first.lease, 1), Refusal)
-        post = Here(keeper)
+        refused = await coordinator.write(first.lease, [_started()])
+        assert isinstance(refused, LimitRefusal)
+        assert isinstance(await coordinator.enter(first.lease, 1), LimitRefusal)
+        post = Here(coordinator)
         trace = StreamedTrace(post, first.lease, is_new=False)
         trace.write(ModelCalled, request="0", latency_s=0.1)
         with pytest.raises(StorageError, match="given to another worker"):
@@ -171,27 +171,27 @@ def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path: Pa
 
 
 def test_two_workers_cannot_have_one_episode(tmp_path: Path) -> None:
-    async def use(keeper: Keeper) -> None:
-        assert isinstance(await keeper.open("one", KEY), EpisodeLease)
-        refused = await keeper.open("two", KEY)
-        assert isinstance(refused, Refusal)
+    async def use(coordinator: Coordinator) -> None:
+        assert isinstance(await coordinator.open("one", KEY), EpisodeLease)
+        refused = await coordinator.open("two", KEY)
+        assert isinstance(refused, LimitRefusal)
         assert "another process" in refused.text
 
     _keep(make_run(tmp_path, ["a"]), use)
 
 
 def test_calls_in_flight_are_bounded_over_all_workers(tmp_path: Path) -> None:
-    async def use(keeper: Keeper) -> None:
+    async def use(coordinator: Coordinator) -> None:
         leases = []
         for name in ("a", "b"):
-            opened = await keeper.open(name, EpisodeKey(name, "web", 1))
+            opened = await coordinator.open(name, EpisodeKey(name, "web", 1))
             assert isinstance(opened, EpisodeLease)
             leases.append(opened.lease)
-        assert await keeper.enter(leases[0], 1) is None
-        second = asyncio.ensure_future(keeper.enter(leases[1], 1))
+        assert await coordinator.enter(leases[0], 1) is None
+        second = asyncio.ensure_future(coordinator.enter(leases[1], 1))
         await asyncio.sleep(0.02)
         assert not second.done()
-        await keeper.leave(leases[0], CallEnd(USED, replied=True, rate_limited=False))
+        await coordinator.leave(leases[0], CallEnd(USED, replied=True, rate_limited=False))
         assert await second is None
 
     _keep(make_run(tmp_path, ["a", "b"]), use, concurrency=1)
@@ -207,8 +207,8 @@ def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path: Path)
     trace.write(ModelCalled, request="0", reply=reply, latency_s=0.1)
     trace.close()
 
-    async def spent(keeper: Keeper) -> int:
-        return keeper.calls.budget.tokens
+    async def spent(coordinator: Coordinator) -> int:
+        return coordinator.calls.budget.tokens
 
     assert _keep(folder, spent) == 590
     folder.change(run_limits={})
@@ -218,14 +218,14 @@ def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path: Path)
 def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path: Path) -> None:
     folder = _with_limits(tmp_path, tokens=600)
 
-    async def use(keeper: Keeper) -> Any:
-        opened = await keeper.open("w", KEY)
+    async def use(coordinator: Coordinator) -> Any:
+        opened = await coordinator.open("w", KEY)
         assert isinstance(opened, EpisodeLease)
-        assert await keeper.enter(opened.lease, 10) is None
+        assert await coordinator.enter(opened.lease, 10) is None
         used = Usage(input_tokens=500, output_tokens=90)
-        await keeper.leave(opened.lease, CallEnd(used, replied=True, rate_limited=False))
-        assert keeper.calls.budget.tokens == 590
-        return await keeper.enter(opened.lease, 10)
+        await coordinator.leave(opened.lease, CallEnd(used, replied=True, rate_limited=False))
+        assert coordinator.calls.budget.tokens == 590
+        return await coordinator.enter(opened.lease, 10)
 
     refused = _keep(folder, use)
     assert refused.reason == "tokens"
@@ -233,13 +233,13 @@ def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path: Path) ->
 
 
 def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path: Path) -> None:
-    async def use(keeper: Keeper) -> int:
-        opened = await keeper.open("w", KEY)
+    async def use(coordinator: Coordinator) -> int:
+        opened = await coordinator.open("w", KEY)
         assert isinstance(opened, EpisodeLease)
-        assert await keeper.enter(opened.lease, 10) is None
-        await keeper.release("w")
-        assert keeper.calls.budget.tokens == 0
-        return keeper.calls.budget.held_tokens
+        assert await coordinator.enter(opened.lease, 10) is None
+        await coordinator.release("w")
+        assert coordinator.calls.budget.tokens == 0
+        return coordinator.calls.budget.held_tokens
 
     assert _keep(_with_limits(tmp_path, tokens=600), use) == 10 + 512
 
@@ -247,27 +247,27 @@ def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path: Path) -> None
 def test_a_worker_hears_of_the_run_s_limit_as_if_it_were_its_own(tmp_path: Path) -> None:
     folder = _with_limits(tmp_path, tokens=10)
     with pytest.raises(RunStopped, match="of its 10 tokens"):
-        _keep(folder, lambda keeper: _play(keeper, ScriptedModel([answer("x")]), "w"))
+        _keep(folder, lambda coordinator: _play(coordinator, ScriptedModel([answer("x")]), "w"))
 
 
 def test_a_rate_limit_halves_the_pace_of_all(tmp_path: Path) -> None:
-    async def use(keeper: Keeper) -> int:
-        opened = await keeper.open("w", KEY)
+    async def use(coordinator: Coordinator) -> int:
+        opened = await coordinator.open("w", KEY)
         assert isinstance(opened, EpisodeLease)
-        await keeper.enter(opened.lease, 1)
-        await keeper.leave(opened.lease, CallEnd(None, replied=False, rate_limited=True))
-        return int(keeper.calls.pace.limit)
+        await coordinator.enter(opened.lease, 1)
+        await coordinator.leave(opened.lease, CallEnd(None, replied=False, rate_limited=True))
+        return int(coordinator.calls.pace.limit)
 
     assert _keep(make_run(tmp_path, ["a"]), use, concurrency=8) == 4
 
 
 def test_too_many_failures_let_no_further_call_in(tmp_path: Path) -> None:
-    async def use(keeper: Keeper) -> Any:
-        opened = await keeper.open("w", KEY)
+    async def use(coordinator: Coordinator) -> Any:
+        opened = await coordinator.open("w", KEY)
         assert isinstance(opened, EpisodeLease)
         for _ in range(20):
-            await keeper.failed("refused", "authentication", True)
-        return await keeper.enter(opened.lease, 1)
+            await coordinator.failed("refused", "authentication", True)
+        return await coordinator.enter(opened.lease, 1)
 
     assert _keep(make_run(tmp_path, ["a"]), use).reason == "failures"
 
@@ -276,11 +276,11 @@ def test_an_event_bears_the_time_at_which_it_happened(tmp_path: Path) -> None:
     folder = make_run(tmp_path, ["a"])
     said = _started()
 
-    async def use(keeper: Keeper) -> None:
-        opened = await keeper.open("w", KEY)
+    async def use(coordinator: Coordinator) -> None:
+        opened = await coordinator.open("w", KEY)
         assert isinstance(opened, EpisodeLease)
         await asyncio.sleep(0.02)
-        await keeper.write(opened.lease, [said])
+        await coordinator.write(opened.lease, [said])
 
     _keep(folder, use)
     (event,) = read_trace(folder.trace(KEY))

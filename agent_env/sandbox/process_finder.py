@@ -52,7 +52,7 @@ def numbers_here() -> int:
     return FEWEST
 
 
-class Census:
+class ProcessFinder:
     """Who was born in this pid namespace beside the executor and us.
 
     `numbers` is how many the kernel gives before it begins anew.

@@ -12,7 +12,7 @@ from agent_env.records.schema import Message, Reply, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
-class HeldModel:
+class SchemaModel:
     """Adds the schema to the calls whose reply can be the answer. Not beside native tools: vLLM and
     llama.cpp then call none."""
 

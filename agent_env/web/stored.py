@@ -24,7 +24,7 @@ from agent_env.web.addresses import shortened_url
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_file import Failure
 
-MOST_REMEMBERED = 16
+MOST_CACHED = 16
 Recorded = TypeVar("Recorded", Page, list[Hit])
 
 
@@ -40,7 +40,7 @@ def page_key(url: str) -> str:
     return text.partition("#")[0]
 
 
-class KeptFetcher:
+class StoredFetcher:
     """The Fetcher over a store, and over `inner` for what the store lacks."""
 
     def __init__(self, store: SqlitePages, inner: Fetcher | None = None) -> None:
@@ -74,7 +74,7 @@ class KeptFetcher:
             return Failure(str(exc))
 
 
-class KeptSearch:
+class StoredSearch:
     """The SearchProvider over a store, and over `inner` for what the store lacks."""
 
     def __init__(self, store: SqlitePages, name: str, inner: SearchProvider | None = None) -> None:
@@ -130,11 +130,11 @@ class ToldSearch:
             raise ToolError(f"{exc}. The user must mend that: go on without this search") from exc
 
 
-class Remembered:
+class CachedFetcher:
     """A Fetcher that gives the pages opened last again, so that an episode which reads a page in
     several windows reads one page."""
 
-    def __init__(self, inner: Fetcher, most: int = MOST_REMEMBERED) -> None:
+    def __init__(self, inner: Fetcher, most: int = MOST_CACHED) -> None:
         self._inner = inner
         self._most = most
         self._pages: dict[str, Page] = {}
