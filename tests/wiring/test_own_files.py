@@ -14,7 +14,7 @@ from tests.plugged_in import DATA, make_foreign
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     for name in ("family", "tools", "models"):
-        text = (DATA / "weekday_pack" / f"{name}.py").read_text()
+        text = (DATA / "plugins/weekday_pack" / f"{name}.py").read_text()
         (tmp_path / f"my_{name}.py").write_text(text)
     return tmp_path
 

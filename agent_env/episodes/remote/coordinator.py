@@ -2,10 +2,10 @@
 
 A worker on any machine opens an episode, streams its events to the Coordinator and asks it before
 each model call; the episode does not know where it runs. Guaranteed: a worker continues only when
-its events are stored as `fsync` demands; the limits, the concurrency and the breaker are those of the
-whole run; one worker at a time has an episode, and the messages of its former workers are refused.
-A lost worker costs its calls in flight: their tokens stay unknown, and their reservations stay
-taken in this start.
+its events are stored as `fsync` demands; the limits, the concurrency and the breaker are those of
+the whole run; one worker at a time has an episode, and the messages of its former workers are
+refused. A lost worker costs its calls in flight: their tokens stay unknown, and their reservations
+stay taken in this start.
 
 Every method of the Coordinator is called remotely: errors are returned as values, not raised.
 """

@@ -1,9 +1,9 @@
 """Runs over a Ray cluster: workers run the episodes, the driver's node keeps traces and limits.
 
 Each worker is an async actor with many episodes at a time. Events are streamed to the coordinator,
-an actor on the driver's node, so no folder is shared and nothing but its disk matters. Where a worker
-or its node is lost, its episodes go to others and go on from their last event. Not covered: the
-loss of the driver's own node; `agent-env resume` goes on from the same traces.
+an actor on the driver's node, so no folder is shared and nothing but its disk matters. Where a
+worker or its node is lost, its episodes go to others and go on from their last event. Not covered:
+the loss of the driver's own node; `agent-env resume` goes on from the same traces.
 """
 
 from __future__ import annotations

@@ -44,9 +44,7 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
 
 def _cited_hits(parts: list[Json]) -> list[RawHit]:
     return [
-        RawHit(
-            note.get("url"), note.get("title"), _text_around(part.get("text"), note["start_index"])
-        )
+        RawHit(note.get("url"), note.get("title"), _text_at(part.get("text"), note["start_index"]))
         for part in parts
         for note in listed(part, "annotations") or []
         if note.get("type") == "url_citation" and "start_index" in note
@@ -63,7 +61,7 @@ def _consulted(output: list[Json]) -> list[RawHit]:
     ]
 
 
-def _text_around(text: object, start: object) -> str | None:
+def _text_at(text: object, start: object) -> str | None:
     """The line's text before the citation."""
     if not isinstance(text, str) or not isinstance(start, int):
         return None
