@@ -21,6 +21,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from agent_env.extensions.facts.tables.tables import shipped_tables
@@ -32,12 +33,10 @@ from agent_env.families.temp_answers.responses import read_responses
 from agent_env.families.time_puzzles.audit import audit
 from agent_env.families.time_puzzles.author_outputs import CONDITIONS, read_outputs
 from agent_env.families.time_puzzles.published import read_puzzles
-from agent_env.families.timed_facts.published import solver_agrees
+from agent_env.families.timed_facts.published import read_foreign, solver_agrees
 from agent_env.families.timed_facts.sample import timed
-from agent_env.families.timed_facts.tempreason.family import read_foreign as read_tempreason
-from agent_env.families.timed_facts.timeqa.family import read_foreign as read_timeqa
 from agent_env.families.traveler.curves import Parametric, read_curves
-from agent_env.families.traveler.vocabulary import HOME
+from agent_env.families.traveler.events import HOME
 
 Counts = dict[str, int]
 CLAIMED: Mapping[str, int] = {
@@ -97,12 +96,12 @@ def temp_answers(folder: Path) -> Counts:
 
 def tempreason(folder: Path) -> Counts:
     """Questions of each file, and those for which the solver gives the published answer."""
-    return _timed(folder, read_tempreason)
+    return _timed(folder, partial(read_foreign, "tempreason"))
 
 
 def timeqa(folder: Path) -> Counts:
     """Questions of each file."""
-    return _timed(folder, read_timeqa)
+    return _timed(folder, partial(read_foreign, "timeqa"))
 
 
 def _timed(folder: Path, read: Callable[[Path], object]) -> Counts:

@@ -12,10 +12,9 @@ from statistics import median
 
 from agent_env.extensions.extraction.extraction import extract
 from agent_env.extensions.extraction.solver import solve
+from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.sample import timed
 from agent_env.families.timed_facts.score import score
-from agent_env.families.timed_facts.tempreason.family import FAMILY as TEMPREASON
-from agent_env.families.timed_facts.timeqa.family import FAMILY as TIMEQA
 from agent_env.records.schema import Episode
 
 ROUNDS = 5

@@ -11,7 +11,7 @@ from random import Random
 from statistics import fmean, median
 from typing import TypeVar
 
-from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import CATEGORIES, NOTHING, TravelerSample, traveler_sample
 from agent_env.families.traveler.task import answer_metrics, score
 from agent_env.families.traveler.truth import possible_answers

@@ -30,7 +30,7 @@ FROM_ARGUMENTS = {
     "agent_env.families.time_puzzles.texts.meanings": "words of a text that a form matched",
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.time_answers": "escaped",
-    "agent_env.extensions.facts.event_facts.sample": "escaped",
+    "agent_env.extensions.facts.event_facts": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
     "agent_env.extensions.extraction.wording": "wordings of the package, matched as a whole",
     "agent_env.temporal.date_text": "a table of forms, matched as a whole; attacked, none is slow",

@@ -109,7 +109,7 @@ OUR_MODULES = {
 MAKES_OWN_PERMITS = {
     "cli/app.py", "cli/local.py", "cli/sandbox.py",
     "extensions/fake_server/cli.py",
-    "extensions/facts/event_facts/commands.py",
+    "extensions/facts/wikidata.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",
     "extensions/papers/engine.py", "extensions/interop/run_export.py",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.extensions.facts.web_folder import BuildOptions, build_web
+from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from tests.commands import agent_env
 
 NO_ROWS = "needs a table whose rows have a start and an end"

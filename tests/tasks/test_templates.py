@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.event_facts.screen import make_task as make_screen
+from agent_env.extensions.facts.event_facts import SCREEN
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Message
 from agent_env.tasks.conditions import parse_condition
@@ -70,8 +70,8 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_family_without_placeholders_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="task event-screen takes no prompt of your own"):
-        with_template(make_screen(), own(tmp_path, "x"))
-    assert example_turns(make_screen()) is None
+        with_template(SCREEN.make_task("default", SCREEN.options(), {}), own(tmp_path, "x"))
+    assert example_turns(SCREEN.make_task("default", SCREEN.options(), {})) is None
 
 
 def test_a_system_text_stands_first(tmp_path: Path) -> None:

@@ -68,19 +68,12 @@ def import_wikidata(
 
     Example: agent-env facts import-wikidata --kind war --limit 500 --out wars.csv
     """
-    from agent_env.extensions.facts.event_facts import commands as facts_commands
+    from agent_env.extensions.facts import wikidata
 
+    languages = tuple(language or ("en",))
     result = asyncio.run(
-        facts_commands.import_wikidata(
-            out,
-            kind,
-            limit,
-            _day(now),
-            endpoint,
-            tuple(language or ("en",)),
-            contact,
-            sitelinks,
-            note=say,
+        wikidata.import_wikidata(
+            out, kind, limit, _day(now), endpoint, languages, contact, sitelinks, note=say
         )
     )
     skipped = ", ".join(f"{n} {reason}" for reason, n in result.left_out.items()) or "none"
@@ -123,10 +116,10 @@ def check(
 
 
 def _run(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
-    from agent_env.extensions.facts.event_facts import commands as facts_commands
+    from agent_env.extensions.facts import event_facts
     from agent_env.sdk.commands import listening
 
-    command = facts_commands.screen if what == "screen" else facts_commands.check
+    command = event_facts.screen if what == "screen" else event_facts.check
     with listening() as (listener, _):
         result = asyncio.run(command(table, out, options, listener, now))
     counts = ", ".join(f"{number} {name}" for name, number in result.counts.items())

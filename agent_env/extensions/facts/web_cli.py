@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent_env.sdk.commands import AsJson
+from agent_env.sdk.errors import ConfigError, DatasetError, StorageError
+
+if TYPE_CHECKING:
+    from agent_env.extensions.facts.tables.tables import FactTables
+    from agent_env.sdk.records import MaterialTable
 
 SECTION = "Make questions, facts and pages"
 
@@ -53,8 +61,6 @@ def build(
     Example: agent-env web build --world fictional --entities 5000 --seed 3 --out pages.db, or
     agent-env web build --table td.materials.jsonl --out tables.db
     """
-    from agent_env.extensions.facts.web_folder import BuildOptions, build_web
-
     options = BuildOptions(out, world, entities, seed, difficulty, facts_table, tuple(table or ()))
     result = build_web(options, lambda text: print(text, file=sys.stderr))
     beside = {"facts": result.facts, "intervals": result.intervals}
@@ -76,3 +82,107 @@ def build(
         puzzles = f"--option facts_table={result.facts} --out puzzles.jsonl"
         print(f"puzzles of it: agent-env generate time-puzzles {puzzles}")
         print(f"ask them:      agent-env run time-puzzles --dataset puzzles.jsonl --pages {out}")
+
+
+WORLDS = ("real", "fictional")
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """What the user asks of a web."""
+
+    out: Path
+    world: str | None
+    """None is the real one, or none where tables are given."""
+    entities: int | None
+    seed: int | None
+    difficulty: str
+    facts_table: Path | None
+    """Events to render instead of the shipped ones; of the real world only."""
+    tables: tuple[Path, ...] = ()
+    """Temporal tables, or the materials of generated questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltWeb:
+    """What was written."""
+
+    pages: int
+    digest: str
+    """Of all that the pages say."""
+    facts: Path | None
+    """The world's fact table; None for the real world, whose tables are there already."""
+    intervals: Path | None
+    tables: int
+    """Temporal tables."""
+    passed_over: int
+    """Groups of their rows that are too large for a page."""
+
+
+def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
+    """Render a world into a page store with its search, whole or not at all."""
+    from agent_env.extensions.facts.sealed import SealedWeb, fill
+    from agent_env.extensions.facts.site.render import render_all
+    from agent_env.extensions.facts.site.sheet import difficulty
+    from agent_env.extensions.facts.site.tables import passed_over
+    from agent_env.extensions.facts.tables.tables import write_intervals, write_world
+    from agent_env.sdk.records import new_file
+    from agent_env.sdk.web import FullText, SqlitePages
+
+    level, out = difficulty(options.difficulty), options.out
+    temporal = [table for file in options.tables for table in _temporal(file, note)]
+    tables = _world(options)
+    if out.exists():
+        raise ConfigError(f"{out} is there already; remove it or name another --out")
+    facts = intervals = None
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with new_file(out) as part:
+            with closing(SqlitePages(part)) as store:
+                sheets = render_all(tables, level, temporal)
+                pages = fill(store, FullText(store.connection), sheets)
+                digest = store.digest()
+            if tables.invented:
+                facts, intervals = out.with_suffix(".facts.csv"), out.with_suffix(".intervals.csv")
+                write_world(tables, facts)
+                write_intervals(tables.intervals, intervals)
+    except (OSError, StorageError) as exc:
+        raise ConfigError(f"cannot write to {out}: {exc}") from exc
+    SealedWeb.opened(out, note).close()  # makes the larger index now, and not in the first run
+    return BuiltWeb(pages, digest, facts, intervals, len(temporal), passed_over(temporal))
+
+
+def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable]:
+    """The tables of NAME.materials.jsonl, or the one of a table file."""
+    if file.suffix != ".jsonl":
+        from agent_env.extensions.facts.tables.table_records import make_table, read_sheet
+
+        sheet = read_sheet(file)
+        for text in sheet.notes:
+            note(f"{file.name}: {text}")
+        return [make_table(file, file.stem, sheet).material()]
+    from agent_env.sdk.trace import read_materials
+
+    found = [table for table in read_materials(file) if table.is_temporal]
+    if not found:
+        raise DatasetError(file, None, "holds no table with the columns start and end")
+    return found
+
+
+def _world(options: BuildOptions) -> FactTables:
+    from agent_env.extensions.facts.tables.tables import FactTables, read_world, shipped_tables
+
+    if options.world not in (None, *WORLDS):
+        raise ConfigError(f"unknown world '{options.world}'; known: {', '.join(WORLDS)}")
+    if options.world == "fictional":
+        from agent_env.extensions.facts.fiction.world import make_world
+
+        if options.facts_table is not None:
+            raise ConfigError("--facts-table goes with --world real; a fictional one makes its own")
+        entities, seed = options.entities or 5000, 1 if options.seed is None else options.seed
+        return make_world(entities, seed)
+    if options.entities is not None or options.seed is not None:
+        raise ConfigError("--entities and --seed go with --world fictional")
+    if options.facts_table is not None:
+        return read_world(options.facts_table, shipped_tables())
+    return FactTables((), (), ()) if options.world is None and options.tables else shipped_tables()

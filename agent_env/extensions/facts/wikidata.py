@@ -1,4 +1,5 @@
-"""A client of Wikidata's query service, or of any other that serves the same items by SPARQL.
+"""Imports event tables from Wikidata's query service, or any other that serves the same items by
+SPARQL.
 
 Guarantees: one request at a time, named by a User-Agent; a server that is busy or failing is
 asked again a bounded number of times, not before its Retry-After is over; every request has a
@@ -12,15 +13,20 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import Self
 
 import httpx
 
 from agent_env.extensions.facts.tables.statements import (
     ENTITY,
+    Gathered,
     ImportQuery,
     ItemPage,
+    KeptPages,
     Kind,
     Solution,
     detail_query,
@@ -28,10 +34,11 @@ from agent_env.extensions.facts.tables.statements import (
     list_query,
     value_of,
 )
+from agent_env.extensions.facts.tables.tables import write_events
 from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import ConfigError, SearchError
 from agent_env.sdk.records import Reach
-from agent_env.sdk.run import Permit
+from agent_env.sdk.run import Permit, own_call
 from agent_env.sdk.web import Patience, retry_after_s
 
 WIKIDATA = "https://query.wikidata.org/sparql"
@@ -180,9 +187,102 @@ def _solutions(body: bytes, content_type: str) -> list[Solution]:
     try:
         value = json.loads(body)
         rows: list[Solution] = value["results"]["bindings"]
-        whole = all(isinstance(term, dict) for row in rows for term in row.values())
+        if not all(isinstance(term, dict) for row in rows for term in row.values()):
+            raise TypeError("a term is no object")
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as exc:
         raise _Passing(f"answered with {content_type} that is no SPARQL result") from exc
-    if not whole:
-        raise _Passing(f"answered with {content_type} that is no SPARQL result")
     return rows
+
+
+PAGE_SIZE = 200
+SITELINKS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedTable:
+    """The result of an import from a query service."""
+
+    out: Path
+    events: int
+    pages: int
+    """Pages in all, including those of earlier attempts."""
+    left_out: Mapping[str, int]
+    """Items without a row, by reason, the most frequent first."""
+
+
+async def import_wikidata(
+    out: Path,
+    kinds: Sequence[str],
+    limit: int,
+    now: date,
+    endpoint: str | None = None,
+    languages: Sequence[str] = ("en",),
+    contact: str = "",
+    sitelinks: int = SITELINKS,
+    page_size: int = PAGE_SIZE,
+    note: Callable[[str], None] = lambda text: None,
+    patience: Patience | None = None,
+) -> ImportedTable:
+    """Write a table of at most `limit` events of the kinds (`battle`, or `opera=Q1344`).
+
+    Pages are stored beside `out` as they arrive; after a failure of the service, the same call
+    continues behind the last of them. `languages` are in order of preference; `sitelinks` is the
+    least number of encyclopedias with an article. SearchError where the service fails.
+    """
+    for code in languages:
+        if re.fullmatch(r"[a-z]{2,3}(?:-[a-z0-9]+)*", code) is None:
+            raise ConfigError(f"'{code}' is no language code, like en or zh-hans")
+    if not languages:
+        raise ConfigError("name at least one language, like en")
+    query = ImportQuery(
+        endpoint=endpoint or WIKIDATA,
+        kinds=parse_kinds(kinds),
+        languages=tuple(languages),
+        sitelinks=sitelinks,
+        page_size=page_size,
+    )
+    page_file = KeptPages(out.with_name(out.name + ".pages.jsonl"))
+    gathered = Gathered(query.languages, now)
+    async with QueryService(query.endpoint, contact, patience, note, permit=own_call()) as service:
+        try:
+            pages = await _gather(service, query, page_file, gathered, limit, note)
+        except SearchError as exc:
+            again = (
+                f"what came so far is kept in {page_file.file}; the same command goes on from there"
+            )
+            raise SearchError(f"{exc}; {again}") from exc
+    rows = gathered.rows(limit)
+    if rows:
+        write_events(rows, out)
+    page_file.discard()
+    if not rows:
+        names = ", ".join(kind.name for kind in query.kinds)
+        why = ", ".join(f"{reason}: {n}" for reason, n in gathered.left_out.most_common())
+        raise ConfigError(f"no event to be had of the kinds {names}; left out: {why or 'none'}")
+    return ImportedTable(out, len(rows), pages, dict(gathered.left_out.most_common()))
+
+
+async def _gather(
+    service: QueryService,
+    query: ImportQuery,
+    page_file: KeptPages,
+    gathered: Gathered,
+    limit: int,
+    note: Callable[[str], None],
+) -> int:
+    """Reads pages, stored ones first, until there are enough rows or no more items; returns their
+    number."""
+    pages = page_file.open(query)
+    for page in pages:
+        gathered.add(page.items)
+    for kind in query.kinds:
+        own = [page for page in pages if page.kind == kind.name]
+        after, more = (own[-1].last, own[-1].more) if own else ("", True)
+        while more and len(gathered) < limit:
+            page = await next_page(service, query, kind, after)
+            page_file.add(page)
+            pages.append(page)
+            gathered.add(page.items)
+            after, more = page.last, page.more
+            note(f"{kind.name}: {len(gathered)} events after {len(pages)} pages")
+    return len(pages)

@@ -102,5 +102,5 @@ FAMILY = Family(
     TdbenchOptions,
     reference="agent_env.families.tdbench.reference:next_step",
     reproduction="agent_env.families.tdbench.reproduction:PAPER",
-    rewording="agent_env.families.tdbench.model_wording:REWORDING",
+    rewording="agent_env.families.tdbench.rewording:REWORDING",
 )

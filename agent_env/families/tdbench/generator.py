@@ -13,12 +13,19 @@ from agent_env.extensions.facts.tables.articles import TablePages
 from agent_env.extensions.facts.tables.table_records import read_aliases
 from agent_env.extensions.facts.tables.temporal_table import TemporalTable
 from agent_env.families.tdbench.hops import hop_queries, make_chain, user_hop_queries
+from agent_env.families.tdbench.queries import (
+    ANSWER_COUNTS,
+    MAX_FAILURES,
+    Making,
+    check_queries,
+    current_queries,
+    draw_queries,
+    special_queries,
+)
 from agent_env.families.tdbench.query import GroupRow, Query, QueryPool, make_pool, make_samples
-from agent_env.families.tdbench.relations import ANSWER_COUNTS, check_queries, draw_queries
 from agent_env.families.tdbench.rewording import DROPPED, reads_back
 from agent_env.families.tdbench.sample import Kind, TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.sources import Source, read_now, sources
-from agent_env.families.tdbench.specials import MAX_FAILURES, current_queries, special_queries
 from agent_env.families.tdbench.sql import Engines
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import SampleSet
@@ -32,36 +39,30 @@ def proofs_of(query: Query, pages: Mapping[str, TablePages]) -> tuple[Proof, ...
     if query.kind == "hops":
         if [table.name for table in query.tables] != ["offices", "games"]:
             return ()
-        proofs = _of_hops(query, pages)
+        # The games with their host, then the office there.
+        games = query.tables[1]
+        game = games.rows[query.relevant[1][0]]
+        by = next(iter(query.keys))
+        country = game.values[games.columns.index("country")]
+        office = {"country": country, "role": query.keys["role"]}
+        first = Proof(
+            constraint=0,
+            urls=pages[games.name].stating({by: query.keys[by]}),
+            dates=_dates(games, game.start, game.end),
+            used=(),
+            shares="span",
+        )
+        proofs = [first, _proof(1, query, office, query.golds, pages)]
     elif query.kind == "duration":
-        sides = enumerate(query.golds, start=1)
-        proofs = [_proof(n - 1, query, _side(query, n), (row,), pages) for n, row in sides]
+        proofs = []
+        for n, row in enumerate(query.golds, start=1):
+            side = {
+                k.removesuffix(f" {n}"): v for k, v in query.keys.items() if k.endswith(f" {n}")
+            }
+            proofs.append(_proof(n - 1, query, side, (row,), pages))
     else:
         proofs = [_proof(0, query, query.keys, query.golds, pages)]
     return tuple(proofs) if all(proof.urls for proof in proofs) else ()
-
-
-def _side(query: Query, number: int) -> dict[str, str]:
-    """The key values of the first or the second row."""
-    end = f" {number}"
-    return {k.removesuffix(end): v for k, v in query.keys.items() if k.endswith(end)}
-
-
-def _of_hops(query: Query, pages: Mapping[str, TablePages]) -> list[Proof]:
-    """The games with their host, then the office there."""
-    games = query.tables[1]
-    game = games.rows[query.relevant[1][0]]
-    by = next(iter(query.keys))
-    country = game.values[games.columns.index("country")]
-    office = {"country": country, "role": query.keys["role"]}
-    first = Proof(
-        constraint=0,
-        urls=pages[games.name].stating({by: query.keys[by]}),
-        dates=_dates(games, game.start, game.end),
-        used=(),
-        shares="span",
-    )
-    return [first, _proof(1, query, office, query.golds, pages)]
 
 
 def _proof(
@@ -106,15 +107,20 @@ def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     omissions: Counter[str] = Counter()
     for source in tables:
         omissions.update(source.omissions)
-    aliases = _aliases(options)
+    aliases: dict[str, tuple[str, ...]] = defaultdict(tuple)
+    for alias, name in read_aliases(options.aliases).items():
+        aliases[name] += (alias,)
     with Engines(materials.values()) as engines:
-        maker = _Maker(tables, now, options, engines, rng, omissions)
+        making = Making(engines, rng, options.phrasings, omissions)
+        maker = _Maker(tables, now, options, making)
         for number, query in enumerate(maker.queries(-(-count // options.phrasings))):
             name = f"td-{seed}-{number:05d}"
             proofs = proofs_of(query, pages)
             own = make_samples(query, name, now.isoformat(), digests, rng, VERSION, proofs)
             if aliases:
-                own = [_with_aliases(sample, aliases) for sample in own]
+                names = (*own[0].gold, *own[0].others)
+                update = {"aliases": {n: aliases[n] for n in names if n in aliases}}
+                own = [sample.model_copy(update=update) for sample in own]
             if options.templates is not None:
                 omissions[DROPPED] += sum(not reads_back(sample) for sample in own)
                 own = [sample for sample in own if reads_back(sample)]
@@ -128,28 +134,10 @@ def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     del samples[count:]
     used = {digest for sample in samples for digest in sample.materials}
     notes = tuple(note for source in tables for note in source.notes)
-    if is_own(options):
+    if options.is_own:
         notes = (*notes, *_by_kind(samples))
     own_tables = tuple(m for m in materials.values() if m.digest in used)
     return SampleSet(tuple(samples), own_tables, reasons, notes=notes)
-
-
-def is_own(options: TdbenchOptions) -> bool:
-    """Whether the tables are the user's."""
-    return options.tables not in ("fictional", "shipped")
-
-
-def _aliases(options: TdbenchOptions) -> dict[str, tuple[str, ...]]:
-    by_name: dict[str, tuple[str, ...]] = defaultdict(tuple)
-    for alias, name in read_aliases(options.aliases).items():
-        by_name[name] += (alias,)
-    return by_name
-
-
-def _with_aliases(sample: TdbenchSample, aliases: Mapping[str, tuple[str, ...]]) -> TdbenchSample:
-    names = (*sample.gold, *sample.others)
-    own = {name: aliases[name] for name in names if name in aliases}
-    return sample.model_copy(update={"aliases": own})
 
 
 def _by_kind(samples: Sequence[TdbenchSample]) -> Iterator[str]:
@@ -166,17 +154,15 @@ class _Maker:
     sources: Sequence[Source]
     now: date
     options: TdbenchOptions
-    engines: Engines
-    rng: Random
-    omissions: Counter[str]
-    """Filled while the queries are made."""
+    making: Making
 
     def queries(self, count: int) -> Iterator[Query]:
         """Queries of all kinds; the kinds share the count as equally as possible."""
-        kinds = tuple(dict.fromkeys(self.options.kinds))
+        options = self.options
+        kinds = tuple(dict.fromkeys(options.kinds))
         if not kinds:
             raise ConfigError("no kind of question is chosen")
-        if self.options.book == "closed" and (listed := set(kinds) & LISTED_KINDS):
+        if options.book == "closed" and (listed := set(kinds) & LISTED_KINDS):
             raise ConfigError(
                 f"book=closed shows no rows, and kinds={min(listed)} asks about the listed ones"
             )
@@ -184,15 +170,17 @@ class _Maker:
         total = 0
         for number, kind in enumerate(kinds):
             missing = (count - total) // (len(kinds) - number)
-            queries = self._of_kind(kind, pools, missing)
-            if is_own(self.options) and self.options.cardinalities != ("none",):
-                drawn = missing if kind in ("relation", "current") else 4 * missing
-                queries = self._balanced(kind, self._of_kind(kind, pools, drawn), missing)
+            balanced = options.is_own and options.cardinalities != ("none",)
+            more = 4 if balanced and kind not in ("relation", "current") else 1
+            queries = self._of_kind(kind, pools, more * missing)
+            if balanced:
+                queries = self._balanced(kind, queries, missing)
             for query in queries:
                 total += 1
                 missing -= 1
                 yield query
-            self.omissions[f"queries of the kind {kind} for which no rows were found"] += missing
+            what = f"queries of the kind {kind} for which no rows were found"
+            self.making.omissions[what] += missing
 
     def _balanced(self, kind: Kind, queries: Iterator[Query], count: int) -> Iterator[Query]:
         """At most `count`, never more without an answer than with one: else to say so would be
@@ -211,24 +199,19 @@ class _Maker:
             if made >= count:
                 return
         what = f"queries of the kind {kind} without an answer, beyond as many as have one"
-        self.omissions[what] += len(waiting)
+        self.making.omissions[what] += len(waiting)
 
     def _of_kind(self, kind: Kind, pools: Sequence[QueryPool], count: int) -> Iterator[Query]:
-        options, rng = self.options, self.rng
+        options, making = self.options, self.making
         if kind == "hops":
-            yield from self._hops(count)
-            return
+            tables = {source.table.name: source.table for source in self.sources}
+            if not options.is_own:
+                return hop_queries(tables["offices"], tables["games"], count, making)
+            own = [source.table for source in self.sources]
+            chain = make_chain(own, options.question, options.answer, options.unique)
+            return user_hop_queries(chain, making)
         if kind == "current":
-            yield from current_queries(
-                pools,
-                options.cardinalities,
-                count,
-                rng,
-                self.engines,
-                options.phrasings,
-                self.omissions,
-            )
-            return
+            return current_queries(pools, options.cardinalities, count, making)
         pools = [pool for pool in pools if pool.groups]
         if not pools:
             raise ConfigError(
@@ -237,24 +220,8 @@ class _Maker:
             )
         if kind == "relation":
             relations, sizes = options.relations or RELATIONS, options.cardinalities
-            drafts = list(draw_queries(pools, relations, sizes, count, rng, self.omissions))
-            yield from check_queries(drafts, self.engines, options.phrasings)
-        else:
-            failures = MAX_FAILURES if is_own(options) else None
-            yield from special_queries(
-                kind, pools, count, rng, self.engines, options.phrasings, failures
-            )
-
-    def _hops(self, count: int) -> Iterator[Query]:
-        options, engines = self.options, self.engines
-        tables = {source.table.name: source.table for source in self.sources}
-        if options.tables in ("fictional", "shipped"):
-            offices, games = tables["offices"], tables["games"]
-            yield from hop_queries(offices, games, count, self.rng, engines, options.phrasings)
-            return
-        own = [source.table for source in self.sources]
-        chain = make_chain(own, options.question, options.answer, options.unique)
-        yield from user_hop_queries(chain, self.rng, engines, options.phrasings, self.omissions)
+            return check_queries(list(draw_queries(pools, relations, sizes, count, making)), making)
+        return special_queries(kind, pools, count, making, MAX_FAILURES if options.is_own else None)
 
     def _pools(self) -> list[QueryPool]:
         """Every form of question about every table that has groups for it."""
@@ -266,5 +233,5 @@ class _Maker:
             if not (form.listed and "dependent" in (self.options.asks, closed))
         ]
         for pool in pools:
-            self.omissions.update(pool.omissions)
+            self.making.omissions.update(pool.omissions)
         return [pool for pool in pools if pool.groups or pool.lone]

@@ -14,10 +14,8 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from agent_env.extensions.facts.tables.temporal_table import (
-    TemporalRow,
     TemporalTable,
     Tfd,
     groups,
@@ -26,6 +24,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
     snapshot,
     tfd_violations,
 )
+from agent_env.families.tdbench.queries import Making
 from agent_env.families.tdbench.query import MAX_GROUP_ROWS, GroupRow, Query, wrong_answers
 from agent_env.families.tdbench.sample import Hop
 from agent_env.families.tdbench.sql import (
@@ -41,12 +40,7 @@ from agent_env.sdk.errors import ConfigError
 
 
 def hop_queries(
-    offices: TemporalTable,
-    games: TemporalTable,
-    count: int,
-    rng: Random,
-    engines: Engines,
-    phrasings: int,
+    offices: TemporalTable, games: TemporalTable, count: int, making: Making
 ) -> Iterator[Query]:
     """At most `count` different queries, two and three hops in turn."""
     tfds = (*OFFICES.tfds, *GAMES.tfds)
@@ -58,27 +52,24 @@ def hop_queries(
         holders[game, offices.rows[office].values[role_column]].add(office)
     roles = sorted({row.values[role_column] for row in offices.rows})
     pairs = [(game, role) for game in range(len(games.rows)) for role in roles]
-    rng.shuffle(pairs)
+    making.rng.shuffle(pairs)
     queries = 0
     for game, role in pairs:
         if queries >= count:
             return
         golds = tuple(sorted(holders.get((game, role), ())))
-        relevant = _relevant(offices, games.rows[game], role)
+        country = games.rows[game].values[3]
+        relevant = tuple(
+            n for n, row in enumerate(offices.rows) if row.values[:2] == (country, role)
+        )
         large = len(relevant) > MAX_GROUP_ROWS
-        if large or not relevant or (not golds and rng.random() < 0.5):
+        if large or not relevant or (not golds and making.rng.random() < 0.5):
             continue
         three = queries % 2 == 1
-        query = _query(offices, games, game, role, golds, relevant, three, phrasings)
-        _check(query, engines)
+        query = _query(offices, games, game, role, golds, relevant, three, making.phrasings)
+        _check(query, making.engines)
         queries += 1
         yield query
-
-
-def _relevant(offices: TemporalTable, game: TemporalRow, role: str) -> tuple[int, ...]:
-    """All holders of this office in the host country, at whatever time."""
-    country = game.values[3]
-    return tuple(n for n, row in enumerate(offices.rows) if row.values[:2] == (country, role))
 
 
 def _query(
@@ -94,34 +85,52 @@ def _query(
     sentences, name = (THREE_HOPS, number) if three else (TWO_HOPS, title)
     first = (Hop(asks=f"which games the {number} games are", gold=(title,)),) if three else ()
     assert row.end is not None
+    host = Hop(
+        asks=f"the host country of the {title} and when they took place",
+        gold=(country,),
+        start=games.written(row.start),
+        end=games.written(row.end),
+    )
+    questions = (
+        sentences[style % len(sentences)].format_map({"role": role, "game": name})
+        for style in range(phrasings)
+    )
+    others = (offices.rows[n].values[2] for n in relevant)
+    last = f"the {role} of {with_article(country)} at that time"
+    return _hop_query(
+        (offices, games), keys, ("name",), (relevant, (game,)), golds, others, template, questions,
+        (*first, host), last,
+    )  # fmt: skip
+
+
+def _hop_query(
+    tables: tuple[TemporalTable, ...],
+    keys: dict[str, str],
+    answers: tuple[str, ...],
+    relevant: tuple[tuple[int, ...], ...],
+    golds: tuple[GroupRow, ...],
+    every: Iterable[str],
+    template: SqlTemplate,
+    questions: Iterable[str],
+    hops: tuple[Hop, ...],
+    last: str,
+) -> Query:
+    """`every`: the answers of the relevant rows; `hops`: those before the last, which asks for
+    `last`."""
+    gold = tuple(dict.fromkeys(row.answer for row in golds))
     return Query(
         domain="hops",
         kind="hops",
-        relation="3-hop" if three else "2-hop",
-        tables=(offices, games),
+        relation=f"{len(hops) + 1}-hop",
+        tables=tables,
         keys=keys,
-        answers=("name",),
-        relevant=(relevant, (game,)),
+        answers=answers,
+        relevant=relevant,
         golds=golds,
-        others=wrong_answers((offices.rows[n].values[2] for n in relevant), golds),
+        others=wrong_answers(every, golds),
         sql=template.fill(dict(zip(key_marks(list(keys)), keys.values(), strict=True))),
-        questions=tuple(
-            sentences[style % len(sentences)].format_map({"role": role, "game": name})
-            for style in range(phrasings)
-        ),
-        hops=(
-            *first,
-            Hop(
-                asks=f"the host country of the {title} and when they took place",
-                gold=(country,),
-                start=games.written(row.start),
-                end=games.written(row.end),
-            ),
-            Hop(
-                asks=f"the {role} of {with_article(country)} at that time",
-                gold=tuple(dict.fromkeys(gold.answer for gold in golds)),
-            ),
-        ),
+        questions=tuple(questions),
+        hops=(*hops, Hop(asks=last, gold=gold)),
     )
 
 
@@ -270,16 +279,25 @@ class _Path:
     values: dict[str, str]
 
 
-def user_hop_queries(
-    chain: Chain, rng: Random, engines: Engines, phrasings: int, omissions: Counter[str]
-) -> Iterator[Query]:
+def user_hop_queries(chain: Chain, making: Making) -> Iterator[Query]:
     """All different queries, in random order."""
-    last = chain.links[-1]
-    rows = _rows_by_inputs(last)
+    last, omissions = chain.links[-1], making.omissions
+    rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    at = last.table.places(last.inputs)
+    for index, row in enumerate(last.table.rows):
+        rows[tuple(row.values[n] for n in at)].append(index)
     paths = _paths(chain, omissions)
-    joined = _joined_rows(chain)
+    # Indices of all rows that hold together; the join's dependency is derived, and checked on its
+    # rows.
+    table, parents = chain.joined(len(chain.links))
+    tfds = [link.tfd for link in chain.links]
+    derived = joined_tfds([chain.keys], chain.answers, tfds)
+    all_hold = all(not any(tfd_violations(link.table, link.tfd)) for link in chain.links)
+    if all_hold and (not derived or any(tfd_violations(table, derived[0]))):
+        raise GoldError(f"the join does not keep {', '.join(map(str, tfds))}")
+    joined = set(parents)
     entries = [(path, values) for path in paths for values in _last_inputs(last, path, rows)]
-    rng.shuffle(entries)
+    making.rng.shuffle(entries)
     template = chain_sql(chain.tables, chain.keys, chain.answers)
     for path, values in entries:
         relevant = rows[tuple(values[name] for name in last.inputs)]
@@ -293,8 +311,8 @@ def user_hop_queries(
         elif len({gold.answer for gold in golds}) < len(golds):
             omissions[f"hops to one answer twice in {last.table.name}"] += 1
         else:
-            query = _chain_query(chain, path, values, relevant, golds, template, phrasings)
-            _check_sql(query, engines)
+            query = _chain_query(chain, path, values, relevant, golds, template, making.phrasings)
+            _check_sql(query, making.engines)
             yield query
 
 
@@ -316,14 +334,6 @@ def _paths(chain: Chain, omissions: Counter[str]) -> list[_Path]:
     return paths
 
 
-def _rows_by_inputs(last: Link) -> dict[tuple[str, ...], list[int]]:
-    rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    at = last.table.places(last.inputs)
-    for index, row in enumerate(last.table.rows):
-        rows[tuple(row.values[n] for n in at)].append(index)
-    return rows
-
-
 def _last_inputs(
     last: Link, path: _Path, rows: Iterable[tuple[str, ...]]
 ) -> Iterator[dict[str, str]]:
@@ -335,43 +345,19 @@ def _last_inputs(
             yield {**path.values, **values}
 
 
-def _joined_rows(chain: Chain) -> set[tuple[int, ...]]:
-    """Indices of all rows that hold together; the join's dependency is derived, and checked on its
-    rows."""
-    table, parents = chain.joined(len(chain.links))
-    tfds = [link.tfd for link in chain.links]
-    derived = joined_tfds([chain.keys], chain.answers, tfds)
-    all_hold = all(not any(tfd_violations(link.table, link.tfd)) for link in chain.links)
-    if all_hold and (not derived or any(tfd_violations(table, derived[0]))):
-        raise GoldError(f"the join does not keep {', '.join(map(str, tfds))}")
-    return set(parents)
-
-
 def _chain_query(
     chain: Chain, path: _Path, values: dict[str, str], relevant: Sequence[int],
     golds: tuple[GroupRow, ...], template: SqlTemplate, phrasings: int,
 ) -> Query:  # fmt: skip
     keys = {name: values[name] for name in chain.keys}
-    return Query(
-        domain="hops",
-        kind="hops",
-        relation=f"{len(chain.links)}-hop",
-        tables=(chain.tables[-1], *chain.tables[:-1]),
-        keys=keys,
-        answers=chain.answers,
-        relevant=(tuple(relevant), *((index,) for index in path.indices)),
-        golds=golds,
-        others=wrong_answers((chain.answer(index) for index in relevant), golds),
-        sql=template.fill(dict(zip(key_marks(chain.keys), keys.values(), strict=True))),
-        questions=tuple(_question(chain, keys, style) for style in range(phrasings)),
-        hops=(
-            *(_hop(*each, path.values) for each in zip(chain.links, path.indices, strict=False)),
-            Hop(
-                asks=f"{_and(chain.answers)} for {_pairs(chain.links[-1].inputs, values)} then",
-                gold=tuple(dict.fromkeys(gold.answer for gold in golds)),
-            ),
-        ),
-    )
+    hops = (_hop(*each, path.values) for each in zip(chain.links, path.indices, strict=False))
+    questions = (_question(chain, keys, style) for style in range(phrasings))
+    return _hop_query(
+        (chain.tables[-1], *chain.tables[:-1]), keys, chain.answers,
+        (tuple(relevant), *((index,) for index in path.indices)), golds,
+        (chain.answer(index) for index in relevant), template, questions, tuple(hops),
+        f"{_and(chain.answers)} for {_pairs(chain.links[-1].inputs, values)} then",
+    )  # fmt: skip
 
 
 def _hop(link: Link, index: int, values: dict[str, str]) -> Hop:

@@ -13,7 +13,7 @@ import calendar
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
@@ -35,13 +35,33 @@ from agent_env.sdk.records import (
 from agent_env.sdk.scoring import words
 
 
-@dataclass(frozen=True, slots=True)
 class _Passages:
-    texts: tuple[str, ...]
-    counts: tuple[Counter[str], ...]
-    rows_with: Counter[str]
-    """Number of rows that hold each word."""
-    mean_length: float
+    """The rows of a table as texts, to be searched."""
+
+    def __init__(self, table: MaterialTable) -> None:
+        self.texts = []
+        for row in table.rows:
+            cells = zip(table.columns, row, strict=True)
+            named = (f"{name}: {cell}" for name, cell in cells if cell is not None)
+            self.texts.append("- " + "; ".join(named))
+        self._counts = [Counter(words(text)) for text in self.texts]
+        self._rows_with = Counter(word for count in self._counts for word in count)
+        self._mean = sum(count.total() for count in self._counts) / max(1, len(self.texts))
+
+    def best(self, query: Sequence[str], limit: int) -> list[tuple[float, str]]:
+        """The rows of the highest scores (BM25)."""
+        scored = [(self._score(count, query), n) for n, count in enumerate(self._counts)]
+        scored.sort(key=lambda pair: (-pair[0], pair[1]))
+        return [(score, self.texts[number]) for score, number in scored[:limit]]
+
+    def _score(self, count: Counter[str], query: Sequence[str]) -> float:
+        length, score = count.total() / self._mean, 0.0
+        for word in set(query):
+            if (times := count[word]) > 0:
+                have = self._rows_with[word]
+                rarity = math.log(1 + (len(self.texts) - have + 0.5) / (have + 0.5))
+                score += rarity * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length))
+        return score
 
 
 class Retriever:
@@ -49,53 +69,20 @@ class Retriever:
 
     def __init__(self, tables: Mapping[str, MaterialTable]) -> None:
         self._tables = tables
-        self._indexed: dict[str, _Passages] = {}
+        self._indexed = cache(lambda digest: _Passages(tables[digest]))
 
     def passages(self, sample: TdbenchSample, limit: int) -> str:
         """The best rows of the sample's tables, one a line; ConfigError where it has no table."""
         hits: list[tuple[float, str]] = []
         for digest in sample.materials:
             if digest in self._tables:
-                hits += self._best(digest, words(sample.question), limit)
+                hits += self._indexed(digest).best(words(sample.question), limit)
         best = sorted(hits, key=lambda pair: -pair[0])[:limit]
         if not best:
             raise ConfigError(
                 f"--prompt retrieval: sample '{sample.id}' names no table that could be searched"
             )
         return "Rows that a search found:\n" + "\n".join(text for _, text in best)
-
-    def _best(self, digest: str, query: Sequence[str], limit: int) -> list[tuple[float, str]]:
-        if digest not in self._indexed:
-            self._indexed[digest] = _index(self._tables[digest])
-        index = self._indexed[digest]
-        scored = [(_bm25(index, number, query), number) for number in range(len(index.texts))]
-        scored.sort(key=lambda pair: (-pair[0], pair[1]))
-        return [(score, index.texts[number]) for score, number in scored[:limit]]
-
-
-def _index(table: MaterialTable) -> _Passages:
-    texts = tuple(_passage(table, row) for row in table.rows)
-    counts = tuple(Counter(words(text)) for text in texts)
-    rows_with = Counter(word for count in counts for word in count)
-    total = sum(sum(count.values()) for count in counts)
-    return _Passages(texts, counts, rows_with, total / max(1, len(texts)))
-
-
-def _passage(table: MaterialTable, row: Sequence[str | int | float | None]) -> str:
-    cells = zip(table.columns, row, strict=True)
-    return "- " + "; ".join(f"{name}: {cell}" for name, cell in cells if cell is not None)
-
-
-def _bm25(index: _Passages, number: int, query: Sequence[str]) -> float:
-    count = index.counts[number]
-    length = sum(count.values()) / index.mean_length
-    score = 0.0
-    for word in set(query):
-        if (times := count[word]) > 0:
-            rows, have = len(index.texts), index.rows_with[word]
-            rarity = math.log(1 + (rows - have + 0.5) / (have + 0.5))
-            score += rarity * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length))
-    return score
 
 
 PROMPTS = ("default", "cot", "time-cot", "retrieval")
@@ -202,14 +189,12 @@ def rows_texts(sample: TdbenchSample, tables: Mapping[str, MaterialTable]) -> st
 def rows_text(table: MaterialTable, rows: Sequence[int]) -> str:
     """The rows of a table as text, in this order; an empty end means that the row still lasts."""
     head = " | ".join(table.columns)
-    cells = [[_cell(cell) for cell in table.rows[number]] for number in rows]
     lines = [f"| {head} |", "|" + "---|" * len(table.columns)]
-    lines += ["| " + " | ".join(line) + " |" for line in cells]
+    for number in rows:
+        texts = ("" if cell is None else str(cell) for cell in table.rows[number])
+        cells = (text.replace("|", "\\|").replace("\n", " ") for text in texts)
+        lines.append("| " + " | ".join(cells) + " |")
     return f"Rows of the table {table.name}:\n" + "\n".join(lines)
-
-
-def _cell(cell: str | int | float | None) -> str:
-    return "" if cell is None else str(cell).replace("|", "\\|").replace("\n", " ")
 
 
 # Worked examples --------------------------------------------------------------------------------

@@ -76,11 +76,6 @@ class PublishedQuestion(Stored):
         return RELATIONS.get(name, name)
 
     @property
-    def stored(self) -> StoredResult:
-        """The statement with its rows."""
-        return StoredResult(self.sql_for_db, self.correct_rows)
-
-    @property
     def group(self) -> str:
         """The first part of its type, such as `basic`: the statements of one were made alike."""
         return self.qtype.partition("_")[0]
@@ -185,15 +180,23 @@ def _check(
     now: date | None,
 ) -> None:  # fmt: skip
     """Prove the questions' reading, and compare each with its stored rows."""
-    proof = prove([question.stored for question in questions], published.tables, now)
-    with_rows = sum(o.is_same and bool(o.rows) for o in proof.outcomes)
+    proof = prove(questions, published.tables, now)
+    with_rows, reproduced = proof.weight
     published.proofs.append(
-        FileProof(file, group, proof.reading, len(questions), proof.reproduced, with_rows)
+        FileProof(file, group, proof.reading, len(questions), reproduced, with_rows)
     )
     for question, outcome in zip(questions, proof.outcomes, strict=True):
         difference = None
-        if not outcome.is_same:
-            difference = _difference(file, question, outcome, proof.reading)
+        if outcome.rows is None:
+            difference = Difference(file, question.idx, question.relation, outcome.reason)
+        elif not outcome.is_same:
+            stored, returned = (
+                row_texts(rows, proof.reading) for rows in (question.correct_rows, outcome.rows)
+            )
+            difference = Difference(
+                file, question.idx, question.relation, "other rows",
+                tuple(sorted(stored - returned)), tuple(sorted(returned - stored)),
+            )  # fmt: skip
         published.questions.append(
             CheckedQuestion(file, question, proof.reading, outcome.table, outcome.rows, difference)
         )
@@ -277,16 +280,6 @@ def _entries(file: Path) -> Any:
             raise DatasetError(file, at, f"is no JSON: {exc}") from exc
 
 
-def _difference(
-    file: str, question: PublishedQuestion, outcome: Outcome, reading: Reading
-) -> Difference:
-    if outcome.rows is None:
-        return Difference(file, question.idx, question.relation, outcome.reason)
-    stored, returned = (row_texts(rows, reading) for rows in (question.correct_rows, outcome.rows))
-    missing, extra = tuple(sorted(stored - returned)), tuple(sorted(returned - stored))
-    return Difference(file, question.idx, question.relation, "other rows", missing, extra)
-
-
 PART = 120
 """Statements on which every reading is tried."""
 BEST = 2
@@ -294,14 +287,6 @@ BEST = 2
 MOST_DAYS = 4
 """Days of making that are tried."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-@dataclass(frozen=True, slots=True)
-class StoredResult:
-    """A statement and the rows that are stored with it."""
-
-    sql: str
-    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,56 +311,58 @@ class Proof:
     outcomes: tuple[Outcome, ...]
 
     @property
-    def reproduced(self) -> int:
-        """Statements that return their stored rows."""
-        return sum(outcome.is_same for outcome in self.outcomes)
+    def weight(self) -> tuple[int, int]:
+        """Statements that return their stored rows: those with any rows, and all. Rows that come
+        out prove more than rows that do not come."""
+        same = [outcome for outcome in self.outcomes if outcome.is_same]
+        return sum(bool(outcome.rows) for outcome in same), len(same)
 
 
-def prove(statements: Sequence[StoredResult], tables: Sequence[Columns], now: date | None) -> Proof:
+def prove(
+    questions: Sequence[PublishedQuestion], tables: Sequence[Columns], now: date | None
+) -> Proof:
     """The best reading of these statements, which belong together; `now` where the user knows it.
     Of equally good ones the plainest."""
-    step = -(-len(statements) // PART)
-    part = statements[::step]
+    part = questions[:: -(-len(questions) // PART)]
     late: set[str] = set()
-    fitting = _fitting(part, tables, late)
-    proofs = [_run(part, fitting, r, late) for r in _readings(statements, fitting, now)]
-    if len(part) < len(statements):
-        best = sorted(proofs, key=_weight, reverse=True)[:BEST]
-        proofs = [_run(statements, tables, proof.reading, late) for proof in best]
-    return max(proofs, key=_weight)
-
-
-def _fitting(
-    statements: Sequence[StoredResult], tables: Sequence[Columns], late: set[str]
-) -> Sequence[Columns]:
-    """The tables that have the columns of a statement; all, where none has."""
-    proof = _run(statements, tables, Reading("written", None), late)
-    numbers = {number for outcome in proof.outcomes for number in outcome.fitting}
-    return [tables[number] for number in sorted(numbers)] or tables
-
-
-def _weight(proof: Proof) -> tuple[int, int]:
-    """Rows that come out prove more than rows that do not come."""
-    full = sum(outcome.is_same and bool(outcome.rows) for outcome in proof.outcomes)
-    return full, proof.reproduced
+    first = _run(part, tables, Reading("written", None), late)
+    numbers = {number for outcome in first.outcomes for number in outcome.fitting}
+    fitting = [tables[number] for number in sorted(numbers)] or tables
+    proofs = [_run(part, fitting, r, late) for r in _readings(questions, fitting, now)]
+    if len(part) < len(questions):
+        best = sorted(proofs, key=lambda proof: proof.weight, reverse=True)[:BEST]
+        proofs = [_run(questions, tables, proof.reading, late) for proof in best]
+    return max(proofs, key=lambda proof: proof.weight)
 
 
 def _readings(
-    statements: Sequence[StoredResult], tables: Sequence[Columns], now: date | None
+    questions: Sequence[PublishedQuestion], tables: Sequence[Columns], now: date | None
 ) -> Iterator[Reading]:
     """Those that the texts suggest, the plainest first."""
-    fills = _stored_fills(statements, tables)
+    # Stored ends that no table has, the most frequent first: what stood for open ends.
+    cells = [cell for q in questions for row in q.correct_rows for cell in row.items()]
+    known = {iso_day(cell) for table in tables for cell in table.days("end")}
+    ends = Counter(
+        str(value)
+        for name, value in cells
+        if name.casefold() == "end" and value is not None and not is_missing(str(value))
+        if iso_day(str(value)) not in known and FAR_DAY not in str(value)
+    )
+    fills = [end for end, _ in ends.most_common(MOST_DAYS)]
     days = [] if now is None else [now.isoformat()]
     days += [iso_day(fill)[:10] for fill in fills if _DAY.match(fill)]
-    days += _late_days(statements, tables)
+    # Days in the statements that are later than every start of the tables, by frequency.
+    statements = [question.sql_for_db for question in questions]
+    last = max((iso_day(cell) for table in tables for cell in table.days("start")), default="")
+    late = Counter(day for sql in statements for day in _DAY.findall(sql) if day > last)
+    days += [day for day, _ in late.most_common(2)]
     days = list(dict.fromkeys(days))[:MOST_DAYS]
-    texts = [s.sql for s in statements] + [str(c) for s in statements for c in _cells(s)]
-    midnight = any(MIDNIGHT in text for text in texts)
+    midnight = any(MIDNIGHT in text for text in (*statements, *(str(v) for _, v in cells)))
     order: tuple[Dates, ...] = ("midnight", "day") if midnight else ("day", "midnight")
-    if any(len(cell) < 10 for table in tables for cell in _days(table)):
+    if any(len(cell) < 10 for table in tables for cell in table.days("start", "end")):
         order = (*order, "written")
     clocks: list[str | None] = [now.isoformat() if now else None]
-    if days and any(needs_now(s.sql) for s in statements):
+    if days and any(map(needs_now, statements)):
         clocks = list(days)
     for dates in order:
         behind = MIDNIGHT if dates == "midnight" else ""
@@ -388,51 +375,13 @@ def _readings(
                 yield Reading(dates, end, day)
 
 
-def _stored_fills(statements: Sequence[StoredResult], tables: Sequence[Columns]) -> list[str]:
-    """Stored ends that no table has, the most frequent first: what stood for open ends."""
-    known = {iso_day(cell) for table in tables for cell in _days(table, "end")}
-    ends = Counter(
-        str(value)
-        for statement in statements
-        for row in statement.rows
-        for name, value in row.items()
-        if name.casefold() == "end" and value is not None and not is_missing(str(value))
-        if iso_day(str(value)) not in known and FAR_DAY not in str(value)
-    )
-    return [end for end, _ in ends.most_common(MOST_DAYS)]
-
-
-def _late_days(statements: Sequence[StoredResult], tables: Sequence[Columns]) -> list[str]:
-    """Days in the statements that are later than every start of the tables, by frequency."""
-    starts = [iso_day(row[p] or "") for t in tables for row in t.rows for p in _place(t, "start")]
-    last = max(starts, default="")
-    days = Counter(day for s in statements for day in _DAY.findall(s.sql) if day > last)
-    return [day for day, _ in days.most_common(2)]
-
-
-def _cells(statement: StoredResult) -> Iterator[object]:
-    for row in statement.rows:
-        yield from row.values()
-
-
-def _days(table: Columns, *names: str) -> Iterator[str]:
-    """The dates of these columns; of both where none is named."""
-    for name in names or ("start", "end"):
-        for place in _place(table, name):
-            yield from (row[place] or "" for row in table.rows if row[place] is not None)
-
-
-def _place(table: Columns, name: str) -> tuple[int, ...]:
-    place = table.place(name)
-    return () if place is None else (place,)
-
-
 # Running ----------------------------------------------------------------------------------------
 
 
 def _run(
-    statements: Sequence[StoredResult], tables: Sequence[Columns], reading: Reading, late: set[str]
-) -> Proof:
+    questions: Sequence[PublishedQuestion], tables: Sequence[Columns], reading: Reading,
+    late: set[str],
+) -> Proof:  # fmt: skip
     """Every statement on every table that it can read; a statement belongs to the table on which it
     returns its stored rows, else to the one of most others. `late` takes those that do not end:
     they are not run again."""
@@ -443,58 +392,45 @@ def _run(
             return stack.enter_context(closing(Database(table, others, reading)))
 
         bases = [(opened(table, {}), opened(table, named)) for table in tables]
-        results = [_results(statement, bases, late) for statement in statements]
+        results = [_results(question.sql_for_db, bases, late) for question in questions]
     votes: Counter[int] = Counter()
     right: list[set[int]] = []
-    for statement, (found, _) in zip(statements, results, strict=True):
-        right.append({n for n, rows in found.items() if same_rows(rows, statement.rows, reading)})
+    for question, (found, _) in zip(questions, results, strict=True):
+        stored = question.correct_rows
+        right.append({n for n, rows in found.items() if same_rows(rows, stored, reading)})
         votes.update(number for number in right[-1] if found[number])
-    outcomes = (
-        _outcome(found, reason, own, tables, votes)
-        for (found, reason), own in zip(results, right, strict=True)
-    )
+    outcomes = []
+    for (found, reason), own in zip(results, right, strict=True):
+        ranks = {n: (n in own, votes[n], bool(rows)) for n, rows in found.items()}
+        if ranks:
+            best = max(ranks, key=ranks.__getitem__)
+            outcomes.append(Outcome(tables[best], found[best], best in own, "", tuple(found)))
+        else:
+            outcomes.append(Outcome(None, None, False, reason))
     return Proof(reading, tuple(outcomes))
 
 
 def _results(
-    statement: StoredResult, bases: Sequence[tuple[Database, Database]], late: set[str]
+    sql: str, bases: Sequence[tuple[Database, Database]], late: set[str]
 ) -> tuple[dict[int, tuple[Row, ...]], str]:
     """The rows by table, and why there are none. A statement that reads one table is tried on each
     whose columns fit: the name in it is that of the authors' database, not that of a file."""
     found: dict[int, tuple[Row, ...]] = {}
     reason = "no table has its columns"
-    if statement.sql in late:
+    if sql in late:
         return found, TOO_LATE
     for number, (alone, joined) in enumerate(bases):
         try:
             try:
-                found[number] = tuple(alone.run(statement.sql))
+                found[number] = tuple(alone.run(sql))
             except StatementError as exc:
-                if str(exc) == TOO_LATE or not may_join(statement.sql):
+                if str(exc) == TOO_LATE or not may_join(sql):
                     raise
-                found[number] = tuple(joined.run(statement.sql))
+                found[number] = tuple(joined.run(sql))
         except StatementError as exc:
             if str(exc) == TOO_LATE:
-                late.add(statement.sql)
+                late.add(sql)
                 return {}, TOO_LATE
             if "no such column" not in str(exc):
                 reason = str(exc)
     return found, reason
-
-
-def _outcome(
-    found: Mapping[int, tuple[Row, ...]],
-    reason: str,
-    right: set[int],
-    tables: Sequence[Columns],
-    votes: Mapping[int, int],
-) -> Outcome:
-    """`right`: the tables on which the statement returns its stored rows."""
-    if not found:
-        return Outcome(None, None, False, reason)
-
-    def rank(number: int) -> tuple[bool, int, bool]:
-        return number in right, votes[number], bool(found[number])
-
-    best = max(found, key=rank)
-    return Outcome(tables[best], found[best], best in right, fitting=tuple(found))

@@ -111,43 +111,36 @@ class _Shown:
     digest: str
     precision: Granularity
     last_day: str
+    """The last start or end that is no far day: the table was known no earlier."""
+    cells: tuple[Row, ...]
+    """Its rows by column, in small letters."""
 
     @classmethod
     def of(cls, table: Columns) -> _Shown:
-        material = _material(table)
-        return cls(table, material, material.digest, granularity(table), _last_day(table))
+        """The days are cut to the year where every start is a 1 January, else to the month."""
+        years = all(iso_day(day)[4:] in ("-01-01", "") for day in table.days("start"))
+        precision: Granularity = "year" if years else "month"
+        time = {table.place("start"), table.place("end")}
+        rows = tuple(
+            tuple(
+                iso_day(cell)[: LENGTHS[precision]] if place in time and cell else cell
+                for place, cell in enumerate(row)
+            )
+            for row in table.rows
+        )
+        name = re.sub(r"\W+", "_", table.name.lower()).strip("_") or "table"
+        material = MaterialTable(name=f"t_{name}"[:60], columns=table.columns, rows=rows)
+        days = (iso_day(day)[:10] for day in table.days("start", "end"))
+        last = max((day for day in days if re.fullmatch(r"[12]\d{3}-\d\d-\d\d", day)), default="")
+        cells = tuple(_folded(dict(zip(table.columns, row, strict=True))) for row in table.rows)
+        return cls(table, material, material.digest, precision, last, cells)
+
+
+def _folded(row: Row) -> Row:
+    return {name.casefold(): value for name, value in row.items()}
 
 
 REFUSED = "questions whose statement returns other rows than those stored"
-
-
-def _last_day(table: Columns) -> str:
-    """The last start or end that is no far day: the table was known no earlier."""
-    places = [p for p in (table.place("start"), table.place("end")) if p is not None]
-    days = (iso_day(row[p] or "")[:10] for row in table.rows for p in places)
-    return max((day for day in days if re.fullmatch(r"[12]\d{3}-\d\d-\d\d", day)), default="")
-
-
-def granularity(table: Columns) -> Granularity:
-    """Year where every start is a 1 January, else month."""
-    place = table.place("start")
-    starts = [row[place] for row in table.rows if place is not None]
-    return "year" if all(iso_day(day or "")[4:] in ("-01-01", "") for day in starts) else "month"
-
-
-def _material(table: Columns) -> MaterialTable:
-    """The table with its days cut to the precision."""
-    length = LENGTHS[granularity(table)]
-    days = {table.place("start"), table.place("end")}
-    rows = tuple(
-        tuple(
-            iso_day(cell)[:length] if place in days and cell else cell
-            for place, cell in enumerate(row)
-        )
-        for row in table.rows
-    )
-    name = re.sub(r"\W+", "_", table.name.lower()).strip("_") or "table"
-    return MaterialTable(name=f"t_{name}"[:60], columns=table.columns, rows=rows)
 
 
 def _samples(
@@ -159,8 +152,11 @@ def _samples(
     answers = _answer_columns(rows, question)
     golds = tuple(_gold(row, answers, shown, checked.reading) for row in rows)
     gold = tuple(dict.fromkeys(row.answer for row in golds))
-    group = _group(table, keys)
-    others = [_value(table.rows[n], table, answers) for n in group]
+    named = [(name.casefold(), value) for name, value in keys.items()]
+    group = tuple(
+        n for n, row in enumerate(shown.cells) if all(row[name] == value for name, value in named)
+    )
+    others = [_joined(shown.cells[n], answers) for n in group]
     others += [_joined(row, answers) for row in question.incorrect_rows]
     wrong = tuple(dict.fromkeys(value for value in others if value and value not in gold))
     relation = question.relation
@@ -224,44 +220,28 @@ def _answer_columns(rows: Sequence[Row], question: PublishedQuestion) -> tuple[s
 
 
 def _gold(row: Row, answers: Sequence[str], shown: _Shown, reading: Reading) -> GoldRow:
-    cells = {name.casefold(): value for name, value in row.items()}
-    length = LENGTHS[shown.precision]
-    start = iso_day(str(cells.get("start") or ""))[:length]
+    cells, answer, length = _folded(row), _joined(row, answers), LENGTHS[shown.precision]
+    day = iso_day(str(cells.get("start") or ""))
     end = cells.get("end")
     lasting = end is None or is_open(str(end), reading)
+    rows = (  # of the table that have the answer and the start
+        number
+        for number, own in enumerate(shown.cells)
+        if "start" not in own or iso_day(str(own["start"] or "")) == day
+        if _joined(own, answers) == answer
+    )
     return GoldRow(
-        answer=_joined(row, answers),
-        start=start,
+        answer=answer,
+        start=day[:length],
         end=None if lasting else iso_day(str(end))[:length],
-        row=_place(shown.table, cells, answers),
+        row=next(rows, 0),
     )
 
 
 def _joined(row: Row, answers: Sequence[str]) -> str:
-    cells = {name.casefold(): value for name, value in row.items()}
+    cells = _folded(row)
     values = [cells.get(name.casefold()) for name in answers]
     return ", ".join(str(value) for value in values if value is not None)
-
-
-def _value(row: Sequence[str | None], table: Columns, answers: Sequence[str]) -> str:
-    return _joined(dict(zip(table.columns, row, strict=True)), answers)
-
-
-def _place(table: Columns, cells: Row, answers: Sequence[str]) -> int:
-    """The row of the table that has the answer and the start."""
-    start, answer = table.place("start"), _joined(cells, answers)
-    day = iso_day(str(cells.get("start") or ""))
-    for number, row in enumerate(table.rows):
-        is_same_day = start is None or iso_day(row[start] or "") == day
-        if is_same_day and _value(row, table, answers) == answer:
-            return number
-    return 0
-
-
-def _group(table: Columns, keys: Mapping[str, str]) -> tuple[int, ...]:
-    """The rows with the key values, whatever their dates."""
-    places = [(place, v) for name, v in keys.items() if (place := table.place(name)) is not None]
-    return tuple(n for n, row in enumerate(table.rows) if all(row[p] == v for p, v in places))
 
 
 def _context(name: str, group: Sequence[int], count: int) -> tuple[int, ...]:

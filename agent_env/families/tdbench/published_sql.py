@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,6 +55,12 @@ class Columns:
         """The index of the column of this name, letter case aside."""
         folded = [column.casefold() for column in self.columns]
         return folded.index(name.casefold()) if name.casefold() in folded else None
+
+    def days(self, *names: str) -> Iterator[str]:
+        """The dates of these columns; of those that there are."""
+        for place in map(self.place, names):
+            if place is not None:
+                yield from (cell for row in self.rows if (cell := row[place]) is not None)
 
 
 def is_missing(cell: str) -> bool:
@@ -175,14 +181,9 @@ def same_rows(rows: Sequence[Row], stored: Sequence[Row], reading: Reading) -> b
 
 
 def row_texts(rows: Sequence[Row], reading: Reading) -> set[str]:
-    """Each row as one text, by column."""
-    return {row_text(row, reading) for row in rows}
-
-
-def row_text(row: Row, reading: Reading) -> str:
-    """A row as one text, by column, days without their midnight."""
-    cells = {name.casefold(): _plain(name, value, reading) for name, value in row.items()}
-    return ", ".join(f"{name}={cells[name]}" for name in sorted(cells))
+    """Each row as one text, by column, days without their midnight."""
+    plain = ({n.casefold(): _plain(n, v, reading) for n, v in row.items()} for row in rows)
+    return {", ".join(f"{name}={cells[name]}" for name in sorted(cells)) for cells in plain}
 
 
 def _plain(name: str, value: object, reading: Reading) -> str:

@@ -7,13 +7,15 @@ question in other words is accepted only where the same dates and relation are r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
+from itertools import product
+from operator import eq, gt, lt
 
 from agent_env.families.tdbench import wording
-from agent_env.families.tdbench.sample import Kind
+from agent_env.families.tdbench.sample import Kind, TdbenchSample
 from agent_env.families.tdbench.wording import (
     DOMAINS,
     ENTRY,
@@ -39,6 +41,37 @@ class Bound:
     """`<`, `=` or `>`."""
     day: str
 
+    def holds(self, row: Mapping[str, str]) -> bool:
+        """Whether the row has it; an empty end means that the row still lasts."""
+        return bool(_TESTS[self.test](row[self.side] or _LATER_THAN_ALL, self.day))
+
+
+_TESTS = {"<": lt, "=": eq, ">": gt}
+_LATER_THAN_ALL = "~"
+BOUNDS: dict[str, tuple[tuple[str, str, int], ...]] = {
+    "before": (("end", "<", 0),),
+    "meets": (("end", "=", 0),),
+    "overlaps": (("start", "<", 0), ("end", ">", 0), ("end", "<", 1)),
+    "finished-by": (("start", "<", 0), ("end", "=", 1)),
+    "contains": (("start", "<", 0), ("end", ">", 1)),
+    "starts": (("start", "=", 0), ("end", "<", 1)),
+    "equals": (("start", "=", 0), ("end", "=", 1)),
+    "started-by": (("start", "=", 0), ("end", ">", 1)),
+    "during": (("start", ">", 0), ("end", "<", 1)),
+    "finishes": (("start", ">", 0), ("end", "=", 1)),
+    "overlapped-by": (("start", ">", 0), ("start", "<", 1), ("end", ">", 1)),
+    "met-by": (("start", "=", 1),),
+    "after": (("start", ">", 1),),
+}
+"""What a relation says of a row: its side, the test, and the start (0) or the end (1) of b."""
+
+
+def bounds_of(sample: TdbenchSample) -> tuple[Bound, ...]:
+    """What the sample's relation says of its rows; () where it has none of Allen's."""
+    b = (sample.b_start or "", sample.b_end or "")
+    tests = BOUNDS.get(sample.relation, ()) if sample.b_start is not None else ()
+    return tuple(Bound(side, test, b[place]) for side, test, place in tests)
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
@@ -61,12 +94,7 @@ def parse_question(question: str) -> tuple[ParsedQuestion, ...]:
 
     Words alone do not always say where a value ends or which table is meant: the rows have to.
     """
-    parses = [
-        _from_match(match, table, kind, form)
-        for pattern, table, kind, form in _patterns()
-        if (match := pattern.fullmatch(question))
-    ]
-    parses += [_hops_question(question), _user_question(question)]
+    parses = [*_domain_questions(question), _hops_question(question), _user_question(question)]
     unique: list[ParsedQuestion] = []
     for parse in parses:
         if parse is not None and parse not in unique:
@@ -74,17 +102,16 @@ def parse_question(question: str) -> tuple[ParsedQuestion, ...]:
     return tuple(unique)
 
 
-def _from_match(
-    match: re.Match[str], table: str, kind: Kind, form: QuestionForm
-) -> ParsedQuestion | None:
-    groups = match.groupdict()
-    keys = {name: groups[f"v{place}"] for place, name in enumerate(form.keys)}
-    bounds = read_bounds(groups["cond"]) if kind == "relation" else ()
-    if kind == "relation" and not bounds:
-        return None
-    number = int(groups["number"]) if "number" in groups else 0
-    now = iso(groups["now"]) if "now" in groups else ""
-    return ParsedQuestion(table, kind, keys, form.answers, bounds, number, now)
+def _domain_questions(question: str) -> Iterator[ParsedQuestion]:
+    for pattern, table, kind, form in _patterns():
+        if (match := pattern.fullmatch(question)) is None:
+            continue
+        groups = match.groupdict("")
+        keys = {name: groups[f"v{place}"] for place, name in enumerate(form.keys)}
+        bounds = read_bounds(groups["cond"]) if kind == "relation" else ()
+        if bounds or kind != "relation":
+            number, now = int(groups.get("number", 0)), iso(groups.get("now", ""))
+            yield ParsedQuestion(table, kind, keys, form.answers, bounds, number, now)
 
 
 @cache
@@ -101,10 +128,10 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str, Kind, QuestionForm], ...]:
 
 def _sentences(domain: Domain, form: QuestionForm) -> Iterator[tuple[Kind, str]]:
     values = {name: f"<v{place}>" for place, name in enumerate(form.keys)}
-    for style in range(wording.STYLES):
-        yield "nth", wording.nth_sentence(form, domain.verbs, values, EXAMPLE_NUMBER, style)
-        yield "count", wording.count_sentence(form, domain.verbs, values, EXAMPLE_NUMBER, style)
-        yield "longest", wording.longest_sentence(form, domain.verbs, values, style)
+    listed: tuple[Kind, ...] = ("nth", "count", "longest")
+    for style, kind in product(range(wording.STYLES), listed):
+        number = EXAMPLE_NUMBER
+        yield kind, wording.listed_sentence(kind, form, domain.verbs, values, number, style)
     for head in form.now_heads:
         yield "current", wording.fill(head, values, now="<now>")
     for head in form.heads:
@@ -134,10 +161,12 @@ def _hops_question(question: str) -> ParsedQuestion | None:
     return None
 
 
-_USER_SENTENCES = (
-    r"Which (?P<answers>.+?) is recorded for (?P<pairs>.+) in an entry that (?P<cond>.+)\?",
-    r"For (?P<pairs>.+), which (?P<answers>.+?) stands in an entry that (?P<cond>.+)\?",
-    r"Name every (?P<answers>.+?) recorded for (?P<pairs>.+) in an entry that (?P<cond>.+)\.",
+_USER_SENTENCES = tuple(
+    re.escape(head)
+    .replace("pairs", "(?P<pairs>.+)")
+    .replace("answers", "(?P<answers>.+?)")
+    .replace(r"\{cond\}", "(?P<cond>.+)")
+    for head in wording.user_heads("answers", "pairs")
 )
 
 

@@ -14,16 +14,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from operator import eq, gt, lt
-from typing import TYPE_CHECKING
 
 from agent_env.extensions.facts.tables.table_files import literal
 from agent_env.extensions.reference.turns import Call, Step, Turn
 from agent_env.families.tdbench.prompts import answer_lines
+from agent_env.families.tdbench.reading import ParsedQuestion, iso, parse_question
 from agent_env.sdk.records import Message, ToolSpec, identifier
-
-if TYPE_CHECKING:
-    from agent_env.families.tdbench.reading import Bound, ParsedQuestion
 
 Row = Mapping[str, str]
 """Cells by column; an empty end means that the row still lasts."""
@@ -162,8 +158,6 @@ def _covers(scope: str, keys: Keys) -> bool:
 
 
 def _row(columns: Sequence[str], cells: Sequence[str]) -> Row:
-    from agent_env.families.tdbench.reading import iso
-
     row = dict(zip(columns, cells, strict=True))
     dates = {side: "" if row[side] == STILL else iso(row[side]) for side in ("start", "end")}
     return row | {side: day.zfill(4) if day else "" for side, day in dates.items()}
@@ -174,7 +168,6 @@ def value_forms(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((value, value.removeprefix("the "))))
 
 
-_TESTS = {"<": lt, "=": eq, ">": gt}
 _LATER_THAN_ALL = "~"
 LOOK_UP = "I look the rows up."
 
@@ -186,8 +179,6 @@ def next_step(turn: Turn) -> Step | None:
     questions = re.findall(r"^Question: (.+)$", prompt, re.M)
     if not questions or "unsure" not in prompt:  # the word that every such prompt offers
         return None
-    from agent_env.families.tdbench.reading import parse_question  # makes patterns of all sentences
-
     parses, tables = parse_question(questions[-1]), shown_rows(prompt)
     if not parses:
         return ("unsure", []) if tables else None
@@ -300,7 +291,7 @@ def _has_keys(row: Row, parse: ParsedQuestion) -> bool:
 def _select(parse: ParsedQuestion, rows: list[Row]) -> list[Row]:
     """The rows that meet the question's condition on time."""
     if parse.kind == "relation":
-        return [row for row in rows if all(_meets(row, bound) for bound in parse.bounds)]
+        return [row for row in rows if all(bound.holds(row) for bound in parse.bounds)]
     if parse.kind == "current":
         now = parse.now
         return [r for r in rows if r["start"] <= now[: len(r["start"])] and not r["end"]]
@@ -313,11 +304,6 @@ def _select(parse: ParsedQuestion, rows: list[Row]) -> list[Row]:
     over = [row for row in rows if row["end"]]
     longest = max((_days(row) for row in over), default=0)
     return [row for row in over if _days(row) == longest]
-
-
-def _meets(row: Row, bound: Bound) -> bool:
-    value = row[bound.side] or _LATER_THAN_ALL
-    return bool(_TESTS[bound.test](value, bound.day))
 
 
 def _hops_rows(parse: ParsedQuestion, tables: Mapping[str, list[Row]]) -> list[Row]:

@@ -6,6 +6,10 @@ question states; nothing that remains denies, excludes, ranks or adds a time. A 
 parsed is refused, so good sentences are lost too: that costs variety, never a gold.
 Not covered: of kinds without an interval b only the cues below are looked for, not the grammar.
 
+The wording of a set by a model is a task of its own: a query each, all its phrasings at once. The
+model's words are taken where the same question is read from them; else the template's stay. So a
+set worded by a model has the queries, golds and rows of the same set without one.
+
 A user's own sentences for the columns of a table are checked the same way. Their TOML file has
 `relation`, a list of sentences with `{cond}` where the condition on time goes, and may have
 `current` (with `{now}`), `verbs` (office, spell, rule or entry), `noun` and `group` (for `nth`,
@@ -16,16 +20,25 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import cycle, groupby, islice
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
 from agent_env.extensions.facts.fiction.names import ordinal
 from agent_env.extensions.facts.tables.temporal_table import TIME_COLUMNS
-from agent_env.families.tdbench.reading import DATE, Bound, iso, parse_condition, read_bounds
-from agent_env.families.tdbench.sample import Kind, TdbenchSample
+from agent_env.families.tdbench.reading import (
+    DATE,
+    bounds_of,
+    iso,
+    parse_condition,
+    read_bounds,
+)
+from agent_env.families.tdbench.sample import Kind, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.wording import (
     DOMAINS,
     ENTRY,
@@ -38,7 +51,17 @@ from agent_env.families.tdbench.wording import (
     user_domain,
 )
 from agent_env.sdk.errors import ConfigError, DatasetError, first_problem
-from agent_env.sdk.records import MaterialTable, Record
+from agent_env.sdk.family import Rewording, RewordingResult, wording_family
+from agent_env.sdk.records import (
+    Condition,
+    Episode,
+    MaterialTable,
+    Message,
+    Record,
+    Sample,
+    Score,
+)
+from agent_env.sdk.scoring import episode_score
 from agent_env.temporal.written import MONTH
 
 REFUSED = re.compile(
@@ -146,6 +169,9 @@ def requirements(sample: TdbenchSample, column_values: ColumnValues) -> Requirem
     }
     others = column_values.relevant(sample) | set(sample.others) | set(sample.gold) | longer
     foreign = {v for v in others if v and v not in values}
+    number = None
+    if sample.kind in ("nth", "count"):
+        number = ORDINAL.search(without_values(sample.question, values))
     return Requirements(
         kind=sample.kind,
         template=sample.question,
@@ -160,7 +186,7 @@ def requirements(sample: TdbenchSample, column_values: ColumnValues) -> Requirem
         cues=_cues(sample),
         bounds=tuple((b.side, b.test, b.day) for b in bounds),
         now=sample.now if sample.kind == "current" else "",
-        number=_number(sample),
+        number=number[0] if number else "",
     )
 
 
@@ -243,13 +269,6 @@ def _cues(sample: TdbenchSample) -> tuple[str, ...]:
     return tuple(cues)
 
 
-def _number(sample: TdbenchSample) -> str:
-    if sample.kind not in ("nth", "count"):
-        return ""
-    match = ORDINAL.search(without_values(sample.question, _values(sample)))
-    return match[0] if match else ""
-
-
 # Texts ------------------------------------------------------------------------------------------
 
 
@@ -292,6 +311,8 @@ def lines_of(reply: str) -> Iterator[str]:
             yield " ".join(bare.split())
 
 
+# Templates of the user's own ---------------------------------------------------------------------
+
 VERBS = {"office": OFFICE, "spell": SPELL, "rule": RULE, "entry": ENTRY}
 DROPPED = "questions of own templates that do not read back as their dates"
 
@@ -312,20 +333,22 @@ def with_templates(domain: Domain, file: Path) -> Domain:
     (form,) = domain.forms
     if own.verbs not in VERBS:
         raise DatasetError(file, None, f"verbs '{own.verbs}': known are {', '.join(VERBS)}")
-    for field, sentences, mark in (
-        ("relation", own.relation, "cond"),
-        ("current", own.current, "now"),
+    for field, sentences, marks in (
+        ("relation", own.relation, ("cond",)),
+        ("current", own.current, ("now",)),
+        ("group", [] if own.group is None else [own.group], ()),
     ):
+        names = (*form.keys, *marks)
         for sentence in sentences:
-            _check(file, field, sentence, (*form.keys, mark))
-    if own.group is not None:
-        _check(file, "group", own.group, form.keys)
+            if sorted(re.findall(r"{([^{}]*)}", sentence)) != sorted(names):
+                wanted = ", ".join(f"{{{name}}}" for name in names)
+                raise DatasetError(file, None, f"{field}: '{sentence}' needs each of {wanted} once")
     form = replace(
         form,
         noun=own.noun or form.noun,
         group=own.group or form.group,
-        heads=_cycled(own.relation),
-        now_heads=_cycled(own.current) if own.current else form.now_heads,
+        heads=tuple(islice(cycle(own.relation), STYLES)),
+        now_heads=tuple(islice(cycle(own.current), STYLES)) or form.now_heads,
     )
     return replace(domain, verbs=VERBS[own.verbs], forms=(form,))
 
@@ -341,35 +364,6 @@ def _read(file: Path) -> TemplateFile:
         raise DatasetError(file, None, first_problem(exc.errors())) from exc
 
 
-def _check(file: Path, field: str, sentence: str, names: Sequence[str]) -> None:
-    marks = re.findall(r"{([^{}]*)}", sentence)
-    if sorted(marks) != sorted(names):
-        wanted = ", ".join(f"{{{name}}}" for name in names)
-        raise DatasetError(file, None, f"{field}: '{sentence}' needs each of {wanted} once")
-
-
-def _cycled(sentences: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sentences[style % len(sentences)] for style in range(STYLES))
-
-
-BOUNDS: dict[str, tuple[tuple[str, str, int], ...]] = {
-    "before": (("end", "<", 0),),
-    "meets": (("end", "=", 0),),
-    "overlaps": (("start", "<", 0), ("end", ">", 0), ("end", "<", 1)),
-    "finished-by": (("start", "<", 0), ("end", "=", 1)),
-    "contains": (("start", "<", 0), ("end", ">", 1)),
-    "starts": (("start", "=", 0), ("end", "<", 1)),
-    "equals": (("start", "=", 0), ("end", "=", 1)),
-    "started-by": (("start", "=", 0), ("end", ">", 1)),
-    "during": (("start", ">", 0), ("end", "<", 1)),
-    "finishes": (("start", ">", 0), ("end", "=", 1)),
-    "overlapped-by": (("start", ">", 0), ("start", "<", 1), ("end", ">", 1)),
-    "met-by": (("start", "=", 1),),
-    "after": (("start", ">", 1),),
-}
-"""What a relation says of a row: its side, the test, and the start (0) or the end (1) of b."""
-
-
 def reads_back(sample: TdbenchSample) -> bool:
     """Whether the dates in the question's words are those of its query."""
     text = without_values(sample.question, sample.asked.values())
@@ -379,6 +373,142 @@ def reads_back(sample: TdbenchSample) -> bool:
         return [iso(match[0]) for match in re.finditer(rf"\b(?:{DATE})\b", text)] == [sample.now]
     if sample.kind != "relation":
         return True
-    b = (sample.b_start or "", sample.b_end or "")
-    expected = {Bound(side, test, b[place]) for side, test, place in BOUNDS[sample.relation]}
-    return set(read_bounds(text)) == expected
+    return set(read_bounds(text)) == set(bounds_of(sample))
+
+
+# The wording of a set by a model ------------------------------------------------------------------
+
+NAME = "tdbench-wording"
+
+PROMPT = """\
+Reword a question. It is asked of a table whose rows each held from a start up to an end, and it \
+stands below in {count}, all of which mean exactly the same.
+
+{sentences}
+
+Write {number} of your own that ask for exactly the same, each in other words and another order \
+than those above and than each other, as a person would put them.
+
+- Keep these letter by letter: {values}.
+- Keep every date at its precision, in any usual notation, and what is said of it: whether \
+something began or ended then, and whether before it, after it or exactly on it. "Until after" a \
+day must stay that, or become "still" on that day. Say it in plain verbs of beginning, ending and \
+staying, the verb before its dates. Where a time is told by a distance from a date, keep the \
+distance.
+- Add no other name, number, date or condition, deny nothing, and do not answer.
+- If it speaks of what is listed, say so too.
+
+Write one question on each line and nothing else."""
+PROMPT_DIGEST = sha256(PROMPT.encode()).hexdigest()[:12]
+NO_LINE, TWICE, NO_REPLY = "no line for it in the reply", "the same words twice", "no reply"
+
+
+class WordingSample(Sample):
+    """One query with the requirements of its wordings; `gold` is empty."""
+
+    told: tuple[Requirements, ...]
+    """By phrasing."""
+
+
+def wording_samples(
+    samples: Sequence[Sample], tables: Mapping[str, MaterialTable]
+) -> tuple[WordingSample, ...]:
+    """One for each query of a set."""
+    values = ColumnValues(tables)
+    queries = groupby(map(tdbench_sample, samples), lambda sample: sample.query)
+    return tuple(
+        WordingSample(
+            id=query, task=NAME, gold=(), told=tuple(requirements(one, values) for one in phrasings)
+        )
+        for query, phrasings in queries
+    )
+
+
+def _prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
+    phrasings = _wording_sample(sample).told
+    count = len(phrasings)
+    text = PROMPT.format(
+        count="one sentence" if count == 1 else f"{count} sentences",
+        number="one" if count == 1 else str(count),
+        sentences="\n".join(one.template for one in phrasings),
+        values="; ".join(dict.fromkeys(phrasings[0].values)),
+    )
+    return (Message(role="user", content=text),)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A phrasing: the model's words, or the reason why the template's stay."""
+
+    text: str | None
+    reason: str | None
+
+
+def read_reply(reply: str | None, phrasings: Sequence[Requirements]) -> list[Wording]:
+    """One for each phrasing, in order."""
+    if reply is None:
+        return [Wording(None, NO_REPLY) for _ in phrasings]
+    lines = [*lines_of(reply), *[None] * len(phrasings)]
+    earlier = {words(one.template) for one in phrasings}
+    wordings = []
+    for line, one in zip(lines, phrasings, strict=False):
+        reason = NO_LINE if line is None else refusal(line, one)
+        if line is not None and reason is None:
+            reason = TWICE if words(line) in earlier else None
+            earlier.add(words(line))
+        wordings.append(Wording(None if reason else line, reason))
+    return wordings
+
+
+def score(sample: Sample, episode: Episode) -> Score:
+    """`kept`: the share of the phrasings for which the model's words are taken."""
+    return episode_score(sample, episode, lambda text: _measure(_wording_sample(sample), text))
+
+
+def _measure(sample: WordingSample, text: str | None) -> dict[str, object]:
+    wordings = read_reply(text, sample.told)
+    texts = tuple(one.text for one in wordings if one.text is not None)
+    rule = "; ".join(one.reason or "taken" for one in wordings)
+    kept = len(texts) / len(wordings)
+    return {"outcome": "read", "answer": texts, "rule": rule, "metrics": {"kept": kept}}
+
+
+def reworded(
+    samples: Sequence[Sample],
+    queries: Iterable[Sample],
+    replies: Mapping[str, str],
+    model: str,
+) -> RewordingResult:
+    """The set with the words of `replies`, which are by query; a query without one keeps its
+    template."""
+    wordings = (
+        wording
+        for query in map(_wording_sample, queries)
+        for wording in read_reply(replies.get(query.id), query.told)
+    )
+    reasons: Counter[str] = Counter()
+    results = []
+    for sample, wording in zip(samples, wordings, strict=False):
+        if wording.text is None:
+            reasons[wording.reason or ""] += 1
+            results.append(sample)
+            continue
+        update = {"question": wording.text, "worded_by": model, "wording_prompt": PROMPT_DIGEST}
+        results.append(sample.model_copy(update=update))
+    return RewordingResult(tuple(results), dict(reasons.most_common()))
+
+
+def _wording_sample(sample: Sample) -> WordingSample:
+    if not isinstance(sample, WordingSample):
+        raise ConfigError(f"sample '{sample.id}' is no query to be worded")
+    return sample
+
+
+FAMILY = wording_family(
+    NAME,
+    WordingSample,
+    _prompt,
+    score,
+    "queries are worded by: agent-env generate tdbench --wording model:NAME",
+)
+REWORDING = Rewording(NAME, PROMPT, PROMPT_DIGEST, wording_samples, reworded)

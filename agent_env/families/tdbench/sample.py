@@ -3,13 +3,14 @@ of the questions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pydantic import Field, field_validator
 
 from agent_env.extensions.facts.tables.table_records import TemporalTableOptions
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.records import Record, Sample
+from agent_env.sdk.records import MaterialTable, Record, Sample
 from agent_env.temporal.allen import Relation
 
 NAME = "tdbench"
@@ -142,6 +143,20 @@ def tdbench_sample(sample: Sample) -> TdbenchSample:
     return sample
 
 
+def rows_of(table: MaterialTable | None, indices: Iterable[int]) -> list[dict[str, str]]:
+    """These rows by column in small letters, empty cells as ""; none without a table."""
+    if table is None:
+        return []
+    names = [name.casefold() for name in table.columns]
+    rows = ([("" if cell is None else str(cell)) for cell in table.rows[n]] for n in indices)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def answer_in(row: Mapping[str, str], sample: TdbenchSample) -> str:
+    """What the row answers."""
+    return ", ".join(row[name.casefold()] for name in sample.answers)
+
+
 class TdbenchOptions(TemporalTableOptions):
     """The source of the tables, the kinds of questions, and their form."""
 
@@ -191,6 +206,11 @@ class TdbenchOptions(TemporalTableOptions):
     shows none. None for what the questions were made for, which is `open` unless said."""
     phrasings: int = Field(default=3, ge=1, le=9)
     """Number of wordings of each query."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the tables are the user's."""
+        return self.tables not in ("fictional", "shipped")
 
     @field_validator("question", "answer")
     @classmethod

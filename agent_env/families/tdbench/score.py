@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS
-from agent_env.families.tdbench.sample import Role, TdbenchSample, tdbench_sample
+from agent_env.families.tdbench.sample import Role, TdbenchSample, rows_of, tdbench_sample
 from agent_env.sdk.models import Scorer
 from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
 from agent_env.sdk.scoring import (
@@ -263,21 +263,13 @@ def _former_starts(
     sample: TdbenchSample, values: Sequence[str], table: MaterialTable | None
 ) -> tuple[ExpectedDate, ...]:
     """Since when the former values last held, by the table."""
-    if table is None:
-        return ()
-    columns = [column.casefold() for column in table.columns]
-    if "start" not in columns:
-        return ()
     last: dict[str, str] = {}
     keys = {name.casefold(): value for name, value in sample.asked.items()}
-    answers = [columns.index(a.casefold()) for a in sample.answers if a.casefold() in columns]
-    for row in table.rows:
-        cells = [str(cell) if cell is not None else "" for cell in row]
-        if any(n in columns and cells[columns.index(n)] != v for n, v in keys.items()):
-            continue
-        value = ", ".join(cells[i] for i in answers)
-        if value in values:
-            last[value] = max(last.get(value, ""), cells[columns.index("start")])
+    for row in rows_of(table, range(len(table.rows) if table else 0)):
+        if "start" in row and all(row.get(name, value) == value for name, value in keys.items()):
+            value = ", ".join(row[a.casefold()] for a in sample.answers if a.casefold() in row)
+            if value in values:
+                last[value] = max(last.get(value, ""), row["start"])
     return tuple((name, "start", _cut(sample, day)) for name, day in last.items())
 
 

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from random import Random
 
-from pydantic import JsonValue
-
 from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
 from agent_env.extensions.facts.site.tables import table_pages
 from agent_env.extensions.facts.tables.articles import time_places
@@ -45,7 +43,26 @@ def shifted_world(
         answers = tuple(dict.fromkeys(row.answer for row in golds))
         is_other = len(answers) == len(sample.gold) and set(answers) != set(sample.gold)
         if is_other and _seams(sample, moved) <= _seams(sample, table):
-            fields = _fields(sample, moved, golds, answers)
+            every = (_cells(sample, moved, index)[0] for index in sample.relevant[0])
+            others = [name for name in dict.fromkeys(every) if name not in answers]
+            dates = dict.fromkeys(day for gold in golds for day in (gold.start, gold.end) if day)
+            used = (
+                gold.start if role == "start" else gold.end
+                for gold in golds
+                for role in sample.roles
+            )
+            proof = sample.proofs[-1].model_copy(
+                update={"dates": tuple(dates), "used": tuple(dict.fromkeys(filter(None, used)))}
+            )
+            hops = [hop.model_copy(update={"gold": answers}) for hop in sample.hops[-1:]]
+            fields = {
+                "gold": list(answers),
+                "golds": [gold.model_dump(mode="json") for gold in golds],
+                "others": [*others],
+                "outdated": [*others] if sample.kind == "current" else [],
+                "hops": [hop.model_dump(mode="json") for hop in (*sample.hops[:-1], *hops)],
+                "proofs": [each.model_dump(mode="json") for each in (*sample.proofs[:-1], proof)],
+            }
             return ShiftedWorld(sample=fields, pages=_changed_pages(table, moved, own, text_at))
     raise CannotShift(f"no other dates of its rows were found in {TRIES} tries")
 
@@ -97,30 +114,6 @@ def _seams(sample: TdbenchSample, table: MaterialTable) -> int:
         one[0] == two[0] and (one[2] is None or two[1] <= one[2])
         for one, two in itertools.pairwise(cells)
     )
-
-
-def _fields(
-    sample: TdbenchSample,
-    table: MaterialTable,
-    golds: Sequence[GoldRow],
-    answers: tuple[str, ...],
-) -> dict[str, JsonValue]:
-    every = (_cells(sample, table, index)[0] for index in sample.relevant[0])
-    others = [name for name in dict.fromkeys(every) if name not in answers]
-    dates = dict.fromkeys(day for gold in golds for day in (gold.start, gold.end) if day)
-    used = (gold.start if role == "start" else gold.end for gold in golds for role in sample.roles)
-    proof = sample.proofs[-1].model_copy(
-        update={"dates": tuple(dates), "used": tuple(dict.fromkeys(filter(None, used)))}
-    )
-    hops = [hop.model_copy(update={"gold": answers}) for hop in sample.hops[-1:]]
-    return {
-        "gold": list(answers),
-        "golds": [gold.model_dump(mode="json") for gold in golds],
-        "others": [*others],
-        "outdated": [*others] if sample.kind == "current" else [],
-        "hops": [hop.model_dump(mode="json") for hop in (*sample.hops[:-1], *hops)],
-        "proofs": [each.model_dump(mode="json") for each in (*sample.proofs[:-1], proof)],
-    }
 
 
 def _changed_pages(

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from operator import eq, gt, lt
 from random import Random
 
 from agent_env.families.tdbench.prompts import answer_lines
-from agent_env.families.tdbench.rewording import BOUNDS
-from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
+from agent_env.families.tdbench.reading import bounds_of
+from agent_env.families.tdbench.sample import (
+    TdbenchSample,
+    answer_in,
+    rows_of,
+    tdbench_sample,
+)
 from agent_env.sdk.family import Shortcut, by_question, constant, majority
 from agent_env.sdk.family import oracle as general_oracle
 from agent_env.sdk.records import MaterialTable, Sample
 
 Answerer = Callable[[TdbenchSample, MaterialTable | None], str | None]
 Cells = Mapping[str, str]
-LATEST_OF_ALL = "~"
-_TESTS = {"<": lt, "=": eq, ">": gt}
 
 
 def no_answer(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
@@ -43,11 +45,14 @@ def ignore_time(sample: TdbenchSample, table: MaterialTable | None) -> str | Non
 
 def ignore_entity(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
     """Every row shown that meets the condition on time, whoever it is about."""
-    is_relation = sample.relation in BOUNDS and sample.b_start is not None
-    if not sample.context or not (is_relation or sample.kind == "current"):
+    bounds = bounds_of(sample)
+    if not sample.context or not (bounds or sample.kind == "current"):
         return None
-    rows = _rows(table, sample.context[0])
-    fitting = [row for row in rows if (_meets(row, sample) if is_relation else not row["end"])]
+    fitting = [
+        row
+        for row in rows_of(table, sample.context[0])
+        if (all(bound.holds(row) for bound in bounds) if bounds else not row["end"])
+    ]
     return _text(sample, fitting) if fitting else "No answer"
 
 
@@ -127,31 +132,11 @@ def _group(sample: TdbenchSample, table: MaterialTable | None) -> list[Cells]:
     """The rows that the question is about, by start; none for numbers."""
     if not sample.relevant or sample.answer_type == "number":
         return []
-    return sorted(_rows(table, sample.relevant[0]), key=lambda row: row["start"])
-
-
-def _rows(table: MaterialTable | None, indices: Sequence[int]) -> list[Cells]:
-    if table is None:
-        return []
-    names = [name.casefold() for name in table.columns]
-    rows = [table.rows[index] for index in indices]
-    return [
-        {name: "" if cell is None else str(cell) for name, cell in zip(names, row, strict=True)}
-        for row in rows
-    ]
-
-
-def _meets(row: Cells, sample: TdbenchSample) -> bool:
-    b = (sample.b_start or "", sample.b_end or "")
-    return all(
-        _TESTS[test](row[side] or LATEST_OF_ALL, b[place])
-        for side, test, place in BOUNDS[sample.relation]
-    )
+    return sorted(rows_of(table, sample.relevant[0]), key=lambda row: row["start"])
 
 
 def _text(sample: TdbenchSample, rows: Sequence[Cells]) -> str:
-    names = [", ".join(row[name.casefold()] for name in sample.answers) for row in rows]
-    return _lines(sample, list(zip(names, rows, strict=True)))
+    return _lines(sample, [(answer_in(row, sample), row) for row in rows])
 
 
 def _lines(sample: TdbenchSample, rows: Sequence[tuple[str, Cells]]) -> str:

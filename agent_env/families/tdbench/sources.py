@@ -26,7 +26,6 @@ from agent_env.extensions.facts.tables.table_records import (
 )
 from agent_env.extensions.facts.tables.temporal_table import (
     TemporalTable,
-    Tfd,
     as_of,
     coalesced,
     coarser,
@@ -64,7 +63,7 @@ def read_now(options: TdbenchOptions) -> date:
             return date.fromisoformat(options.now)
         except ValueError as exc:
             raise ConfigError(f"now {options.now} is not a day: {exc}") from exc
-    if options.tables not in ("fictional", "shipped"):
+    if options.is_own:
         raise ConfigError("questions from a file need the day it is as of: --option now=YYYY-MM-DD")
     return NOW
 
@@ -72,10 +71,10 @@ def read_now(options: TdbenchOptions) -> date:
 def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
     """The tables in order; DatasetError or ConfigError names a defect."""
     now = read_now(options)
-    if options.templates is not None and options.tables in ("fictional", "shipped"):
-        raise ConfigError("templates are for a file's table: --option tables=FILE")
-    if options.tables not in ("fictional", "shipped"):
+    if options.is_own:
         return _of_files(options, now)
+    if options.templates is not None:
+        raise ConfigError("templates are for a file's table: --option tables=FILE")
     names = options.domains or tuple(DOMAINS)
     for name in names:
         if name not in DOMAINS:
@@ -89,18 +88,13 @@ def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
     else:
         tables_seed = seed if options.tables_seed is None else options.tables_seed
         tables = make_tables(options.rows, tables_seed, names)
-    return tuple(
-        _source(_domain(name, options), Loaded(table), options, now)
-        for name, table in tables.items()
-    )
-
-
-def _domain(name: str, options: TdbenchOptions) -> Domain:
-    """The domain with its own question forms, or with the user's choice of columns."""
-    domain = GAMES if name == "games" else DOMAINS[name]
-    if not options.question or name == "games":
-        return domain
-    return user_domain(name, options.question, options.answer, options.unique)
+    found = []
+    for name, table in tables.items():
+        domain = GAMES if name == "games" else DOMAINS[name]
+        if options.question and name != "games":
+            domain = user_domain(name, options.question, options.answer, options.unique)
+        found.append(_source(domain, Loaded(table), options, now))
+    return tuple(found)
 
 
 def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
@@ -235,7 +229,13 @@ def _source(domain: Domain, loaded: Loaded, options: TdbenchOptions, now: date) 
                     f"{', '.join(table.columns)}"
                 )
     for tfd in domain.tfds:
-        check_tfd(table, tfd)
+        violations = list(itertools.islice(tfd_violations(table, tfd), 1000))
+        if violations:
+            raise ConfigError(
+                f"{tfd} does not hold in {table.name}, in {len(violations)} pairs of rows: "
+                f"{'; '.join(map(str, violations[:MAX_LISTED]))}. Say --option "
+                "repair=dependency=drop to leave these groups out, or --option unique=false"
+            )
     if options.granularity is not None and options.granularity != table.granularity:
         table, cut = coarser(table, options.granularity)
     omissions = {f"rows of {table.name} that begin and end in one {table.granularity}": cut}
@@ -243,16 +243,4 @@ def _source(domain: Domain, loaded: Loaded, options: TdbenchOptions, now: date) 
         omissions[f"rows of {table.name} repaired by {policy}"] = number
     current = as_of(table, now)
     omissions[f"rows of {table.name} that begin after {now}"] = len(table.rows) - len(current.rows)
-    is_own = options.tables not in ("fictional", "shipped")
-    return Source(domain, current if is_own else coalesced(current), omissions)
-
-
-def check_tfd(table: TemporalTable, tfd: Tfd) -> None:
-    """ConfigError lists the first pairs of rows that violate it, and how many do."""
-    violations = list(itertools.islice(tfd_violations(table, tfd), 1000))
-    if violations:
-        raise ConfigError(
-            f"{tfd} does not hold in {table.name}, in {len(violations)} pairs of rows: "
-            f"{'; '.join(map(str, violations[:MAX_LISTED]))}. Say --option "
-            "repair=dependency=drop to leave these groups out, or --option unique=false"
-        )
+    return Source(domain, current if options.is_own else coalesced(current), omissions)

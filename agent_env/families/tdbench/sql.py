@@ -11,13 +11,14 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
 from agent_env.extensions.facts.tables.table_files import literal
 from agent_env.extensions.facts.tables.temporal_table import TemporalTable
+from agent_env.families.tdbench.reading import BOUNDS
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.records import MaterialTable, identifier
 from agent_env.temporal.allen import RELATIONS, Relation
@@ -30,7 +31,7 @@ except ImportError as exc:
 DIALECTS = ("sqlite", "duckdb")
 BATCH_TABLE = "__asked"
 """The table of a batch's queries; no table of a user can have this name."""
-BOUNDS = ("b_start", "b_end")
+B_MARKS = ("b_start", "b_end")
 _MARK = "\x01{}\x01"
 
 
@@ -71,22 +72,19 @@ def ends_after(end: Any, day: Any) -> Any:
 
 def holds(target: Relation, start: Any, end: Any, b_start: Any, b_end: Any) -> Any:
     """That the row from `start` to `end` stands in the relation to b."""
-    tests: dict[Relation, Callable[[], list[Any]]] = {
-        "before": lambda: [end < b_start],
-        "meets": lambda: [end.eq(b_start)],
-        "overlaps": lambda: [start < b_start, end > b_start, end < b_end],
-        "finished-by": lambda: [start < b_start, end.eq(b_end)],
-        "contains": lambda: [start < b_start, ends_after(end, b_end)],
-        "starts": lambda: [start.eq(b_start), end < b_end],
-        "equals": lambda: [start.eq(b_start), end.eq(b_end)],
-        "started-by": lambda: [start.eq(b_start), ends_after(end, b_end)],
-        "during": lambda: [start > b_start, end < b_end],
-        "finishes": lambda: [start > b_start, end.eq(b_end)],
-        "overlapped-by": lambda: [start > b_start, start < b_end, ends_after(end, b_end)],
-        "met-by": lambda: [start.eq(b_end)],
-        "after": lambda: [start > b_end],
-    }
-    return exp.and_(*tests[target]())
+    sides, bounds = {"start": start, "end": end}, (b_start, b_end)
+    tests = []
+    for side, test, place in BOUNDS[target]:
+        date, day = sides[side], bounds[place]
+        if test == "<":
+            tests.append(date < day)
+        elif test == "=":
+            tests.append(date.eq(day))
+        elif side == "start" or target == "overlaps":  # whose end has to lie before b's
+            tests.append(date > day)
+        else:
+            tests.append(ends_after(date, day))
+    return exp.and_(*tests)
 
 
 def key_marks(keys: Sequence[str]) -> tuple[str, ...]:
@@ -119,7 +117,7 @@ def relation_sql(
     """The query for one relation; its values are `asked_N`, `b_start` and `b_end`."""
     b = (placeholder("b_start"), placeholder("b_end"))
     test = holds(target, column("start"), column("end"), *b)
-    return SqlTemplate(_base(table, keys, answers).where(test), (*key_marks(keys), *BOUNDS))
+    return SqlTemplate(_base(table, keys, answers).where(test), (*key_marks(keys), *B_MARKS))
 
 
 @lru_cache(maxsize=100)
@@ -127,7 +125,7 @@ def batch_sql(table: str, keys: tuple[str, ...], answers: tuple[str, ...]) -> st
     """The same for all queries of BATCH_TABLE that have the number of this batch, in DuckDB: the
     literals of the thirteen conditions have become columns of that table, and each row of the
     result begins with its query's number. Its one value is the batch."""
-    times = (column("start", "t"), column("end", "t"), *(column(name, "q") for name in BOUNDS))
+    times = (column("start", "t"), column("end", "t"), *(column(name, "q") for name in B_MARKS))
     tests = [
         exp.and_(column("relation", "q").eq(exp.Literal.string(relation)), holds(relation, *times))
         for relation in RELATIONS
@@ -152,19 +150,10 @@ def current_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> SqlT
     return SqlTemplate(tree, (*key_marks(keys), "now"))
 
 
-def nth_sql(table: str, keys: Sequence[str], answers: Sequence[str], nth: int) -> SqlTemplate:
-    """The n-th row by start."""
-    return _ranked(table, keys, answers, [], nth)
-
-
-def count_sql(table: str, keys: Sequence[str], answers: Sequence[str], times: int) -> SqlTemplate:
-    """For each answer the row with which it comes for the n-th time."""
-    return _ranked(table, keys, answers, list(answers), times)
-
-
-def _ranked(
-    table: str, keys: Sequence[str], answers: Sequence[str], within: list[str], number: int
+def ranked_sql(
+    table: str, keys: Sequence[str], answers: Sequence[str], within: Sequence[str], number: int
 ) -> SqlTemplate:
+    """The n-th row by start; of each value of the columns `within`, where there are some."""
     window = exp.Window(
         this=exp.RowNumber(),
         partition_by=[column(name) for name in within],
@@ -340,7 +329,7 @@ class Engines:
             for relation, values, start, end in batch.queries:
                 padded = (*values, *[""] * (width - len(values)))
                 lines.append((len(lines), number, relation, *padded, start, end))
-        self._fill([*key_marks([""] * width), *BOUNDS], lines)
+        self._fill([*key_marks([""] * width), *B_MARKS], lines)
         results: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
         for number, batch in enumerate(batches):
             text = batch_sql(batch.table, batch.keys, batch.answers)

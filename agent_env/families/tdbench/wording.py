@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -262,23 +262,29 @@ def with_article(value: str) -> str:
     return f"the {value}" if value in _ARTICLE else value
 
 
-def user_domain(name: str, keys: tuple[str, ...], answers: tuple[str, ...], unique: bool) -> Domain:
-    """Plain words for a user's own table; `unique` where the answer depends on the question."""
-    pairs = " and ".join(f"{column} {{{column}}}" for column in keys)
-    nouns = " and ".join(answers)
-    heads = (
+def user_heads(nouns: str, pairs: str) -> tuple[str, ...]:
+    """Plain sentences: which `nouns` goes with `pairs` of columns and values."""
+    return (
         f"Which {nouns} is recorded for {pairs} in an entry that {{cond}}?",
         f"For {pairs}, which {nouns} stands in an entry that {{cond}}?",
         f"Name every {nouns} recorded for {pairs} in an entry that {{cond}}.",
     )
-    now_heads: tuple[str, ...] = (
+
+
+def user_domain(name: str, keys: tuple[str, ...], answers: tuple[str, ...], unique: bool) -> Domain:
+    """Plain words for a user's own table; `unique` where the answer depends on the question."""
+    pairs = " and ".join(f"{column} {{{column}}}" for column in keys)
+    nouns = " and ".join(answers)
+    heads = user_heads(nouns, pairs)
+    form = QuestionForm(keys, answers, nouns, f"for {pairs}", heads, listed=not unique)
+    if not unique:
+        return Domain(name, ENTRY, (), (form,))
+    now_heads = (
         f"Which {nouns} is recorded for {pairs} as of {{now}}?",
         f"Today is {{now}}. Which {nouns} is recorded for {pairs}?",
         f"Name the {nouns} that, on {{now}}, is recorded for {pairs}.",
     )
-    now_heads = now_heads if unique else ()
-    form = QuestionForm(keys, answers, nouns, f"for {pairs}", heads, now_heads, listed=not unique)
-    return Domain(name, ENTRY, (Tfd.of(keys, answers),) if unique else (), (form,))
+    return Domain(name, ENTRY, (Tfd.of(keys, answers),), (replace(form, now_heads=now_heads),))
 
 
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
@@ -373,6 +379,37 @@ def condition(
     }[relation]
 
 
+LISTED_SENTENCES: Mapping[str, tuple[str, ...]] = {
+    "nth": (
+        "Put the listed {rows} {group} in the order in which they began: "
+        "which {noun} comes {which}?",
+        "Of the listed {rows} {group}, counted from the earliest start, "
+        "which {noun} is the {which}?",
+        "Name the {noun} that comes {which} when the listed {rows} {group} "
+        "are ordered by their start.",
+    ),
+    "longest": (
+        "Among the listed {rows} {group} that have ended, which {noun} goes with the longest?",
+        "Which {noun} goes with the longest of those listed {rows} {group} that are over?",
+        "Name the {noun} of the longest among the listed {rows} {group}, "
+        "leaving out any that still lasts.",
+    ),
+    "count": (
+        "Going through the listed {rows} {group} by their start, "
+        "which {noun} came up for the {which} time?",
+        "Which {noun} appears for the {which} time among the listed {rows} {group}?",
+        "Name every {noun} that came up for a {which} time among the listed {rows} {group}.",
+    ),
+}
+"""Which row is the n-th by its start; which lasted longest, of those that ended; whose began for
+the n-th time."""
+DURATION_SENTENCES = (
+    "On how many days did {one} and {other} both run? A day of an end does not count.",
+    "How many days do {one} and {other} have in common, the day of an end not counted?",
+    "Count the days shared by {one} and {other}; leave out the day on which one of them ends.",
+)
+
+
 def sentence(form: QuestionForm, values: Mapping[str, str], cond: str, style: int) -> str:
     """The question with its condition."""
     return fill(form.heads[style % STYLES], values, cond=cond)
@@ -383,66 +420,27 @@ def now_sentence(form: QuestionForm, values: Mapping[str, str], now: date, style
     return fill(form.now_heads[style % STYLES], values, now=date_text(now, "day", style))
 
 
-def nth_sentence(
-    form: QuestionForm, verbs: Verbs, values: Mapping[str, str], nth: int, style: int
+def listed_sentence(
+    kind: str, form: QuestionForm, verbs: Verbs, values: Mapping[str, str], number: int, style: int
 ) -> str:
-    """Asks whose row is the n-th by its start."""
-    rows, group, which = _plural(verbs), fill(form.group, values), ordinal(nth)
-    return (
-        f"Put the listed {rows} {group} in the order in which they began: "
-        f"which {form.noun} comes {which}?",
-        f"Of the listed {rows} {group}, counted from the earliest start, "
-        f"which {form.noun} is the {which}?",
-        f"Name the {form.noun} that comes {which} when the listed {rows} {group} "
-        f"are ordered by their start.",
-    )[style % STYLES]
-
-
-def longest_sentence(
-    form: QuestionForm, verbs: Verbs, values: Mapping[str, str], style: int
-) -> str:
-    """Asks whose row lasted longest, of those that ended."""
-    rows, group = _plural(verbs), fill(form.group, values)
-    return (
-        f"Among the listed {rows} {group} that have ended, "
-        f"which {form.noun} goes with the longest?",
-        f"Which {form.noun} goes with the longest of those listed {rows} {group} that are over?",
-        f"Name the {form.noun} of the longest among the listed {rows} {group}, "
-        f"leaving out any that still lasts.",
-    )[style % STYLES]
-
-
-def count_sentence(
-    form: QuestionForm, verbs: Verbs, values: Mapping[str, str], times: int, style: int
-) -> str:
-    """Asks who began for the n-th time."""
-    rows, group, which = _plural(verbs), fill(form.group, values), ordinal(times)
-    return (
-        f"Going through the listed {rows} {group} by their start, "
-        f"which {form.noun} came up for the {which} time?",
-        f"Which {form.noun} appears for the {which} time among the listed {rows} {group}?",
-        f"Name every {form.noun} that came up for a {which} time among the listed {rows} {group}.",
-    )[style % STYLES]
-
-
-def duration_sentence(one: str, other: str, style: int) -> str:
-    """Asks on how many days two rows both held."""
-    return (
-        f"On how many days did {one} and {other} both run? A day of an end does not count.",
-        f"How many days do {one} and {other} have in common, the day of an end not counted?",
-        f"Count the days shared by {one} and {other}; leave out the day on which one of them ends.",
-    )[style % STYLES]
-
-
-def row_text(form: QuestionForm, verbs: Verbs, values: Mapping[str, str], answer: str) -> str:
-    """One row, such as `the term of Angela Merkel as Chancellor of Germany`."""
-    one = form.row or f"the {verbs.noun} of {{who}} {form.group}"
-    return fill(one, values, who=with_article(answer))
-
-
-def _plural(verbs: Verbs) -> str:
+    """One of the LISTED_SENTENCES; `number` is the n of `nth` and `count`."""
     noun = verbs.noun
-    return f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return LISTED_SENTENCES[kind][style % STYLES].format(
+        rows=f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s",
+        group=fill(form.group, values),
+        noun=form.noun,
+        which=ordinal(number),
+    )
+
+
+def duration_sentence(
+    form: QuestionForm, verbs: Verbs, rows: Sequence[tuple[Mapping[str, str], str]], style: int
+) -> str:
+    """Asks on how many days two rows, by their key values and answers, both held: such as `the term
+    of Angela Merkel as Chancellor of Germany`."""
+    row = form.row or f"the {verbs.noun} of {{who}} {form.group}"
+    one, other = (fill(row, keys, who=with_article(answer)) for keys, answer in rows)
+    return DURATION_SENTENCES[style % STYLES].format(one=one, other=other)
 
 
 def fill(template: str, values: Mapping[str, str], **more: str) -> str:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Literal
+
+from pydantic import Field
 
 from agent_env.extensions.extraction.solver import (
-    Bounds,
     Fact,
     Query,
     Relation,
@@ -29,8 +31,9 @@ from agent_env.extensions.facts.tables.tables import (
     read_intervals,
     shipped_tables,
 )
-from agent_env.families.timed_facts.sample import Level, TimedQuestion
+from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion
 from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.records import Record
 from agent_env.temporal.months import Month, Span, month, write_month
 
 KIND_OF: dict[tables.Relation, str] = {
@@ -56,20 +59,14 @@ def story_of(rows: Sequence[IntervalRow], years: frozenset[int] = frozenset()) -
     topic = rows[0].object if of_object else rows[0].subject
     facts = []
     for place, row in enumerate(rows):
+        start, end, by_years = row.start, row.end, place in years
+        length = 4 if by_years else 7
+        texts = start.isoformat()[:length], None if end is None else end.isoformat()[:length]
+        first = month(start.year, 1 if by_years else start.month)
+        last = None if end is None else month(end.year, 12 if by_years else end.month)
         value = row.subject if of_object else row.object
-        bounds, months = _bounds(row, place in years)
-        facts.append(Fact.sound(topic, kind, value, bounds, months))
+        facts.append(Fact.sound(topic, kind, value, texts, (first, last)))
     return Story(topic, kind, tuple(facts))
-
-
-def _bounds(row: IntervalRow, by_years: bool) -> tuple[tuple[str, str | None], Bounds]:
-    """The bounds as a fact's texts, and as months."""
-    start, end = row.start, row.end
-    length = 4 if by_years else 7
-    first = month(start.year, 1 if by_years else start.month)
-    texts = start.isoformat()[:length], None if end is None else end.isoformat()[:length]
-    last = None if end is None else month(end.year, 12 if by_years else end.month)
-    return texts, (first, last)
 
 
 def stories_of(
@@ -112,6 +109,25 @@ DRAWS = 5
 """Questions drawn from a story until one fits an open cell; at most one is used."""
 
 
+class TimedOptions(Record):
+    """What `--option KEY=VALUE` may say in both families."""
+
+    setting: Setting = "reasonqa"
+    """closed-book, reasonqa (facts as lines), open-book (running text) or open-web."""
+    answers: tuple[Literal["single", "multi", "none"], ...] = ("single", "multi")
+    """How many answers questions have; `none` asks for a time at which nothing held."""
+    per_cell: int | None = Field(default=None, ge=1)
+    """So many questions of each level and number of answers; None shares out the count."""
+    kinds: tuple[str, ...] = ()
+    """Relations, such as team,employer; empty for all eight."""
+    distractors: int = Field(default=2, ge=0, le=7)
+    """Facts on another topic in the context."""
+    intervals: Path | None = None
+    """A CSV of subject,relation,object,start,end to draw from, such as `web build` writes beside
+    a fictional web, which open-web needs; None invents stories, except for closed-book, which
+    then asks for US presidents: of invented people nobody can know anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class SetSpec:
     """Specification of a question set."""
@@ -124,29 +140,19 @@ class SetSpec:
     """Allowed numbers of answers: single, multi, none."""
     count: int
     seed: int
-    per_cell: int | None = None
-    """Questions of each cell, instead of `count`."""
-    distractors: int = 2
-    """Facts of other topics in the context."""
+    options: TimedOptions
     years: float = 0.0
     """Share of the facts that give years only."""
-    kinds: tuple[str, ...] = ()
-    """Relations of the questions; empty for all."""
-    intervals: Path | None = None
-    """A table to draw from instead of the fictional stories."""
-    real: bool = False
-    """Whether to draw from the packaged table of real terms, where `intervals` is None."""
-    evidence: bool = False
-    """Whether samples have the page of their topic in a fictional web as evidence."""
 
 
 def make_questions(spec: SetSpec) -> tuple[TimedQuestion, ...]:
     """The samples; deterministic. A small table may give fewer than requested."""
-    if unknown := set(spec.kinds) - set(KINDS):
+    if unknown := set(spec.options.kinds) - set(KINDS):
         raise ConfigError(f"unknown relation '{min(unknown)}'; known: {', '.join(KINDS)}")
     rng = Random(f"timed/{spec.prefix}/{spec.seed}")
     cells = [f"{level}-{many}" for level, _ in spec.draws for many in spec.several]
-    sizes = _shares(cells, spec)
+    share, rest = divmod(spec.count, max(1, len(cells)))
+    sizes = {cell: spec.options.per_cell or share + (n < rest) for n, cell in enumerate(cells)}
     questions: list[TimedQuestion] = []
     counts: Counter[str] = Counter()
     keys: set[tuple[str, str, str]] = set()
@@ -175,13 +181,6 @@ def make_questions(spec: SetSpec) -> tuple[TimedQuestion, ...]:
     return tuple(questions)
 
 
-def _shares(cells: list[str], spec: SetSpec) -> dict[str, int]:
-    if spec.per_cell is not None:
-        return dict.fromkeys(cells, spec.per_cell)
-    share, rest = divmod(spec.count, len(cells))
-    return {cell: share + (n < rest) for n, cell in enumerate(cells)}
-
-
 def _open(spec: SetSpec, sizes: dict[str, int], counts: Counter[str]) -> list[tuple[Level, Draw]]:
     """The levels with a cell that is not full."""
     return [
@@ -204,41 +203,37 @@ def wrong_values(facts: Iterable[Fact], answers: Sequence[str], reference: str) 
 
 
 def _stories(spec: SetSpec, rng: Random) -> Iterator[Story]:
-    if spec.intervals is not None:
-        groups = stories_of(read_intervals(spec.intervals), rng)
-    elif spec.real:
+    options = spec.options
+    if options.intervals is not None:
+        groups = stories_of(read_intervals(options.intervals), rng)
+    elif options.setting == "closed-book":
         groups = stories_of(presidents(shipped_tables()), rng)
     else:
         groups = make_histories(spec.seed)
     for rows in groups:
         years = frozenset(n for n in range(len(rows)) if spec.years and rng.random() < spec.years)
         story = story_of(rows, years)
-        if not spec.kinds or story.kind in spec.kinds:
+        if not options.kinds or story.kind in options.kinds:
             yield story
 
 
 def _sample(
-    spec: SetSpec,
-    number: int,
-    level: Level,
-    cell: str,
-    story: Story,
-    other: Story,
-    draft: QuestionDraft,
-    rng: Random,
-) -> TimedQuestion:
-    facts = [*story.facts, *_distractors(story, other, spec.distractors)]
+    spec: SetSpec, number: int, level: Level, cell: str, story: Story, other: Story,
+    draft: QuestionDraft, rng: Random,
+) -> TimedQuestion:  # fmt: skip
+    """`other` is a story from which facts are taken as distractors."""
+    is_other = other.topic != story.topic
+    facts = [*story.facts, *(other.facts[: spec.options.distractors] if is_other else ())]
     rng.shuffle(facts)
     answers = draft.solution.answers
-    ask = KINDS[story.kind].ask
     return TimedQuestion(
         id=f"{spec.prefix}-{spec.seed}-{number:05d}",
         task=spec.task,
         gold=answers,
-        evidence=(article_url(story.topic),) if spec.evidence else (),
+        evidence=(article_url(story.topic),) if spec.options.setting == "open-web" else (),
         level=level,
         cell=cell,
-        question=ask.format(t=story.topic, when=draft.when),
+        question=KINDS[story.kind].ask.format(t=story.topic, when=draft.when),
         kind=story.kind,
         topic=story.topic,
         relation=draft.query.relation,
@@ -249,22 +244,12 @@ def _sample(
     )
 
 
-def _distractors(story: Story, other: Story, count: int) -> list[Fact]:
-    """Facts of another topic."""
-    return [] if other.topic == story.topic else list(other.facts[:count])
-
-
 FIRST, LAST = month(1800, 1), month(2030, 12)
 
 
 def draw_in(story: Story, rng: Random) -> QuestionDraft:
     """What held in a month inside a fact, in its first or last month, or just outside it."""
     fact = rng.choice(story.facts)
-    at, boundary = _moment(fact, rng)
-    return _draft(story, "in", Span(at, at), f"in {write_month(at)}", boundary)
-
-
-def _moment(fact: Fact, rng: Random) -> tuple[Month, str]:
     first, last = _span_bounds(fact)
     places = [(first, "first"), (first - 1, "just-before")]
     if fact.last is not None:
@@ -272,7 +257,8 @@ def _moment(fact: Fact, rng: Random) -> tuple[Month, str]:
     if last - first > 1:
         inside = (rng.randint(first + 1, last - 1), "inside")
         places += [inside, inside]
-    return rng.choice(places)
+    at, boundary = rng.choice(places)
+    return _draft(story, "in", Span(at, at), f"in {write_month(at)}", boundary)
 
 
 def _span_bounds(fact: Fact) -> tuple[Month, Month]:
@@ -294,12 +280,12 @@ def draw_own_span(story: Story, rng: Random) -> QuestionDraft:
     """What held throughout a fact's own span: TimeQA's easy questions."""
     fact = rng.choice([f for f in story.facts if f.last is not None] or story.facts)
     first, last = _span_bounds(fact)
-    when = f"from {_date_text(fact.start, first)} to {_date_text(fact.end, last)}"
+    start, end = (
+        text if text is not None and "-" not in text else write_month(value)
+        for text, value in ((fact.start, first), (fact.end, last))
+    )
+    when = f"from {start} to {end}"
     return _draft(story, "throughout", Span(first, last), when, "own-span")
-
-
-def _date_text(text: str | None, value: Month) -> str:
-    return text if text is not None and "-" not in text else write_month(value)
 
 
 def draw_hard(story: Story, rng: Random) -> QuestionDraft:
@@ -314,19 +300,14 @@ def draw_hard(story: Story, rng: Random) -> QuestionDraft:
         when = f"at any time between {write_month(at)} and {write_month(until)}"
         return _draft(story, "between", Span(at, until), when, "shifted")
     if how == "decade":
-        return _decade(story, at, rng)
+        part, decade = rng.choice(("early", "late")), at // 120 * 10
+        low, high = DECADES[part]
+        span = Span(month(decade + low, 1), month(decade + high, 12))
+        return _draft(story, "between", span, f"in the {part} {decade}s", "decade")
     at = rng.choice((at, first))
     word = "right before" if how == "before" else "right after"
     relation: Relation = "before" if how == "before" else "after"
     return _draft(story, relation, Span(at, at), f"{word} {write_month(at)}", "shifted")
-
-
-def _decade(story: Story, at: Month, rng: Random) -> QuestionDraft:
-    part = rng.choice(("early", "late"))
-    decade = at // 120 * 10
-    low, high = DECADES[part]
-    span = Span(month(decade + low, 1), month(decade + high, 12))
-    return _draft(story, "between", span, f"in the {part} {decade}s", "decade")
 
 
 def _draft(story: Story, relation: Relation, span: Span, when: str, boundary: str) -> QuestionDraft:
@@ -334,3 +315,29 @@ def _draft(story: Story, relation: Relation, span: Span, when: str, boundary: st
     first, last = write_month(span.first, "iso"), write_month(span.last, "iso")
     reference = first if span.first == span.last else f"{first} to {last}"
     return QuestionDraft(query, when, reference, boundary, solve(story.facts, query))
+
+
+def make_sums(task: str, prefix: str, count: int, seed: int) -> tuple[TimedQuestion, ...]:
+    """`count` questions of time and time (L1); about two thirds with months, the others with years
+    only."""
+    rng = Random(f"timed/{prefix}/L1/{seed}")
+    samples = []
+    for number in range(1, count + 1):
+        years, word = rng.randint(1, 12), rng.choice(("before", "after"))
+        sign = 1 if word == "after" else -1
+        base = month(rng.randint(1850, 2020), rng.randint(1, 12))
+        length = f"{years} year" if years == 1 else f"{years} years"
+        if rng.random() < 1 / 3:
+            question = f"What is the year {length} {word} {base // 12}?"
+            gold = str(base // 12 + sign * years)
+        else:
+            months = rng.randint(1, 11)
+            length += f" and {months} month" if months == 1 else f" and {months} months"
+            question = f"What is the time {length} {word} {write_month(base)}?"
+            gold = write_month(base + sign * (years * 12 + months))
+        sample = TimedQuestion(
+            id=f"{prefix}-{seed}-L1-{number:05d}", task=task, gold=(gold,), level="L1",
+            cell="L1-single", question=question,
+        )  # fmt: skip
+        samples.append(sample)
+    return tuple(samples)

@@ -136,12 +136,28 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str]) -> str:
             if extraction.query is None
             else _program(extraction, question.prompt)
         )
-    if _ONLY_EXTRACTION in question.prompt:
-        return _extraction(extraction)
-    answer, reasoning = _careless(question, extraction)
-    if EXTRACTIONS[0] in question.prompt:
-        return f"{_extraction(extraction)}\n\nAnswer: {answer}"
-    if _ANSWER_FIRST in question.prompt:
+    query = extraction.query
+    written = (
+        "I could not read what the question asks."
+        if query is None
+        else write_extraction(extraction.facts, query, reference_text(query))
+    )
+    names = _by_years(extraction.facts, query) if query is not None else ()
+    answer = names[0] if names else "none"
+    if _LIST in question.prompt:
+        answer = json.dumps(names, ensure_ascii=False)
+    reasoning = f"By their years these fit: {', '.join(names) or 'none'}."
+    return _in_form(question.prompt, answer, reasoning, written, EXTRACTIONS[0])
+
+
+def _in_form(prompt: str, answer: str, reasoning: str, extraction: str, asks_both: str) -> str:
+    """The reply in the form that the prompt asks for; `asks_both` is in one for an extraction and
+    an answer."""
+    if _ONLY_EXTRACTION in prompt:
+        return extraction
+    if asks_both in prompt:
+        return f"{extraction}\n\nAnswer: {answer}"
+    if _ANSWER_FIRST in prompt:
         return f"Answer: {answer}\nReasoning: {reasoning}"
     return f"Reasoning: {reasoning}\nAnswer: {answer}"
 
@@ -155,35 +171,26 @@ def _shift_reply(question: PromptQuestion, shift: Shift) -> str:
             f"```python\nnames = {' '.join(name[:3] for name in MONTHS)!r}.split()\n"
             f"year, at = divmod({first} + {shift.months}, 12)\nprint({parts})\n```"
         )
-    if _ONLY_EXTRACTION in question.prompt:
-        return write_shift(shift)
-    if EXTRACTIONS[1] in question.prompt:
-        return f"{write_shift(shift)}\n\nAnswer: {shift.answer}"
     reasoning = "I added the years and the months."
-    if _ANSWER_FIRST in question.prompt:
-        return f"Answer: {shift.answer}\nReasoning: {reasoning}"
-    return f"Reasoning: {reasoning}\nAnswer: {shift.answer}"
-
-
-def _extraction(extraction: RuleExtraction) -> str:
-    if extraction.query is None:
-        return "I could not read what the question asks."
-    return write_extraction(extraction.facts, extraction.query, reference_text(extraction.query))
-
-
-def _careless(question: PromptQuestion, extraction: RuleExtraction) -> tuple[str, str]:
-    """An answer by years, and its reasoning."""
-    names = _by_years(extraction.facts, extraction.query) if extraction.query is not None else ()
-    reasoning = f"By their years these fit: {', '.join(names) or 'none'}."
-    if _LIST in question.prompt:
-        return json.dumps(names, ensure_ascii=False), reasoning
-    return (names[0] if names else "none"), reasoning
+    return _in_form(question.prompt, shift.answer, reasoning, write_shift(shift), EXTRACTIONS[1])
 
 
 def _by_years(facts: Sequence[Fact], query: Query) -> tuple[str, ...]:
     """The solver's answers without months."""
     if query.relation in ("before", "after"):
-        return _next_by_years(facts, query)
+        before, reference = query.relation == "before", query.reference
+        if isinstance(reference, Span):
+            at = reference.first // 12
+        else:
+            own = [_first(f) for f in facts if normalise(f.value) == normalise(reference)]
+            if not own:
+                return ()
+            at = own[0]
+        years = [y for y in map(_first, facts) if (y < at if before else y > at)]
+        if not years:
+            return ()
+        best = max(years) if before else min(years)
+        return tuple(dict.fromkeys(f.value for f in facts if _first(f) == best))
     assert isinstance(query.reference, Span)  # questions as text have no other
     low, high = query.reference.first // 12, query.reference.last // 12
     every = query.relation == "throughout"
@@ -194,22 +201,6 @@ def _by_years(facts: Sequence[Fact], query: Query) -> tuple[str, ...]:
             _first(fact) <= high and _last(fact) >= low)
     ]  # fmt: skip
     return tuple(dict.fromkeys(values))
-
-
-def _next_by_years(facts: Sequence[Fact], query: Query) -> tuple[str, ...]:
-    before, reference = query.relation == "before", query.reference
-    if isinstance(reference, Span):
-        at = reference.first // 12
-    else:
-        own = [_first(f) for f in facts if normalise(f.value) == normalise(reference)]
-        if not own:
-            return ()
-        at = own[0]
-    years = [y for y in map(_first, facts) if (y < at if before else y > at)]
-    if not years:
-        return ()
-    best = max(years) if before else min(years)
-    return tuple(dict.fromkeys(f.value for f in facts if _first(f) == best))
 
 
 def _first(fact: Fact) -> int:

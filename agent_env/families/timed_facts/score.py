@@ -1,12 +1,21 @@
-"""Scores a question on timed facts: strict exact match, then metrics of other benchmarks."""
+"""Scores a question on timed facts: strict exact match, then metrics of other benchmarks.
+
+`SQUAD` scores as the authors of TimeQA do, by the rules of SQuAD: the whole response against the
+best of the gold answers, without case, punctuation and English articles.
+"""
 
 from __future__ import annotations
 
-from agent_env.extensions.extraction.extraction import Extraction, ExtractionError, read_extraction
+import re
+import string
+from collections import Counter
+
+from agent_env.extensions.extraction.extraction import ExtractionError, read_extraction
 from agent_env.extensions.extraction.solver import Fact, Ties, solve
 from agent_env.extensions.extraction.strategies import NO_EXTRACTION, NO_PROGRAM
 from agent_env.extensions.extraction.wording import date_form
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.sdk.family import PublishedScorer
 from agent_env.sdk.records import Episode, Sample, Score
 from agent_env.sdk.scoring import (
     NameList,
@@ -50,16 +59,11 @@ def _parse_answer(question: TimedQuestion, answer: str | None) -> NameList:
     names = (*question.gold, *question.negatives, *(fact.value for fact in question.facts))
     reading = parse_name_list(answer, names)
     if question.level == "L1" and reading.names is not None:
-        return NameList((_one_date(reading),), reading.rule, reading.text)
+        text = (reading.text or ", ".join(reading.names)).strip(" .`*\"'")
+        if text.startswith("["):
+            text = ", ".join(reading.names)
+        return NameList((date_form(text),), reading.rule, reading.text)
     return reading
-
-
-def _one_date(reading: NameList) -> str:
-    """An answer of L1 in the form that is compared, where it is a date."""
-    text = (reading.text or ", ".join(reading.names or ())).strip(" .`*\"'")
-    if text.startswith("["):
-        text = ", ".join(reading.names or ())
-    return date_form(text)
 
 
 def measure(question: TimedQuestion, reading: NameList) -> dict[str, float]:
@@ -99,20 +103,45 @@ def _extraction(question: TimedQuestion, episode: Episode, ties: Ties) -> dict[s
         )
     solution = solve(extraction.facts, extraction.query, ties=ties)
     answers = {normalise(name) for name in solution.answers}
-    return (
-        metrics
-        | _precision_recall(question, extraction)
-        | {"solver_on_extracted": float(answers == gold)}
-    )
-
-
-def _precision_recall(question: TimedQuestion, extraction: Extraction) -> dict[str, float]:
-    gold = {_key(fact) for fact in question.own_facts}
-    extracted_keys = {_key(fact) for fact in extraction.facts}
-    both = len(gold & extracted_keys)
-    precision = both / len(extracted_keys) if extracted_keys else 0.0
-    return {"fact_precision": precision, "fact_recall": both / len(gold)}
+    gold_facts = {_key(fact) for fact in question.own_facts}
+    extracted = {_key(fact) for fact in extraction.facts}
+    both = len(gold_facts & extracted)
+    return metrics | {
+        "fact_precision": both / len(extracted) if extracted else 0.0,
+        "fact_recall": both / len(gold_facts),
+        "solver_on_extracted": float(answers == gold),
+    }
 
 
 def _key(fact: Fact) -> tuple[str, Month | None, Month | None]:
     return normalise(fact.value), fact.first, fact.last
+
+
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def squad_measure(gold: tuple[str, ...], text: str) -> dict[str, object]:
+    """Outcome and metrics of a response; a question without an answer wants an empty one."""
+    answer, golds = _words(text), [_words(name) for name in gold] or [[]]
+    metrics = {
+        "squad_em": float(answer in golds),
+        "squad_f1": max(_token_f1(own, answer) for own in golds),
+    }
+    return {"outcome": "read", "metrics": metrics}
+
+
+def _words(text: str) -> list[str]:
+    return _ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+
+
+def _token_f1(gold: list[str], answer: list[str]) -> float:
+    both = sum((Counter(gold) & Counter(answer)).values())
+    return 2 * both / (len(gold) + len(answer)) if gold and answer else float(gold == answer)
+
+
+def _squad_score(sample: Sample, episode: Episode) -> Score:
+    return episode_score(sample, episode, lambda text: squad_measure(sample.gold, text or ""))
+
+
+SQUAD = PublishedScorer(_squad_score, ("squad_em", "squad_f1"))

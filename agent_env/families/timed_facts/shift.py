@@ -49,7 +49,13 @@ def shifted_world(
         raise CannotShift("their prompt tells that there may be no answer")
     if question.kind == "position":
         raise CannotShift("pages on elections and tenures state their terms of office, too")
-    rows = _rows_of(question, world)
+    # The rows of the question's topic and kind.
+    rows = [
+        row
+        for row in world.intervals
+        if KIND_OF[row.relation] == question.kind
+        and (row.object if row.relation in OF_OBJECT else row.subject) == question.topic
+    ]
     plain = story_of(rows).facts if rows else ()
     if set(plain) != set(question.own_facts):
         raise CannotShift("the table of the run's web has other facts of their topic")
@@ -65,16 +71,6 @@ def shifted_world(
             fields = twin.model_dump(mode="json", include={"gold", "facts", "negatives"})
             return ShiftedWorld(sample=fields, pages=_changed_pages(moved, world, text_at))
     raise CannotShift("no exchange of two spans gives another answer that fits the lives")
-
-
-def _rows_of(question: TimedQuestion, world: FactTables) -> list[IntervalRow]:
-    """The rows of the question's topic and kind."""
-    return [
-        row
-        for row in world.intervals
-        if KIND_OF[row.relation] == question.kind
-        and (row.object if row.relation in OF_OBJECT else row.subject) == question.topic
-    ]
 
 
 def _twin(question: TimedQuestion, moved: dict[Fact, Fact], ties: Ties) -> TimedQuestion | None:

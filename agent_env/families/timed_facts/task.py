@@ -4,7 +4,7 @@ without the time that a question names."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -44,36 +44,35 @@ def shortcuts() -> tuple[Shortcut, ...]:
     return (
         constant("that there is no answer", lambda sample: _worded(())),
         majority(answer_text, lambda sample: timed(sample).level),
-        by_question("latest-row", "the fact that began last", _latest),
-        Shortcut("random-row", "a random fact of the topic", lambda samples: _random),
-        by_question("ignore-time", "all facts of the topic, whenever they held", _every),
+        by_question("latest-row", "the fact that began last", _of_values(lambda v, rng: v[-1:])),
+        Shortcut(
+            "random-row", "a random fact of the topic",
+            lambda samples: _of_values(lambda v, rng: [rng.choice(v)]),
+        ),
+        by_question(
+            "ignore-time", "all facts of the topic, whenever they held",
+            _of_values(lambda v, rng: v),
+        ),
         oracle(answer_text),
-    )
+    )  # fmt: skip
 
 
 def _worded(names: Sequence[str]) -> str:
     return f"Answer: {names[0] if len(names) == 1 else json.dumps(list(names), ensure_ascii=False)}"
 
 
-def _values(question: TimedQuestion) -> list[str]:
-    """The values of the topic, the fact that began first foremost; none for a question of L1."""
-    facts = sorted(question.own_facts, key=lambda fact: (fact.first or 0, fact.last or 0))
-    return list(dict.fromkeys(fact.value for fact in facts))
+def _of_values(
+    choose: Callable[[list[str], Random], Sequence[str]],
+) -> Callable[[Sample, Random], str | None]:
+    """A choice of the values of the topic, the fact that began first foremost; None for a question
+    of L1, which has none."""
 
+    def answer(sample: Sample, rng: Random) -> str | None:
+        facts = sorted(timed(sample).own_facts, key=lambda f: (f.first or 0, f.last or 0))
+        values = list(dict.fromkeys(fact.value for fact in facts))
+        return _worded(choose(values, rng)) if values else None
 
-def _latest(sample: Sample, rng: Random) -> str | None:
-    values = _values(timed(sample))
-    return _worded(values[-1:]) if values else None
-
-
-def _random(sample: Sample, rng: Random) -> str | None:
-    values = _values(timed(sample))
-    return _worded([rng.choice(values)]) if values else None
-
-
-def _every(sample: Sample, rng: Random) -> str | None:
-    values = _values(timed(sample))
-    return _worded(values) if values else None
+    return answer
 
 
 ONE = "There is exactly one answer. Write the name alone, as the context writes it."

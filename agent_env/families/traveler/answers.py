@@ -59,7 +59,28 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
     if given is not None and (why := hedge(plain, [m.span() for m in given.finditer(plain)])):
         return ParsedAnswer(None, why)
     if template == "who":
-        return _names(plain, subjects, where)
+        by_name = {subject.lower(): subject for subject in subjects}
+        parts = [
+            part
+            for part in re.split(r"(?:(?<!\s)\s++)?[,;&/]\s*+|(?<!\s)\s++and\s+|^and\s+", plain)
+            if part
+        ]
+        bare = [re.sub(r"^(?:and|the)\s+", "", part, flags=re.I).strip(" '") for part in parts]
+        if all(part.lower() in by_name for part in bare):
+            names = {by_name[part.lower()] for part in bare}
+            return ParsedAnswer(tuple(sorted(names)), f"names {where}")
+        mentions = {match[0].lower() for match in _any_of(subjects).finditer(plain)}
+        mentions = {subject for subject in subjects if subject.lower() in mentions}
+        if _NOBODY.fullmatch(plain) and not mentions:
+            return ParsedAnswer((), f"nobody {where}")
+        if mentions and _NEGATED.search(plain):
+            return ParsedAnswer(None, "names somebody and denies something")
+        if all(len(part.split()) <= 3 and part[:1].isupper() for part in bare):
+            names = {by_name.get(part.lower(), part) for part in bare}
+            return ParsedAnswer(tuple(sorted(names)), f"names {where}, not all of them known")
+        if mentions:
+            return ParsedAnswer(tuple(sorted(mentions)), f"names in a sentence {where}")
+        return ParsedAnswer(None, "names nobody that is known")
     if template == "did":
         return _yes_or_no(plain, where)
     return _number(plain, where) if template == "how-often" else _day(plain, where)
@@ -82,35 +103,6 @@ def _line(text: str) -> tuple[str | None, str, str]:
 def _any_of(subjects: Sequence[str]) -> re.Pattern[str]:
     names = "|".join(map(re.escape, (*subjects, "nobody", "no one")))
     return re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.I)
-
-
-def _names(plain: str, subjects: Sequence[str], where: str) -> ParsedAnswer:
-    by_name = {subject.lower(): subject for subject in subjects}
-    parts = [
-        part
-        for part in re.split(r"(?:(?<!\s)\s++)?[,;&/]\s*+|(?<!\s)\s++and\s+|^and\s+", plain)
-        if part
-    ]
-    bare = [re.sub(r"^(?:and|the)\s+", "", part, flags=re.I).strip(" '") for part in parts]
-    if all(part.lower() in by_name for part in bare):
-        names = {by_name[part.lower()] for part in bare}
-        return ParsedAnswer(tuple(sorted(names)), f"names {where}")
-    mentions = _mentioned(plain, subjects)
-    if _NOBODY.fullmatch(plain) and not mentions:
-        return ParsedAnswer((), f"nobody {where}")
-    if mentions and _NEGATED.search(plain):
-        return ParsedAnswer(None, "names somebody and denies something")
-    if all(len(part.split()) <= 3 and part[:1].isupper() for part in bare):
-        names = {by_name.get(part.lower(), part) for part in bare}
-        return ParsedAnswer(tuple(sorted(names)), f"names {where}, not all of them known")
-    if mentions:
-        return ParsedAnswer(tuple(sorted(mentions)), f"names in a sentence {where}")
-    return ParsedAnswer(None, "names nobody that is known")
-
-
-def _mentioned(plain: str, subjects: Sequence[str]) -> set[str]:
-    mentions = {match[0].lower() for match in _any_of(subjects).finditer(plain)}
-    return {subject for subject in subjects if subject.lower() in mentions}
 
 
 def _yes_or_no(plain: str, where: str) -> ParsedAnswer:

@@ -162,20 +162,17 @@ class Measured:
         if minutes <= curve.minutes[0]:
             return curve.values[0]
         if minutes >= curve.minutes[-1]:
-            return self._past(event, adverbial, minutes, curve)
+            if minutes == curve.minutes[-1] or self.beyond == "clamp":
+                return curve.values[-1]
+            if self.beyond == "parametric":
+                return self.parametric.p(event, adverbial, minutes)
+            raise ConfigError(
+                f"{self.name}: '{adverbial}' of '{event}' is measured up to {curve.minutes[-1]:g}"
+                f" minutes, not {minutes:g}; choose beyond=clamp or beyond=parametric"
+            )
         at = bisect_right(curve.minutes, minutes) - 1
         value = interpolate(self.method, curve.minutes, curve.values, curve.slopes, at, minutes)
         return min(1.0, max(0.0, value))  # rounding must not lead out
-
-    def _past(self, event: str, adverbial: str, minutes: float, curve: Curve) -> float:
-        if minutes == curve.minutes[-1] or self.beyond == "clamp":
-            return curve.values[-1]
-        if self.beyond == "parametric":
-            return self.parametric.p(event, adverbial, minutes)
-        raise ConfigError(
-            f"{self.name}: '{adverbial}' of '{event}' is measured up to {curve.minutes[-1]:g}"
-            f" minutes, not {minutes:g}; choose beyond=clamp or beyond=parametric"
-        )
 
     def _unknown(self, event: str, adverbial: str) -> str:
         if event not in {name for name, _ in self.points}:

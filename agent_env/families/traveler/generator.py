@@ -7,39 +7,106 @@ match ask for something that did happen, at another time.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
+from itertools import islice
+from pathlib import Path
 from random import Random
+from typing import Literal
 
-from agent_env.families.traveler.curves import ADVERBIALS, Curves
-from agent_env.families.traveler.events import Drawing, Event, EventSet, draw_set
+from pydantic import Field, field_validator
+
+from agent_env.families.traveler.curves import (
+    ADVERBIALS,
+    Aggregate,
+    Beyond,
+    Curves,
+    Method,
+    Parametric,
+    curves_digest,
+    read_curves,
+)
+from agent_env.families.traveler.events import (
+    MAX_EVENTS,
+    Drawing,
+    Event,
+    EventSet,
+    Vocabulary,
+    check_drawing,
+    draw_set,
+    iso_time,
+    open_zone,
+    read_events,
+    read_time,
+    read_vocabulary,
+)
 from agent_env.families.traveler.periods import BEYOND, EXPLICIT, SPEECH_TIME, Period, Periods
-from agent_env.families.traveler.sample import Category, Matches, Template
-from agent_env.families.traveler.truth import Answer, Chances, best_answer
-from agent_env.families.traveler.vocabulary import Vocabulary
+from agent_env.families.traveler.sample import (
+    CATEGORIES,
+    NAME,
+    Category,
+    Matches,
+    Template,
+    TravelerSample,
+)
+from agent_env.families.traveler.truth import Answer, Chances, best_answer, crisp_answer
 from agent_env.families.traveler.wording import question_text
 from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import SampleSet
+from agent_env.sdk.records import MaterialTable, Record
+
+SIZES = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+"""The slides' numbers of events; 100 questions of each and of each category are the whole set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question about an event set, and its answer."""
+class Options(Record):
+    """How a question set is made."""
 
-    event_set: EventSet
-    category: Category
-    template: Template
-    kind: str
-    matches: Matches
-    event: str
-    location: str
-    subject: str | None
-    text: str
-    gold: Answer
-    period: Period | None = None
-    chances: Mapping[str, tuple[float, ...]] | None = None
+    sizes: tuple[int, ...] = Field(SIZES, min_length=1)
+    """Events per set."""
+    categories: tuple[Category, ...] = Field(CATEGORIES, min_length=1)
+    """How times are expressed in the questions."""
+    sets: int = Field(10, ge=1)
+    """Event sets of each size, shared by its categories."""
+    expressions: Literal["all", "slides"] = "all"
+    """Whether implicit questions go beyond the slides' Table 3."""
+    first: date = date(2023, 1, 1)
+    """First day on which something happens."""
+    last: date = date(2023, 9, 29)
+    """Last day of these."""
+    now: str = "2023-09-29T22:30"
+    """The speech time; without an offset on the zone's clock."""
+    zone: str = "UTC"
+    """IANA name of the zone in which days begin."""
+    recent: float = Field(0.5, ge=0, le=1)
+    """Share of events drawn evenly over the logarithm of their distance; 0 draws all evenly over
+    the days."""
+    repeats: float = Field(0.25, ge=0, le=1)
+    """Share of events that repeat what an earlier one did, and where."""
+    vocabulary: Path | None = None
+    """A JSON file of your own vocabulary."""
+    events: Path | None = None
+    """A table of your own events: event,subject,location,time; sizes and draws are then idle."""
+    curves: Path | None = None
+    """A JSON file of measured curves, or a folder with one for each event; None takes the
+    parametric ones."""
+    aggregate: Aggregate = "median"
+    """How votes of a measured point become one value."""
+    interpolation: Method = "pchip"
+    """Between measured points."""
+    beyond: Beyond = "clamp"
+    """Past the last measured point: its value, the parametric curve, or an error."""
+
+    @field_validator("sizes")
+    @classmethod
+    def _possible(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        for size in sizes:
+            if not 1 <= size <= MAX_EVENTS:
+                raise ValueError(f"{size} is no size; an event set has 1 to {MAX_EVENTS} events")
+        return tuple(dict.fromkeys(sizes))
 
 
 @dataclass(frozen=True)
@@ -49,7 +116,14 @@ class QuestionMaker:
     event_set: EventSet
     vocabulary: Vocabulary
     curves: Curves
+    source: str
+    """The origin of the chances, stored with each question."""
     periods: Periods
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the events' table."""
+        return self.event_set.table.digest
 
     def groups(self, template: Template, matches: Matches) -> Sequence[tuple[Event, ...]]:
         """The events among which a question with so many matches exists."""
@@ -74,7 +148,7 @@ class QuestionMaker:
 
     def draw(
         self, category: Category, template: Template, matches: Matches, kind: str, rng: Random
-    ) -> Question | None:
+    ) -> TravelerSample | None:
         """One try; None where this draw has another number of matches."""
         topic = self._draw_topic(category, template, matches, kind, rng)
         if topic is None:
@@ -113,8 +187,8 @@ class QuestionMaker:
         location: str,
         subject: str | None,
         period: Period | None,
-    ) -> Question:
-        """The question in words, with its answer; ConfigError for what the vocabulary lacks."""
+    ) -> TravelerSample:
+        """The question without its id; ConfigError for what the vocabulary lacks."""
         if (subject is None) != (template == "who"):
             raise ConfigError(
                 f"a question '{template}' {'has no' if subject else 'needs a'} subject"
@@ -133,12 +207,32 @@ class QuestionMaker:
             if period is not None:
                 first, last = period.first.toordinal(), period.last.toordinal()
                 events = tuple(e for e in events if first <= e.day <= last)
-            gold = crisp_answer(template, events)
+            days = [(e.subject, date.fromordinal(e.day).isoformat()) for e in events]
+            gold = crisp_answer(template, days)
             matches = _matches(len(gold) if template == "who" else len(events))
-        return Question(
-            self.event_set, category, template, kind, matches, event, location, subject, text,
-            gold, period, chances,
-        )  # fmt: skip
+        return TravelerSample(
+            id="draft",
+            task=NAME,
+            gold=gold,
+            materials=(self.digest,),
+            category=category,
+            template=template,
+            size=len(self.event_set.events),
+            expression=kind,
+            matches=matches,
+            event=event,
+            subject=subject,
+            location=location,
+            question=text,
+            now=iso_time(self.event_set.now, open_zone(self.event_set.zone)),
+            zone=self.event_set.zone,
+            since=str(period.first) if period else None,
+            until=str(period.last) if period else None,
+            subjects=self.vocabulary.subjects,
+            chances=chances or {},
+            curves=None if chances is None else self.source,
+            generator=VERSION,
+        )
 
     def _chances(
         self, events: Sequence[Event], adverbial: str, subject: str | None
@@ -150,17 +244,6 @@ class QuestionMaker:
             minutes = max(1.0, (self.event_set.now - event.at) / 60)
             by_subject[event.subject].append(self.curves.p(event.kind, adverbial, minutes))
         return {name: tuple(chances) for name, chances in by_subject.items()}
-
-
-def crisp_answer(template: Template, events: Sequence[Event]) -> Answer:
-    """The answer in normal form, from the events that fit."""
-    if template == "who":
-        return tuple(sorted({event.subject for event in events}))
-    if template == "did":
-        return ("yes",) if events else ("no",)
-    if template == "how-often":
-        return (str(len(events)),)
-    return (date.fromordinal(max(event.day for event in events)).isoformat(),) if events else ()
 
 
 def _matches(number: int) -> Matches:
@@ -190,30 +273,13 @@ TRIES = 60
 """Draws for the wished expression and number of matches, then as many for any expression."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetSpec:
-    """The specification of a question set."""
-
-    sizes: tuple[int, ...]
-    categories: tuple[Category, ...]
-    seed: int
-    sets: int
-    """Event sets of each size, shared by its categories."""
-    vocabulary: Vocabulary
-    curves: Curves
-    drawing: Drawing
-    beyond_slides: bool
-    user_events: EventSet | None = None
-    """The user's own events, in place of drawn ones."""
-
-
 @dataclass(slots=True)
 class QuestionStream:
     """The questions of one size and category, one after another."""
 
-    spec: SetSpec
     makers: Sequence[QuestionMaker]
     category: Category
+    beyond_slides: bool
     rng: Random
     turn: int
     """Index of the next template; streams begin at different ones, so that small sets are mixed
@@ -225,7 +291,7 @@ class QuestionStream:
     turns: dict[str, int] = field(default_factory=dict)
     """Questions so far of each template, and of each number of matches."""
 
-    def next(self) -> Question:
+    def next(self) -> tuple[EventSet, TravelerSample]:
         """The next question; ConfigError where the sets hold no further one."""
         templates: tuple[Template, ...] = ("who", "did", "how-often")
         if self.category == "implicit":
@@ -236,8 +302,8 @@ class QuestionStream:
         for matches in dict.fromkeys((wished, *MATCHES[template])):
             kinds = self._kinds()
             kind = kinds[self._count(f"{template} {matches}") % len(kinds)]
-            if (question := self._draw(template, matches, kind)) is not None:
-                return question
+            if (drawn := self._draw(template, matches, kind)) is not None:
+                return drawn
         raise ConfigError(
             f"no further '{template}' question of the category {self.category} is to be had from "
             f"{len(self.makers)} sets of {len(self.makers[0].event_set.events)} events; ask fewer"
@@ -253,48 +319,85 @@ class QuestionStream:
             return ADVERBIALS
         if self.category == "explicit":
             return EXPLICIT
-        return SPEECH_TIME + (BEYOND if self.spec.beyond_slides else ())
+        return SPEECH_TIME + (BEYOND if self.beyond_slides else ())
 
-    def _draw(self, template: Template, matches: Matches, kind: str) -> Question | None:
+    def _draw(
+        self, template: Template, matches: Matches, kind: str
+    ) -> tuple[EventSet, TravelerSample] | None:
         for attempt in range(2 * TRIES):
             at = (self.turn + attempt) % len(self.makers)
             expression = kind if attempt < TRIES else self.rng.choice(self._kinds())
             expression = "none" if template == "when" else expression
             maker = self.makers[at]
             question = maker.draw(self.category, template, matches, expression, self.rng)
-            if question is not None and (at, question.text) not in self.texts:
-                self.texts.add((at, question.text))
-                return question
+            if question is not None and (at, question.question) not in self.texts:
+                self.texts.add((at, question.question))
+                return maker.event_set, question
         return None
 
 
-def questions(spec: SetSpec) -> Iterator[tuple[int, Question]]:
-    """Size and question, in turn from every size and category, without end."""
+def make_samples(count: int, seed: int, options: Options) -> SampleSet:
+    """`count` questions in turn from every size and category, with their event tables."""
+    samples = list[TravelerSample]()
+    tables = dict[str, MaterialTable]()
+    numbers = Counter[tuple[int, str]]()
+    for events, sample in islice(_questions(seed, options), count):
+        cell = sample.size, sample.category
+        numbers[cell] += 1
+        name = f"tr-{seed}-{sample.size:05d}-{sample.category}-{numbers[cell]:03d}"
+        samples.append(sample.model_copy(update={"id": name}))
+        tables.setdefault(sample.materials[0], events.table)
+    return SampleSet(tuple(samples), tuple(tables.values()))
+
+
+def _questions(seed: int, options: Options) -> Iterator[tuple[EventSet, TravelerSample]]:
+    """In turn from every size and category, without end."""
     streams = []
-    for makers in _makers(spec):
+    for makers in _makers(seed, options):
         size = len(makers[0].event_set.events)
-        for category in spec.categories:
-            rng = Random(f"{spec.seed}/{size}/{category}")
+        for category in options.categories:
+            rng = Random(f"{seed}/{size}/{category}")
             start, offset = rng.randrange(12), rng.randrange(12)
-            streams.append((size, QuestionStream(spec, makers, category, rng, start, offset)))
+            beyond = options.expressions == "all"
+            streams.append(QuestionStream(makers, category, beyond, rng, start, offset))
     while True:
-        for size, stream in streams:
-            yield size, stream.next()
+        for stream in streams:
+            yield stream.next()
 
 
-def _makers(spec: SetSpec) -> Iterator[list[QuestionMaker]]:
+def _makers(seed: int, options: Options) -> Iterator[list[QuestionMaker]]:
     """Makers for the event sets of each size."""
-    if spec.user_events is not None:
-        first = min(event.day for event in spec.user_events.events)
-        periods = Periods(date.fromordinal(first), spec.user_events.today)
-        yield [QuestionMaker(spec.user_events, spec.vocabulary, spec.curves, periods)]
+    vocabulary, zone = read_vocabulary(options.vocabulary), open_zone(options.zone)
+    try:
+        now = read_time(options.now, zone)
+    except ValueError as exc:
+        raise ConfigError(f"option now: {exc}") from exc
+    parametric = Parametric({event.name: event.offset for event in vocabulary.events})
+    curves: Curves = parametric
+    source = curves.name
+    if options.events is not None:
+        user_events = read_events(options.events, vocabulary, now, options.zone)
+    else:
+        drawing = Drawing(
+            options.first, options.last, now, options.zone, options.recent, options.repeats
+        )
+        check_drawing(drawing)
+    if options.curves is not None:
+        curves = read_curves(
+            options.curves, options.aggregate, options.interpolation, options.beyond, parametric
+        )
+        method = f"{options.aggregate}, {options.interpolation}, {options.beyond}"
+        source = f"{curves.name} {curves_digest(options.curves)} ({method})"
+    if options.events is not None:
+        first = min(event.day for event in user_events.events)
+        periods = Periods(date.fromordinal(first), user_events.today)
+        yield [QuestionMaker(user_events, vocabulary, curves, source, periods)]
         return
     shared: Periods | None = None
-    for size in spec.sizes:
+    for size in options.sizes:
         makers = []
-        for number in range(spec.sets):
-            rng = Random(f"{spec.seed}/{size}/set {number}")
-            events = draw_set(spec.vocabulary, size, spec.drawing, rng)
-            shared = shared or Periods(spec.drawing.first, events.today)
-            makers.append(QuestionMaker(events, spec.vocabulary, spec.curves, shared))
+        for number in range(options.sets):
+            events = draw_set(vocabulary, size, drawing, Random(f"{seed}/{size}/set {number}"))
+            shared = shared or Periods(drawing.first, events.today)
+            makers.append(QuestionMaker(events, vocabulary, curves, source, shared))
         yield makers

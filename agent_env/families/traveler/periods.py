@@ -9,6 +9,7 @@ import calendar
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 
 from agent_env.temporal.systems.easter import EasterDays
 
@@ -71,51 +72,8 @@ Expression = tuple[str, date, date] | None
 """Text, first and last day."""
 
 
-def _on_day(day: date, today: date) -> Expression:
-    return f"on {day}", day, day
-
-
-def _in_month(day: date, today: date) -> Expression:
-    return f"in {day:%Y-%m}", *_month(day)
-
-
-def _in_year(day: date, today: date) -> Expression:
-    return f"in the year {day.year}", date(day.year, 1, 1), date(day.year, 12, 31)
-
-
-def _today(day: date, today: date) -> Expression:
-    return "today", today, today
-
-
-def _yesterday(day: date, today: date) -> Expression:
-    return "yesterday", today - DAY, today - DAY
-
-
-def _this_month(day: date, today: date) -> Expression:
-    return "this month", *_month(today)
-
-
-def _last_month(day: date, today: date) -> Expression:
-    return "last month", *_month(today.replace(day=1) - DAY)
-
-
-def _this_year(day: date, today: date) -> Expression:
-    return "this year", date(today.year, 1, 1), date(today.year, 12, 31)
-
-
-def _weekday(day: date, today: date) -> Expression:
-    ago = (today - day).days
-    return (f"last {day:%A}", day, day) if 1 <= ago <= 7 else None
-
-
-def _last_week(day: date, today: date) -> Expression:
-    monday = today - timedelta(days=today.weekday() + 7)
-    return "last week", monday, monday + timedelta(days=6)
-
-
-def _days_ago(day: date, today: date) -> Expression:
-    ago = (today - day).days
-    return (f"{ago} days ago", day, day) if ago in DAYS_AGO else None
+def _ago(day: date, today: date) -> int:
+    return (today - day).days
 
 
 def _before_holiday(day: date, today: date) -> Expression:
@@ -123,14 +81,42 @@ def _before_holiday(day: date, today: date) -> Expression:
     return None if name is None else (f"two days before {name} {(day + 2 * DAY).year}", day, day)
 
 
+def _last_week(day: date, today: date) -> Expression:
+    monday = today - timedelta(days=today.weekday() + 7)
+    return "last week", monday, monday + timedelta(days=6)
+
+
 _MAKERS: dict[str, Callable[[date, date], Expression]] = {
-    "on-day": _on_day, "in-month": _in_month, "in-year": _in_year, "today": _today,
-    "yesterday": _yesterday, "this-month": _this_month, "last-month": _last_month,
-    "this-year": _this_year, "weekday": _weekday, "last-week": _last_week, "days-ago": _days_ago,
+    "on-day": lambda day, today: (f"on {day}", day, day),
+    "in-month": lambda day, today: (f"in {day:%Y-%m}", *_month(day)),
+    "in-year": lambda day, today: (f"in the year {day.year}", *_year(day)),
+    "today": lambda day, today: ("today", today, today),
+    "yesterday": lambda day, today: ("yesterday", today - DAY, today - DAY),
+    "this-month": lambda day, today: ("this month", *_month(today)),
+    "last-month": lambda day, today: ("last month", *_month(today.replace(day=1) - DAY)),
+    "this-year": lambda day, today: ("this year", *_year(today)),
+    "weekday": lambda day, today: (
+        (f"last {day:%A}", day, day) if 1 <= _ago(day, today) <= 7 else None
+    ),
+    "last-week": _last_week,
+    "days-ago": lambda day, today: (
+        (f"{_ago(day, today)} days ago", day, day) if _ago(day, today) in DAYS_AGO else None
+    ),
     "before-holiday": _before_holiday,
-}  # fmt: skip
+}
+"""Text, first and last day, from a day and today."""
 
 
+def _month(day: date) -> tuple[date, date]:
+    last = calendar.monthrange(day.year, day.month)[1]
+    return day.replace(day=1), day.replace(day=last)
+
+
+def _year(day: date) -> tuple[date, date]:
+    return date(day.year, 1, 1), date(day.year, 12, 31)
+
+
+@cache
 def holidays(year: int) -> dict[date, str]:
     """Days that bear a name wherever English is spoken, by date."""
     fixed = {
@@ -146,8 +132,3 @@ def holidays(year: int) -> dict[date, str]:
     easter = EasterDays()
     is_known = easter.first.year <= year <= easter.last.year
     return days | ({easter.easter(year): "Easter Sunday"} if is_known else {})
-
-
-def _month(day: date) -> tuple[date, date]:
-    last = calendar.monthrange(day.year, day.month)[1]
-    return day.replace(day=1), day.replace(day=last)

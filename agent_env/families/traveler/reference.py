@@ -1,24 +1,23 @@
 """Answers questions about event lists, from the words of the prompt and the outputs of tools.
 
-It reads only messages and tool descriptions. Its own knowledge is the calendar, holidays and, for
-vague adverbials, the default curves.
+It reads only messages and tool descriptions. Its own knowledge is what time expressions mean and,
+for vague adverbials, the default curves.
 """
 
 from __future__ import annotations
 
-import calendar
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from agent_env.extensions.reference.turns import Step, Turn
 from agent_env.families.traveler.curves import ADVERBIALS, Parametric
-from agent_env.families.traveler.periods import holidays
-from agent_env.families.traveler.truth import best_answer
-from agent_env.families.traveler.vocabulary import HOME
+from agent_env.families.traveler.events import HOME
+from agent_env.families.traveler.periods import BEYOND, EXPLICIT, SPEECH_TIME, period_of
+from agent_env.families.traveler.truth import best_answer, crisp_answer
 from agent_env.sdk.records import Message
 
 _MORE = re.compile(r"\((\d+) more; go on with offset (\d+)\)")
@@ -165,15 +164,10 @@ def solve(question: EventQuestion, rows: Sequence[ListedEvent]) -> str:
     adverbial = next((a for a in ADVERBIALS if re.search(rf"\b{a}\b", text)), None)
     if adverbial is not None:
         return _solve_vague(question, rows, adverbial)
-    covers = _period(text, question.now.date())
-    matches = [row for row in rows if covers(row.time.date())]
-    if text.startswith("Who"):
-        return ", ".join(sorted({row.subject for row in matches})) or "nobody"
-    if text.startswith("Did"):
-        return "yes" if matches else "no"
-    if text.startswith("How often"):
-        return str(len(matches))
-    return str(max(row.time for row in matches).date()) if matches else "never"
+    matches = [row for row in rows if _covers(text, row.time.date(), question.now.date())]
+    template = {"Who": "who", "Did": "did", "How": "how-often"}.get(text.split()[0], "when")
+    answer = crisp_answer(template, [(row.subject, str(row.time.date())) for row in matches])
+    return ", ".join(answer) or ("nobody" if template == "who" else "never")
 
 
 def _solve_vague(question: EventQuestion, rows: Sequence[ListedEvent], adverbial: str) -> str:
@@ -189,35 +183,8 @@ def _solve_vague(question: EventQuestion, rows: Sequence[ListedEvent], adverbial
     return ", ".join(best_answer(templates[question.text.split()[0]], chances)) or "nobody"
 
 
-def _period(question: str, today: date) -> Callable[[date], bool]:
-    """Whether the question's time expression covers a day; all days where it has none."""
-    if match := re.search(r"\b(?:on|in|in the year) (\d{4}(?:-\d\d){0,2})\?", question):
-        prefix = match[1]
-        return lambda day: day.isoformat().startswith(prefix)
-    if match := re.search(r"(?<!\d)(\d++) days ago\?", question):
-        ago = int(match[1])
-        return lambda day: (today - day).days == ago
-    if match := re.search(r"two days before (.{1,300}) (\d{4})\?", question):
-        by_name = {name: day for day, name in holidays(int(match[2])).items()}
-        holiday = by_name.get(match[1])
-        return lambda day: day + timedelta(days=2) == holiday
-    if match := re.search(rf"last ({'|'.join(calendar.day_name)})\?", question):
-        name = match[1]
-        return lambda day: 1 <= (today - day).days <= 7 and f"{day:%A}" == name
-    return _relative(question, today)
-
-
-def _relative(question: str, today: date) -> Callable[[date], bool]:
-    last_month = (today.replace(day=1) - timedelta(days=1)).strftime("%Y-%m")
-    monday = today - timedelta(days=today.weekday())
-    rules: dict[str, Callable[[date], bool]] = {
-        "today": lambda day: day == today,
-        "yesterday": lambda day: (today - day).days == 1,
-        "this month": lambda day: f"{day:%Y-%m}" == f"{today:%Y-%m}",
-        "last month": lambda day: f"{day:%Y-%m}" == last_month,
-        "this year": lambda day: day.year == today.year,
-        "last week": lambda day: 1 <= (monday - day).days <= 7,
-    }
-    return next(
-        (rule for text, rule in rules.items() if question.endswith(f" {text}?")), lambda day: True
-    )
+def _covers(text: str, day: date, today: date) -> bool:
+    """Whether the question's time expression covers a day; all days where it asks for the last."""
+    periods = (period_of(kind, day, today) for kind in (*EXPLICIT, *SPEECH_TIME, *BEYOND))
+    named = any(text.endswith(f" {period.text}?") for period in periods if period is not None)
+    return named or text.startswith("When")

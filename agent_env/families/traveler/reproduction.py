@@ -16,7 +16,7 @@ from agent_env.extensions.papers.paper import (
     Setup,
 )
 from agent_env.extensions.papers.results import Quantity
-from agent_env.families.traveler.family import SIZES
+from agent_env.families.traveler.generator import SIZES
 from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
 from agent_env.families.traveler.wording import CONFIGURATIONS, DEFAULT
 from agent_env.sdk.family import CONDITION

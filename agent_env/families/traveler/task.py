@@ -93,31 +93,17 @@ def time_blind(materials: Mapping[str, MaterialTable]) -> TimeBlind:
         if digest is None:
             return None
         if digest not in indices:
-            indices[digest] = _index(materials[digest])
+            table, index = materials[digest], defaultdict[tuple[str, str], list[Occurrence]](list)
+            at = [table.columns.index(name) for name in ("event", "location", "subject", "time")]
+            for row in table.rows:
+                event, location, subject, time = (str(row[column]) for column in at)
+                index[event, location].append((subject, time[:10]))
+            indices[digest] = index
         there = indices[digest].get((sample.event, sample.location), ())
         own = [o for o in there if sample.subject in (None, o[0])]
-        return _answer(sample.template, own)
+        return truth.crisp_answer(sample.template, own)
 
     return answer
-
-
-def _index(table: MaterialTable) -> Index:
-    at = [table.columns.index(name) for name in ("event", "location", "subject", "time")]
-    index: dict[tuple[str, str], list[Occurrence]] = defaultdict(list)
-    for row in table.rows:
-        event, location, subject, time = (str(row[column]) for column in at)
-        index[event, location].append((subject, time[:10]))
-    return index
-
-
-def _answer(template: str, occurrences: Sequence[Occurrence]) -> Answer:
-    if template == "who":
-        return tuple(sorted({subject for subject, _ in occurrences}))
-    if template == "did":
-        return ("yes",) if occurrences else ("no",)
-    if template == "how-often":
-        return (str(len(occurrences)),)
-    return (max(day for _, day in occurrences),) if occurrences else ()
 
 
 METRICS = ("accuracy", "of_ceiling", "ceiling")

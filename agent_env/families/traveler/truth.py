@@ -12,12 +12,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 Chances = Mapping[str, Sequence[float]]
 """By subject, the probabilities of the matching events; every subject that could be named."""
 Answer = tuple[str, ...]
 TINY = 1e-30
+
+
+def crisp_answer(template: str, occurrences: Sequence[tuple[str, str]]) -> Answer:
+    """The answer in normal form, from subject and day (ISO 8601) of the events that fit."""
+    if template == "who":
+        return tuple(sorted({subject for subject, _ in occurrences}))
+    if template == "did":
+        return ("yes",) if occurrences else ("no",)
+    if template == "how-often":
+        return (str(len(occurrences)),)
+    return (max(day for _, day in occurrences),) if occurrences else ()
 
 
 def at_least_one(chances: Sequence[float]) -> float:
@@ -109,16 +119,6 @@ def count_error(chances: Chances, answer: Answer) -> float | None:
         return abs(float(answer[0]) - expected_count(_all(chances)))
     except (IndexError, ValueError):
         return None
-
-
-def possible_answers(template: str, chances: Chances) -> list[Answer]:
-    """All answers that could be true."""
-    if template == "did":
-        return [("yes",), ("no",)]
-    if template == "who":
-        names = sorted(chances)
-        return [some for n in range(len(names) + 1) for some in combinations(names, n)]
-    return [(str(number),) for number in range(len(_all(chances)) + 1)]
 
 
 def _all(chances: Chances) -> list[float]:

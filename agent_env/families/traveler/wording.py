@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 
+from agent_env.families.traveler.events import Vocabulary
 from agent_env.families.traveler.sample import Template, TravelerSample
-from agent_env.families.traveler.vocabulary import Vocabulary
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Condition, MaterialTable
 

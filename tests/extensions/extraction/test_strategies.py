@@ -12,16 +12,16 @@ from agent_env.extensions.extraction.extraction import read_extraction
 from agent_env.extensions.extraction.solver import TIES, Fact, Query, Relation, Ties, solve
 from agent_env.extensions.extraction.strategies import ORDERS, STRATEGY_NAMES
 from agent_env.families.time_puzzles.task import make_task as time_puzzles
+from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.score import score
 from agent_env.families.timed_facts.task import make_task
-from agent_env.families.timed_facts.tempreason.family import FAMILY
 from agent_env.graph.strategies import make_strategy
 from agent_env.records.schema import Condition, Message
 from tests.families.timed_facts.asking import REFERENCE, ask, episode
 
-OPTIONS = FAMILY.options.model_validate({"levels": ("L2",)})
-TASK = FAMILY.make_task("default", OPTIONS, {})
-SAMPLES = FAMILY.make_samples(2, 1, OPTIONS).samples
+OPTIONS = TEMPREASON.options.model_validate({"levels": ("L2",)})
+TASK = TEMPREASON.make_task("default", OPTIONS, {})
+SAMPLES = TEMPREASON.make_samples(2, 1, OPTIONS).samples
 
 
 def asked(strategy: str, number: int = 0) -> tuple[Message, ...]:
@@ -103,9 +103,9 @@ def test_the_worked_example_of_time_and_time_is_right() -> None:
 
 
 def test_the_prompt_states_the_tie_break() -> None:
-    chosen = FAMILY.options.model_validate({"levels": ("L3",), "ties": "nearest"})
-    (sample,) = FAMILY.make_samples(1, 1, chosen).samples
-    (message,) = FAMILY.make_task("default", chosen, {}).prompt(sample, Condition(name="base"))
+    chosen = TEMPREASON.options.model_validate({"levels": ("L3",), "ties": "nearest"})
+    (sample,) = TEMPREASON.make_samples(1, 1, chosen).samples
+    (message,) = TEMPREASON.make_task("default", chosen, {}).prompt(sample, Condition(name="base"))
     assert "the one meant is the last to end before, or the first to end after" in message.content
     (plain,) = TASK.prompt(sample, Condition(name="base"))
     assert "begin in the same month" not in plain.content

@@ -14,8 +14,12 @@ from urllib.parse import parse_qs
 import pytest
 
 from agent_env.errors import ConfigError, SearchError
-from agent_env.extensions.facts.event_facts.commands import ImportedTable, import_wikidata
-from agent_env.extensions.facts.wikidata import QueryService, parse_kinds
+from agent_env.extensions.facts.wikidata import (
+    ImportedTable,
+    QueryService,
+    import_wikidata,
+    parse_kinds,
+)
 from agent_env.web.providers.client import Patience
 from agent_env.wiring.trust import own_call
 

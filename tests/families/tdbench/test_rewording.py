@@ -7,12 +7,15 @@ from datetime import date
 import pytest
 
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.model_wording import NO_LINE, NO_REPLY, TWICE, read_reply
 from agent_env.families.tdbench.reading import read_bounds
 from agent_env.families.tdbench.rewording import (
+    NO_LINE,
+    NO_REPLY,
+    TWICE,
     ColumnValues,
     Requirements,
     lines_of,
+    read_reply,
     refusal,
     requirements,
 )

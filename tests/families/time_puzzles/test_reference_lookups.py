@@ -12,7 +12,7 @@ import pytest
 
 from agent_env.extensions.facts.site.encyclopedia import PASSAGE
 from agent_env.extensions.reference.turns import Habit, History, Turn
-from agent_env.families.tdbench.model_wording import PROMPT
+from agent_env.families.tdbench.rewording import PROMPT
 from agent_env.families.time_puzzles.reference import answer_by_habit, next_step
 from agent_env.families.time_puzzles.reference_lookups import (
     Lookup,

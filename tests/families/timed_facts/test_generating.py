@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
-from agent_env.families.timed_facts.tempreason.family import FAMILY as TEMPREASON
-from agent_env.families.timed_facts.timeqa.family import FAMILY as TIMEQA
 from agent_env.records.schema import Sample
 from agent_env.tasks.family import Family
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from agent_env.extensions.extraction.solver import Fact
+from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
-from agent_env.families.timed_facts.score import score
-from agent_env.families.timed_facts.tempreason.family import FAMILY
+from agent_env.families.timed_facts.score import score, squad_measure
 from agent_env.records.schema import Message
 
 from .asking import ask, episode
@@ -101,9 +101,9 @@ def test_a_month_may_be_written_in_any_way(said: str) -> None:
 
 
 def test_150_questions_of_several_answers_are_solved_by_execution_and_not_without() -> None:
-    options = FAMILY.options.model_validate({"levels": ("L2",), "answers": ("multi",)})
-    task = FAMILY.make_task("default", options, {})
-    questions = [timed(sample) for sample in FAMILY.make_samples(150, 11, options).samples]
+    options = TEMPREASON.options.model_validate({"levels": ("L2",), "answers": ("multi",)})
+    task = TEMPREASON.make_task("default", options, {})
+    questions = [timed(sample) for sample in TEMPREASON.make_samples(150, 11, options).samples]
     assert len(questions) == 150
     sem = {
         strategy: [score(q, ask(task, q, strategy)).metrics["sem"] for q in questions]
@@ -111,3 +111,22 @@ def test_150_questions_of_several_answers_are_solved_by_execution_and_not_withou
     }
     assert sum(sem["extract-run"]) == 150
     assert sum(sem["extract-simulate"]) == sum(sem["standard"]) < 120
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "exact", "f1"),
+    [
+        (("Marn F.C.", "Vell"), "marn fc", 1, 1),
+        (("The Marn",), "Marn", 1, 1),
+        (("Marn Bears",), "Answer: Marn Bears", 0, 0.8),
+        (("Marn Bears", "Vell"), "Marn Bears, Vell", 0, 0.8),
+        (("Zürich",), "Zurich", 0, 0),
+        ((), "", 1, 1),
+        ((), "unanswerable", 0, 0),
+    ],
+)
+def test_a_response_is_compared_whole(
+    gold: tuple[str, ...], text: str, exact: float, f1: float
+) -> None:
+    metrics = squad_measure(gold, text)["metrics"]
+    assert metrics == {"squad_em": exact, "squad_f1": pytest.approx(f1)}

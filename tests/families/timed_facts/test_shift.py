@@ -20,9 +20,9 @@ from agent_env.extensions.facts.tables.tables import (
     write_intervals,
     write_world,
 )
+from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.shift import shifted_world, world_of
-from agent_env.families.timed_facts.tempreason.family import FAMILY
 from agent_env.records.ablation import ShiftedWorld
 from agent_env.tasks.task import CannotShift
 
@@ -134,12 +134,12 @@ def exchanged(
 def test_in_an_invented_world_months_give_the_twins_gold_and_no_other_page_would_change(
     intervals: Path,
 ) -> None:
-    options = FAMILY.options.model_validate({"setting": "open-web", "intervals": intervals})
+    options = TEMPREASON.options.model_validate({"setting": "open-web", "intervals": intervals})
     world = world_of(intervals)
     plain, moved = texts_of(world), 0
-    task = FAMILY.make_task("default", options, {})
+    task = TEMPREASON.make_task("default", options, {})
     assert task.shift is not None
-    for sample in FAMILY.make_samples(12, 2, options).samples:
+    for sample in TEMPREASON.make_samples(12, 2, options).samples:
         question = timed(sample)
         try:
             shifted = task.shift(sample, Random(1), plain.get)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import TravelerSample, traveler_sample
 from agent_env.records.schema import Episode
 from agent_env.tasks.family import SampleSet

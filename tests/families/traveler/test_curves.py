@@ -23,9 +23,9 @@ from agent_env.families.traveler.curves import (
     pchip_slopes,
     read_curves,
 )
-from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.events import HOME
+from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import TravelerSample
-from agent_env.families.traveler.vocabulary import HOME
 
 FITTED = Parametric({event.name: event.offset for event in HOME.events})
 MINUTES = (10, 60, 480, 2880, 10080)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from agent_env.families.traveler.family import SIZES, Options, make_samples
+from agent_env.families.traveler.generator import SIZES, Options, make_samples
 from agent_env.families.traveler.sample import NOTHING, TravelerSample
 from agent_env.families.traveler.truth import best_answer
 from agent_env.tasks.family import SampleSet

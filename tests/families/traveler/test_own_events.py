@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.families.traveler.events import iso_time, read_events, read_time
-from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.events import HOME, iso_time, read_events, read_time
+from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.periods import period_of
 from agent_env.families.traveler.sample import traveler_sample
-from agent_env.families.traveler.vocabulary import HOME
 
 HEAD = "event,subject,location,time\n"
 NOW = 1_696_026_600

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.task import make_task, python_events, table_of
 from agent_env.families.traveler.wording import CONFIGURATIONS
 from agent_env.records.manifest import TextFile

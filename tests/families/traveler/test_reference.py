@@ -10,7 +10,7 @@ import pytest
 
 from agent_env.extensions.reference.policy import Reference, ReferenceStatic
 from agent_env.extensions.reference.turns import Turn
-from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.reference import next_step
 from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.task import make_task

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 
-from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.task import make_task, time_blind
 from agent_env.records.schema import MaterialTable

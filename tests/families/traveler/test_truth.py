@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import prod
 
 import pytest
@@ -20,6 +21,15 @@ CHANCES = st.dictionaries(
     st.lists(st.floats(0, 1), max_size=5),
     min_size=1,
 )
+
+
+def possible_answers(template: str, chances: truth.Chances) -> list[truth.Answer]:
+    if template == "did":
+        return [("yes",), ("no",)]
+    if template == "who":
+        names = sorted(chances)
+        return [some for n in range(len(names) + 1) for some in combinations(names, n)]
+    return [(str(number),) for number in range(sum(map(len, chances.values())) + 1)]
 
 
 def test_the_worked_example_of_the_slides() -> None:
@@ -57,7 +67,7 @@ def test_an_impossible_number_is_wrong_and_no_crash(number: str) -> None:
 
 @given(CHANCES, st.sampled_from(["who", "did", "how-often"]))
 def test_all_possible_answers_sum_to_1(chances: dict[str, list[float]], template: str) -> None:
-    answers = truth.possible_answers(template, chances)
+    answers = possible_answers(template, chances)
     assert len(set(answers)) == len(answers)
     total = sum(truth.answer_probabilities(template, chances).of(answer) for answer in answers)
     assert total == pytest.approx(1.0, abs=1e-12)
@@ -69,7 +79,7 @@ def test_no_answer_exceeds_the_ceiling_on_1000_questions() -> None:
     for sample in asked:
         probabilities = truth.answer_probabilities(sample.template, sample.chances)
         best = probabilities.of(probabilities.best)
-        answers = truth.possible_answers(sample.template, sample.chances)
+        answers = possible_answers(sample.template, sample.chances)
         shares = [probabilities.of(answer) for answer in answers]
         assert max(shares) == best
         assert sum(shares) == pytest.approx(1.0, abs=1e-12)
@@ -83,7 +93,7 @@ def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> N
         table = {name: list(found) for name, found in sample.chances.items()}
         if sum(map(len, table.values())) > 8:
             continue
-        for answer in truth.possible_answers(sample.template, sample.chances):
+        for answer in possible_answers(sample.template, sample.chances):
             wanted = brute_force.vague_share(sample.question, table, answer)
             found = truth.answer_probabilities(sample.template, sample.chances).of(answer)
             assert found == pytest.approx(wanted, abs=1e-12)

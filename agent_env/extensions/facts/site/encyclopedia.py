@@ -1,9 +1,12 @@
-"""Encyclopedia articles on events, people, presidencies, offices and clubs, and their links."""
+"""Encyclopedia articles on events, people, presidencies, offices and clubs, their links, and the
+pages that mislead beside them."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date, timedelta
 from random import Random
 
 from agent_env.extensions.facts.site.sheet import (
@@ -19,6 +22,7 @@ from agent_env.extensions.facts.site.sheet import (
     on_date,
 )
 from agent_env.extensions.facts.tables.articles import (
+    GAZETTE,
     almanac_url,
     article_url,
     event_title,
@@ -26,6 +30,7 @@ from agent_env.extensions.facts.tables.articles import (
     presidency_title,
     report_url,
     reported_day,
+    slug,
 )
 from agent_env.extensions.facts.tables.tables import (
     EventRow,
@@ -114,7 +119,8 @@ def event_article(row: EventRow, level: Difficulty, links: CrossLinks, invented:
     if level.hides_dates(title):
         paragraphs = [PASSAGE.format(it=row.event), row.summary, when]
     else:
-        rows += _date_rows(row, rng)
+        named = (("First day", row.start), ("Last day", row.end))
+        rows += [(name, date_text(day, rng)) for name, day in named if day is not None]
     if row.years:
         rows.append(("Years", ", ".join(map(str, row.years))))
     if row.hint:
@@ -129,25 +135,15 @@ def event_article(row: EventRow, level: Difficulty, links: CrossLinks, invented:
     )
 
 
-def _date_rows(row: EventRow, rng: Random) -> list[Row]:
-    rows: list[Row] = []
-    if row.start is not None:
-        rows.append(("First day", date_text(row.start, rng)))
-    if row.end is not None:
-        rows.append(("Last day", date_text(row.end, rng)))
-    return rows
-
-
-def _sites(row: EventRow) -> list[Link]:
+def _sites(row: EventRow) -> Iterator[Link]:
     """What other sites have on the event."""
-    links = [(f"List of articles: {row.kind}", list_url(row.kind))]
+    yield f"List of articles: {row.kind}", list_url(row.kind)
     if row.start is not None and row.end is not None:
-        links.append((f"Almanac: {row.kind}", almanac_url(row.kind, row.start.year)))
+        yield f"Almanac: {row.kind}", almanac_url(row.kind, row.start.year)
     if (day := reported_day(row, "start")) is not None:
-        links.append(("In the Gazette", report_url(row.event, "start", day)))
+        yield "In the Gazette", report_url(row.event, "start", day)
     if (notes := notes_url(row.event)) is not None and row.start is not None and row.end:
-        links.append(("Someone's notes", notes))
-    return links
+        yield "Someone's notes", notes
 
 
 def _when(row: EventRow, rng: Random) -> str:
@@ -252,3 +248,89 @@ def kind_list(kind: str, rows: list[EventRow]) -> Sheet:
     return Sheet(
         list_url(kind), f"List of articles: {kind}", ("Articles of one kind.",), (), tuple(links)
     )
+
+
+# Pages whose words fit and whose dates do not; each says so to whoever reads it -----------------
+
+NAMESAKES = ("board game", "song", "café", "ferry", "racehorse", "crossword series")
+COPIES = "https://copies.example/page/"
+THINGS = "https://things.example/"
+LATEST = date(2025, 12, 1)
+
+
+def traps(row: EventRow, level: Difficulty) -> Iterator[Sheet]:
+    """What of its kind the event has at this level."""
+    rng = chance("distractor", row.event)
+    draw = rng.random()
+    if draw < level.copies and row.start is not None and row.end is not None:
+        yield outdated_copy(row, rng)
+    elif draw < level.copies + level.namesakes:
+        yield namesake(row, rng)
+    late = chance("anniversary", row.event)
+    if late.random() < level.anniversaries and (report := anniversary(row, late)) is not None:
+        yield report
+
+
+def outdated_copy(row: EventRow, rng: Random) -> Sheet:
+    """An early copy with the dates that were expected then, which turned out otherwise."""
+    assert row.start is not None
+    assert row.end is not None
+    title = event_title(row.event)
+    start = _moved(row.start.first, rng)
+    end = max(_moved(row.end.first, rng), start)
+    first, last = date_text(start, rng), date_text(end, rng)
+    paragraphs = (
+        f"{capital(row.event)}: expected from {first} to {last}. {title} ({row.kind}). {title}.",
+        f"{row.summary} In short: {row.hint or row.event}.".strip(),
+        "This is an outdated copy, kept as if it were from before the event ended, with the dates "
+        "expected then; the copy and its dates are an invention of this site.",
+    )
+    rows = (("Expected first day", first), ("Expected last day", last))
+    links = (("Current article", article_url(title)),)
+    return Sheet(COPIES + article_url(title).rsplit("/", 1)[1], title, paragraphs, rows, links)
+
+
+def namesake(row: EventRow, rng: Random) -> Sheet:
+    """Something else that bears the event's name."""
+    title = event_title(row.event)
+    what = rng.choice(NAMESAKES)
+    start = date(rng.randint(1960, 2015), rng.randint(1, 12), rng.randint(1, 28))
+    end = start + timedelta(days=rng.randint(200, 4000))
+    first, last = date_text(start, rng), date_text(end, rng)
+    paragraphs = (
+        f"{title} is a {what}, named after {row.event}. {title} was to be had from {first} to "
+        f"{last}.",
+        f"The {what} {title} is an invention of this site and has nothing else to do with "
+        f"{row.hint or row.event} ({row.kind}).",
+    )
+    rows = (("What", what), ("Available from", first), ("Available until", last))
+    url = f"{THINGS}{slug(what)}/{article_url(title).rsplit('/', 1)[1]}"
+    return Sheet(url, title, paragraphs, rows, (("The event", article_url(title)),))
+
+
+def anniversary(row: EventRow, rng: Random) -> Sheet | None:
+    """A report on the commemoration of an event, with the dates of the commemoration."""
+    bound = row.start or row.end
+    if bound is None:
+        return None
+    years = rng.choice([n for n in (10, 25, 50, 75, 100) if bound.year + n < LATEST.year] or [0])
+    if not years:
+        return None
+    first = date(bound.year + years, rng.randint(1, 12), rng.randint(1, 28))
+    last = first + timedelta(days=rng.randint(1, 9))
+    title = event_title(row.event)
+    paragraphs = (
+        f"Printed on {date_text(last + timedelta(days=1), rng)}.",
+        f"The commemoration of {row.event} was opened on {date_text(first, rng)} and closed on "
+        f"{date_text(last, rng)}, {years} years after the event itself.",
+        f"Speakers recalled {row.hint or row.event}. The commemoration is an invention of this "
+        "site.",
+    )
+    url = f"{GAZETTE}{last + timedelta(days=1):%Y/%m/%d}/{slug(title)}-{years}-years-on"
+    links = ((title, article_url(title)),)
+    return Sheet(url, f"{title} remembered", paragraphs, (), links, "gazette")
+
+
+def _moved(day: date, rng: Random) -> date:
+    """Another day, in another year and month more often than not."""
+    return day + timedelta(days=rng.choice((-1, 1)) * rng.randint(35, 500))

@@ -15,6 +15,7 @@ from agent_env.extensions.facts.site.encyclopedia import (
     object_article,
     person_article,
     presidency_article,
+    traps,
 )
 from agent_env.extensions.facts.site.sheet import (
     DEFAULT,
@@ -28,7 +29,6 @@ from agent_env.extensions.facts.site.sheet import (
     on_date,
 )
 from agent_env.extensions.facts.site.tables import table_pages
-from agent_env.extensions.facts.site.traps import traps
 from agent_env.extensions.facts.tables.articles import (
     EDGE_WORDS,
     Edge,
@@ -54,8 +54,7 @@ def reports(row: EventRow, invented: bool) -> Iterator[Sheet]:
             continue
         rng = chance("report", row.event, edge)
         verb = {"start": "began", "end": "ended"}[edge]
-        if row.start == row.end:
-            verb = "took place"
+        verb = "took place" if row.start == row.end else verb
         title = event_title(row.event)
         yield Sheet(
             report_url(row.event, edge, day),
@@ -73,9 +72,10 @@ def reports(row: EventRow, invented: bool) -> Iterator[Sheet]:
 def almanac(kind: str, decade: int, rows: list[EventRow]) -> Sheet:
     """A list with dates of what began in one decade."""
     title = f"Almanac: {kind}, {decade}s"
-    cells = []
-    for row in sorted(rows, key=lambda row: (str(row.start), row.event)):
-        cells.append((event_title(row.event), str(row.start), str(row.end)))
+    cells = [
+        (event_title(row.event), str(row.start), str(row.end))
+        for row in sorted(rows, key=lambda row: (str(row.start), row.event))
+    ]
     near: list[Link] = [
         (f"Almanac: {kind}, {other}s", almanac_url(kind, other))
         for other in (decade - 10, decade + 10)
@@ -84,31 +84,29 @@ def almanac(kind: str, decade: int, rows: list[EventRow]) -> Sheet:
     return Sheet(almanac_url(kind, decade), title, about, tuple(cells), tuple(near), "almanac")
 
 
-def notes_on_event(row: EventRow) -> Sheet | None:
+def notes_on_event(row: EventRow) -> Iterator[Sheet]:
     """A private page on an event whose both ends are known, where someone keeps one."""
-    url = notes_url(row.event)
-    if url is None or row.start is None or row.end is None:
-        return None
-    rng = chance("notes", row.event)
-    title = event_title(row.event)
-    sentence = (
-        f"Copied out for my own use: {row.event}, begun {on_date(row.start, rng)}, over "
-        f"{on_date(row.end, rng)}."
-    )
-    paragraphs = (f"A page from my notebook. {row.summary}".strip(), sentence)
-    return Sheet(url, f"My notes: {title}", paragraphs, (), ((title, article_url(title)),), "notes")
+    url, title = notes_url(row.event), event_title(row.event)
+    if url is not None and row.start is not None and row.end is not None:
+        rng = chance("notes", row.event)
+        sentence = (
+            f"Copied out for my own use: {row.event}, begun {on_date(row.start, rng)}, over "
+            f"{on_date(row.end, rng)}."
+        )
+        paragraphs = (f"A page from my notebook. {row.summary}".strip(), sentence)
+        links = ((title, article_url(title)),)
+        yield Sheet(url, f"My notes: {title}", paragraphs, (), links, "notes")
 
 
-def notes_on_life(row: LifeRow) -> Sheet | None:
+def notes_on_life(row: LifeRow) -> Iterator[Sheet]:
     """A private page on a person, where someone keeps one."""
-    url = notes_url(row.person)
-    if url is None:
-        return None
-    rng = chance("notes", row.person)
-    rows = (("Born", date_text(row.start, rng)), ("Died", date_text(row.end, rng)))
-    sentences = (f"A page from my notebook, on {row.person}.", f"Remembered as {row.description}.")
-    links = ((row.person, article_url(row.person)),)
-    return Sheet(url, f"My notes: {row.person}", sentences, rows, links, "notes")
+    url, name = notes_url(row.person), row.person
+    if url is not None:
+        rng = chance("notes", name)
+        rows = (("Born", date_text(row.start, rng)), ("Died", date_text(row.end, rng)))
+        about = (f"A page from my notebook, on {name}.", f"Remembered as {row.description}.")
+        links = ((name, article_url(name)),)
+        yield Sheet(url, f"My notes: {name}", about, rows, links, "notes")
 
 
 def render_all(
@@ -123,11 +121,14 @@ def render_all(
         yield from _event_pages(row, level, links, tables.invented)
     for life in tables.people:
         yield person_article(life, level, links, tables.invented)
-        if (notes := notes_on_life(life)) is not None:
-            yield notes
+        yield from notes_on_life(life)
     for name in dict.fromkeys(spell.object for spell in tables.intervals):
         yield object_article(name, links.spells[name])
-    yield from _presidencies(tables, level)
+    terms: dict[str, list[TermRow]] = defaultdict(list)
+    for term in tables.presidents:
+        terms[term.person].append(term)
+    for person, spans in terms.items():
+        yield presidency_article(person, spans, level)
     yield from _lists(tables)
     for table in temporal:
         yield from table_pages(table, level)
@@ -167,17 +168,8 @@ def _event_pages(
 ) -> Iterator[Sheet]:
     yield event_article(row, level, links, invented)
     yield from reports(row, invented)
-    if (notes := notes_on_event(row)) is not None:
-        yield notes
+    yield from notes_on_event(row)
     yield from traps(row, level)
-
-
-def _presidencies(tables: FactTables, level: Difficulty) -> Iterator[Sheet]:
-    terms: dict[str, list[TermRow]] = defaultdict(list)
-    for term in tables.presidents:
-        terms[term.person].append(term)
-    for person, spans in terms.items():
-        yield presidency_article(person, spans, level)
 
 
 def _lists(tables: FactTables) -> Iterator[Sheet]:

@@ -6,7 +6,7 @@ Both are made from the same blocks, so that no page of the sealed web is ever ex
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from calendar import month_name
 from dataclasses import dataclass
 from datetime import date
 from html import escape
@@ -14,7 +14,6 @@ from random import Random
 
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.partial import PartialDate
-from agent_env.temporal.written import MONTHS
 
 Row = tuple[str, ...]
 """A heading and its cells."""
@@ -37,38 +36,29 @@ class Sheet:
     @property
     def text(self) -> str:
         """What `extract` gives for the HTML."""
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
-        yield from self.paragraphs
-        for head, *cells in self.rows:
-            yield f"{head}: {' | '.join(cells)}"
-        for text, url in self.links:
-            yield f"- {text} <{url}>"
+        rows = (f"{head}: {' | '.join(cells)}" for head, *cells in self.rows)
+        links = (f"- {text} <{url}>" for text, url in self.links)
+        return "\n".join((*self.paragraphs, *rows, *links))
 
     @property
     def html(self) -> str:
         """The page as its site serves it."""
         head, foot = _DRESS[self.style]
-        return (
-            f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
-            f"<title>{escape(self.title)}</title></head>\n<body>\n{head}{self._body()}{foot}"
-            "</body>\n</html>\n"
-        )
-
-    def _body(self) -> str:
         parts = [f"<p>{escape(text)}</p>\n" for text in self.paragraphs]
         if self.rows:
-            parts += ["<table>\n", *map(_html_row, self.rows), "</table>\n"]
+            parts.append("<table>\n")
+            for name, *cells in self.rows:
+                texts = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+                parts.append(f"<tr><th>{escape(name)}</th>{texts}</tr>\n")
+            parts.append("</table>\n")
         if self.links:
             items = (f'<li><a href="{escape(u)}">{escape(t)}</a></li>\n' for t, u in self.links)
             parts += ["<ul>\n", *items, "</ul>\n"]
-        return "".join(parts)
-
-
-def _html_row(row: Row) -> str:
-    cells = "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-    return f"<tr><th>{escape(row[0])}</th>{cells}</tr>\n"
+        return (
+            f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
+            f"<title>{escape(self.title)}</title></head>\n<body>\n{head}{''.join(parts)}{foot}"
+            "</body>\n</html>\n"
+        )
 
 
 _DRESS = {
@@ -89,9 +79,9 @@ def date_text(day: PartialDate | date, rng: Random) -> str:
         if day.month is None:
             return str(day.year)
         if day.day is None:
-            return f"{MONTHS[day.month - 1]} {day.year}"
+            return f"{month_name[day.month]} {day.year}"
         day = day.first
-    month = MONTHS[day.month - 1]
+    month = month_name[day.month]
     return rng.choice([f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}"])
 
 

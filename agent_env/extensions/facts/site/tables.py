@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from random import Random
 
-from agent_env.extensions.facts.site.encyclopedia import PASSAGE
+from agent_env.extensions.facts.site.encyclopedia import COPIES, NAMESAKES, PASSAGE, THINGS
 from agent_env.extensions.facts.site.sheet import Difficulty, Link, Row, Sheet, chance, date_text
-from agent_env.extensions.facts.site.traps import COPIES, NAMESAKES, THINGS
 from agent_env.extensions.facts.tables.articles import RowPage, TablePages, time_places
 from agent_env.sdk.records import MaterialTable
 from agent_env.temporal.partial import PartialDate
@@ -35,7 +34,14 @@ def table_pages(
         if only is not None and set(page.rows).isdisjoint(only):
             continue
         yield _article(table, page, level, by_value)
-        yield from _traps(table, page, level)
+        rng = chance("distractor", page.url)
+        draw = rng.random()
+        if draw < level.copies:
+            copy = _outdated_copy(table, page, rng)
+            if copy is not None:
+                yield copy
+        elif draw < level.copies + level.namesakes and len(page.rows) > 1:
+            yield _namesake(table, page, rng)
 
 
 def _article(
@@ -80,17 +86,13 @@ def _rows(table: MaterialTable, rows: Sequence[Cells], rng: Random) -> tuple[Row
     lines = [
         (
             str(number),
-            *(_plain(row[place]) for place in own),
+            *(("" if row[place] is None else " ".join(str(row[place]).split())) for place in own),
             _day(row[time[0]], rng),
             _day(row[time[1]], rng),
         )
         for number, row in enumerate(rows, start=1)
     ]
     return (head, *lines)
-
-
-def _plain(cell: str | int | float | None) -> str:
-    return "" if cell is None else " ".join(str(cell).split())
 
 
 def _day(cell: str | int | float | None, rng: Random) -> str:
@@ -103,17 +105,6 @@ def _day(cell: str | int | float | None, rng: Random) -> str:
 
 
 # What misleads ----------------------------------------------------------------------------------
-
-
-def _traps(table: MaterialTable, page: RowPage, level: Difficulty) -> Iterator[Sheet]:
-    rng = chance("distractor", page.url)
-    draw = rng.random()
-    if draw < level.copies:
-        copy = _outdated_copy(table, page, rng)
-        if copy is not None:
-            yield copy
-    elif draw < level.copies + level.namesakes and len(page.rows) > 1:
-        yield _namesake(table, page, rng)
 
 
 def _outdated_copy(table: MaterialTable, page: RowPage, rng: Random) -> Sheet | None:

@@ -20,8 +20,8 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from agent_env.extensions.facts.tables.articles import event_title
-from agent_env.extensions.facts.tables.rules import row_defects
 from agent_env.extensions.facts.tables.tables import EventRow
+from agent_env.extensions.facts.tables.user_tables import row_defects
 from agent_env.sdk.errors import ConfigError, StorageError
 from agent_env.sdk.records import Record
 from agent_env.temporal.partial import PartialDate

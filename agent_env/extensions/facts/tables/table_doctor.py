@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
+from typing import NamedTuple
 
-from agent_env.extensions.facts.tables.table_records import Cells, Sheet, SheetRow
+from agent_env.extensions.facts.tables.table_records import Sheet, SheetRow
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.allen import Granularity
@@ -120,20 +121,19 @@ def read_policies(texts: Sequence[str]) -> dict[str, str]:
 def diagnose(sheet: Sheet, question: Question) -> list[Finding]:
     """Every problem, by order of PROBLEMS, then by line."""
     _check_columns(sheet, question)
-    rows = [row for row in sheet.rows if _interval(row) is not None]
+    held = _held(sheet.rows)
     found = [
         *(f for row in sheet.rows for f in _of_row(row, sheet.names)),
         *_of_precision(sheet, question),
-        *(Finding("overlap", b.line, _pair(a, b)) for a, b in _same_values(rows) if _shares(a, b)),
-        *(
-            Finding("adjoining", b.line, _pair(a, b))
-            for a, b in _same_values(rows)
-            if not _shares(a, b)
-        ),
-        *_of_groups(rows, sheet, question),
+        *_of_same_values(held),
+        *_of_groups(held, sheet, question),
     ]
     order = list(PROBLEMS)
     return sorted(found, key=lambda f: (order.index(f.problem), f.line))
+
+
+Changes = Iterator[tuple[SheetRow, SheetRow | None]]
+"""Rows before and after a repair, which is made in the rows by line that it takes."""
 
 
 def repaired(
@@ -145,17 +145,20 @@ def repaired(
     for problem, policy in ((p, policies.get(p, "keep")) for p in PROBLEMS):
         if policy == "keep":
             continue
-        if policy == "inclusive-ends":
-            rows = _with_inclusive_ends(sheet, log)
-        elif policy == "coalesce":
-            rows = _coalesced(sheet.rows, problem, log)
+        rows = {row.line: row for row in sheet.rows}
+        if policy == "coalesce":
+            changes = _coalesce(rows, problem)
         elif policy == "until-next":
-            rows = _until_next(sheet, question, problem, log)
+            changes = _end_at_next(rows, sheet, question, problem)
         elif problem == "dependency":
-            rows = _without_broken_groups(sheet, question, log)
+            changes = _drop_broken_groups(rows, sheet, question)
         else:
-            rows = _mended(sheet, question, problem, policy, log)
-        sheet = replace(sheet, rows=tuple(rows))
+            changes = _mend(rows, sheet, question, problem, policy)
+        log += [
+            Repair(problem, policy, before.line, before.text, None if after is None else after.text)
+            for before, after in changes
+        ]
+        sheet = replace(sheet, rows=tuple(rows.values()))
     return sheet, log
 
 
@@ -164,17 +167,6 @@ def _check_columns(sheet: Sheet, question: Question) -> None:
         if name not in sheet.columns:
             names = ", ".join(sheet.columns)
             raise ConfigError(f"there is no column '{name}'; the columns are {names}")
-
-
-def held_spans(sheet: Sheet, open_days: int = FOREVER) -> list[tuple[Cells, int, int]]:
-    """Values, first day and the first day after of each row that held, by start. A row without an
-    end, or with a mark such as nan there, holds for `open_days`."""
-    rows = [_changed(row, "missing-mark", {}) for row in sheet.rows]
-    spans = [(row.values, *span) for row in rows if (span := _interval(row)) is not None]
-    return sorted(
-        ((v, start, min(end, start + open_days)) for v, start, end in spans),
-        key=lambda each: each[1],
-    )
 
 
 # Single rows ------------------------------------------------------------------------------------
@@ -218,23 +210,28 @@ def _of_precision(sheet: Sheet, question: Question) -> Iterator[Finding]:
             yield Finding("mixed-precision", row.line, text)
 
 
-def _mended(
-    sheet: Sheet, question: Question, problem: str, policy: str, log: list[Repair]
-) -> list[SheetRow]:
-    """Rows with the problem mended or dropped."""
+def _mend(
+    rows: dict[int, SheetRow], sheet: Sheet, question: Question, problem: str, policy: str
+) -> Changes:
+    """Rows with the problem are mended or dropped; with inclusive ends all rows with one hold until
+    the next day (month, year)."""
     coarse = {finding.line for finding in _of_precision(sheet, question)}
-    kept = []
     for row in sheet.rows:
-        problems = {finding.problem for finding in _of_row(row, sheet.names)}
-        if problem not in problems | ({"mixed-precision"} if row.line in coarse else set()):
-            kept.append(row)
-            continue
-        after = None if policy == "drop" else _changed(row, problem, sheet.names)
+        if policy == "inclusive-ends":
+            end = _date(row.end)
+            following = "" if end is None else _day_after(end).isoformat()[: len(str(end))]
+            after: SheetRow | None = replace(row, end=following) if following else row
+        else:
+            problems = {finding.problem for finding in _of_row(row, sheet.names)}
+            if problem not in problems | ({"mixed-precision"} if row.line in coarse else set()):
+                continue
+            after = None if policy == "drop" else _changed(row, problem, sheet.names)
+        if after is None:
+            del rows[row.line]
+        else:
+            rows[row.line] = after
         if after != row:
-            text = None if after is None else after.text
-            log.append(Repair(problem, policy, row.line, row.text, text))
-        kept += [after] if after else []
-    return kept
+            yield row, after
 
 
 def _changed(row: SheetRow, problem: str, names: Mapping[str, str]) -> SheetRow:
@@ -257,23 +254,6 @@ def _cut(text: str) -> str:
     return text[:7] if is_none and re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-\d\d", text) else text
 
 
-def _with_inclusive_ends(sheet: Sheet, log: list[Repair]) -> list[SheetRow]:
-    """Every end is the last day (month, year), so the row holds until the next one."""
-    rows = []
-    for row in sheet.rows:
-        end = _date(row.end)
-        after = row if end is None else replace(row, end=_next(end))
-        if after is not row:
-            log.append(Repair("zero-length", "inclusive-ends", row.line, row.text, after.text))
-        rows.append(after)
-    return rows
-
-
-def _next(day: PartialDate) -> str:
-    following = date.fromordinal(day.last.toordinal() + 1).isoformat()
-    return following[: len(str(day))]
-
-
 def _date(text: str) -> PartialDate | None:
     try:
         return PartialDate.parse(text) if text else None
@@ -281,159 +261,146 @@ def _date(text: str) -> PartialDate | None:
         return None
 
 
-def _interval(row: SheetRow) -> tuple[int, int] | None:
-    """First day, and the first day after; None for a row that never held."""
-    start, end = _date(row.start), _date(row.end)
-    if start is None or (row.end and end is None):
-        return None
-    until = FOREVER if end is None else end.first.toordinal()
-    return (start.first.toordinal(), until) if start.first.toordinal() < until else None
+def _day_after(day: PartialDate) -> date:
+    return date.fromordinal(day.last.toordinal() + 1)
 
 
-# Rows of the same values ------------------------------------------------------------------------
+# Rows that held ---------------------------------------------------------------------------------
 
 
-def _same_values(rows: Sequence[SheetRow]) -> Iterator[tuple[SheetRow, SheetRow]]:
+class Held(NamedTuple):
+    """A row that held from its first day up to the first day after."""
+
+    start: int
+    until: int
+    row: SheetRow
+
+
+def _held(rows: Iterable[SheetRow]) -> list[Held]:
+    """The rows that held at any time, by start, then by end."""
+    held = []
+    for row in rows:
+        start, end = _date(row.start), _date(row.end)
+        if start is not None and (not row.end or end is not None):
+            until = FOREVER if end is None else end.first.toordinal()
+            if start.first.toordinal() < until:
+                held.append(Held(start.first.toordinal(), until, row))
+    return sorted(held, key=lambda each: each[:2])
+
+
+def _groups(held: Iterable[Held], places: Sequence[int] | None = None) -> Iterable[list[Held]]:
+    """The rows by their values at these places, or by all."""
+    groups: dict[tuple[str, ...], list[Held]] = defaultdict(list)
+    for each in held:
+        values = each.row.values
+        groups[values if places is None else tuple(values[p] for p in places)].append(each)
+    return groups.values()
+
+
+def _pair(one: Held, other: Held) -> str:
+    return f"{other.row.text}; line {one.row.line}: {one.row.text}"
+
+
+def _of_same_values(held: Sequence[Held]) -> Iterator[Finding]:
     """Neighbours of the same values that overlap or adjoin."""
-    for own in _groups(rows, lambda row: row.values).values():
+    for own in _groups(held):
         last = own[0]
-        for row in own[1:]:
-            if _span(row)[0] <= _span(last)[1]:
-                yield last, row
-            last = max(last, row, key=lambda each: _span(each)[1])
+        for each in own[1:]:
+            if each.start <= last.until:
+                problem = "overlap" if each.start < last.until else "adjoining"
+                yield Finding(problem, each.row.line, _pair(last, each))
+            last = max(last, each, key=lambda own: own.until)
 
 
-def _shares(one: SheetRow, other: SheetRow) -> bool:
-    return _span(other)[0] < _span(one)[1]
-
-
-def _coalesced(rows: Sequence[SheetRow], problem: str, log: list[Repair]) -> list[SheetRow]:
+def _coalesce(rows: dict[int, SheetRow], problem: str) -> Changes:
     """Rows that overlap (or adjoin) one of the same values become part of it."""
-    held = [row for row in rows if _interval(row) is not None]
-    result = {row.line: row for row in rows}
-    for own in _groups(held, lambda row: row.values).values():
+    for own in _groups(_held(rows.values())):
         last = own[0]
-        for row in own[1:]:
-            touches = _span(row)[0] == _span(last)[1]
-            if _shares(last, row) if problem == "overlap" else touches:
-                later = max(last, row, key=lambda each: _span(each)[1])
-                merged = replace(last, end=later.end)
-                log.append(Repair(problem, "coalesce", row.line, row.text, merged.text))
-                del result[row.line]
-                result[last.line] = last = merged
+        for each in own[1:]:
+            touches = each.start == last.until
+            if each.start < last.until if problem == "overlap" else touches:
+                later = max(last, each, key=lambda own: own.until)
+                merged = replace(last.row, end=later.row.end)
+                yield each.row, merged
+                del rows[each.row.line]
+                rows[merged.line] = merged
+                last = Held(last.start, later.until, merged)
             else:
-                last = row
-    return list(result.values())
+                last = each
 
 
-# Groups of a question ---------------------------------------------------------------------------
+def _conflicts(held: Sequence[Held], places: Sequence[int]) -> Iterator[tuple[Held, Held, int]]:
+    """Rows of a group that share a day and differ at one of the places, and the place."""
+    open_rows: list[Held] = []
+    for each in held:
+        open_rows = [old for old in open_rows if old.until > each.start]
+        for old in open_rows:
+            for place in places:
+                if old.row.values[place] != each.row.values[place]:
+                    yield old, each, place
+        open_rows.append(each)
 
 
-def _of_groups(rows: Sequence[SheetRow], sheet: Sheet, question: Question) -> Iterator[Finding]:
+def _of_groups(held: Sequence[Held], sheet: Sheet, question: Question) -> Iterator[Finding]:
     if not question.keys:
         return
-    for own in _by_keys(rows, sheet, question).values():
-        for one, other in _conflicts(own, sheet, question):
-            if not one.end and _span(one)[0] < _span(other)[0]:
-                yield Finding("open-end", one.line, _pair(other, one))
-            else:
-                yield Finding("dependency", other.line, _pair(one, other))
-        until, before = _span(own[0])[1], own[0]
-        for row in own[1:]:
-            if _span(row)[0] > until:
-                days = _span(row)[0] - until
-                yield Finding("gap", row.line, f"{days} days behind line {before.line}")
-            if _span(row)[1] > until:
-                until, before = _span(row)[1], row
-
-
-def _conflicts(
-    rows: Sequence[SheetRow], sheet: Sheet, question: Question
-) -> Iterator[tuple[SheetRow, SheetRow]]:
-    """Rows of a group with two answers that share a day."""
     places = sheet.places(question.answers)
-    held: list[SheetRow] = []
-    for row in rows:
-        held = [old for old in held if _span(old)[1] > _span(row)[0]]
-        for old in held:
-            if any(old.values[place] != row.values[place] for place in places):
-                yield old, row
-        held.append(row)
+    for own in _groups(held, sheet.places(question.keys)):
+        pairs = dict.fromkeys((one, other) for one, other, _ in _conflicts(own, places))
+        for one, other in pairs:
+            if not one.row.end and one.start < other.start:
+                yield Finding("open-end", one.row.line, _pair(other, one))
+            else:
+                yield Finding("dependency", other.row.line, _pair(one, other))
+        before = own[0]
+        for each in own[1:]:
+            if each.start > before.until:
+                days = each.start - before.until
+                yield Finding("gap", each.row.line, f"{days} days behind line {before.row.line}")
+            before = max(before, each, key=lambda own: own.until)
 
 
-def _until_next(
-    sheet: Sheet, question: Question, problem: str, log: list[Repair]
-) -> list[SheetRow]:
+def _end_at_next(
+    rows: dict[int, SheetRow], sheet: Sheet, question: Question, problem: str
+) -> Changes:
     """Rows (those without an end, or all) end at the latest where the next of their group with
     another answer starts."""
     if not question.keys:
         raise ConfigError(f"repair {problem}=until-next needs the columns of question and answer")
     places = sheet.places(question.answers)
-    result = {row.line: row for row in sheet.rows}
-    held = [row for row in sheet.rows if _interval(row) is not None]
-    for own in _by_keys(held, sheet, question).values():
-        for number, row in enumerate(own):
+    for own in _groups(_held(sheet.rows), sheet.places(question.keys)):
+        for number, each in enumerate(own):
             following = next(
                 (
                     other
                     for other in own[number + 1 :]
-                    if _span(row)[0] < _span(other)[0]
-                    and any(row.values[place] != other.values[place] for place in places)
+                    if each.start < other.start
+                    and any(each.row.values[place] != other.row.values[place] for place in places)
                 ),
                 None,
             )
-            is_meant = problem == "dependency" or not row.end
-            if is_meant and following is not None and _span(following)[0] < _span(row)[1]:
-                result[row.line] = after = replace(row, end=following.start)
-                log.append(Repair(problem, "until-next", row.line, row.text, after.text))
-    return list(result.values())
+            is_meant = problem == "dependency" or not each.row.end
+            if is_meant and following is not None and following.start < each.until:
+                rows[each.row.line] = after = replace(each.row, end=following.row.start)
+                yield each.row, after
 
 
-def _without_broken_groups(sheet: Sheet, question: Question, log: list[Repair]) -> list[SheetRow]:
+def _drop_broken_groups(rows: dict[int, SheetRow], sheet: Sheet, question: Question) -> Changes:
     if not question.keys:
         raise ConfigError("repair dependency=drop needs the columns of the question and the answer")
-    rows = [row for row in sheet.rows if _interval(row) is not None]
+    keys, answers = sheet.places(question.keys), sheet.places(question.answers)
     broken = {
-        values
-        for values, own in _by_keys(rows, sheet, question).items()
-        if any(True for _ in _conflicts(own, sheet, question))
+        tuple(own[0].row.values[place] for place in keys)
+        for own in _groups(_held(sheet.rows), keys)
+        if any(_conflicts(own, answers))
     }
-    places = sheet.places(question.keys)
-    kept = []
     for row in sheet.rows:
-        if tuple(row.values[place] for place in places) in broken:
-            log.append(Repair("dependency", "drop", row.line, row.text, None))
-        else:
-            kept.append(row)
-    return kept
+        if tuple(row.values[place] for place in keys) in broken:
+            del rows[row.line]
+            yield row, None
 
 
-def _by_keys(
-    rows: Sequence[SheetRow], sheet: Sheet, question: Question
-) -> dict[tuple[str, ...], list[SheetRow]]:
-    places = sheet.places(question.keys)
-    return _groups(rows, lambda row: tuple(row.values[place] for place in places))
-
-
-def _groups(
-    rows: Sequence[SheetRow], key: Callable[[SheetRow], tuple[str, ...]]
-) -> dict[tuple[str, ...], list[SheetRow]]:
-    """The rows that held, by key, each group by start."""
-    groups: dict[tuple[str, ...], list[SheetRow]] = defaultdict(list)
-    for row in sorted(rows, key=_span):
-        groups[key(row)].append(row)
-    return groups
-
-
-def _span(row: SheetRow) -> tuple[int, int]:
-    span = _interval(row)
-    assert span is not None
-    return span
-
-
-def _pair(one: SheetRow, other: SheetRow) -> str:
-    return f"{other.text}; line {one.line}: {one.text}"
-
+# Dependencies -------------------------------------------------------------------------------------
 
 MOST_KEYS = 3
 MOST_COLUMNS = 10
@@ -465,11 +432,13 @@ class Dependency:
 def dependencies(sheet: Sheet) -> list[Dependency]:
     """Those with the fewest keys, the ones with the most groups first; where there is none, those
     that hold if a row without an end ends where the next of its group starts."""
-    return _dependencies(sheet, held_spans(sheet)) or _dependencies(sheet, held_spans(sheet, 1))
+    held = _held(_changed(row, "missing-mark", {}) for row in sheet.rows)
+    short = [each._replace(until=min(each.until, each.start + 1)) for each in held]
+    return _dependencies(sheet, held) or _dependencies(sheet, short)
 
 
-def _dependencies(sheet: Sheet, spans: Sequence[tuple[Cells, int, int]]) -> list[Dependency]:
-    rows = spans[:MOST_ROWS]
+def _dependencies(sheet: Sheet, held: Sequence[Held]) -> list[Dependency]:
+    rows = sorted(held, key=lambda each: each.start)[:MOST_ROWS]
     columns = range(len(sheet.columns))[:MOST_COLUMNS]
     result: list[Dependency] = []
     for size in range(1, MOST_KEYS + 1):
@@ -477,57 +446,35 @@ def _dependencies(sheet: Sheet, spans: Sequence[tuple[Cells, int, int]]) -> list
             names = tuple(sheet.columns[place] for place in keys)
             known = {each.answer for each in result if set(each.keys) < set(names)}
             answers = [p for p in columns if p not in keys and sheet.columns[p] not in known]
-            result += _of_keys(rows, keys, answers, sheet.columns)
+            several, broken = Counter[int](), Counter[int]()
+            for own in _groups(rows, keys):
+                several.update(p for p in answers if len({each.row.values[p] for each in own}) > 1)
+                broken.update(_conflicting(own, answers))
+            result += [
+                Dependency(names, sheet.columns[place], several[place], broken[place])
+                for place in answers
+                if several[place] and broken[place] <= MOST_BROKEN * several[place]
+            ]
     labels = {name for place, name in enumerate(sheet.columns) if _are_labels(rows, place)}
     return sorted(
         result, key=lambda each: (each.answer in labels, each.broken - each.groups, len(each.keys))
     )
 
 
-def _are_labels(rows: Sequence[tuple[Cells, int, int]], place: int) -> bool:
+def _conflicting(held: Sequence[Held], answers: Sequence[int]) -> set[int]:
+    """The answers of which the rows give two at one time."""
+    conflicts: set[int] = set()
+    for _, _, place in _conflicts(held, answers):
+        conflicts.add(place)
+        if len(conflicts) == len(answers):
+            break
+    return conflicts
+
+
+def _are_labels(held: Sequence[Held], place: int) -> bool:
     """Whether a column holds numbers, or a text with a number of its own for each row, as ids and
     names of files do: a question asks for them if there is nothing else."""
-    texts = [values[place] for values, _, _ in rows]
+    texts = [each.row.values[place] for each in held]
     if all(re.fullmatch(r"-?[\d.,]*", text) for text in texts):
         return True
     return len(set(texts)) == len(texts) and all(re.search(r"\d", text) for text in texts)
-
-
-def _of_keys(
-    rows: Sequence[tuple[Sequence[str], int, int]],
-    keys: Sequence[int],
-    answers: Sequence[int],
-    columns: Sequence[str],
-) -> list[Dependency]:
-    groups: dict[tuple[str, ...], list[tuple[Sequence[str], int, int]]] = defaultdict(list)
-    for row in rows:
-        groups[tuple(row[0][place] for place in keys)].append(row)
-    several, broken = dict.fromkeys(answers, 0), dict.fromkeys(answers, 0)
-    for own in groups.values():
-        conflicts = _conflicting(own, answers)
-        for place in answers:
-            several[place] += len({values[place] for values, _, _ in own}) > 1
-            broken[place] += place in conflicts
-    names = tuple(columns[key] for key in keys)
-    return [
-        Dependency(names, columns[place], several[place], broken[place])
-        for place in answers
-        if several[place] and broken[place] <= MOST_BROKEN * several[place]
-    ]
-
-
-def _conflicting(
-    rows: Sequence[tuple[Sequence[str], int, int]], answers: Sequence[int]
-) -> set[int]:
-    """The answers of which rows, in the order of their starts, give two at one time."""
-    conflicts: set[int] = set()
-    held: list[tuple[Sequence[str], int, int]] = []
-    for values, start, end in rows:
-        held = [old for old in held if old[2] > start]
-        for place in answers:
-            if any(old[0][place] != values[place] for old in held):
-                conflicts.add(place)
-        if len(conflicts) == len(answers):
-            return conflicts
-        held.append((values, start, end))
-    return conflicts

@@ -15,10 +15,9 @@ from agent_env.extensions.facts.tables.table_files import (
     checked_rows,
     read_table_file,
 )
-from agent_env.extensions.facts.tables.tables import write_csv
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS, TemporalRow, TemporalTable
 from agent_env.sdk.errors import ConfigError, DatasetError, DatasetErrors
-from agent_env.temporal.allen import Granularity
+from agent_env.temporal.allen import Granularity, cut
 from agent_env.temporal.date_text import DateReader, date_reader
 from agent_env.temporal.partial import PartialDate
 from agent_env.temporal.written import DAY_FIRST, MONTH_FIRST
@@ -263,15 +262,28 @@ def make_table(
     begin and end in one unit of `granularity` are left out; `too_short` takes their lines.
     """
     defects: list[tuple[int, str]] = []
-    parsed_rows = [_row(row, defects) for row in sheet.rows]
-    precision = granularity or _granularity(parsed_rows, defects)
-    short = [] if too_short is None else too_short
-    rows = [
-        row
-        for line, values, start, end in parsed_rows
-        if start
-        and (row := _cut(line, values, start, end, precision, end_included, defects, short))
-    ]
+    parsed = [_parsed(row, defects) for row in sheet.rows]
+    precision = granularity or _granularity(parsed, defects)
+    rows = []
+    for own, start, end in parsed:
+        if start is None:
+            continue
+        if min(len(str(day)) for day in (start, end) if day) < LENGTHS[precision]:
+            defects.append((own.line, f"is coarser than the granularity {precision}"))
+            continue
+        begins, ends = cut(start.first, precision), None
+        if end is not None:
+            whole = PartialDate.parse(str(end)[: LENGTHS[precision]])
+            following = date.fromordinal(whole.last.toordinal() + 1) if end_included else None
+            ends = following or whole.first
+        if ends == begins and end is not None and end.first > start.first:
+            if too_short is not None:
+                too_short.append(own.line)
+        elif ends is not None and ends <= begins:
+            how = "before its start" if ends < begins else "on its start, so it never held"
+            defects.append((own.line, f"ends {how} {start}"))
+        else:
+            rows.append(TemporalRow(own.values, begins, ends, own.line))
     if defects:
         raise DatasetErrors(file, sorted(set(defects)))
     if not rows:
@@ -281,38 +293,29 @@ def make_table(
     return TemporalTable(name, sheet.columns, tuple(rows), precision, fictional)
 
 
-def write_table(table: TemporalTable, out: Path) -> None:
-    """As CSV that load_table reads; the same rows give the same bytes."""
-    material = table.material()
-    cells = (tuple("" if cell is None else str(cell) for cell in row) for row in material.rows)
-    write_csv(material.columns, cells, out)
+_ParsedRow = tuple[SheetRow, PartialDate | None, PartialDate | None]
 
 
-_ParsedRow = tuple[int, Cells, PartialDate | None, PartialDate | None]
-
-
-def _row(
-    row: SheetRow, defects: list[tuple[int, str]]
-) -> tuple[int, Cells, PartialDate | None, PartialDate | None]:
+def _parsed(row: SheetRow, defects: list[tuple[int, str]]) -> _ParsedRow:
+    """The row with its dates; None for one that is missing or a defect."""
     if not row.start:
         defects.append((row.line, "has no start"))
     if empty := next((value for value in row.values if not value.isprintable()), None):
         defects.append((row.line, f"{empty!r} holds a control character"))
-    days = (_date(text, row.line, defects) for text in (row.start, row.end))
-    return (row.line, row.values, *days)  # type: ignore[return-value]
-
-
-def _date(text: str, line: int, defects: list[tuple[int, str]]) -> PartialDate | None:
-    try:
-        return PartialDate.parse(text) if text else None
-    except ValueError as exc:
-        defects.append((line, str(exc)))
-        return None
+    days: list[PartialDate | None] = []
+    for text in (row.start, row.end):
+        try:
+            days.append(PartialDate.parse(text) if text else None)
+        except ValueError as exc:
+            defects.append((row.line, str(exc)))
+            days.append(None)
+    start, end = days
+    return row, start, end
 
 
 def _granularity(rows: Sequence[_ParsedRow], defects: list[tuple[int, str]]) -> Granularity:
     """The one precision of all dates; rows that differ from the most frequent one are named."""
-    precise = [(line, len(str(day))) for line, _, *days in rows for day in days if day]
+    precise = [(row.line, len(str(day))) for row, *days in rows for day in days if day]
     if not precise:
         return "day"
     lengths = [length for _, length in precise]
@@ -322,43 +325,3 @@ def _granularity(rows: Sequence[_ParsedRow], defects: list[tuple[int, str]]) -> 
         if length != usual:
             defects.append((line, f"is by {names[length]}, most rows by {names[usual]}; mixed"))
     return names[usual]
-
-
-def _cut(
-    line: int,
-    values: Cells,
-    start: PartialDate,
-    end: PartialDate | None,
-    granularity: Granularity,
-    end_included: bool,
-    defects: list[tuple[int, str]],
-    too_short: list[int],
-) -> TemporalRow | None:
-    if min(len(str(day)) for day in (start, end) if day) < LENGTHS[granularity]:
-        defects.append((line, f"is coarser than the granularity {granularity}"))
-        return None
-    begins = _cut_to(start, granularity)
-    ends = _cut_to(end, granularity) if end else None
-    if ends is not None and end_included:
-        ends = next_unit(ends, granularity)
-    if ends == begins and end is not None and end.first > start.first:
-        too_short.append(line)
-        return None
-    if ends is not None and ends <= begins:
-        how = "before its start" if ends < begins else "on its start, so it never held"
-        defects.append((line, f"ends {how} {start}"))
-        return None
-    return TemporalRow(values, begins, ends, line)
-
-
-def _cut_to(day: PartialDate, granularity: Granularity) -> date:
-    return PartialDate.parse(str(day)[: LENGTHS[granularity]]).first
-
-
-def next_unit(day: date, granularity: Granularity) -> date:
-    """The first day of the next year or month, or the next day."""
-    if granularity == "year":
-        return date(day.year + 1, 1, 1)
-    if granularity == "month":
-        return date(day.year + day.month // 12, day.month % 12 + 1, 1)
-    return date.fromordinal(day.toordinal() + 1)

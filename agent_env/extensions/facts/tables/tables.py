@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from agent_env.extensions.facts.tables.table_files import checked_rows, read_table_file
 from agent_env.sdk.errors import ConfigError, DatasetError
@@ -120,8 +120,8 @@ def shipped_tables() -> FactTables:
     """The tables that come with the package, read once per process."""
     return FactTables(
         events=read_events(SHIPPED / "events.csv"),
-        presidents=read_rows(SHIPPED / "presidents.csv", _term),
-        people=read_rows(SHIPPED / "people.csv", _life),
+        presidents=read_rows(SHIPPED / "presidents.csv", lambda raw: TermRow(**_dated(raw))),
+        people=read_rows(SHIPPED / "people.csv", lambda raw: LifeRow(**_dated(raw))),
     )
 
 
@@ -181,6 +181,12 @@ def _event(raw: dict[str, str]) -> EventRow:
     )
 
 
+def _dated(raw: dict[str, str]) -> dict[str, Any]:
+    """The cells with start and end as days."""
+    end = date.fromisoformat(raw["end"]) if raw["end"] else None
+    return raw | {"start": date.fromisoformat(raw["start"]), "end": end}
+
+
 def parse_obscurity(text: str) -> float | None:
     """A share from 0 to 1; None for an empty text. ValueError for any other."""
     if not text:
@@ -220,21 +226,6 @@ def parse_spans(text: str) -> tuple[range, ...]:
     return tuple(spans)
 
 
-def _term(raw: dict[str, str]) -> TermRow:
-    end = date.fromisoformat(raw["end"]) if raw["end"] else None
-    return TermRow(raw["person"], date.fromisoformat(raw["start"]), end, raw["source"])
-
-
-def _life(raw: dict[str, str]) -> LifeRow:
-    return LifeRow(
-        raw["person"],
-        raw["description"],
-        date.fromisoformat(raw["start"]),
-        date.fromisoformat(raw["end"]),
-        raw["source"],
-    )
-
-
 ONE_AT_A_TIME: frozenset[Relation] = frozenset({"holds_office", "manages"})
 """Relations in which an object has one subject at a time."""
 INTERVAL_COLUMNS = ("subject", "relation", "object", "start", "end")
@@ -255,11 +246,11 @@ def _interval(raw: dict[str, str]) -> IntervalRow:
     relation = raw["relation"]
     if relation not in get_args(Relation):
         raise ValueError(f"unknown relation '{relation}'; known: {', '.join(get_args(Relation))}")
-    start = date.fromisoformat(raw["start"])
-    end = date.fromisoformat(raw["end"]) if raw["end"] else None
+    own = _dated(raw)
+    start, end = own["start"], own["end"]
     if end is not None and end < start:
         raise ValueError(f"'{raw['subject']}' {relation} until {end}, before the start on {start}")
-    return IntervalRow(raw["subject"], relation, raw["object"], start, end)  # type: ignore[arg-type]
+    return IntervalRow(**{name: own[name] for name in INTERVAL_COLUMNS})
 
 
 def overlaps(rows: Iterable[IntervalRow]) -> Iterator[tuple[IntervalRow, IntervalRow]]:

@@ -1,20 +1,18 @@
-"""Reads a user's own event table: every defect is found and named, or the table is whole."""
+"""Reads a user's own event table: every defect is found and named, alone and beside the other rows,
+or the table is whole."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
 
+from agent_env.extensions.facts.tables.articles import event_title
 from agent_env.extensions.facts.tables.event_names import is_point
-from agent_env.extensions.facts.tables.rules import (
-    Entry,
-    precision_defects,
-    row_defects,
-    table_defects,
-)
 from agent_env.extensions.facts.tables.table_files import (
     FileRow,
     TableFile,
@@ -34,6 +32,7 @@ from agent_env.sdk.errors import DatasetError, DatasetErrors
 from agent_env.temporal.date_text import DateReader, date_reader
 from agent_env.temporal.partial import PartialDate
 
+T = TypeVar("T")
 NEEDED = ("event", "start", "end")
 COLUMNS_ALLOWED = (*COLUMNS, "role", "precision", "now", "obscurity")
 
@@ -89,13 +88,13 @@ def _read(
     if dates.form is not None and options.date_format is None:
         notes.append(f"dates are {dates.form}, as some can be nothing else")
     defects: list[tuple[int | None, str]] = []
-    entries: list[Entry] = []
+    entries: list[UserRow] = []
     for row in source.rows:
         entry, wrong = _entry(row, columns, dates, now)
         defects += [(row.line, reason) for reason in wrong]
         if entry is not None:
             entries.append(entry)
-    defects += [(defect.line, defect.reason) for defect in table_defects(entries)]
+    defects += table_defects(entries)
     if defects:
         raise DatasetErrors(file, sorted(defects, key=lambda defect: defect[0] or 0))
     if not entries:
@@ -127,20 +126,39 @@ def _columns(
 
 def _entry(
     line: FileRow, columns: Mapping[str, str], dates: DateReader, now: date
-) -> tuple[Entry | None, list[str]]:
+) -> tuple[UserRow | None, list[str]]:
     """The row, as far as it can be read, and all that is wrong with it."""
     if line.problem:
         return None, [line.problem]
     raw = {key: cell_text(line.cells.get(name)) for key, name in columns.items()}
     wrong = [f"{k} holds a control character" for k, v in raw.items() if not v.isprintable()]
-    start, end = _day(raw, "start", dates, wrong), _day(raw, "end", dates, wrong)
-    spans = _spans(raw, wrong)
-    as_of = _now(raw, now, wrong)
-    obscurity = _obscurity(raw, wrong)
+
+    def read(
+        parse: Callable[[str], T], text: str, default: T, before: str = "", hint: str = ""
+    ) -> T:
+        try:
+            return parse(text) if text else default
+        except ValueError as exc:
+            wrong.append(f"{before}{exc}{hint}")
+            return default
+
+    bounds: list[PartialDate | None] = []
+    for name, hint in (("start", ""), ("end", ", or nothing while it lasts")):
+        text = "" if raw[name].casefold() in OPEN_ENDS else raw[name]
+        bounds.append(read(dates.read, text, None, f"{name} ", hint))
+    start, end = bounds
+    none: tuple[range, ...] = ()
+    spans = read(parse_spans, raw.get("multi_year_spans", ""), none, "multi_year_spans ")
+    as_of = read(_now, raw.get("now", ""), now)
+    if as_of > now:
+        wrong.append(f"now {as_of} lies after {now}, the stated now")
+    obscurity = read(parse_obscurity, raw.get("obscurity", ""), None)
     if not raw["event"]:
         wrong.append("the event has no name")
     if wrong:
         return None, wrong
+    # without an end it lasts still by its role or an earlier import, or as it is no point in time
+    may_last = raw.get("role") or raw.get("now") or not is_point(raw["event"], raw.get("kind", ""))
     row = EventRow(
         event=raw["event"],
         kind=raw.get("kind") or "event",
@@ -150,7 +168,7 @@ def _entry(
         end=end,
         years=tuple(sorted(year for span in spans for year in span)),
         source=raw.get("source", ""),
-        now=as_of if start is not None and end is None and _may_last(raw) else None,
+        now=as_of if start is not None and end is None and may_last else None,
         obscurity=obscurity,
     )
     wrong += row_defects(row, as_of)
@@ -159,52 +177,123 @@ def _entry(
     role = raw.get("role", "")
     if role and start is None and not spans:
         wrong.append(f"'{row.event}' has the role '{role}' and no start")
-    return Entry(line.line, row, spans, role), wrong
+    return UserRow(line.line, row, spans, role), wrong
 
 
-def _day(raw: dict[str, str], name: str, dates: DateReader, wrong: list[str]) -> PartialDate | None:
-    text = raw[name]
+def _now(text: str) -> date:
     try:
-        return dates.read(text) if text and text.casefold() not in OPEN_ENDS else None
-    except ValueError as exc:
-        hint = ", or nothing while it lasts" if name == "end" else ""
-        wrong.append(f"{name} {exc}{hint}")
-        return None
-
-
-def _spans(raw: dict[str, str], wrong: list[str]) -> tuple[range, ...]:
-    try:
-        return parse_spans(raw.get("multi_year_spans", ""))
-    except ValueError as exc:
-        wrong.append(f"multi_year_spans {exc}")
-        return ()
-
-
-def _may_last(raw: dict[str, str]) -> bool:
-    """Whether a row without an end states that it lasts still: by its role or an earlier import, or
-    as its name and kind are not those of a point in time."""
-    kind = raw.get("kind", "")
-    return bool(raw.get("role") or raw.get("now")) or not is_point(raw["event"], kind)
-
-
-def _obscurity(raw: dict[str, str], wrong: list[str]) -> float | None:
-    try:
-        return parse_obscurity(raw.get("obscurity", ""))
-    except ValueError as exc:
-        wrong.append(str(exc))
-        return None
-
-
-def _now(raw: dict[str, str], now: date, wrong: list[str]) -> date:
-    """The row's own now, where an earlier import has written one."""
-    text = raw.get("now", "")
-    if not text:
-        return now
-    try:
-        own = date.fromisoformat(text)
+        return date.fromisoformat(text)
     except ValueError:
-        wrong.append(f"now '{text}' is not a day; write YYYY-MM-DD")
-        return now
-    if own > now:
-        wrong.append(f"now {own} lies after {now}, the stated now")
-    return own
+        raise ValueError(f"now '{text}' is not a day; write YYYY-MM-DD") from None
+
+
+# What a row must keep to --------------------------------------------------------------------------
+
+PRECISIONS = ("year", "month", "day")
+
+
+@dataclass(frozen=True, slots=True)
+class UserRow:
+    """A row and what only its table knows of it."""
+
+    line: int
+    row: EventRow
+    spans: tuple[range, ...] = ()
+    """Its spans of years, as written."""
+    role: str = ""
+    """An office that only one can hold at a time; empty for none."""
+
+
+def precision_of(day: PartialDate) -> str:
+    """year, month or day."""
+    if day.month is None:
+        return "year"
+    return "month" if day.day is None else "day"
+
+
+def row_defects(row: EventRow, now: date) -> Iterator[str]:
+    """What the row says that cannot be, as of `now`."""
+    if row.start is None and row.end is None and not row.years:
+        yield f"'{row.event}' has neither start nor end nor years"
+    if row.start and row.end and row.end.last < row.start.first:
+        yield f"'{row.event}' ends on {row.end}, before its start on {row.start}"
+    for name, day in (("starts", row.start), ("ends", row.end)):
+        if day and day.first > now:
+            yield f"'{row.event}' {name} on {day}, after {now}, the stated now"
+    if row.years and row.years[-1] > now.year:
+        yield f"'{row.event}' has the year {row.years[-1]}, after {now}, the stated now"
+    if row.years and row.start and row.years[0] < row.start.year:
+        yield f"'{row.event}' has the year {row.years[0]}, before its start on {row.start}"
+    if row.years and row.end and row.years[-1] > row.end.year:
+        yield f"'{row.event}' has the year {row.years[-1]}, after its end on {row.end}"
+
+
+def precision_defects(row: EventRow, precision: str) -> Iterator[str]:
+    """Dates that are not written to the stated precision."""
+    if precision not in PRECISIONS:
+        yield f"unknown precision '{precision}'; write {', '.join(PRECISIONS)}"
+        return
+    for name, day in (("start", row.start), ("end", row.end)):
+        if day is not None and precision_of(day) != precision:
+            yield f"{name} {day} is written to the {precision_of(day)}, not to the {precision}"
+    if row.start is None and row.end is None and precision != "year":
+        yield f"spans of years are known to the year, not to the {precision}"
+
+
+def table_defects(entries: Sequence[UserRow]) -> Iterator[tuple[int, str]]:
+    """Events that stand twice, and spans of one role that overlap."""
+    yield from _duplicates(entries)
+    roles: dict[str, list[UserRow]] = defaultdict(list)
+    for entry in entries:
+        if entry.role:
+            roles[entry.role].append(entry)
+    for role, entries_of_role in roles.items():
+        terms = sorted((h for e in entries_of_role for h in _spans(e)), key=lambda h: h.start)
+        for number, first in enumerate(terms):
+            for other in terms[number + 1 :]:
+                if other.start[0] > first.end[1]:
+                    break
+                if other.entry is not first.entry and first.surely_overlaps(other):
+                    early, late = sorted((first.entry, other.entry), key=lambda e: e.line)
+                    reason = (
+                        f"'{late.row.event}' overlaps '{early.row.event}' of line {early.line} "
+                        f"in the role '{role}'"
+                    )
+                    yield late.line, reason
+                    break
+
+
+def _duplicates(entries: Iterable[UserRow]) -> Iterator[tuple[int, str]]:
+    """Names count as one where their articles would, letter case aside."""
+    first_lines: dict[str, int] = {}
+    for entry in entries:
+        name = event_title(entry.row.event).casefold()
+        if name in first_lines:
+            reason = f"'{entry.row.event}' stands on line {first_lines[name]} too"
+            yield entry.line, reason
+        first_lines.setdefault(name, entry.line)
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """One span of a role; each bound at its earliest and its latest."""
+
+    entry: UserRow
+    start: tuple[date, date]
+    end: tuple[date, date]
+
+    def surely_overlaps(self, other: _Term) -> bool:
+        """Whether they share more than the day on which one hands over to the other, whatever
+        days their partial dates mean."""
+        return self.start[1] < other.end[0] and other.start[1] < self.end[0]
+
+
+def _spans(entry: UserRow) -> Iterator[_Term]:
+    """Spans of years where the row has them, else from start to end; without an end, for ever."""
+    for span in entry.spans:
+        first, last = PartialDate(span[0]), PartialDate(span[-1])
+        yield _Term(entry, (first.first, first.last), (last.first, last.last))
+    start, end = entry.row.start, entry.row.end
+    if start is not None and not entry.spans:
+        until = (end.first, end.last) if end is not None else (date.max, date.max)
+        yield _Term(entry, (start.first, start.last), until)

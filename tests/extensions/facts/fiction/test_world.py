@@ -11,8 +11,8 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.fiction.names import ordinal
 from agent_env.extensions.facts.fiction.world import TODAY, make_world
-from agent_env.extensions.facts.tables.rules import row_defects
 from agent_env.extensions.facts.tables.tables import overlaps, shipped_tables
+from agent_env.extensions.facts.tables.user_tables import row_defects
 
 WORLD = make_world(1500, seed=3)
 LIVES = {row.person: row for row in WORLD.people}

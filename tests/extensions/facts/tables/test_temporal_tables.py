@@ -12,11 +12,8 @@ import duckdb
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.facts.tables.table_records import (
-    TemporalTableOptions,
-    load_table,
-    write_table,
-)
+from agent_env.extensions.facts.tables.table_records import TemporalTableOptions, load_table
+from agent_env.extensions.facts.tables.tables import write_csv
 from agent_env.extensions.facts.tables.temporal_table import (
     TemporalRow,
     TemporalTable,
@@ -79,7 +76,9 @@ def test_rows_that_break_a_dependency_are_given() -> None:
 
 
 def test_the_same_table_from_every_kind_of_file(tmp_path: Path) -> None:
-    write_table(LEADERS, tmp_path / "leaders.csv")
+    rows = LEADERS.material().rows
+    cells = ([str(cell or "") for cell in row] for row in rows)
+    write_csv(LEADERS.material().columns, cells, tmp_path / "leaders.csv")
     with duckdb.connect(str(tmp_path / "base.duckdb")) as base:
         base.execute(f"CREATE TABLE l AS SELECT * FROM read_csv('{tmp_path}/leaders.csv')")
         base.execute(f"COPY l TO '{tmp_path}/leaders.parquet'")

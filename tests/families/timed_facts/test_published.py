@@ -1,7 +1,9 @@
-"""TempReason's published format: questions, contexts, wrong answers, and what cannot be read."""
+"""The published formats of TempReason and TimeQA: questions, contexts, wrong answers, and what
+cannot be read."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -9,10 +11,9 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.extraction.solver import TIES
-from agent_env.families.timed_facts.published import solver_agrees
+from agent_env.families.timed_facts.published import Owner, read_foreign, solver_agrees
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.task import make_task
-from agent_env.families.timed_facts.tempreason.family import read_foreign
 from agent_env.records.schema import Condition
 
 ABRAHAMS = {
@@ -32,9 +33,16 @@ ABRAHAMS = {
 
 
 def read(tmp_path: Path, *items: object) -> list[TimedQuestion]:
-    file = tmp_path / "test.json"
-    file.write_text("\n".join(json.dumps(item) for item in items))
-    made = read_foreign(file)
+    return read_text(tmp_path / "test.json", "\n".join(map(json.dumps, items)), "tempreason")
+
+
+def read_text(file: Path, text: str, family: Owner = "timeqa") -> list[TimedQuestion]:
+    file.write_text(text)
+    return questions_of(family, file)
+
+
+def questions_of(family: Owner, file: Path) -> list[TimedQuestion]:
+    made = read_foreign(family, file)
     assert made is not None
     return [timed(sample) for sample in made.samples]
 
@@ -170,4 +178,98 @@ def test_a_question_without_facts_is_not_asked_as_if_it_had_some(tmp_path: Path)
 def test_our_own_samples_are_not_taken_for_published_ones(tmp_path: Path) -> None:
     file = tmp_path / "own.jsonl"
     file.write_text(read(tmp_path, ABRAHAMS)[0].model_dump_json() + "\n")
-    assert read_foreign(file) is None
+    assert read_foreign("tempreason", file) is None
+
+
+LINE = {
+    "idx": "/wiki/Knox#P39#2",
+    "question": "Which position did Knox hold from Mar 1935 to 1947?",
+    "context": "Knox was a member.",
+    "targets": ["member", "MP"],
+    "paragraphs": [{"title": "Knox", "text": "Knox was a member."}],
+}
+ANNOTATED = {
+    "index": "/wiki/GMMTV#P749", "type": "P749", "link": "/wiki/GMMTV",
+    "questions": [
+        ["GMMTV had what owning it from Aug 1995 to Aug 2002?",
+         [{"para": 1, "from": 4, "end": 14, "answer": "GMM Grammy"}]],
+        ["GMMTV had what owning it in 1890?", [{"answer": ""}]],
+    ],
+    "paras": ["GMMTV", "The GMM Grammy company."],
+}  # fmt: skip
+
+
+def test_lines_are_read_and_an_empty_target_means_that_there_is_no_answer(tmp_path: Path) -> None:
+    lines = [json.dumps(LINE), json.dumps({**LINE, "targets": [""]})]
+    first, second = read_text(tmp_path / "test.hard.json", "\n".join(lines))
+    assert (first.gold, first.cell) == (("member", "MP"), "hard-multi")
+    assert (second.gold, second.cell) == ((), "hard-none")
+    assert first.id == "timeqa-000001-wiki-Knox-P39-2"
+    assert first.context("open-book") == "Knox was a member."
+
+
+def test_paragraphs_stand_for_a_missing_context_and_words_for_a_missing_level(
+    tmp_path: Path,
+) -> None:
+    (asked,) = read_text(tmp_path / "test.json", json.dumps({**LINE, "context": None}))
+    assert (asked.text, asked.level) == ("Knox was a member.", "easy")
+
+
+def test_the_annotated_array_is_read_question_by_question(tmp_path: Path) -> None:
+    first, second = read_text(tmp_path / "annotated.json", json.dumps([ANNOTATED]))
+    assert (first.gold, first.cell) == (("GMM Grammy",), "easy-single")
+    assert (second.gold, second.cell) == ((), "hard-none")
+    assert first.text == "GMMTV\nThe GMM Grammy company."
+    assert first.id != second.id
+
+
+def test_a_question_that_is_no_pair_is_named(tmp_path: Path) -> None:
+    broken = {**ANNOTATED, "questions": ["why?"]}
+    with pytest.raises(DatasetError, match=r"a\.json:2: a question is not a pair"):
+        read_text(tmp_path / "a.json", json.dumps([ANNOTATED, broken]))
+
+
+TIMEBENCH = {
+    "question": "After Jan 890, who was the head of Karvel?",
+    "context": "Bo Lind led Karvel from May 890 to 895 .",
+    "answer": ["Bo Lind"],
+    "question_type": "after_implicit",
+    "idx": "/wiki/Karvel#P6#0",
+}
+
+
+def test_timebench_records_have_a_type_and_may_be_unanswerable(tmp_path: Path) -> None:
+    none = {**TIMEBENCH, "answer": ["unanswerable"]}
+    easy = {**TIMEBENCH, "question_type": "in_explicit"}
+    records = read_text(tmp_path / "t.jsonl", "\n".join(map(json.dumps, (TIMEBENCH, none, easy))))
+    assert [question.cell for question in records] == ["hard-single", "hard-none", "easy-single"]
+    assert records[0].id == "timeqa-000001-wiki-Karvel-P6-0"
+    assert records[1].gold == ()
+    assert records[0].context("open-book") == "Bo Lind led Karvel from May 890 to 895 ."
+
+
+@pytest.mark.parametrize("name", ["human_train.easy.json.gzip", "human_train.hard.json.gz"])
+def test_a_gzip_file_is_read_as_what_it_packs(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(json.dumps(LINE).encode()))
+    (question,) = questions_of("timeqa", file)
+    assert question.cell == f"{name.split('.')[1]}-multi"
+    assert question.gold == ("member", "MP")
+
+
+def test_half_a_gzip_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "human_train.easy.json.gzip"
+    file.write_bytes(gzip.compress(json.dumps(LINE).encode())[:-12])
+    with pytest.raises(DatasetError, match=r"gzip: breaks off: the gzip file is not whole"):
+        read_foreign("timeqa", file)
+
+
+def test_half_an_array_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"a\.json: is not JSON"):
+        read_text(tmp_path / "a.json", json.dumps([ANNOTATED])[:-9])
+
+
+def test_answers_that_are_no_objects_are_named(tmp_path: Path) -> None:
+    broken = {**ANNOTATED, "questions": [["Who owned GMMTV in 1999?", ["GMM"]]]}
+    with pytest.raises(DatasetError, match=r"a\.json:1: the answers to 'Who owned GMMTV "):
+        read_text(tmp_path / "a.json", json.dumps([broken]))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.facts.web_folder import BuildOptions, BuiltWeb, build_web
+from agent_env.extensions.facts.web_cli import BuildOptions, BuiltWeb, build_web
 from agent_env.runs.options import RunOptions
 from agent_env.runs.score import follow_run, score_folder
 from agent_env.runs.start import Listener, start_run

@@ -1,5 +1,8 @@
-"""Queries over Allen's relations: an interval b is drawn to which some rows stand in the relation,
-and the query is checked three ways and worded (Genqueries, Algorithm 1).
+"""Queries about the rows of one table, checked by both engines and worded.
+
+Over Allen's relations: an interval b is drawn to which some rows stand in the relation, and the
+query is checked three ways (Genqueries, Algorithm 1). Beyond them: as of now, n-th, n-th time,
+longest, days in common.
 
 Relation and number of answers are drawn independently: every relation has as many queries with one
 answer, with several and with none, as far as the tables have rows for them.
@@ -9,11 +12,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from random import Random
 
+from agent_env.extensions.facts.tables.temporal_table import LENGTHS
+from agent_env.families.tdbench import sql as queries
+from agent_env.families.tdbench import wording
 from agent_env.families.tdbench.query import (
     DISTRACTORS,
     Group,
@@ -22,7 +28,7 @@ from agent_env.families.tdbench.query import (
     QueryPool,
     group_query,
 )
-from agent_env.families.tdbench.sample import Cardinality, cardinality_of
+from agent_env.families.tdbench.sample import Cardinality, Kind, cardinality_of
 from agent_env.families.tdbench.sql import (
     Batch,
     Engines,
@@ -32,8 +38,20 @@ from agent_env.families.tdbench.sql import (
     key_marks,
     relation_sql,
 )
-from agent_env.families.tdbench.wording import Offset, condition, sentence
+from agent_env.families.tdbench.wording import Offset
 from agent_env.temporal.allen import FOREVER, Granularity, Interval, Relation, cut_day
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What all makers of queries share."""
+
+    engines: Engines
+    rng: Random
+    phrasings: int
+    omissions: Counter[str]
+    """What could not be made, by reason; filled on the way."""
+
 
 FIRST = date(1, 1, 1).toordinal() + 400
 
@@ -137,7 +155,7 @@ def whole_months(
     )
 
 
-MAX_TRIES = 60
+RELATION_TRIES = 60
 MAX_GROUPS = 40
 """Groups that are looked through for distractors."""
 MAX_POOLS = 6
@@ -180,8 +198,8 @@ class DraftQuery:
         """The query in words."""
         b = (date.fromordinal(self.b.start), date.fromordinal(self.b.end))
         verbs, granularity = self.pool.domain.verbs, self.pool.table.granularity
-        text = condition(self.relation, b, self.offset, verbs, granularity, style)
-        return sentence(self.pool.form, self.group.keys, text, style)
+        text = wording.condition(self.relation, b, self.offset, verbs, granularity, style)
+        return wording.sentence(self.pool.form, self.group.keys, text, style)
 
 
 def draw_queries(
@@ -189,14 +207,13 @@ def draw_queries(
     relations: Sequence[Relation],
     cardinalities: Sequence[Cardinality],
     count: int,
-    rng: Random,
-    omissions: Counter[str],
+    making: Making,
 ) -> Iterator[DraftQuery]:
     """At most `count` different queries, over all relations and numbers of answers in turn; where
-    the rows have none for one of these, it is counted in `omissions` and the next one follows. The
+    the rows have none for one of these, it is counted as omitted and the next one follows. The
     numbers of answers alternate, so that a few queries cover all of them."""
     earlier: set[tuple[int, int, Relation, Interval]] = set()
-    orders = [rng.sample(relations, len(relations)) for _ in cardinalities]
+    orders = [making.rng.sample(relations, len(relations)) for _ in cardinalities]
     buckets = [
         bucket
         for turns in zip(*orders, strict=True)
@@ -206,11 +223,11 @@ def draw_queries(
     while remaining and failures < len(buckets):
         relation, cardinality = buckets[turn % len(buckets)]
         turn += 1
-        draft = _draw_one(pools, relation, cardinality, rng, earlier)
+        draft = _draw_one(pools, relation, cardinality, making.rng, earlier)
         if draft is None:
             failures += 1
             what = f"{relation} with {ANSWER_COUNTS[cardinality]}"
-            omissions[f"turns of {what} for which no rows were found"] += 1
+            making.omissions[f"turns of {what} for which no rows were found"] += 1
             continue
         failures = 0
         remaining -= 1
@@ -225,7 +242,7 @@ def _draw_one(
     earlier: set[tuple[int, int, Relation, Interval]],
 ) -> DraftQuery | None:
     for pool in rng.sample(pools, min(MAX_POOLS, len(pools))):
-        for _ in range(MAX_TRIES):
+        for _ in range(RELATION_TRIES):
             draft = _try(pool, relation, cardinality, rng)
             if draft is None:
                 continue
@@ -270,50 +287,43 @@ def _other_group(pool: QueryPool, group: Group, b: Interval, rng: Random) -> Gro
     return group
 
 
-def check_queries(
-    drafts: Sequence[DraftQuery], engines: Engines, phrasings: int
-) -> Iterator[Query]:
+def check_queries(drafts: Sequence[DraftQuery], making: Making) -> Iterator[Query]:
     """The queries in the same order, with their SQL run on both engines; GoldError where an engine
     and Allen's relation differ."""
     by_pool: dict[int, list[int]] = defaultdict(list)
     for number, draft in enumerate(drafts):
         by_pool[id(draft.pool)].append(number)
     orders = list(by_pool.values())
-    batches = [_batch([drafts[number] for number in order]) for order in orders]
+    batches = []
+    for order in orders:
+        pool, own = drafts[order[0]].pool, [drafts[number] for number in order]
+        asked = ((d.relation, tuple(d.group.keys.values()), *d.bounds) for d in own)
+        batches.append(Batch(pool.table.name, pool.form.keys, pool.form.answers, tuple(asked)))
+        making.engines.index(pool.table.name, pool.form.keys)
     results: dict[int, Rows] = {}
-    for order, rows in zip(orders, engines.run_batches(batches), strict=True):
+    for order, rows in zip(orders, making.engines.run_batches(batches), strict=True):
         results |= zip(order, rows, strict=True)
-        pool = drafts[order[0]].pool
-        engines.index(pool.table.name, pool.form.keys)
     templates: dict[tuple[int, Relation], SqlTemplate] = {}
     for number, draft in enumerate(drafts):
         key, form = (id(draft.pool), draft.relation), draft.pool.form
         if key not in templates:
             name = draft.pool.table.name
             templates[key] = relation_sql(name, form.keys, form.answers, draft.relation)
-        yield _check(draft, templates[key], results[number], engines, phrasings)
+        yield _check(draft, templates[key], results[number], making)
 
 
-def _batch(drafts: Sequence[DraftQuery]) -> Batch:
-    pool = drafts[0].pool
-    queries = ((d.relation, tuple(d.group.keys.values()), *d.bounds) for d in drafts)
-    return Batch(pool.table.name, pool.form.keys, pool.form.answers, tuple(queries))
-
-
-def _check(
-    draft: DraftQuery, template: SqlTemplate, rows: Rows, engines: Engines, phrasings: int
-) -> Query:
+def _check(draft: DraftQuery, template: SqlTemplate, rows: Rows, making: Making) -> Query:
     pool, bounds = draft.pool, draft.bounds
-    values = dict(zip(key_marks(pool.form.keys), draft.group.keys.values(), strict=True))
+    values = _key_values(pool, draft.group)
     sql = template.fill({**values, "b_start": bounds[0], "b_end": bounds[1]})
     by_duckdb = sorted(rows, key=_sort_key)
-    by_sqlite = sorted(engines.sqlite(sql["sqlite"]), key=_sort_key)
+    by_sqlite = sorted(making.engines.sqlite(sql["sqlite"]), key=_sort_key)
     by_allen = sorted(row_cells(pool, draft.golds), key=_sort_key)
     if not by_sqlite == by_duckdb == by_allen:
         raise GoldError(
             f"{draft.relation}: Allen {by_allen}, SQLite {by_sqlite}, DuckDB {by_duckdb}: {sql}"
         )
-    questions = (draft.question(style) for style in range(phrasings))
+    questions = (draft.question(style) for style in range(making.phrasings))
     return group_query(
         pool, draft.group, "relation", draft.golds, sql, questions, bounds, draft.relation,
         distractors(pool, draft.group, lambda group: group.matches(draft.relation, draft.b)),
@@ -344,3 +354,207 @@ def row_cells(pool: QueryPool, rows: Sequence[GroupRow]) -> Iterator[tuple[str |
 
 def _sort_key(row: Sequence[str | None]) -> tuple[str, ...]:
     return tuple("" if cell is None else cell for cell in row)
+
+
+def _key_values(pool: QueryPool, group: Group) -> dict[str, str]:
+    return dict(zip(key_marks(pool.form.keys), group.keys.values(), strict=True))
+
+
+# Beyond the thirteen relations --------------------------------------------------------------------
+
+SPECIAL_TRIES = 40
+MAX_FAILURES = 4
+"""Times in a row that a small table of a user's gives no new query in so many tries."""
+
+
+def special_queries(
+    kind: Kind,
+    pools: Sequence[QueryPool],
+    count: int,
+    making: Making,
+    max_failures: int | None = None,
+) -> Iterator[Query]:
+    """At most `count` different queries of a kind other than `current`; `max_failures` ends the
+    search, which otherwise goes on as long as the count says."""
+    make, usable = _duration if kind == "duration" else _listed(kind), list(pools)
+    if kind == "duration":
+        usable = [p for p in usable if not p.form.listed and p.table.granularity == "day"]
+    earlier: set[str] = set()
+    failures = 0
+    for _ in range(count if usable else 0):
+        if failures == max_failures:
+            return
+        failures += 1
+        for _ in range(SPECIAL_TRIES):
+            pool = making.rng.choice(usable)
+            query = make(pool, making.rng.choice(pool.groups), making)
+            if query is not None and query.sql["sqlite"] not in earlier:
+                earlier.add(query.sql["sqlite"])
+                failures = 0
+                yield query
+                break
+
+
+def current_queries(
+    pools: Sequence[QueryPool], cardinalities: Sequence[Cardinality], count: int, making: Making
+) -> Iterator[Query]:
+    """At most `count` different queries on what holds now, with one answer and with none in turn.
+    Where no answer is left, so many questions without any would only reward to say so: that is the
+    end. Where none without an answer is left, the rest have one."""
+    usable = [pool for pool in pools if pool.form.now_heads]
+    heaps = {
+        size: _current_groups(usable, size, making.rng) for size in dict.fromkeys(cardinalities)
+    }
+    made = Counter[Cardinality]()
+    for _ in range(count):
+        sizes = [size for size in heaps if heaps[size]]
+        if not sizes or (sizes == ["none"] and len(heaps) > 1 and made["none"] >= made["unique"]):
+            return
+        size = min(sizes, key=lambda each: (made[each], sizes.index(each)))
+        for missing in set(heaps) - set(sizes) - {"multiple"}:
+            making.omissions[f"turns of current with {missing} for which no group was left"] += 1
+        heap = making.rng.choice(heaps[size])
+        pool, group = heap.pop()
+        heaps[size] = [each for each in heaps[size] if each]
+        made[size] += 1
+        form, now = pool.form, date.fromordinal(pool.last)
+        sql = queries.current_sql(pool.table.name, form.keys, form.answers).fill(
+            {**_key_values(pool, group), "now": pool.table.written(now)}
+        )
+        texts = [wording.now_sentence(form, group.keys, now, s) for s in range(making.phrasings)]
+        query = _checked_query(pool, group, "current", _lasting(group), sql, texts, making)
+        yield replace(query, distractors=distractors(pool, group, _lasting))
+
+
+def _current_groups(
+    pools: Sequence[QueryPool], size: Cardinality, rng: Random
+) -> list[list[tuple[QueryPool, Group]]]:
+    """For each pool its groups with so many answers as of now, in random order; none in which one
+    answer stands in two rows: which of its starts would be asked for?"""
+    heaps = []
+    for pool in pools:
+        own = []
+        for group in (*pool.groups, *pool.lone):
+            golds = [row.answer for row in _lasting(group)]
+            if len(set(golds)) == len(golds) and cardinality_of(len(golds)) == size:
+                own.append((pool, group))
+        rng.shuffle(own)
+        heaps += [own] if own else []
+    return heaps
+
+
+def _lasting(group: Group) -> list[GroupRow]:
+    return [row for row in group.rows if row.interval.end == FOREVER]
+
+
+Draw = tuple[int, Sequence[GroupRow]] | None
+"""The n of the question, and the rows that answer; None where the group has no such question."""
+
+
+def _nth(group: Group, rng: Random) -> Draw:
+    starts = [row.interval.start for row in group.rows]
+    if len(set(starts)) < len(starts):
+        return None
+    nth = rng.randint(1, len(starts) + 1)
+    return nth, group.rows[nth - 1 : nth]
+
+
+def _count(group: Group, rng: Random) -> Draw:
+    most = max(Counter(row.answer for row in group.rows).values())
+    if most < 2 and rng.random() < 0.9:
+        return None
+    times = rng.randint(2, most + (rng.random() < 0.3)) if most > 1 else 2
+    if len({(row.answer, row.interval.start) for row in group.rows}) < len(group.rows):
+        return None
+    earlier: Counter[str] = Counter()
+    golds = []
+    for row in group.rows:
+        earlier[row.answer] += 1
+        golds += [row] if earlier[row.answer] == times else []
+    return times, golds
+
+
+def _longest(group: Group, rng: Random) -> Draw:
+    over = [row for row in group.rows if row.interval.end != FOREVER]
+    if len(over) < 2:
+        return None
+    days = [row.interval.end - row.interval.start for row in over]
+    golds = [row for row, length in zip(over, days, strict=True) if length == max(days)]
+    return (0, golds) if len({row.answer for row in golds}) == len(golds) else None
+
+
+def _listed(kind: Kind) -> Callable[[QueryPool, Group, Making], Query | None]:
+    """Makes queries about the rows that a table lists: `nth`, `count` or `longest`."""
+    draw_rows = {"nth": _nth, "count": _count, "longest": _longest}[kind]
+
+    def make(pool: QueryPool, group: Group, making: Making) -> Query | None:
+        if (drawn := draw_rows(group, making.rng)) is None:
+            return None
+        (number, golds), form = drawn, pool.form
+        columns = (pool.table.name, form.keys, form.answers)
+        if kind == "longest":
+            template = queries.longest_sql(*columns, LENGTHS[pool.table.granularity])
+        else:
+            template = queries.ranked_sql(*columns, form.answers if kind == "count" else (), number)
+        texts = [
+            wording.listed_sentence(kind, form, pool.domain.verbs, group.keys, number, style)
+            for style in range(making.phrasings)
+        ]
+        sql = template.fill(_key_values(pool, group))
+        return _checked_query(pool, group, kind, golds, sql, texts, making)
+
+    return make
+
+
+def _duration(pool: QueryPool, group: Group, making: Making) -> Query | None:
+    """Two rows of different groups, each the only one of its answer in its group."""
+    rng = making.rng
+    other = rng.choice(pool.groups)
+    if other is group:
+        return None
+    pairs = tuple((own, rng.choice(own.rows)) for own in (group, other))
+    one, two = (row for _, row in pairs)
+    shared = one.interval.meet(two.interval)
+    if shared is None or FOREVER in (one.interval.end, two.interval.end):
+        return None
+    if any(sum(r.answer == row.answer for r in own.rows) > 1 for own, row in pairs):
+        return None
+    form, table, verbs = pool.form, pool.table, pool.domain.verbs
+    values: dict[str, str] = {}
+    for side, (own, _), cells in zip("ab", pairs, row_cells(pool, (one, two)), strict=True):
+        values |= {f"{side}_{mark}": text for mark, text in _key_values(pool, own).items()}
+        values |= {f"{side}_answer": str(cells[0]), f"{side}_start": str(cells[-2])}
+    sql = queries.duration_sql(table.name, form.keys, form.answers).fill(values)
+    days = shared.end - shared.start
+    if making.engines.both(sql) != ((days,),):
+        raise GoldError(f"{days} days, not {making.engines.both(sql)}: {sql}")
+    rows = [(own.keys, row.answer) for own, row in pairs]
+    return Query(
+        domain=pool.domain.name,
+        kind="duration",
+        relation="duration",
+        tables=(table,),
+        keys={f"{name} {side}": value for side, (own, _) in enumerate(pairs, start=1)
+              for name, value in own.keys.items()},
+        answers=form.answers,
+        relevant=(tuple(row.index for own, _ in pairs for row in own.rows),),
+        golds=(one, two),
+        others=(),
+        sql=sql,
+        questions=tuple(
+            wording.duration_sentence(form, verbs, rows, style) for style in range(making.phrasings)
+        ),
+        number=days,
+    )  # fmt: skip
+
+
+def _checked_query(
+    pool: QueryPool, group: Group, kind: Kind, golds: Sequence[GroupRow], sql: dict[str, str],
+    texts: Sequence[str], making: Making,
+) -> Query:  # fmt: skip
+    """The query; GoldError where the engines return other rows."""
+    expected = sorted(row_cells(pool, golds), key=repr)
+    rows = sorted(making.engines.both(sql), key=repr)
+    if rows != expected:
+        raise GoldError(f"{kind}: expected {expected}, the engines give {rows}: {sql}")
+    return group_query(pool, group, kind, golds, sql, texts)

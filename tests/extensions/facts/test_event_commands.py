@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.event_facts.commands import TableAnswers, check, screen
+from agent_env.extensions.facts.event_facts import TableAnswers, check, screen
 from agent_env.extensions.fake_server import Answer, Call, FakeServer, Offer, Policy, Refusal, Turn
 from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener

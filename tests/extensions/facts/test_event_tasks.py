@@ -7,8 +7,16 @@ from datetime import date
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.event_facts import check, screen
-from agent_env.extensions.facts.event_facts.sample import EventSample
+from agent_env.extensions.facts.event_facts import (
+    CHECK,
+    SCREEN,
+    EventSample,
+    check_samples,
+    judgement,
+    score_check,
+    score_screen,
+    screen_samples,
+)
 from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
 from agent_env.records.schema import Condition, Episode, PageRef
 from agent_env.tasks.task import Task
@@ -16,6 +24,7 @@ from agent_env.temporal.partial import PartialDate
 from agent_env.testing import puzzle
 
 NOW = date(2031, 7, 9)
+SCREEN_TASK, CHECK_TASK = (f.make_task("default", f.options(), {}) for f in (SCREEN, CHECK))
 PAGE = "https://encyclopedia.example/article/Siege_(second)"
 
 
@@ -25,12 +34,12 @@ def row(start: str = "", end: str = "", years: tuple[int, ...] = ()) -> EventRow
 
 
 def screened(start: str = "", end: str = "", years: tuple[int, ...] = ()) -> EventSample:
-    (sample,) = screen.make_samples([row(start, end, years)], NOW)
+    (sample,) = screen_samples([row(start, end, years)], NOW)
     return sample
 
 
 def checked(start: str = "", end: str = "", years: tuple[int, ...] = ()) -> EventSample:
-    (sample,) = check.make_samples([row(start, end, years)], NOW)
+    (sample,) = check_samples([row(start, end, years)], NOW)
     return sample
 
 
@@ -50,30 +59,30 @@ def episode(answer: str | None, status: str = "finished", opened: tuple[str, ...
 
 
 def known(sample: EventSample, answer: str) -> tuple[str, float]:
-    found = screen.score(sample, episode(answer))
+    found = score_screen(sample, episode(answer))
     return found.outcome, found.metrics["known"]
 
 
 def test_no_date_of_any_shipped_event_stands_in_its_screening_prompt() -> None:
-    samples = screen.make_samples(shipped_tables().events, NOW)
+    samples = screen_samples(shipped_tables().events, NOW)
     assert len(samples) == 269
     for sample in samples:
-        text = prompt(screen.make_task(), sample).replace(sample.event, "")
+        text = prompt(SCREEN_TASK, sample).replace(sample.event, "")
         years = {gold[:4] for gold in sample.gold}
         assert not any(part in text for part in years | set(sample.gold)), sample.event
 
 
 def test_the_form_of_the_dates_is_asked_for_and_what_is_not_stated_is_not() -> None:
-    text = prompt(screen.make_task(), screened("1805-10", "1806"))
+    text = prompt(SCREEN_TASK, screened("1805-10", "1806"))
     assert "FIRST: when it began, the month as YYYY-MM\n" in text
     assert "LAST: when it ended, the year as YYYY, or ONGOING if it still lasted on 2031-0" in text
     assert "YEARS" not in text
-    assert "FIRST" not in prompt(screen.make_task(), screened(years=(1908, 1948)))
+    assert "FIRST" not in prompt(SCREEN_TASK, screened(years=(1908, 1948)))
 
 
 def test_a_row_that_still_lasts_is_asked_like_any_other() -> None:
-    lasting = prompt(screen.make_task(), screened("1805-10-21"))
-    assert lasting == prompt(screen.make_task(), screened("1805-10-21", "1806-01-01"))
+    lasting = prompt(SCREEN_TASK, screened("1805-10-21"))
+    assert lasting == prompt(SCREEN_TASK, screened("1805-10-21", "1806-01-01"))
 
 
 def test_the_right_dates_are_known_and_a_near_miss_is_not() -> None:
@@ -97,10 +106,10 @@ def test_a_lasting_row_is_known_by_its_start_and_that_it_lasts() -> None:
 
 def test_a_point_without_an_end_is_known_by_its_start_alone() -> None:
     quake = EventRow("the Quake", "earthquake", "", "", PartialDate(1755), None, (), "")
-    (sample,) = screen.make_samples([quake], NOW)
+    (sample,) = screen_samples([quake], NOW)
     assert sample.gold == ("1755",)
-    (claimed,) = check.make_samples([quake], NOW)
-    assert "Ended" not in prompt(check.make_task(), claimed)
+    (claimed,) = check_samples([quake], NOW)
+    assert "Ended" not in prompt(CHECK_TASK, claimed)
 
 
 def test_years_are_known_only_all_together() -> None:
@@ -114,14 +123,14 @@ def test_unknown_is_read_and_what_is_missing_is_unreadable() -> None:
     assert known(sample, "FIRST: UNKNOWN\nLAST: UNKNOWN") == ("read", 0.0)
     assert known(sample, "FIRST: 1805") == ("unreadable", 0.0)
     assert known(sample, "It was in 1805.") == ("unreadable", 0.0)
-    assert screen.score(sample, episode(None, "failed")).outcome == "failed"
+    assert score_screen(sample, episode(None, "failed")).outcome == "failed"
 
 
 def test_the_checking_prompt_states_dates_precision_and_now() -> None:
-    text = prompt(check.make_task(), checked("1805-10", "", ()))
+    text = prompt(CHECK_TASK, checked("1805-10", "", ()))
     assert "Began: 1805-10 (stated to the month)" in text
     assert "Ended: not yet; it still lasted on 2031-07-09" in text
-    text = prompt(check.make_task(), checked(years=(1908, 1948, 1949)))
+    text = prompt(CHECK_TASK, checked(years=(1908, 1948, 1949)))
     assert "Years in which it took place, all of them: 1908, 1948~1949" in text
 
 
@@ -129,21 +138,21 @@ def test_a_verdict_comes_with_its_reason_and_the_pages_that_were_opened() -> Non
     answer = (
         f"VERDICT: **Not correct**\nWHY: It began\nin May.\nPAGES:\n- {PAGE}.\n- https://b.example"
     )
-    found = check.judgement(episode(answer, opened=(PAGE,)))
+    found = judgement(episode(answer, opened=(PAGE,)))
     assert (found.verdict, found.why, found.pages) == ("not correct", "It began in May.", (PAGE,))
-    score = check.score(checked("1805", "1805"), episode(answer, opened=(PAGE,)))
+    score = score_check(checked("1805", "1805"), episode(answer, opened=(PAGE,)))
     assert score.answer == ("not correct",)
     assert score.metrics == {"correct": 0.0, "not_correct": 1.0, "unclear": 0.0}
 
 
 def test_a_verdict_without_an_opened_page_is_unclear() -> None:
-    found = check.judgement(episode(f"VERDICT: correct\nWHY: I know.\nPAGES: {PAGE}"))
+    found = judgement(episode(f"VERDICT: correct\nWHY: I know.\nPAGES: {PAGE}"))
     assert (found.verdict, found.rule) == ("unclear", "'correct' without a page that was opened")
 
 
 @pytest.mark.parametrize("answer", ["", "The row is correct.", "VERDICT: correct or unclear"])
 def test_an_answer_without_one_verdict_is_unreadable(answer: str) -> None:
-    score = check.score(checked("1805", "1805"), episode(answer, opened=(PAGE,)))
+    score = score_check(checked("1805", "1805"), episode(answer, opened=(PAGE,)))
     assert (score.outcome, score.answer) == ("unreadable", None)
 
 
@@ -153,7 +162,7 @@ def test_ids_depend_on_the_name_alone() -> None:
 
 def test_a_sample_of_another_family_and_another_prompt_are_refused() -> None:
     with pytest.raises(ConfigError, match="sample 'tp-0-00001' is no row of an event table"):
-        screen.make_task().prompt(puzzle(), Condition(name="base"))
-    for task in (screen, check):
+        SCREEN_TASK.prompt(puzzle(), Condition(name="base"))
+    for family in (SCREEN, CHECK):
         with pytest.raises(ConfigError, match="unknown prompt 'x'; known: default"):
-            task.make_task("x")
+            family.make_task("x", family.options(), {})

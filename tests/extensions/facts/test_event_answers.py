@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.extensions.facts.event_facts.sample import (
+from agent_env.extensions.facts.event_facts import (
     Unreadable,
     labelled,
     read_bound,

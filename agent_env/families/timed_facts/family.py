@@ -1,0 +1,137 @@
+"""The two families: TempReason (time and time, time and event, event and event) and TimeQA (easy
+and hard questions, some without an answer); own questions from a seed, and published files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from pydantic import Field
+
+from agent_env.extensions.extraction.solver import Ties
+from agent_env.extensions.facts.tables.tables import FactTables
+from agent_env.families.timed_facts.generating import (
+    Draw,
+    SetSpec,
+    TimedOptions,
+    draw_hard,
+    draw_in,
+    draw_neighbour,
+    draw_own_span,
+    make_questions,
+    make_sums,
+)
+from agent_env.families.timed_facts.published import read_foreign
+from agent_env.families.timed_facts.sample import Level, TimedQuestion, timed
+from agent_env.families.timed_facts.score import SQUAD
+from agent_env.families.timed_facts.task import make_task
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import CannotShift, Family, Materials, SampleSet, Task, TextAt
+from agent_env.sdk.records import Sample
+from agent_env.sdk.web import ShiftedWorld
+
+
+class TempReasonOptions(TimedOptions):
+    """What `--option KEY=VALUE` may say."""
+
+    levels: tuple[Literal["L1", "L2", "L3"], ...] = ("L2", "L3")
+    """L1 (time and time), L2 (time and event), L3 (event and event)."""
+    ties: Ties = "all"
+    """Answer of L3 where several facts begin in the same month: all of them, the nearest (last to
+    end before, first to end after), or the first-ending or last-ending. `tempreason inspect` says
+    which one agrees with a file."""
+
+
+def _make_tempreason(count: int, seed: int, options: TempReasonOptions) -> SampleSet:
+    if options.setting == "open-web" and options.intervals is None:
+        raise ConfigError(
+            "setting=open-web needs the facts of its web: --option intervals=FILE, as `agent-env "
+            "web build --world fictional` writes it, and --pages with the web itself"
+        )
+    of_level: dict[str, Draw] = {"L2": draw_in, "L3": partial(draw_neighbour, ties=options.ties)}
+    draws = tuple((level, of_level[level]) for level in options.levels if level != "L1")
+    sums = 0
+    if "L1" in options.levels:
+        sums = options.per_cell or count // (len(draws) * len(options.answers) + 1)
+    questions = make_sums("tempreason", "tr", sums, seed)
+    if draws:
+        rest = count - sums
+        spec = SetSpec("tempreason", "tr", draws, options.answers, rest, seed, options)
+        questions += make_questions(spec)
+    return SampleSet(questions)
+
+
+def _tempreason(prompt: str, options: TempReasonOptions, tables: Materials) -> Task:
+    conditions = ("web",) if options.setting == "open-web" else ("base",)
+
+    @cache
+    def world(intervals: Path) -> FactTables:
+        from agent_env.families.timed_facts.shift import world_of
+
+        return world_of(intervals)
+
+    def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
+        from agent_env.families.timed_facts.shift import shifted_world
+
+        if options.setting != "open-web":
+            raise CannotShift(f"the setting {options.setting} gives their facts in the prompt")
+        if options.intervals is None:
+            raise CannotShift("the table of their web is not given (--option intervals=FILE)")
+        return shifted_world(timed(sample), world(options.intervals), options.ties, rng, text_at)
+
+    return make_task("tempreason", prompt, options.setting, conditions, options.ties, shift)
+
+
+class TimeQAOptions(TimedOptions):
+    """What `--option KEY=VALUE` may say."""
+
+    setting: Literal["open-book", "reasonqa", "closed-book"] = "open-book"
+    """open-book (running text), reasonqa (facts as lines, as in the paper) or closed-book."""
+    levels: tuple[Literal["easy", "hard"], ...] = ("easy", "hard")
+    """Of difficulty; each in equal numbers."""
+    answers: tuple[Literal["single", "multi", "none"], ...] = ("single", "multi", "none")
+    """How many answers questions have; easy ones always have some."""
+    years: float = Field(default=0.3, ge=0, le=1)
+    """Part of the facts that are told by years alone."""
+
+
+def _make_timeqa(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
+    of_level: dict[Level, Draw] = {"easy": draw_own_span, "hard": draw_hard}
+    questions: list[TimedQuestion] = []
+    cells = [(level, n) for level in options.levels for n in options.answers]
+    cells = [cell for cell in cells if cell != ("easy", "none")]
+    share, rest = divmod(count, len(cells)) if cells else (0, 0)
+    for place, (level, many) in enumerate(cells):
+        spec = SetSpec(
+            "timeqa", f"tq-{level}-{many}", ((level, of_level[level]),), (many,),
+            share + (place < rest), seed, options, options.years,
+        )  # fmt: skip
+        questions += make_questions(spec)
+    return SampleSet(tuple(questions))
+
+
+def _timeqa(prompt: str, options: TimeQAOptions, tables: Materials) -> Task:
+    return replace(make_task("timeqa", prompt, options.setting), authors_scorer=SQUAD)
+
+
+REFERENCE = "agent_env.families.timed_facts.reference:next_step"
+TEMPREASON = Family(
+    "tempreason",
+    _tempreason,
+    _make_tempreason,
+    TempReasonOptions,
+    partial(read_foreign, "tempreason"),
+    reference=REFERENCE,
+    reproduction="agent_env.families.timed_facts.reproduction:PAPER",
+)
+TIMEQA = Family(
+    "timeqa",
+    _timeqa,
+    _make_timeqa,
+    TimeQAOptions,
+    partial(read_foreign, "timeqa"),
+    reference=REFERENCE,
+)

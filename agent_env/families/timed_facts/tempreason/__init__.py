@@ -1,1 +1,0 @@
-"""TempReason: time and time, time and event, event and event."""

@@ -1,1 +1,0 @@
-"""TimeQA: easy and hard questions on facts in running text, some without an answer."""
