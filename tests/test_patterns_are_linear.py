@@ -33,7 +33,7 @@ FROM_ARGUMENTS = {
     "agent_env.extensions.facts.event_facts": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
     "agent_env.extensions.extraction.wording": "wordings of the package, matched as a whole",
-    "agent_env.temporal.date_text": "a table of forms, matched as a whole; attacked, none is slow",
+    "agent_env.temporal.written": "a table of forms, matched as a whole; attacked, none is slow",
     "agent_env.web.guards": "escaped",
 }
 """Modules with a call to `re` whose pattern only the run time knows, and what it is made of."""
