@@ -352,16 +352,19 @@ def _estimated(
     better, worse = int((top > 1e-12).sum()), int((top < -1e-12).sum())
     has_value = ~np.isnan(line)
     pairs, groups = int(has_value.sum()), len(np.unique(clusters[has_value]))
-    simple = scale.share and planned.is_simple
     centre = float(means(line[:, None])[0])
-    return Contrast(
-        planned,
-        _estimate(centre, error, draws, pairs, groups, simple, (better, worse)),
-        pairs=pairs,
-        unpaired=len(line) - pairs,
-        better=better,
-        worse=worse,
-    )
+    if pairs == 0:
+        estimate = Estimate(None, method="no pair")
+    elif groups < 2:
+        estimate = Estimate(centre, None, None, "one sample", pairs, groups)
+    elif error > 1e-12:
+        estimate = bootstrap_estimate(centre, draws, pairs, groups)
+    elif scale.share and planned.is_simple and abs(centre) in (0.0, 1.0):
+        ends = paired_share_interval(groups if better else 0, groups if worse else 0, groups)
+        estimate = Estimate(centre, *ends, "Bonett-Price, as all pairs agree", pairs, groups)
+    else:
+        estimate = Estimate(centre, None, None, "all differences equal", pairs, groups)
+    return Contrast(planned, estimate, pairs, len(line) - pairs, better, worse)
 
 
 def _tested(
@@ -421,25 +424,3 @@ def _simultaneous(
             split = (groups if c.better else 0, groups if c.worse else 0)
             intervals[k] = paired_share_interval(*split, groups, 1 - 2 * tail)
     return intervals
-
-
-def _estimate(
-    centre: float,
-    error: float,
-    draws: Floats,
-    pairs: int,
-    groups: int,
-    simple: bool,
-    split: tuple[int, int],
-) -> Estimate:
-    if pairs == 0:
-        return Estimate(None, method="no pair")
-    if groups < 2:
-        return Estimate(centre, None, None, "one sample", pairs, groups)
-    if error > 1e-12:
-        return bootstrap_estimate(centre, draws, pairs, groups)
-    if simple and abs(centre) in (0.0, 1.0):
-        counts = (groups if split[0] else 0, groups if split[1] else 0)
-        low, high = paired_share_interval(*counts, groups)
-        return Estimate(centre, low, high, "Bonett-Price, as all pairs agree", pairs, groups)
-    return Estimate(centre, None, None, "all differences equal", pairs, groups)

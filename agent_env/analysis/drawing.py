@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -51,15 +50,6 @@ def png_of(figure: Figure) -> bytes:
     FigureCanvasAgg(figure)
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=DPI, bbox_inches="tight")
-    return out.getvalue()
-
-
-def svg_of(figure: Figure) -> bytes:
-    """The figure as SVG; the same figure gives the same bytes."""
-    FigureCanvasAgg(figure)
-    out = io.BytesIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "agent-env"}):
-        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     return out.getvalue()
 
 

@@ -5,7 +5,7 @@ Every condition has its own colour, marker, line and hatch, and keeps them throu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -331,15 +331,22 @@ def by_solutions(comparison: Comparison) -> Figure | None:
     samples have no solution count."""
     if len(comparison.groups.get("solutions", {})) < 2:
         return None
-    found = comparison.by_group("solutions", comparison.metric)
+    by_count = comparison.by_group("solutions", comparison.metric)
+    return _lines(comparison, by_count, "number of solutions", words(comparison.metric))
+
+
+def _lines(
+    comparison: Comparison, by_place: Mapping[str, list[Estimate]], across: str, up: str
+) -> Figure:
+    """Estimates of the arms over named places, a panel per run, a line per condition."""
     runs, styles = runs_of(comparison), looks(comparison.study.arms)
     figure, axeses = panels(len(runs), sharey=True, sharex=True)
     for axes, (title, own) in zip(axeses, runs.items(), strict=True):
         for k, i in enumerate(own):
             name = comparison.study.arms[i].name_in_run
-            values, errors = bars_of([estimates[i] for estimates in found.values()])
+            values, errors = bars_of([estimates[i] for estimates in by_place.values()])
             shift = (k - (len(own) - 1) / 2) * 0.09
-            known = [j for j, e in enumerate(found.values()) if e[i].value is not None]
+            known = [j for j, e in enumerate(by_place.values()) if e[i].value is not None]
             look = styles[name]
             axes.errorbar(
                 [j + shift for j in known], [values[j] for j in known],
@@ -348,11 +355,11 @@ def by_solutions(comparison: Comparison) -> Figure | None:
                 linewidth=1.4, elinewidth=0.7, capsize=2,
             )  # fmt: skip
         axes.set_title(literal(title), fontsize=10)
-        axes.set_xticks(range(len(found)), list(found))
+        axes.set_xticks(range(len(by_place)), list(by_place))
         limit(axes, comparison)
         clean(axes)
-    figure.supxlabel(f"number of solutions ({BARS})", fontsize=10)
-    figure.supylabel(words(comparison.metric), fontsize=10)
+    figure.supxlabel(f"{across} ({BARS})", fontsize=10)
+    figure.supylabel(up, fontsize=10)
     legend(figure, axeses)
     return figure
 
@@ -371,7 +378,11 @@ def condition_bars(comparison: Comparison) -> Figure | None:
         layout="constrained",
     )
     axeses = figure.subplots(len(runs), len(quantities), squeeze=False)
-    tops = [_top(estimates) for _, estimates, _ in quantities]
+    ends = [bars_of(estimates) for _, estimates, _ in quantities]  # the same scale in all rows
+    tops = [
+        max((v + e for v, e in zip(values, above, strict=True)), default=1.0) or 1.0
+        for values, (_, above) in ends
+    ]
     for row, (title, own) in zip(axeses, runs.items(), strict=True):
         for axes, (what, estimates, form), top in zip(row, quantities, tops, strict=True):
             values, errors = bars_of([estimates[i] for i in own])
@@ -393,12 +404,6 @@ def condition_bars(comparison: Comparison) -> Figure | None:
             clean(axes)
     figure.supxlabel(BARS, fontsize=8)
     return figure
-
-
-def _top(estimates: Sequence[Estimate]) -> float:
-    """Of the highest bar with its interval; the same in all rows, so that they can be compared."""
-    values, errors = bars_of(list(estimates))
-    return max((v + e for v, e in zip(values, errors[1], strict=True)), default=1.0) or 1.0
 
 
 def frontier(comparison: Comparison) -> Figure | None:
@@ -520,27 +525,10 @@ def flips(comparison: Comparison) -> Figure | None:
 
 def reliability(comparison: Comparison) -> Figure | None:
     """pass^k over k, a line per condition and a panel per run; None without repeats."""
-    by_k = pass_hat(comparison)
+    by_k = {str(k): estimates for k, estimates in pass_hat(comparison).items()}
     if len(by_k) < 2:
         return None
-    runs, styles = runs_of(comparison), looks(comparison.study.arms)
-    figure = Figure(figsize=(3.6 * len(runs) + 0.8, 3.8), layout="constrained")
-    axeses = figure.subplots(1, len(runs), sharey=True, squeeze=False)
-    for axes, (title, own) in zip(axeses.flat, runs.items(), strict=True):
-        for k, i in enumerate(own):
-            name = comparison.study.arms[i].name_in_run
-            look = styles[name]
-            points = [(at, by[i]) for at, by in by_k.items() if by[i].value is not None]
-            values, errors = bars_of([e for _, e in points])
-            shift = (k - (len(own) - 1) / 2) * 0.035
-            axes.errorbar([at + shift for at, _ in points], values, yerr=errors,
-                          label=literal(name), color=look.colour, marker=look.marker,
-                          linestyle=look.line, markersize=5, elinewidth=0.7, capsize=2)  # fmt: skip
-        axes.set_title(literal(title), fontsize=10)
-        axes.set_xticks(list(by_k))
-        axes.set_ylim(-0.04, 1.04)
-        clean(axes)
-    figure.supxlabel(f"k episodes of one sample, all right ({BARS})", fontsize=10)
-    axeses.flat[0].set_ylabel("pass^k")
-    legend(figure, axeses.flat)
+    figure = _lines(comparison, by_k, "k episodes of one sample, all right", "pass^k")
+    for axes in figure.axes:
+        axes.set_ylim(-0.04, 1.04)  # a share, whatever the metric is
     return figure

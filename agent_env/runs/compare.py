@@ -231,7 +231,7 @@ def select_tables(
         by = list(comparison.groups)
     shown = []
     for each in chosen:
-        table = each.table(comparison)
+        table = each(comparison)
         if not table.rows and each.without_rows:
             table = replace(table, columns=(), notes=(each.without_rows,))
         if table.rows or each.name in names:

@@ -9,7 +9,7 @@ entry point of the group `agent_env.statistics`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -25,9 +25,9 @@ class Statistic:
 
     name: str
     """Of the table: `--table NAME`, the key in JSON, the file in CSV."""
-    table: Callable[[Comparison], ResultTable]
-    """Without rows where the study has nothing for it."""
-    order: int
+    table: Callable[[Comparison], ResultTable] | None = None
+    """Without rows where the study has nothing for it; `of` gives it."""
+    order: int = 100
     """Where it stands among the tables: the smaller, the earlier."""
     section: str = "Noise, agreement, gain"
     """Its heading in the report."""
@@ -39,6 +39,15 @@ class Statistic:
     """Why a table without rows has none, and what would give it some."""
     needs: tuple[str, ...] = ()
     """Modules of the extra `analysis`."""
+
+    def of(self, table: Callable[[Comparison], ResultTable]) -> Statistic:
+        """As a decorator: the statistic with this table."""
+        return replace(self, table=table)
+
+    def __call__(self, comparison: Comparison) -> ResultTable:
+        """Its table of a study."""
+        assert self.table is not None
+        return self.table(comparison)
 
 
 STATISTICS = Registry(
@@ -75,4 +84,4 @@ def statistics_named(comparison: Comparison, names: Sequence[str]) -> list[Stati
 
 def tables_of(comparison: Comparison, statistics: Iterable[Statistic]) -> list[ResultTable]:
     """Their tables, those that have rows."""
-    return [table for each in statistics if (table := each.table(comparison)).rows]
+    return [table for each in statistics if (table := each(comparison)).rows]

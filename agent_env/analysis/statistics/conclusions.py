@@ -160,6 +160,7 @@ class _Rule:
         return own if groups == pairs else f"{own} in {groups} clusters"
 
 
+@Statistic("conclusions", order=1, section="Conclusions", is_main=True).of
 def in_words(comparison: Comparison) -> ResultTable:
     """The conclusions, one a row."""
     return ResultTable(
@@ -169,6 +170,3 @@ def in_words(comparison: Comparison) -> ResultTable:
         tuple((text,) for text in conclusions(comparison)),
         ("Square brackets: 95 % CI. A rule makes each sentence of its row among the differences.",),
     )
-
-
-CONCLUSIONS = Statistic("conclusions", in_words, order=1, section="Conclusions", is_main=True)

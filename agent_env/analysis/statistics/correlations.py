@@ -113,6 +113,7 @@ def divided(above: Floats, below: Floats) -> Floats:
     return out
 
 
+@Statistic("correlations", order=80, needs=("scipy",)).of
 def correlations(comparison: Comparison) -> ResultTable:
     """Rank correlations between the metrics."""
     rows = tuple(
@@ -141,9 +142,10 @@ def between_metrics(comparison: Comparison) -> list[Correlation]:
     return correlations
 
 
-CORRELATIONS = Statistic("correlations", correlations, order=80, needs=("scipy",))
-
-
+@Statistic(
+    "rankings", order=90, needs=("scipy",),
+    without_rows="Rankings need at least three models and two conditions that all of them have.",
+).of  # fmt: skip
 def rankings(comparison: Comparison) -> ResultTable:
     """Rank correlations between the orders of the models; no rows below three models."""
     rows = tuple(
@@ -201,9 +203,3 @@ def _ranking(
         shifted_estimate(tau, tau_drawn, len(x), groups),
     ]
     return Correlation(*names, estimates[0], estimates[1], len(x))
-
-
-RANKINGS = Statistic(
-    "rankings", rankings, order=90, needs=("scipy",),
-    without_rows="Rankings need at least three models and two conditions that all of them have.",
-)  # fmt: skip

@@ -94,6 +94,7 @@ def _delta(
     return total
 
 
+@Statistic("tools", order=110).of
 def tools(comparison: Comparison) -> ResultTable:
     """What a condition gains for what it uses more."""
     gains = gains_of(comparison)
@@ -111,9 +112,6 @@ def tools(comparison: Comparison) -> ResultTable:
     notes = ("Gain per unit has no value where no more is used, where that is uncertain, or where "
              "the unit is unknown.",)  # fmt: skip
     return ResultTable("tools", "What the tools bought", columns, tuple(rows), notes)
-
-
-TOOLS = Statistic("tools", tools, order=110)
 
 
 Tools = frozenset[str]
@@ -213,6 +211,7 @@ def _subsets(tools: Tools) -> Iterator[Tools]:
         yield from map(frozenset, combinations(sorted(tools), size))
 
 
+@Statistic("shapley", order=112, is_main=True).of
 def shapley(comparison: Comparison) -> ResultTable:
     """A row for each tool, and for all of them."""
     columns = (
@@ -247,6 +246,3 @@ def _missing(arms: Sequence[Arm]) -> str:
         "Shapley values of two tools need the four conditions with and without each, in one run; "
         f"those of web, cal and ci all eight. Missing for these: {', '.join(lacking)}."
     )
-
-
-SHAPLEY = Statistic("shapley", shapley, order=112, is_main=True)

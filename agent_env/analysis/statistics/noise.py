@@ -49,6 +49,10 @@ def _noise(comparison: Comparison, arm: Arm) -> Noise:
     return Noise(arm.label, estimate, NormalDist().inv_cdf(0.975) * error)
 
 
+@Statistic(
+    "noise", order=60,
+    without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
+).of  # fmt: skip
 def noise(comparison: Comparison) -> ResultTable:
     """Flips between repeats; no rows without repeats."""
     floors = [each for each in noise_of(comparison) if each.flips.value is not None]
@@ -61,12 +65,10 @@ def noise(comparison: Comparison) -> ResultTable:
     return ResultTable("noise", "Noise between repeats", columns, rows, notes)
 
 
-NOISE = Statistic(
-    "noise", noise, order=60,
+@Statistic(
+    "reliability", order=70,
     without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
-)  # fmt: skip
-
-
+).of  # fmt: skip
 def reliability(comparison: Comparison) -> ResultTable:
     """pass^k; no rows without repeats."""
     by_k = pass_hat(comparison)
@@ -99,9 +101,3 @@ def _all_right(right: list[list[float]], k: int) -> Floats:
         [comb(int(sum(own)), k) / comb(len(own), k) if len(own) >= k else np.nan
          for own in right]
     )  # fmt: skip
-
-
-RELIABILITY = Statistic(
-    "reliability", reliability, order=70,
-    without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
-)  # fmt: skip

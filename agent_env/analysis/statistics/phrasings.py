@@ -116,6 +116,10 @@ def _shares(queries: Iterable[str], means: Sequence[tuple[float, ...]]) -> list[
     ]
 
 
+@Statistic(
+    "phrasings", order=55, in_score=True,
+    without_rows="No query was asked in two phrasings.",
+).of  # fmt: skip
 def phrasings(comparison: Comparison) -> ResultTable:
     """The same for people; no rows without phrasings."""
     results = consistency(comparison)
@@ -134,9 +138,3 @@ def phrasings(comparison: Comparison) -> ResultTable:
         notes.append(f"{alone} queries with one finished phrasing only are not in it.")
     title = f"Phrasings of one query, verdict by {comparison.metric}"
     return ResultTable("phrasings", title, columns, rows, tuple(notes))
-
-
-PHRASINGS = Statistic(
-    "phrasings", phrasings, order=55, in_score=True,
-    without_rows="No query was asked in two phrasings.",
-)  # fmt: skip

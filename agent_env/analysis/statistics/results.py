@@ -17,6 +17,7 @@ from agent_env.analysis.summary import on_forms
 from agent_env.analysis.treatment import Treatment, treatment_table, treatments
 
 
+@Statistic("conditions", order=10, section="Results", is_main=True).of
 def conditions(comparison: Comparison) -> ResultTable:
     """Each arm's episodes and metrics, the main one also with failures as 0."""
     metrics, study = comparison.study.metrics, comparison.study
@@ -64,9 +65,7 @@ def _on_errors(comparison: Comparison) -> Iterator[str]:
             yield f"{name}: the less the better; over the samples where it is defined: {counts}."
 
 
-CONDITIONS = Statistic("conditions", conditions, order=10, section="Results", is_main=True)
-
-
+@Statistic("differences", order=20, section="Results", is_main=True).of
 def differences(comparison: Comparison) -> ResultTable:
     """The planned differences with interval, tests, and what could be resolved."""
     effect = comparison.options.target_effect
@@ -134,9 +133,7 @@ def _difference_row(c: Contrast) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-DIFFERENCES = Statistic("differences", differences, order=20, section="Results", is_main=True)
-
-
+@Statistic("shortcuts", order=12, section="Results", is_main=True, in_score=True).of
 def shortcuts(comparison: Comparison) -> ResultTable:
     """Each condition and each shortcut by the main metric, with the difference from the best
     shortcut that sees no gold."""
@@ -177,11 +174,9 @@ def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
 
 ORACLE = "sees gold"
 """The run's name of a shortcut that sees the gold."""
-SHORTCUTS = Statistic(
-    "shortcuts", shortcuts, order=12, section="Results", is_main=True, in_score=True
-)
 
 
+@Statistic("treatment", order=30, section="Results", is_main=True, in_score=True).of
 def treatment(comparison: Comparison) -> ResultTable:
     """Whether the tools of each arm arrived; no rows where none has any."""
     return treatment_table(arrivals(comparison))
@@ -204,11 +199,11 @@ def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
     return pairs
 
 
-TREATMENT = Statistic(
-    "treatment", treatment, order=30, section="Results", is_main=True, in_score=True
-)
-
-
+@Statistic(
+    "sequential", order=15, section="Results", is_main=True, in_score=True,
+    without_rows="No run could stop early; run --until makes the test, compare --sequential makes "
+    "it afterwards.",
+).of  # fmt: skip
 def sequential(comparison: Comparison) -> ResultTable:
     """A row for each contrast of a sequential test."""
     results = comparison.sequential
@@ -257,18 +252,12 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-SEQUENTIAL = Statistic(
-    "sequential", sequential, order=15, section="Results", is_main=True, in_score=True,
-    without_rows="No run could stop early; run --until makes the test, compare --sequential makes "
-    "it afterwards.",
-)  # fmt: skip
-
-
 DIGITS = {"cost_usd": 4, "steps": 1, "tool_calls": 1, "duration_s": 2}
 """Of the quantities; tokens have none."""
 SECONDARY = (*RARE, "tool_calls", "duration_s")
 
 
+@Statistic("use", order=40, section="Results").of
 def use(comparison: Comparison) -> ResultTable:
     """Tokens, cost, steps, calls, time of an episode: means over samples."""
     present = [
@@ -293,9 +282,7 @@ def use(comparison: Comparison) -> ResultTable:
     return ResultTable("use", "What an episode uses", columns, rows, tuple(notes))
 
 
-USE = Statistic("use", use, order=40, section="Results")
-
-
+@Statistic("outcomes", order=50, section="Results").of
 def outcomes(comparison: Comparison) -> ResultTable:
     """How answers miss: dates missing, dates too many, both."""
     rows = []
@@ -315,9 +302,6 @@ def outcomes(comparison: Comparison) -> ResultTable:
         "Shares of the answers that could be read: gold values missing, values too many, or both.",
     )
     return ResultTable("outcomes", "How answers miss", columns, tuple(rows), notes)
-
-
-OUTCOMES = Statistic("outcomes", outcomes, order=50, section="Results")
 
 
 def breakdown(comparison: Comparison, name: str) -> ResultTable:

@@ -39,6 +39,7 @@ from agent_env.sdk.results import (
 )
 
 
+@Statistic("certificate", order=5, in_score=True, is_main=True).of
 def certificate(comparison: Comparison) -> ResultTable:
     """A row for each file of each folder; no rows for questions that are not imported."""
     samples = [s for s in comparison.study.samples if isinstance(s, TdbenchSample)]
@@ -430,6 +431,6 @@ def _statistic(name: str, table: PaperTable, order: int) -> Statistic:
 
 
 STATISTICS = (
-    Statistic("certificate", certificate, order=5, in_score=True, is_main=True),
+    certificate,
     *(_statistic(name, table, 120 + k) for k, (name, table) in enumerate(TABLES.items())),
 )

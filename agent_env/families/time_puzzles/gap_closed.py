@@ -11,6 +11,7 @@ from agent_env.sdk.family import web_tools
 from agent_env.sdk.results import Arm, Column, Comparison, Estimate, ResultTable, Statistic
 
 
+@Statistic("gap", order=100).of
 def gap(comparison: Comparison) -> ResultTable:
     """The share of the implicit–explicit gap that the web closes."""
     shares = gaps_closed(comparison)
@@ -69,6 +70,3 @@ def _by_run(arms: Sequence[Arm]) -> list[list[Arm]]:
     for arm in arms:
         runs.setdefault(arm.run, []).append(arm)
     return list(runs.values())
-
-
-STATISTIC = Statistic("gap", gap, order=100)

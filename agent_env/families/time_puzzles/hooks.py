@@ -299,10 +299,10 @@ def _last_dates() -> dict[str, str]:
 
 
 STATISTICS = (
-    "agent_env.families.time_puzzles.gap_closed:STATISTIC",
-    "agent_env.families.time_puzzles.paper_tables:TABLE_1",
-    "agent_env.families.time_puzzles.paper_tables:TABLE_3",
-    "agent_env.families.time_puzzles.paper_tables:FIGURE_4",
+    "agent_env.families.time_puzzles.gap_closed:gap",
+    "agent_env.families.time_puzzles.paper_tables:implicit_explicit",
+    "agent_env.families.time_puzzles.paper_tables:exact_against_others",
+    "agent_env.families.time_puzzles.paper_tables:over_solutions",
 )
 HOOKS = AnalysisHooks(
     groups, cluster, "event", fault_finder, determined, STATISTICS, chance, event_date

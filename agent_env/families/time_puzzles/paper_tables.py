@@ -26,8 +26,10 @@ from agent_env.sdk.results import (
 )
 
 SOLUTIONS = "solutions"
+PAPER = "The paper's layouts"
 
 
+@Statistic("table1", order=120, section=PAPER).of
 def implicit_explicit(comparison: Comparison) -> ResultTable:
     """Table 1: per model, exact match and output tokens for implicit and explicit constraints,
     macro-averaged over the solution counts, with signed differences."""
@@ -105,6 +107,7 @@ def _difference(
     return replace(paired, value=after.value - before.value)
 
 
+@Statistic("table3", order=130, section=PAPER, needs=("scipy",)).of
 def exact_against_others(comparison: Comparison) -> ResultTable:
     """Table 3: the main metric against each other one, over all finished episodes."""
     first, *others = (
@@ -141,6 +144,7 @@ def _ends(values: Grouped, share: bool = False) -> Interval | tuple[None, None]:
     return mean_interval(values, share) or (None, None)
 
 
+@Statistic("figure4", order=140, section=PAPER).of
 def over_solutions(comparison: Comparison) -> ResultTable:
     """Figure 4 as figures: every arm over the solution counts."""
     if SOLUTIONS not in comparison.groups:
@@ -154,9 +158,3 @@ def over_solutions(comparison: Comparison) -> ResultTable:
     columns = (Column("condition"), Column("wording"), *(Column(v) for v in by_count))
     title = f"{comparison.metric} over solution counts (the paper's Figures 2 and 4)"
     return ResultTable("figure4", title, columns, rows)
-
-
-PAPER = "The paper's layouts"
-TABLE_1 = Statistic("table1", implicit_explicit, order=120, section=PAPER)
-TABLE_3 = Statistic("table3", exact_against_others, order=130, section=PAPER, needs=("scipy",))
-FIGURE_4 = Statistic("figure4", over_solutions, order=140, section=PAPER)

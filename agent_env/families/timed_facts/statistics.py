@@ -8,6 +8,7 @@ from agent_env.families.timed_facts.score import EXTRACTION_METRICS
 from agent_env.sdk.results import Column, Comparison, ResultTable, Statistic
 
 
+@Statistic("extraction", order=15, section="Results", is_main=True).of
 def extraction(comparison: Comparison) -> ResultTable:
     """A row for each condition whose strategy extracts facts, over its episodes with an
     extraction."""
@@ -28,6 +29,3 @@ def extraction(comparison: Comparison) -> ResultTable:
     rows = tuple((arm.label, *figures) for arm, *figures in zip(arms, *cells, strict=True))
     note = "Facts of the extraction against the gold facts; the solver's answer from either."
     return ResultTable("extraction", "Extraction and reasoning apart", columns, rows, (note,))
-
-
-STATISTIC = Statistic("extraction", extraction, order=15, section="Results", is_main=True)

@@ -154,7 +154,7 @@ def make_task(
         form=lambda sample: answer_form(form_of(timed(sample), prompt, ties)),
         shift=shift,
         analysis=AnalysisHooks(
-            groups, statistics=("agent_env.families.timed_facts.statistics:STATISTIC",)
+            groups, statistics=("agent_env.families.timed_facts.statistics:extraction",)
         ),
         shortcuts=shortcuts(),
         hidden=HIDDEN,
