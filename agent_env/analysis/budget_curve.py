@@ -20,7 +20,7 @@ import numpy as np
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import plan
-from agent_env.analysis.intervals import FEWEST, Estimate, mean_interval, paired_share_interval
+from agent_env.analysis.intervals import FEWEST, Estimate, grouped_mean, paired_share_interval
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.study import Arm
@@ -324,8 +324,8 @@ def needless_table(counts: Sequence[LookupCount]) -> ResultTable:
         calls = [(each.cluster, float(each.calls)) for each in known]
         needless = [(each.cluster, float(each.needless or 0)) for each in known]
         shares = [(name, float(number > 0)) for name, number in needless]
-        cells = (_cell(calls), _cell(needless), _cell(shares, share=True))
-        rows.append((condition, len(known), *cells, len(own) - len(known)))
+        means = (grouped_mean(calls), grouped_mean(needless), grouped_mean(shares, share=True))
+        rows.append((condition, len(known), *(m.cell for m in means), len(own) - len(known)))
     notes = (
         "A look-up is unnecessary if the facts that earlier results prove, with those that need no "
         "look-up, already leave the gold dates alone, by the solver. A result proves a fact if it "
@@ -333,10 +333,3 @@ def needless_table(counts: Sequence[LookupCount]) -> ResultTable:
         "is a lower bound. Unknown: the solver does not know the facts.",
     )
     return ResultTable("look-ups", "Unnecessary look-ups", columns, tuple(rows), notes)
-
-
-def _cell(values: Sequence[tuple[str, float]], share: bool = False) -> Cell:
-    if not values:
-        return None
-    low, high = mean_interval(values, share) or (None, None)
-    return sum(value for _, value in values) / len(values), low, high

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from agent_env.analysis.budget_curve import BudgetCurves, CurvePoint
+from agent_env.analysis.budget_curve import BudgetCurves
 from agent_env.analysis.drawing import clean, wrapped
 from agent_env.analysis.figures import BARS, bars_of, legend, limit, looks, panels, words
 from agent_env.analysis.report import Chapter, Section, SvgFigure, inline_svg, report_of, settings
@@ -32,8 +32,10 @@ def curve_figure(curves: BudgetCurves) -> Figure:
     styles = looks(tuple(arm for arm in curves.comparison.study.arms
                          if arm.condition.answer_at is None))  # fmt: skip
     for curve, look in zip(curves.curves, styles.values(), strict=True):
-        for axes, places in zip(axeses, (_calls, _tokens), strict=False):
-            at = [places(point) for point in curve.points]
+        # the end stands where its episodes end on average
+        calls = [float(p.budget or p.steps.value or 0.0) for p in curve.points]
+        tokens = [p.tokens.value or 0.0 for p in curve.points]
+        for axes, at in zip(axeses, (calls, tokens), strict=False):
             values, lengths = bars_of([point.accuracy for point in curve.points])
             axes.errorbar(
                 at[:-1], values[:-1], [side[:-1] for side in lengths], color=look.colour,
@@ -49,15 +51,6 @@ def curve_figure(curves: BudgetCurves) -> Figure:
     legend(figure, axeses[:1])
     figure.text(0.99, 0.0, BARS, ha="right", va="top", fontsize=7, color="#555555")
     return figure
-
-
-def _calls(point: CurvePoint) -> float:
-    """The end stands where its episodes end on average."""
-    return float(point.budget or point.steps.value or 0.0)
-
-
-def _tokens(point: CurvePoint) -> float:
-    return point.tokens.value or 0.0
 
 
 def curve_report(curves: BudgetCurves, tables: Sequence[ResultTable], manifest: Manifest) -> str:

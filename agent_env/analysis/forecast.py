@@ -88,7 +88,8 @@ def _condition(
     manifest: Manifest, condition: Condition, episodes: int, earlier: Sequence[RunData]
 ) -> ConditionForecast:
     mean = _earlier_mean(manifest, condition, earlier) or _guess(manifest, condition)
-    tokens = None if mean.usage is None else _tokens(mean.usage)
+    used = mean.usage
+    tokens = None if used is None else (used.input_tokens or 0) + (used.output_tokens or 0)
     cost = None if mean.usage is None else cost_usd(mean.usage, manifest.model_facts)
     most = _most_tokens(manifest)
     amounts = Amounts(
@@ -240,10 +241,6 @@ def capped(
         update[f"most_{name}"] = limit if most is None else min(most, limit)
         update[f"expected_{name}"] = None if expected is None else min(expected, limit)
     return amounts.model_copy(update=update)
-
-
-def _tokens(usage: Usage) -> int:
-    return (usage.input_tokens or 0) + (usage.output_tokens or 0)
 
 
 def _times(value: float | None, number: int) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 
 import numpy as np
 
@@ -121,9 +121,12 @@ def _bootstrap(rows: Sequence[Ints], values: Sequence[Floats], clusters: int) ->
     return np.concatenate([ratio(w @ sums, w @ counts) for w in weight_chunks(clusters)])
 
 
-def mean_interval(values: Grouped, share: bool = False) -> Interval | None:
-    """The same for one column."""
-    return mean_intervals([values], [share])[0]
+def grouped_mean(values: Grouped, share: bool = False) -> Estimate:
+    """The mean of one column with the same interval; without a value where it is empty."""
+    if not values:
+        return Estimate(None)
+    low, high = mean_intervals([values], [share])[0] or (None, None)
+    return Estimate(fmean(value for _, value in values), low, high, samples=len(values))
 
 
 def cluster_share_interval(values: Grouped) -> Interval:

@@ -9,7 +9,7 @@ the bootstrap says nothing: raw agreement then has Wilson's interval over the qu
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Literal
@@ -22,7 +22,7 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.totals import sum_known
 from agent_env.models.prices import cost_usd
 from agent_env.records.model_facts import ModelFacts
-from agent_env.records.schema import Episode, Sample, Score, Usage, Verdict
+from agent_env.records.schema import Episode, Sample, Score, Verdict
 
 Side = Literal["both", "reader", "judge", "neither"]
 """Who calls an answer right."""
@@ -124,10 +124,12 @@ def _agreement(
             sample = samples[episode.sample]
             query = str(getattr(sample, "query", sample.id))  # whose phrasings are drawn together
             clusters[query][OF_TWO[score.metrics[metric] == 1, says == "right"]] += 1
-    rows = [_counts(own) for own in clusters.values()]
+    rows = [tuple(own[side] for side in SIDES) for own in clusters.values()]
     agreement, kappa = _figures(rows)
     whole = tuple(map(sum, zip(*rows, strict=True))) if rows else (0, 0, 0, 0)
-    usages = _usages(calls)
+    tried = (call for one in calls for call in one.calls)
+    known = (call.reply.usage if call.reply is not None else call.usage for call in tried)
+    usages = [usage for usage in known if usage is not None]
     return JudgeAgreement(
         judge=judge,
         metric=metric,
@@ -145,10 +147,6 @@ def _agreement(
         output_tokens=sum_known([u.output_tokens for u in usages]),
         cost_usd=sum_known([cost_usd(usage, facts) for usage in usages]),
     )
-
-
-def _counts(found: Counter[Side]) -> Counts:
-    return found["both"], found["reader"], found["judge"], found["neither"]
 
 
 def _raw(counts: Counts) -> float | None:
@@ -188,12 +186,6 @@ def _figure(value: float | None, draws: Floats, clusters: int) -> Figure:
         return Figure(value)  # an answer parser, or a judge, that always says the same
     estimate = bootstrap_estimate(value, draws, clusters, clusters)
     return Figure(value, estimate.low, estimate.high)
-
-
-def _usages(calls: Iterable[Verdict]) -> list[Usage]:
-    tried = (call for one in calls for call in one.calls)
-    found = (call.reply.usage if call.reply is not None else call.usage for call in tried)
-    return [usage for usage in found if usage is not None]
 
 
 def judge_table(agreements: Sequence[JudgeAgreement], title: str) -> ResultTable:

@@ -263,7 +263,9 @@ def page(template: str, **values: object) -> str:
     environment = Environment(
         loader=PackageLoader("agent_env.analysis"),
         autoescape=True,
-        finalize=_seen,
+        finalize=lambda value: (
+            visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        ),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -279,10 +281,6 @@ def page(template: str, **values: object) -> str:
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         **values,
     )
-
-
-def _seen(value: object) -> object:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list[Section]:

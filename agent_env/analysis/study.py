@@ -250,8 +250,14 @@ def assemble(
         for run in runs
         for condition in run.manifest.conditions
     )
-    remarks = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
-    remarks = (*remarks, *_broken(runs), *_early(runs), *_left_out(runs))
+    remarks = (
+        *notes,
+        *(f"{a.label}: cannot mean anything: {a.problem}." for a in arms if a.problem is not None),
+        *_served(runs), *_differences(runs), *_gaps(arms),
+        *(f"{run.name}: {run.broken} traces could not be read and are missing."
+          for run in runs if run.broken),
+        *_early(runs), *_left_out(runs),
+    )  # fmt: skip
     if all(run.is_log for run in runs):
         remarks = (*remarks, *_scales(arms, metrics))
     until = {run.name: run.manifest.until for run in runs if run.manifest.until is not None}
@@ -427,12 +433,6 @@ def _join(texts: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in texts.items())
 
 
-def _problems(arms: Sequence[Arm]) -> Iterable[str]:
-    for arm in arms:
-        if arm.problem is not None:
-            yield f"{arm.label}: cannot mean anything: {arm.problem}."
-
-
 def _served(runs: Sequence[RunData]) -> Iterable[str]:
     """Where a server names other models than the one asked for, or several."""
     for run in runs:
@@ -457,12 +457,6 @@ def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
 
 
 _TROUBLES = ("failed", "unfinished")
-
-
-def _broken(runs: Sequence[RunData]) -> Iterable[str]:
-    for run in runs:
-        if run.broken:
-            yield f"{run.name}: {run.broken} traces could not be read and are missing."
 
 
 def _early(runs: Sequence[RunData]) -> Iterable[str]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from agent_env.analysis.intervals import Interval as Interval
     from agent_env.analysis.intervals import bootstrap_estimate as bootstrap_estimate
     from agent_env.analysis.intervals import cluster_share_interval as cluster_share_interval
+    from agent_env.analysis.intervals import grouped_mean as grouped_mean
     from agent_env.analysis.intervals import mean_estimates as mean_estimates
-    from agent_env.analysis.intervals import mean_interval as mean_interval
     from agent_env.analysis.intervals import mean_intervals as mean_intervals
     from agent_env.analysis.report import inline_svg as inline_svg
     from agent_env.analysis.report import page as page

@@ -7,14 +7,19 @@ import pytest
 
 from agent_env.analysis.intervals import (
     Grouped,
+    grouped_mean,
     mean_estimates,
-    mean_interval,
     mean_intervals,
 )
 from agent_env.analysis.resampling import bootstrap_means, draw_weights
 
 ALONE = [(str(k), float(k % 20 < 10)) for k in range(40)]
 TOGETHER = [(str(k % 20), value) for k, (_, value) in enumerate(ALONE)]
+
+
+def mean_interval(values: Grouped, share: bool = False) -> tuple[float, float] | None:
+    made = grouped_mean(values, share)
+    return None if made.low is None or made.high is None else (made.low, made.high)
 
 
 def width(values: Grouped, share: bool = False) -> float:

@@ -151,7 +151,9 @@ async def reproduce(
     chosen = _chosen(paper, options.only)
     models = options.models or (() if options.responses else ("reference",))
     paper_row = _paper_rows(paper, options.rows, models)
-    for one in addressed(_server_options(options), models):
+    given = {k: v for k, v in options.run.items() if k in ("base_url", "api_key_envs")}
+    server = RunOptions(options.paper, parameters=options.parameters, **given)
+    for one in addressed(server, models):
         make_model(one.model, one.base_url, one.parameters, one.plugins)
     out = options.out or Path("runs") / f"reproduce-{options.paper}"
     sets = QuestionSets(paper, options.files, options.run, out)
@@ -193,11 +195,6 @@ def _paper_rows(
             raise ConfigError(f"--row {text}: write MODEL=ROW with a row of the paper: {names}")
         by_name[model] = row
     return by_name
-
-
-def _server_options(options: ReproduceOptions) -> RunOptions:
-    given = {k: v for k, v in options.run.items() if k in ("base_url", "api_key_envs")}
-    return RunOptions(options.paper, parameters=options.parameters, **given)
 
 
 def _with_scorer(task: Task, reading: str) -> Task:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent_env.extensions.papers.engine import ReproduceResult
-from agent_env.extensions.papers.paper import Questions, Reproduction
+from agent_env.extensions.papers.paper import Reproduction
 from agent_env.extensions.papers.results import (
     ExperimentResult,
     experiment_table,
@@ -123,13 +123,10 @@ def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:
     columns = tuple(Column(name, is_secondary=name == "questions") for name in heads)
     experiments = ResultTable("experiments", paper.title, columns, rows)
     questions = tuple(
-        (each.name, each.about, each.count, "printed" if each.printed else _can(each))
+        (each.name, each.about, each.count,
+         "printed" if each.printed else "no" if each.needs_file else "yes")
         for each in paper.questions
-    )
+    )  # fmt: skip
     of_files = ("--file NAME", "what it is", "in the paper", "can be generated")
     files = ResultTable("files", "Questions", tuple(map(Column, of_files)), questions)
     return experiments, files
-
-
-def _can(questions: Questions) -> str:
-    return "no" if questions.needs_file else "yes"

@@ -22,7 +22,7 @@ from agent_env.families.temp_answers.scoring.paper_answers import (
     strict_object,
 )
 from agent_env.families.temp_answers.scoring.time_errors import percentage
-from agent_env.sdk.results import SEED, Estimate, Grouped, cluster_share_interval, mean_interval
+from agent_env.sdk.results import SEED, Estimate, cluster_share_interval, grouped_mean
 
 Measured = Iterator[tuple[str, str, Estimate]]
 """Row, quantity, estimate."""
@@ -215,7 +215,7 @@ def directions(answers: Answers) -> Measured:
                           and math.isfinite(v)]  # fmt: skip
                 row, quantity = f"{DATASETS[dataset]} {name}", METRICS[metric]
                 spread = pstdev(value for _, value in values) if values else None
-                yield row, quantity, _mean(values)
+                yield row, quantity, grouped_mean(values)
                 yield (
                     row, f"{quantity} std",
                     Estimate(spread, method="a standard deviation", samples=len(values)),
@@ -266,7 +266,7 @@ def reasoning(answers: Answers) -> Measured:
             shares[file.dataset, file.model, item.exact].append((item.row.cluster, 100 * share))
     for (dataset, model, right), values in sorted(shares.items()):
         row = model_name(model) + ("" if dataset == "tot" else " (TTQA)")
-        yield row, "right answers" if right else "wrong answers", _mean(values)
+        yield row, "right answers" if right else "wrong answers", grouped_mean(values)
 
 
 # Performance ------------------------------------------------------------------------------------
@@ -414,7 +414,8 @@ def _pooled_interval(
     sizes = Counter(k for k, _, _ in values)
     weight = {k: len(values) / len(files) / n for k, n in sizes.items()}
     pooled = [(cluster, weight[k] * value) for k, cluster, value in values]
-    return mean_interval(pooled) or (None, None)
+    mean = grouped_mean(pooled)
+    return mean.low, mean.high
 
 
 def _value(item: Item, name: str) -> float | None:
@@ -526,13 +527,6 @@ def _share(values: Iterable[tuple[str, bool]], without: str = "") -> Estimate:
     low, high = cluster_share_interval(numbers)
     share = fmean(value for _, value in numbers)
     return Estimate(100 * share, 100 * low, 100 * high, samples=len(numbers))
-
-
-def _mean(values: Grouped) -> Estimate:
-    if not values:
-        return Estimate(None)
-    low, high = mean_interval(values) or (None, None)
-    return Estimate(fmean(value for _, value in values), low, high, samples=len(values))
 
 
 def _count(n: int) -> Estimate:

@@ -158,7 +158,7 @@ def _score(
     golds: Mapping[str, Sequence[Gold]],
     changed: int | None,
 ) -> ReadingScore:
-    from agent_env.sdk.results import mean_interval
+    from agent_env.sdk.results import grouped_mean
 
     values = []
     for metric in (exact_match, f1, jaccard):
@@ -170,10 +170,9 @@ def _score(
             )
             for name in asked
         ])  # fmt: skip
-    interval = mean_interval(list(zip(asked, values[0], strict=True)), share=True)
-    low, high = interval if interval is not None else (None, None)
-    means = [fmean(own) for own in values]
-    return ReadingScore(reading, len(asked), changed, means[0], low, high, means[1], means[2])
+    own = grouped_mean(list(zip(asked, values[0], strict=True)), share=True)
+    match, *means = map(fmean, values)
+    return ReadingScore(reading, len(asked), changed, match, own.low, own.high, *means)
 
 
 @dataclass(frozen=True, slots=True)

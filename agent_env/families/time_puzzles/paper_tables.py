@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import fmean, stdev
+from statistics import stdev
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from agent_env.sdk.results import (
     Comparison,
     Estimate,
     Floats,
-    Grouped,
-    Interval,
     ResultTable,
     Statistic,
     between_metrics,
-    mean_interval,
+    grouped_mean,
 )
 
 SOLUTIONS = "solutions"
@@ -130,18 +128,14 @@ def exact_against_others(comparison: Comparison) -> ResultTable:
         values = [value for _, value in deltas]
         equal = [(name, float(abs(value) < 1e-9)) for name, value in deltas]
         spread: Cell = stdev(values) if len(values) > 1 else None
-        share = Estimate(fmean(v for _, v in equal), *_ends(equal, share=True)).times(100)
-        rows.append((f"{first} vs {other}", (fmean(values), *_ends(deltas)), spread, share.cell,
+        share = grouped_mean(equal, share=True).times(100)
+        rows.append((f"{first} vs {other}", grouped_mean(deltas).cell, spread, share.cell,
                      pairs[other].spearman.cell, len(values)))  # fmt: skip
     columns = (Column("metrics"), Column("mean", 2, signed=True), Column("SD", 2),
                Column("% equal", 2), Column("Spearman", 2), Column("episodes", 0))  # fmt: skip
     notes = ("Differences in points of 100, episode by episode.",)
     title = "Exact match against the partial metrics (the paper's Table 3)"
     return ResultTable("table3", title, columns, tuple(rows), notes)
-
-
-def _ends(values: Grouped, share: bool = False) -> Interval | tuple[None, None]:
-    return mean_interval(values, share) or (None, None)
 
 
 @Statistic("figure4", order=140, section=PAPER).of
