@@ -25,8 +25,8 @@ from agent_env.episodes.index import Index
 from agent_env.episodes.results import score_run
 from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
 from agent_env.episodes.runner import Runner, Seams, utc_now
+from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.families.time_puzzles.task import make_task

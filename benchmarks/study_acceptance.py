@@ -25,7 +25,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import agent_env as ae
-from agent_env.extensions.fake_server import Answer, Call, FakeServer, Offer, Policy, Turn
+from agent_env.extensions.fake_server import Answer, FakeServer, Policy, tool_call
+from agent_env.records.schema import Message, ToolSpec
 
 ERRORS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,
@@ -113,14 +114,14 @@ def _constraints(texts: Sequence[str]) -> str:
 def _policy(model: str, golds: dict[str, str]) -> Policy:
     """Calls each tool once, then answers right as often as was planted."""
 
-    async def answer(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+    async def answer(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
         names = {offer.name for offer in offers}
-        used = {call.name for turn in turns for call in turn.calls}
+        used = {call.name for turn in turns for call in turn.tool_calls}
         for name in sorted(names & {"calendars", "web_search"} - used):
-            return Answer(calls=(Call(name, json.dumps({"query": "the question"})),))
+            return Answer(calls=(tool_call(name, json.dumps({"query": "the question"})),))
         parts = [p for p, tool in (("web", "web_search"), ("cal", "calendars")) if tool in names]
         condition = "+".join(parts) or "base"
-        prompt = next(turn.text for turn in turns if turn.role == "user")
+        prompt = next(turn.content for turn in turns if turn.role == "user")
         question = next((key for key in golds if key in prompt), "")
         draw = hashlib.sha256(f"{model}/{condition}/{question}".encode()).digest()[0] / 256
         is_right = question in golds and draw < PLANTED[model][condition]

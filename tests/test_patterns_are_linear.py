@@ -23,7 +23,7 @@ CUT = {
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""
 FROM_ARGUMENTS = {
     "agent_env.extensions.fake_server.policies": "the user's own pattern of a scripted reply",
-    "agent_env.extensions.fake_server.request_options": "escaped; a client's schema",
+    "agent_env.extensions.fake_server.rules": "escaped; a client's schema",
     "agent_env.models.serving.process": "a table of plain words, on lines of a log's end",
     "agent_env.families.traveler.reference": "escaped",
     "agent_env.families.time_puzzles.texts.grammar": "a table of forms; its own test attacks them",

@@ -36,7 +36,6 @@ ASK = {
     "mcp/launch.py": {"asyncio.create_subprocess_exec", "os.environ"},
     "mcp/transport.py": {"httpx2.AsyncClient"},
     "models/endpoint.py": {"openai.AsyncOpenAI"},
-    "models/health.py": {"httpx2.AsyncClient"},
     "models/server_facts.py": {"httpx2.AsyncClient"},
     "models/serving/process.py": {"asyncio.create_subprocess_exec", "socket.socket"},
     "registry.py": {"importlib.util.spec_from_file_location"},

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from agent_env.analysis.diagnosis import Diagnosis
 from agent_env.analysis.diagnosis_tables import in_lines
+from agent_env.models.chat import read_arguments
 from agent_env.models.prices import cost_usd
 from agent_env.models.text_protocol import in_text, result_block
 from agent_env.records.escaping import visible
@@ -140,20 +141,12 @@ def _message(message: Message, width: int | None) -> str:
 def _call(call: ToolCall, width: int | None) -> str:
     """The arguments as the model wrote them; texts of several lines, such as code, by themselves
     behind their names."""
-    values = _object(call.arguments)
+    values = read_arguments(call.arguments) or {}
     long = {k: v for k, v in values.items() if isinstance(v, str) and "\n" in v}
     short = {k: v for k, v in values.items() if k not in long}
     arguments = json.dumps(short, ensure_ascii=False) if long else call.arguments
     line = _cut(f"  calls {call.name} {'' if long and not short else arguments}".rstrip(), width)
     return "\n".join([line, *(_cut(f"  {name}:\n{text}", width) for name, text in long.items())])
-
-
-def _object(arguments: str) -> dict[str, JsonValue]:
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _model_line(event: ModelCalled, facts: ModelFacts | None) -> str:

@@ -15,7 +15,7 @@ from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, for_each_run, say
 
 if TYPE_CHECKING:
-    from agent_env.episodes.contexts.check import ContextComparison
+    from agent_env.episodes.contexts import ContextComparison
     from agent_env.runs.context import BuildOptions, BuildResult
     from agent_env.tasks.contexts import SampleContext
 

@@ -23,7 +23,7 @@ from agent_env.runs.terminal import say as say
 
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
-    from agent_env.episodes.rescoring import Rescoring
+    from agent_env.episodes.results import Rescoring
     from agent_env.records.schema import Score
     from agent_env.runs.many import ListenerFor
     from agent_env.runs.progress import Progress

@@ -24,7 +24,7 @@ from agent_env.episodes.trace.lines import read_events
 from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.safe_files import UnsafeFile, check_database, check_inside
 from agent_env.records.schema import Score
-from agent_env.records.trace_events import EpisodeStarted, Event
+from agent_env.records.trace_events import EpisodeStarted
 from agent_env.scoring.calls_in_text import answer_with_call
 from agent_env.scoring.sample_means import SampleMeans
 from agent_env.tasks.where import Filter
@@ -173,7 +173,8 @@ class Index:
         except sqlite3.OperationalError:  # a folder that is only to be read
             self._db = self._open(":memory:")
         except sqlite3.DatabaseError:  # broken, or of another version: it is derived
-            self._remove()
+            for end in ("", "-wal", "-shm"):
+                self._file.with_name(self._file.name + end).unlink(missing_ok=True)
             self._db = self._open(self._file)
 
     def _open(self, where: str | Path) -> sqlite3.Connection:
@@ -195,10 +196,6 @@ class Index:
         if version == 0:  # an open table is not written to, or readers would see a change
             db.executescript(_SCHEMA)
         return db
-
-    def _remove(self) -> None:
-        for end in ("", "-wal", "-shm"):
-            self._file.with_name(self._file.name + end).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Closes the file."""
@@ -369,12 +366,9 @@ def _row(folder: RunFolder, name: str, path: Path, run: str | None) -> dict[str,
     except (DatasetError, ConfigError, StorageError, ValueError) as exc:
         return row | {"status": "broken", "broken": str(exc)}
     row |= {name: getattr(episode, name) for name in _FOLDED}
-    tools = _tools(events[0])
+    start = events[0]
+    tools = start.condition.tools if isinstance(start, EpisodeStarted) else ()
     return row | {"call_in_text": answer_with_call(episode, tools)}
-
-
-def _tools(start: Event) -> tuple[str, ...]:
-    return start.condition.tools if isinstance(start, EpisodeStarted) else ()
 
 
 _FOLDED = (

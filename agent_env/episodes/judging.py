@@ -13,13 +13,18 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agent_env.episodes.calls.caller import CallAttempt, Caller, Calls
-from agent_env.episodes.calls.recording import RequestDigest, failure_fields
+from agent_env.episodes.calls.caller import (
+    CallAttempt,
+    Caller,
+    Calls,
+    RequestDigest,
+    failure_fields,
+)
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import work_through
+from agent_env.episodes.trace.lines import Clock, Fsync, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
 from agent_env.errors import EpisodeError
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Model, ReplyOptions

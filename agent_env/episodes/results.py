@@ -1,15 +1,26 @@
-"""Episodes and scores from traces; both can be computed again at any time."""
+"""Episodes and scores from traces, which can be computed again at any time, and new scores against
+earlier ones with the scorers of both.
+"""
 
 from __future__ import annotations
 
+import inspect
+import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 
+from pydantic import ValidationError
+
+import agent_env.scoring
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import DatasetError
-from agent_env.records.schema import Episode, Sample, Score
+from agent_env.protocols import Scorer
+from agent_env.records.schema import Episode, Record, Sample, Score
 from agent_env.tasks.task import Task
 
 
@@ -49,3 +60,137 @@ def score_run(
 ) -> list[tuple[Episode, Score]]:
     """The same, read whole."""
     return list(scored_episodes(folder, task, folder.samples_as(task.sample_type), on_broken))
+
+
+class ScorerVersion(Record):
+    """The code that computed scores."""
+
+    scorer: str
+    """Module and name."""
+    source: str
+    """Digest of the scorer's module and of the metrics' room, 12 hexadecimal digits. Another
+    digest need not mean other scores; the same digest means the same code."""
+
+    def __str__(self) -> str:
+        return f"{self.scorer} {self.source}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreChange:
+    """An episode with a changed score."""
+
+    before: Score
+    now: Score
+
+    @property
+    def episode(self) -> str:
+        return f"{self.now.condition}/{self.now.sample}.{self.now.repeat}"
+
+    def as_json(self) -> dict[str, object]:
+        """The object that `--json` prints."""
+        verdicts = {"before": self.before, "now": self.now}
+        fields = {"outcome", "answer", "rule", "metrics"}
+        return {"episode": self.episode} | {
+            k: v.model_dump(include=fields) for k, v in verdicts.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rescoring:
+    """New scores against earlier ones."""
+
+    scorer: ScorerVersion
+    earlier: ScorerVersion | None
+    """None without earlier scores, or if their scorer is unknown."""
+    compared: int
+    """Episodes that were scored before and are now."""
+    changed: tuple[ScoreChange, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The object that `--json` prints."""
+        return {
+            "scorer": self.scorer.model_dump(),
+            "earlier_scorer": self.earlier.model_dump() if self.earlier else None,
+            "compared": self.compared,
+            "changed": [change.as_json() for change in self.changed],
+        }
+
+
+def version_of(scorer: Scorer) -> ScorerVersion:
+    """The scorer's name and the digest of its sources."""
+    module = inspect.getmodule(scorer)
+    name = getattr(scorer, "__qualname__", type(scorer).__qualname__)
+    place = getattr(module, "__file__", None)
+    own = [Path(place)] if place else []
+    room = sorted(Path(path) for path in Path(agent_env.scoring.__path__[0]).rglob("*.py"))
+    whole = sha256(b"" if own else _source(scorer))
+    for file in (*own, *room):
+        whole.update(file.name.encode() + b"\0" + file.read_bytes())
+    where = module.__name__ if module is not None else "unknown"
+    return ScorerVersion(scorer=f"{where}.{name}", source=whole.hexdigest()[:12])
+
+
+def _source(scorer: Scorer) -> bytes:
+    """Of a scorer without a file, as in a notebook."""
+    try:
+        return inspect.getsource(scorer).encode()
+    except (OSError, TypeError):
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierScores:
+    """The contents of scores.jsonl before a new scoring."""
+
+    scores: dict[tuple[str, str, int], Score]
+    scorer: ScorerVersion | None
+
+
+def earlier_scores(folder: RunFolder) -> EarlierScores:
+    """The existing scores; unreadable lines count as not scored."""
+    return EarlierScores({_key(score): score for score in _stored_scores(folder)}, _made_by(folder))
+
+
+def against(earlier: EarlierScores, scores: Sequence[Score], scorer: Scorer) -> Rescoring:
+    """Compares new with earlier scores. An episode that was unfinished, or a metric that was
+    missing, is no change."""
+    pairs = [(earlier.scores[_key(now)], now) for now in scores if _key(now) in earlier.scores]
+    ended = [(old, now) for old, now in pairs if old.outcome in ("read", "unreadable")]
+    changed = tuple(ScoreChange(old, now) for old, now in ended if old != _as_before(old, now))
+    return Rescoring(version_of(scorer), earlier.scorer, len(ended), changed)
+
+
+def _as_before(old: Score, now: Score) -> Score:
+    """The new score with the earlier one's metrics alone."""
+    metrics = {name: value for name, value in now.metrics.items() if name in old.metrics}
+    return now.model_copy(update={"metrics": metrics})
+
+
+def keep_version(folder: RunFolder, version: ScorerVersion) -> None:
+    """Write which scorer made scores.jsonl, into scored.json beside it."""
+    folder.write("scored.json", (version.model_dump_json() + "\n").encode())
+
+
+def _key(score: Score) -> tuple[str, str, int]:
+    return score.condition, score.sample, score.repeat
+
+
+def _stored_scores(folder: RunFolder) -> list[Score]:
+    try:
+        lines = folder.read("scores.jsonl").splitlines()
+    except DatasetError:
+        return []
+    scores: list[Score] = []
+    for line in lines:
+        try:
+            scores.append(Score.model_validate_json(line))
+        except ValidationError:
+            continue
+    return scores
+
+
+def _made_by(folder: RunFolder) -> ScorerVersion | None:
+    try:
+        return ScorerVersion.model_validate(json.loads(folder.read("scored.json")))
+    except (DatasetError, ValueError, RecursionError):
+        return None

@@ -16,17 +16,16 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from agent_env.episodes.again.resume import TraceOpener, resume_episode
-from agent_env.episodes.again.tape import Recording, with_recorded_start
-from agent_env.episodes.calls.budget import RunBudget
-from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls
-from agent_env.episodes.calls.pacing import ConcurrencyLimit
-from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
+from agent_env.episodes.again.tape import with_recorded_start
+from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
+from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.garbage import rarely_collected
 from agent_env.episodes.pending import StoppingCondition, pending
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.trace.fold import Recording
+from agent_env.episodes.trace.lines import Clock, Fsync, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
 from agent_env.errors import (
     AgentEnvError,
     EpisodeError,
@@ -42,14 +41,12 @@ from agent_env.protocols import (
     Limits,
     Model,
     RemoteTokenizer,
-    ReplyOptions,
     Strategy,
     Tokenizer,
     Toolbox,
 )
 from agent_env.records.schema import (
     Condition,
-    Message,
     Reply,
     Sample,
     StopReason,
@@ -104,28 +101,6 @@ class Watch:
                 f"{episode} ended with a tool call as text ({form}), which nobody ran; score "
                 f"counts these: {remedy(self.in_text)}"
             )
-
-
-class WatchedModel:
-    """A Model whose replies a Watch checks."""
-
-    def __init__(self, inner: Model, watch: Watch) -> None:
-        self._inner = inner
-        self._watch = watch
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    async def generate(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        options: ReplyOptions = ReplyOptions(),
-    ) -> Reply:
-        reply = await self._inner.generate(messages, tools, options)
-        self._watch.reply(reply)
-        return reply
 
 
 Item = TypeVar("Item")
@@ -300,10 +275,10 @@ class Runner:
                 now=lambda: stamp(self.clock()),
                 meter=meter,
             )
+            begun = past is not None and bool(past.steps)
+            watch = None if self.watch is None else self.watch.reply
             attempt = Attempt(
-                model=self._watched(
-                    RecordingModel(caller, trace, begun=past is not None and bool(past.steps))
-                ),
+                model=RecordingModel(caller, trace, begun, watch),
                 meter=meter,
                 toolbox=RecordingToolbox(seams.toolbox, trace, self.tokenizer),
                 strategy=seams.strategy,
@@ -330,9 +305,6 @@ class Runner:
                 specs = seams.toolbox.specs
                 self.watch.answer(key.name, outcome.answer, specs, outcome.stop_reason)
             return self._replied(outcome, caller)
-
-    def _watched(self, model: Model) -> Model:
-        return model if self.watch is None else WatchedModel(model, self.watch)
 
     def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
         """The outcome; ModelError if the time ran out before any reply: that is no wrong answer."""

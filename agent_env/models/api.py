@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from agent_env.models.chat import Json
 from agent_env.models.dialect import Dialect
-from agent_env.models.json_fields import Json
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
@@ -54,10 +54,6 @@ class Fault:
     """The body, which may say what it cost."""
 
 
-def _nothing_too_large(body: Json) -> Json:
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Api:
     """A model API."""
@@ -78,7 +74,7 @@ class Api:
     """Fields of a request for a stream, beside `stream`."""
     cut: Callable[[Sequence[Json]], Json] | None = None
     """The event that ends a stream which the client closed after these; None: none is closed."""
-    take_excess_out: Callable[[Json], Json] = _nothing_too_large
+    take_excess_out: Callable[[Json], Json] = lambda body: {}
     """Takes out of a body what is too large to be kept; gives its fields, with the reason."""
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Parameters that the API does not know, with what to say to the user."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.api import Api, Exchange, Fault, Question
+from agent_env.models.chat import Json
 from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
-from agent_env.models.json_fields import Json
 from agent_env.models.repetition import LoopWatch
 from agent_env.models.settings import Parameters
 from agent_env.permits import Permit
@@ -65,7 +65,10 @@ class ApiModel:
             fields = self._api.stream_fields
             request |= {name: fields[name] for name in fields if name not in rules.refused}
         try:
-            body = await (self._streamed(request, watch) if self._stream else self._whole(request))
+            if self._stream:
+                body = await self._streamed(request, watch)
+            else:
+                body = await self._endpoint.post(self._api.path, request)
         except ModelError as exc:
             failure = self._dialect.classify(exc, messages, request, rules)
         else:
@@ -104,9 +107,6 @@ class ApiModel:
                 **self._api.settings(question),
             }
         )
-
-    async def _whole(self, request: Json) -> Json:
-        return await self._endpoint.post(self._api.path, request)
 
     async def _streamed(self, request: Json, watch: LoopWatch) -> Json:
         cut = self._api.cut

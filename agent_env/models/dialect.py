@@ -15,8 +15,7 @@ from itertools import pairwise
 from typing import Literal
 
 from agent_env.errors import ModelError
-from agent_env.models.json_fields import Json, records
-from agent_env.models.provider_fields import REASONING, echo_fields, names_in
+from agent_env.models.chat import REASONING, Json, echo_fields, names_in, records
 from agent_env.records.schema import Message
 
 EchoMode = Literal["auto", "always", "never"]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from agent_env.errors import ModelError, ModelErrorKind
-from agent_env.models.json_fields import DEEPEST, Json, clean, shallow, text, tree, usage_of
+from agent_env.models.chat import DEEPEST, Json, clean, shallow, text, tree, usage_of
 from agent_env.records.waits import retry_after_s
 
 STATUSES = (None, 400, 413, 422, 500)

@@ -1,7 +1,8 @@
-"""What a server says of itself without a question: its models, context, chat template and version.
+"""What a server says of itself, without a question to its model: whether it is up, its models,
+context, chat template and version.
 
-Guarantees: only GET requests, those for the version without a key; whatever the server sends, or
-fails to send, is a fact or None.
+Guarantees: only GET requests, those for health and version without a key; whatever the server
+sends, or fails to send, is a fact or None.
 """
 
 from __future__ import annotations
@@ -17,10 +18,42 @@ import httpx2
 
 from agent_env.errors import ModelError
 from agent_env.models.bounded import hooks
+from agent_env.models.chat import Json, record, records, text
 from agent_env.models.endpoint import Endpoint
-from agent_env.models.json_fields import Json, record, records, text
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
+
+AWAY = (502, 503, 504)
+HEALTH_TIMEOUT_S = 5.0
+
+
+class Health:
+    """Asks the list of models, which costs nothing at any server; any answer but 502 to 504 means
+    that it is up. llama.cpp lists models while it loads one, so its own `/health` is asked too; at
+    others that address may call paid models."""
+
+    def __init__(self, base_url: str, *, permit: Permit) -> None:
+        permit.check(Reach.ADDRESS, base_url)
+        self.address = base_url
+        self._models = f"{base_url.rstrip('/')}/models"
+        self._health = f"{_root(base_url)}/health"
+
+    async def is_up(self) -> bool:
+        """Whether calls are worth a try."""
+        try:
+            async with (
+                asyncio.timeout(2 * HEALTH_TIMEOUT_S),  # httpx bounds each read alone
+                httpx2.AsyncClient(timeout=HEALTH_TIMEOUT_S, event_hooks=hooks()) as http,
+            ):
+                listed = await http.get(self._models)
+                if listed.status_code in AWAY:
+                    return False
+                if "llamacpp" in listed.text[:100_000]:
+                    return (await http.get(self._health)).status_code not in AWAY
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, TimeoutError):
+            return False
+        return True
+
 
 MOST_MODELS = 100
 TIMEOUT_S = 10.0

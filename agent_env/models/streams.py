@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from httpx2 import AsyncByteStream
 
-from agent_env.models.json_fields import Json, encoded
+from agent_env.models.chat import Json, encoded
 from agent_env.models.repetition import LoopWatch, Place
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from agent_env.models.json_fields import ids_in, unique_id
+from agent_env.models.chat import chat_tool, ids_in, unique_id
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.json_schema import any_of, closed, one_of, strict
 from agent_env.records.schema import InventedResults, Message, Reply, ToolCall, ToolSpec
@@ -170,12 +170,8 @@ def _introduction(
     required, none = (HELD_REQUIRED, HELD_FORBIDDEN) if is_held else (REQUIRED, FORBIDDEN)
     demand = {"required": required, "none": none}.get(choice, "")
     words = HELD_INTRODUCTION if is_held else INTRODUCTION
-    return words + "\n".join(_described(tool) for tool in tools) + demand
-
-
-def _described(tool: ToolSpec) -> str:
-    fields = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return json.dumps(fields, ensure_ascii=False)
+    described = [json.dumps(chat_tool(tool)["function"], ensure_ascii=False) for tool in tools]
+    return words + "\n".join(described) + demand
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[Message]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from agent_env.analysis.attribution import Attribution
     from agent_env.episodes.again.fork import Beginning
-    from agent_env.episodes.again.tape import Recording, Step
+    from agent_env.episodes.trace.fold import Recording, Step
     from agent_env.records.schema import Condition
     from agent_env.records.trace_events import Parent
 

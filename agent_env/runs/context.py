@@ -24,8 +24,7 @@ from agent_env.wiring.web import check_store, store_path
 from agent_env.wiring.web_options import site_of
 
 if TYPE_CHECKING:
-    from agent_env.episodes.contexts.build import BuildRules, EpisodePages
-    from agent_env.episodes.contexts.check import ContextComparison
+    from agent_env.episodes.contexts import BuildRules, ContextComparison, EpisodePages
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.protocols import Fetcher
     from agent_env.records.manifest import Manifest
@@ -95,7 +94,7 @@ def build(
     note: Callable[[str], None] = lambda text: None,
 ) -> BuildResult:
     """Write the file; `fetcher` takes the place of the live one."""
-    from agent_env.episodes.contexts.build import BuildRules, read_sources
+    from agent_env.episodes.contexts import BuildRules, read_sources
 
     folder = Run(options.run)
     manifest = folder.manifest
@@ -126,7 +125,7 @@ async def _build(
     pages: Path,
     fetcher: Fetcher | None,
 ) -> BuildResult:
-    from agent_env.episodes.contexts.build import Stores, build_contexts, fetch_missing
+    from agent_env.episodes.contexts import Stores, build_contexts, fetch_missing
 
     with ExitStack() as stack:
         run = _opened(pages, stack)
@@ -203,7 +202,7 @@ def _check_fetching(condition: str, manifest: Manifest) -> None:
 
 def verify(runs: Sequence[Path]) -> list[ContextComparison]:
     """For each set of cited pages and each sample, whether all runs read the same bytes."""
-    from agent_env.episodes.contexts.check import compare_contexts, episode_contexts
+    from agent_env.episodes.contexts import compare_contexts, episode_contexts
     from agent_env.episodes.run_folder import RunFolder
 
     paths = find_runs(runs)

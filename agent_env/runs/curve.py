@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.budget_curve import BudgetCurves, LookupCount
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.episodes.again.fork import Beginning
-    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.trace.fold import Recording
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Condition
 
@@ -113,7 +113,7 @@ def _recorded_episodes(
 
 
 def _recordings(source: Run, note: Callable[[str], None]) -> Iterator[tuple[Path, Recording]]:
-    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_events
     from agent_env.errors import DatasetError
 
@@ -195,8 +195,8 @@ async def ask_curve(plan: CurvePlan, listener: Listener) -> Run:
 def _beginnings(plan: CurvePlan, forced: dict[str, Condition]) -> Iterator[Beginning]:
     """Of each episode: itself, and for each budget its beginning, or itself if it ended before."""
     from agent_env.episodes.again.fork import Beginning
-    from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_trace
     from agent_env.records.trace_events import Parent
 

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from agent_env.episodes.calls.outages import silent
+from agent_env.episodes.calls.retries import silent
 from agent_env.errors import ConfigError
 from agent_env.runs.options import RunOptions
 from agent_env.runs.plan import plan_run
@@ -52,8 +52,7 @@ async def open_environment(
 ) -> AsyncIterator[Environment]:
     """The environment of a folder, with its tools; one process at a time. ConfigError without
     `trust_run` for another user's folder that reaches outside itself."""
-    from agent_env.episodes.again.changes import limits_of
-    from agent_env.episodes.again.resume import TraceOpener
+    from agent_env.episodes.again.resume import TraceOpener, limits_of
     from agent_env.episodes.runner import Runner, utc_now
     from agent_env.episodes.trace.texts import Texts
     from agent_env.graph.loop import AgentLoop

@@ -38,7 +38,7 @@ from agent_env.wiring.trust import check_trust, own_call, own_plugins, record_ru
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.fork import Beginning
-    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.trace.fold import Recording
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Condition, Episode, Sample, Score
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def recorded_episode(trace: Path, objects: Objects = NO_OBJECTS) -> tuple[Run, Recording]:
     """The run of a trace, and the episode; DatasetError for one that cannot be gone on with."""
-    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_trace
 
     events = read_trace(trace)
@@ -304,7 +304,7 @@ async def _new_folder(
 ) -> Run:
     """A new folder with the beginnings of all forks; the model is opened before it is made."""
     from agent_env.episodes.again.fork import make_forks
-    from agent_env.episodes.contexts.copies import copied_files
+    from agent_env.episodes.contexts import copied_files
     from agent_env.episodes.runner import utc_now
 
     source, run = plan.source, Run(plan.out, objects)

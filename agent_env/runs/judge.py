@@ -13,17 +13,16 @@ from typing import Annotated
 from pydantic import JsonValue
 
 from agent_env.analysis.judges import JudgeAgreement, judge_agreements
-from agent_env.episodes.calls.budget import RunBudget
+from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.options import CallOptions, outage_of, priced_facts
-from agent_env.episodes.calls.outages import Breaker
-from agent_env.episodes.calls.pacing import ConcurrencyLimit
+from agent_env.episodes.calls.retries import Breaker
 from agent_env.episodes.judging import Case, Judge
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.runner import utc_now
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import base_urls, with_variable
-from agent_env.models.parameters import ModelParameters
+from agent_env.models.settings import ModelParameters
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import Opt, OptionGroup
 from agent_env.records.schema import Episode, Score

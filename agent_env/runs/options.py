@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.errors import ConfigError
-from agent_env.models.parameters import ModelParameters
+from agent_env.models.settings import ModelParameters
 from agent_env.permits import Permit
 from agent_env.protocols import Limits
 from agent_env.records.disturbance import Disturbance

@@ -291,7 +291,7 @@ def conditions_of(
     options: RunOptions, default: Sequence[str | Condition], tools: Tools
 ) -> tuple[Condition, ...]:
     """The conditions that the options name, else those of the task, with all their twins."""
-    from agent_env.episodes.contexts.copies import parse_context_options
+    from agent_env.episodes.contexts import parse_context_options
 
     contexts = [given.name for given in parse_context_options(options.cited_from)]
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
@@ -350,7 +350,7 @@ def episode_limits(
 
 def _contexts(options: RunOptions, samples: Sequence[Sample], note: Note) -> tuple[Any, ...]:
     """The run's own copies of cited pages."""
-    from agent_env.episodes.contexts.copies import make_copies, parse_context_options
+    from agent_env.episodes.contexts import make_copies, parse_context_options
 
     return make_copies(parse_context_options(options.cited_from), samples, note)
 

@@ -22,7 +22,7 @@ from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, re
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.replay import OpenTools, ReplayResult
-    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.trace.fold import Recording
     from agent_env.protocols import Strategy, Toolbox
     from agent_env.records.schema import Condition, Sample
     from agent_env.records.trace_events import EpisodeStarted
@@ -79,7 +79,7 @@ async def _itself(result: ReplayResult) -> ReplayResult:
 def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
     """Every episode, or why it cannot be replayed."""
     from agent_env.episodes.again.replay import ReplayResult
-    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_trace
     from agent_env.episodes.trace.texts import Texts
 
@@ -113,8 +113,8 @@ def _check_asked(run: Run, name: str, start: EpisodeStarted) -> None:
 
 
 async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStack) -> Play:
-    from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.again.replay import Replayer
+    from agent_env.episodes.again.resume import limits_of
 
     replayer = Replayer(
         make_strategy=_strategies(run),
@@ -159,10 +159,10 @@ async def _live_model(
     note: Callable[[str], None],
     stack: AsyncExitStack,
 ) -> Play:
-    from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.again.replay import LiveReplayer
+    from agent_env.episodes.again.resume import limits_of
     from agent_env.episodes.calls.options import open_calls
-    from agent_env.episodes.contexts.copies import copied_files
+    from agent_env.episodes.contexts import copied_files
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.texts import Texts
 

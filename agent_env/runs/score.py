@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.analysis.summary import AfterCutoff
     from agent_env.analysis.totals import Totals
-    from agent_env.episodes.rescoring import Rescoring
+    from agent_env.episodes.results import Rescoring
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 def score_folder(run: Run, note: Callable[[str], None]) -> list[tuple[Episode, Score]]:
     """Scores a run from its traces alone; `note` reports unreadable traces, and a scores.jsonl that
     cannot be written."""
-    from agent_env.episodes.rescoring import keep_version, version_of
-    from agent_env.episodes.results import score_run
+    from agent_env.episodes.results import keep_version, score_run, version_of
 
     scored = score_run(run, run.task, lambda reason: note(f"left out: {reason}"))
     try:
@@ -154,8 +153,8 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.judges import judge_agreements
     from agent_env.analysis.summary import after_cutoff
-    from agent_env.episodes.contexts.copies import describe_use
-    from agent_env.episodes.rescoring import against, earlier_scores
+    from agent_env.episodes.contexts import describe_use
+    from agent_env.episodes.results import against, earlier_scores
     from agent_env.runs.study import run_data, study_of_one
 
     earlier = earlier_scores(run)

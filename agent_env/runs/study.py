@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.episodes.calls.outages import silent
+from agent_env.episodes.calls.retries import silent
 from agent_env.errors import ConfigError
 from agent_env.records.safe_files import is_safe
 from agent_env.registry import NO_OBJECTS, Objects

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import read_samples as read_samples
     from agent_env.episodes.run_folder import samples_bytes as samples_bytes
     from agent_env.episodes.run_folder import write_whole as write_whole
+    from agent_env.episodes.trace.fold import Recording as Recording
     from agent_env.episodes.trace.fold import fold as fold
     from agent_env.episodes.trace.fold import gave_nothing as gave_nothing
-    from agent_env.episodes.trace.fold import own_events as own_events
-    from agent_env.episodes.trace.fold import trajectory as trajectory
+    from agent_env.episodes.trace.fold import paid_usd as paid_usd
+    from agent_env.episodes.trace.fold import sent_messages as sent_messages
+    from agent_env.episodes.trace.lines import TraceWriter as TraceWriter
     from agent_env.episodes.trace.lines import is_finished as is_finished
     from agent_env.episodes.trace.lines import read_trace as read_trace
     from agent_env.episodes.trace.texts import Texts as Texts
-    from agent_env.episodes.trace.writer import TraceWriter as TraceWriter
     from agent_env.records.trace_events import EpisodeFailed as EpisodeFailed
     from agent_env.records.trace_events import EpisodeFinished as EpisodeFinished
     from agent_env.records.trace_events import EpisodeResumed as EpisodeResumed

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.runner import Seams
     from agent_env.mcp.hosts import Hosts, OpenHosts
-    from agent_env.models.server_tokenizer import ServerTokenizer
+    from agent_env.models.tokenizers import ServerTokenizer
     from agent_env.protocols import Model, Sandbox, SandboxBackend, Strategy, Tokenizer, Tool
     from agent_env.records.tool_traits import ToolTraits
     from agent_env.tasks.contexts import Contexts
@@ -322,6 +322,6 @@ def contexts_of(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
         raise DatasetError(folder.path / "run.json", None, reason)
     if not manifest.contexts:
         return {}
-    from agent_env.episodes.contexts.copies import read_copies
+    from agent_env.episodes.contexts import read_copies
 
     return read_copies(folder, manifest)

@@ -31,8 +31,8 @@ from agent_env.wiring.registry import (
 
 if TYPE_CHECKING:
     from agent_env.models.server_facts import ServerFacts
-    from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.models.settings import ModelSettings
+    from agent_env.models.tokenizers import ServerTokenizer
     from agent_env.protocols import Model, Tokenizer
 
 SERVER = "server"
@@ -81,7 +81,7 @@ def make_model(
     )  # fmt: skip
     if tokenizer is None:
         return settings.with_protocol(model)
-    from agent_env.models.server_tokenizer import CountedByServer
+    from agent_env.models.tokenizers import CountedByServer
 
     return settings.with_protocol(CountedByServer(model, tokenizer))
 
@@ -234,7 +234,7 @@ def health_of(
     model: str, base_url: JsonValue, plugins: Plugins
 ) -> Callable[[], Awaitable[bool]] | None:
     """A check whether the model's server is up; None where the model has none."""
-    from agent_env.models.health import Health
+    from agent_env.models.server_facts import Health
 
     permit = plugins.permit
     if (api := api_of(model, plugins)) is None:
@@ -277,7 +277,7 @@ async def server_tokenizer(
 ) -> AsyncIterator[ServerTokenizer]:
     """The tokenizer of the model's own server, which gets the key of `variable` like the model;
     ConfigError where it has none."""
-    from agent_env.models.server_tokenizer import ServerTokenizer
+    from agent_env.models.tokenizers import ServerTokenizer
 
     served_name, api = split_address(model)[0].partition("/")[2], api_of(model)
     base_url = base_url or split_address(model)[1]

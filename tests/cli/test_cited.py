@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.contexts.check import ContextComparison
+from agent_env.episodes.contexts import ContextComparison
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.fake_server import FakeServer, model_policy

@@ -15,9 +15,10 @@ from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.calls.retries import Retries
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import Answer, Call, FakeServer
-from agent_env.extensions.fake_server.conversation import Offer, Policy, Tokens, Turn
+from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server.conversation import Policy, Tokens
 from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.plan import plan_run
 from agent_env.runs.resume import resume
@@ -37,13 +38,13 @@ TEST = "This is a test of the connection."
 def policy(drops: bool = False, fence: str | None = None) -> Policy:
     """Calls a tool of the preflight where it hears of one, then answers."""
 
-    async def says(turns: list[Turn], offers: list[Offer]) -> Answer:
+    async def says(turns: list[Message], offers: list[ToolSpec]) -> Answer:
         tokens = Tokens(input=31 if drops else 31 + 300 * len(offers), output=5)
         if fence is not None and turns[0].role == "system":
             call = '{"name": "web_search", "arguments": {"query": "x"}}'
             return Answer(text=f"```{fence}\n{call}\n```", usage=Tokens(input=400, output=5))
-        if offers and not drops and TEST in turns[-1].text:
-            return Answer(calls=(Call(offers[0].name, "{}"),), usage=tokens)
+        if offers and not drops and TEST in turns[-1].content:
+            return Answer(calls=(tool_call(offers[0].name, "{}"),), usage=tokens)
         return Answer(text="MY ANSWER: None", usage=tokens)
 
     return says  # type: ignore[return-value]

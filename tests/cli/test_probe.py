@@ -10,8 +10,9 @@ import pytest
 
 from agent_env.episodes.calls import preflight
 from agent_env.errors import ConfigError, ModelError
-from agent_env.extensions.fake_server import Answer, Call, FakeServer
-from agent_env.extensions.fake_server.conversation import Offer, Tokens, Turn
+from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server.conversation import Tokens
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.records.server_probe import ServerProbe
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests import TESTS
@@ -20,14 +21,14 @@ from tests.extensions.fake_server.modes import MODES
 from tests.pages import page_generator
 
 
-async def calling(turns: list[Turn], offers: list[Offer]) -> Answer:
+async def calling(turns: list[Message], offers: list[ToolSpec]) -> Answer:
     """Calls every tool that it is offered."""
     tokens = Tokens(input=30 + 100 * len(offers), output=5)
-    calls = tuple(Call(offer.name, '{"city": "Oslo"}') for offer in offers)
+    calls = tuple(tool_call(offer.name, '{"city": "Oslo"}') for offer in offers)
     return Answer(calls=calls, usage=tokens) if offers else Answer(text="seven", usage=tokens)
 
 
-async def in_text(turns: list[Turn], offers: list[Offer]) -> Answer:
+async def in_text(turns: list[Message], offers: list[ToolSpec]) -> Answer:
     """Writes its call into the text."""
     call = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
     tokens = Tokens(input=30 + 100 * len(offers), output=5)
@@ -60,10 +61,10 @@ def test_a_server_that_calls_tools() -> None:
     assert (record.model, record.calls, record.api) == ("fake", 3 + 14, "chat")
 
 
-async def shy(turns: list[Turn], offers: list[Offer]) -> Answer:
+async def shy(turns: list[Message], offers: list[ToolSpec]) -> Answer:
     """Calls a tool that is offered alone, once; of two it calls none by itself."""
     if len(offers) == 1 and not any(turn.role == "tool" for turn in turns):
-        return Answer(calls=(Call(offers[0].name, '{"city": "Oslo"}'),))
+        return Answer(calls=(tool_call(offers[0].name, '{"city": "Oslo"}'),))
     return Answer(text="seven")
 
 
@@ -182,8 +183,8 @@ def test_a_server_that_answers_nothing_has_no_record() -> None:
 def test_a_server_that_hangs_is_asked_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight, "CALL_S", 0.3)
 
-    async def hangs_at_two(turns: list[Turn], offers: list[Offer]) -> Answer:
-        if "both tools" in turns[-1].text:
+    async def hangs_at_two(turns: list[Message], offers: list[ToolSpec]) -> Answer:
+        if "both tools" in turns[-1].content:
             await asyncio.sleep(1)
         return await calling(turns, offers)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_env.episodes.run_folder import EpisodeKey, digest, samples_bytes
-from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import (

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.again.replay import Replayer
-from agent_env.episodes.again.tape import Recording
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
+from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError
 from agent_env.families.time_puzzles.task import make_task

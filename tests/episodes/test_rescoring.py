@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from agent_env.episodes.rescoring import (
+from agent_env.episodes.results import (
     ScorerVersion,
     against,
     earlier_scores,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.again.changes import limits_of
+from agent_env.episodes.again.resume import limits_of
 from agent_env.episodes.calls.options import retries_of, run_limits
 from agent_env.episodes.run_folder import RunFolder, read_samples, samples_bytes
 from agent_env.errors import ConfigError, DatasetError

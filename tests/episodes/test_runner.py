@@ -1,26 +1,28 @@
-"""The runner: what is recorded, what a failure takes with it, what is run again.
-
-What is said while a run goes on is said once.
-"""
+"""Episodes of a run: what is written, said, killed and collected."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import gc
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from agent_env.episodes.calls.budget import ConcurrencyLimit
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.retries import Retries
+from agent_env.episodes.garbage import rarely_collected
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.runner import Runner, Seams, Watch, WatchedModel
+from agent_env.episodes.run_folder import RunFolder, samples_bytes
+from agent_env.episodes.runner import Runner, Seams, Watch
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError, SandboxError, StorageError
+from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
@@ -30,6 +32,7 @@ from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCall
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
+from tests.episodes.killing import ordeal
 
 WEB = parse_condition("web")
 
@@ -179,7 +182,7 @@ def test_a_model_that_changes_is_said_once() -> None:
     watch = Watch(said.append)
     for model in ("a", None, "a", "b", "a", "c"):
         reply = answer("x").model_copy(update={"model": model})
-        asyncio.run(WatchedModel(ScriptedModel([reply]), watch).generate([QUESTION], []))
+        watch.reply(reply)
     assert said == [
         "the server changed its model: b answers now, a did before; score tells how many episodes "
         "of each"
@@ -213,3 +216,42 @@ def test_a_call_in_text_is_said_once_with_the_remedy() -> None:
         "take --tool-protocol text, or start the server with a parser that fits the model (vLLM, "
         "SGLang: --tool-call-parser; llama.cpp: --jinja)"
     ]
+
+
+@pytest.fixture(autouse=True)
+def _as_python_has_it() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
+def test_it_is_rarer_inside_and_as_before_after_an_error() -> None:
+    inside: list[tuple[int, int, int]] = []
+
+    def fail() -> None:
+        with rarely_collected():
+            inside.append(gc.get_threshold())
+            raise ValueError("from inside")
+
+    with pytest.raises(ValueError, match="from inside"):
+        fail()
+    assert (inside, gc.get_threshold()) == ([(20_000, 10, 10)], (700, 10, 10))
+
+
+@pytest.mark.parametrize("chosen", [0, 50_000])
+def test_who_chose_never_or_rarer_still_keeps_it(chosen: int) -> None:
+    gc.set_threshold(chosen, 10, 10)
+    with rarely_collected():
+        assert gc.get_threshold() == (chosen, 10, 10)
+
+
+def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    dataset = tmp_path / "puzzles.jsonl"
+    dataset.write_bytes(samples_bytes(make_set(shipped_tables(), SetOptions(8, 3)).puzzles))
+    found = asyncio.run(ordeal(tmp_path, dataset, "explicit+cal", 2, 4, 0.05, Random(7)))
+    assert found.kills == 2
+    assert found.same_scores
+    assert (found.asked_again, found.left_over, found.episodes) == (0, 0, 8)
+    assert found.repeats <= found.in_flight
+    assert found.in_flight <= 2 * 4

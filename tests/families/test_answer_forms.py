@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_env.extensions.fake_server.request_options import faults
+from agent_env.extensions.fake_server.rules import schema_faults
 from agent_env.families.qa.family import answer_form as qa_form
 from agent_env.families.qa.sample import Question
 from agent_env.records.schema import Episode, Sample
@@ -65,7 +65,7 @@ def test_the_gold_answer_in_its_form_scores_one(family, options, value):
     task = offer.make_task("default", chosen, by_digest(made.tables))
     for sample in made.samples:
         form = task.form(sample)
-        assert list(faults(form.schema, (), is_root=True)) == []
+        assert list(schema_faults(form.schema, (), is_root=True)) == []
         assert form.note.startswith("\n\nGive the final answer, in place of any other form, as one")
         assert "anyOf" not in form.note
         text = form.read(json.dumps({"answer": value(sample)}))
@@ -95,7 +95,7 @@ def score(task: Any, sample: Sample, text: str | None) -> float:
 def test_a_users_questions_have_the_form_that_their_scorer_compares(scorer, value, text):
     question = Question(id="q", task="qa", gold=("B",), question="Which?", choices=("x", "y"))
     form = qa_form(question, scorer)
-    assert list(faults(form.schema, (), is_root=True)) == []
+    assert list(schema_faults(form.schema, (), is_root=True)) == []
     assert form.read(json.dumps({"answer": value})) == text
 
 

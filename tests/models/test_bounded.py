@@ -12,8 +12,7 @@ import httpx2
 import pytest
 
 from agent_env.models.bounded import hooks
-from agent_env.models.health import Health
-from agent_env.models.server_facts import server_facts, server_identity
+from agent_env.models.server_facts import Health, server_facts, server_identity
 from agent_env.wiring.trust import own_call
 
 from .raw_server import ChatCompletions, RawServer, ask, failure, reply

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.extensions.fake_server import Answer, Call, FakeServer
+from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
@@ -35,7 +35,7 @@ REFUSALS = {
 async def agent(turns, offers):
     spoken = sum(turn.role == "assistant" for turn in turns)
     if spoken < 3:
-        return Answer("Let me look.", calls=(Call("web_search", f'{{"query": "{spoken}"}}'),))
+        return Answer("Let me look.", calls=(tool_call("web_search", f'{{"query": "{spoken}"}}'),))
     return Answer("Friday")
 
 

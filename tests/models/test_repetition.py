@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.extensions.fake_server import Answer, FakeServer
-from agent_env.extensions.fake_server.hosting import Hosting
+from agent_env.extensions.fake_server.server import Hosting
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
 from agent_env.models.repetition import Loop, LoopWatch, loop_at_end

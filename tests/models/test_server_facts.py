@@ -1,7 +1,4 @@
-"""What a server tells of itself, and that nothing it sends can hurt.
-
-Which program a server says it is, and that nothing it sends can hurt.
-"""
+"""What servers say of themselves, and whether they are up."""
 
 from __future__ import annotations
 
@@ -16,8 +13,10 @@ import httpx2
 import pytest
 
 from agent_env.models import server_facts as identity
-from agent_env.models.server_facts import ServerFacts, is_listed, server_facts
+from agent_env.models.server_facts import Health, ServerFacts, is_listed, server_facts
 from agent_env.wiring.trust import own_call
+
+from .raw_server import RawServer, reply
 
 VLLM = {"data": [{"id": "Qwen/Qwen3-8B", "max_model_len": 40960}, {"id": "other"}]}
 LLAMA_CPP = {
@@ -148,3 +147,34 @@ def test_its_name_and_version(
     monkeypatch: pytest.MonkeyPatch, places: dict[str, Any], found: tuple[str, str | None]
 ) -> None:
     assert told(monkeypatch, places) == found
+
+
+LLAMA = reply('{"data": [{"id": "m", "owned_by": "llamacpp"}]}')
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_up"),
+    [
+        ([reply('{"data": []}')], True),
+        ([reply("no", "401 Unauthorized")], True),
+        ([reply("no", "404 Not Found")], True),
+        ([reply("no", "502 Bad Gateway")], False),
+        ([LLAMA, reply('{"error": "Loading model"}', "503 Service Unavailable")], False),
+        ([LLAMA, reply('{"status": "ok"}')], True),
+    ],
+)
+def test_a_server_is_up_where_it_answers_for_itself(answers, is_up):
+    async def go() -> bool:
+        async with RawServer(*answers) as server:
+            return await Health(server.url, permit=own_call()).is_up()
+
+    assert asyncio.run(go()) is is_up
+
+
+def test_nobody_at_the_address_is_away():
+    async def go() -> bool:
+        async with RawServer() as server:
+            url = server.url
+        return await Health(url, permit=own_call()).is_up()
+
+    assert asyncio.run(go()) is False

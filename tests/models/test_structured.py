@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ModelError
-from agent_env.extensions.fake_server import Answer, Call, FakeServer
+from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
 from agent_env.extensions.fake_server.conversation import ModelRequest
-from agent_env.extensions.fake_server.request_options import hold
+from agent_env.extensions.fake_server.rules import hold
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
 from agent_env.models.schema_model import SchemaModel
@@ -69,7 +69,7 @@ def ask(policy, mode="lenient", tools=(), api=compatible.API, options=HELD, stre
 
 async def days(turns, offers):
     if offers:
-        return Answer(calls=(Call("web_search", '{"query": "x"}'),))
+        return Answer(calls=(tool_call("web_search", '{"query": "x"}'),))
     return Answer("It rained.\n\nMY ANSWER: 1999-03-01, 2001-01-01")
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.extensions.fake_server.conversation import Answer, Turn
+from agent_env.extensions.fake_server.conversation import Answer
 from agent_env.extensions.fake_server.policies import in_text as speaks_text
 from agent_env.models.text_protocol import FORM, TextProtocol, in_text
 from agent_env.protocols import ReplyOptions
@@ -202,15 +202,15 @@ def test_whatever_a_tool_gives_the_other_side_reads_it_as_it_was(output, word):
         Message(role="assistant", content=f"```tool_call\n{asked}\n```", tool_calls=(call,)),
         Message(role="tool", tool_call_id="a", content=output),
     ]
-    heard: list[Turn] = []
+    heard: list[Message] = []
 
     async def policy(turns, offers):
         heard.extend(turns)
         assert [offer.name for offer in offers] == ["lookup"]
         return Answer("ok")
 
-    turns = [Turn(m.role, m.content) for m in in_text(messages, [LOOKUP])]
+    turns = [Message(role=m.role, content=m.content) for m in in_text(messages, [LOOKUP])]
     asyncio.run(speaks_text(policy)(turns, []))
     assert heard[-1].role == "tool"
-    assert heard[-1].text == output
-    assert json.loads(heard[-2].calls[0].arguments) == {"word": word}
+    assert heard[-1].content == output
+    assert json.loads(heard[-2].tool_calls[0].arguments) == {"word": word}

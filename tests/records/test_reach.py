@@ -8,8 +8,7 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from agent_env.models.parameters import ModelParameters
-from agent_env.models.settings import ModelSettings
+from agent_env.models.settings import ModelParameters, ModelSettings
 from agent_env.records.manifest import OPTIONS, PARAMETERS, Manifest
 from agent_env.records.reach import Reach, silent_fields, values_of
 from agent_env.records.schema import Stored

@@ -14,8 +14,7 @@ from agent_env.analysis.budget_curve import BudgetCurves
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.episodes.runner import utc_now
-from agent_env.episodes.trace.lines import read_trace
-from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.episodes.trace.lines import TraceWriter, read_trace
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.records.trace_events import (

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.fake_server import Answer, FakeServer, Offer, Refusal, Turn
+from agent_env.extensions.fake_server import Answer, FakeServer, Refusal
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.runs.generate import GenerateOptions, GenerateResult, make_set
 from agent_env.runs.start import Listener
 
@@ -48,19 +49,19 @@ def served(out: Path, policy: Any, **more: Any) -> tuple[GenerateResult, int]:
     return asyncio.run(go())
 
 
-async def rewords(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+async def rewords(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
     """Says each sentence a little otherwise, the second with another year."""
     assert not offers
-    sentences = turns[-1].text.split("\n\n")[1].splitlines()
+    sentences = turns[-1].content.split("\n\n")[1].splitlines()
     sentences[1] = re.sub(r"(19|20)\d\d", "1871", sentences[1])
     return Answer("\n".join(f"{n}. Tell me, {text}" for n, text in enumerate(sentences, start=1)))
 
 
-async def answers_it(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+async def answers_it(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
     return Answer("That was Angela Merkel.")
 
 
-async def refuses(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+async def refuses(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
     raise Refusal(400, "no")
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.analysis.intervals import Estimate
-from agent_env.episodes.calls.budget import RunLimits
-from agent_env.episodes.calls.pacing import ConcurrencyLimit
+from agent_env.episodes.calls.budget import ConcurrencyLimit, RunLimits
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import RunStopped
 from agent_env.runs import progress_display as shown

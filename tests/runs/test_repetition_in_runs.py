@@ -7,7 +7,7 @@ import json
 
 import agent_env as ae
 from agent_env.extensions.fake_server import Answer, FakeServer
-from agent_env.extensions.fake_server.hosting import Hosting
+from agent_env.extensions.fake_server.server import Hosting
 
 TEXT = "MY ANSWER: 1999-01-01\n" + "I go through the constraints one by one again. " * 400
 

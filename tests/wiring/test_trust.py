@@ -19,8 +19,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.episodes.trace.lines import seal
-from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.episodes.trace.lines import TraceWriter, seal
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.options import RunOptions

@@ -16,11 +16,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.episodes.again.tape import Recording, Step
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
-from agent_env.episodes.trace.fold import fold
+from agent_env.episodes.trace.fold import Recording, Step, fold
+from agent_env.episodes.trace.lines import Clock, TraceWriter
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import Clock, TraceWriter
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database, new_folder
@@ -35,7 +34,9 @@ PARENT = "parent.json"
 def read_edits(edit: Path | Mapping[str, str], step: Step) -> dict[str, str]:
     """New tool results by call id, from call id, or number of the call from 1, to text: as a JSON
     object in a file, or as a mapping. A file with another text is for the step's only call."""
-    ids = [event.call.id for event in _in_order(step)]
+    order = [call.id for call in step.reply.message.tool_calls]
+    ids = [event.call.id for event in step.results]
+    ids.sort(key=lambda id_: order.index(id_) if id_ in order else -1)
     if isinstance(edit, Mapping):
         return {_call_id("edit", str(name), ids): str(value) for name, value in edit.items()}
     file = edit
@@ -63,11 +64,6 @@ def _call_id(file: Path | str, name: str, ids: Sequence[str]) -> str:
     if name.isdecimal() and 1 <= int(name) <= len(ids):
         return ids[int(name) - 1]
     raise DatasetError(file, None, f"no call '{name}' in that step; it has {', '.join(ids)}")
-
-
-def _in_order(step: Step) -> list[ToolCalled]:
-    order = [call.id for call in step.reply.message.tool_calls]
-    return sorted(step.results, key=lambda e: order.index(e.call.id) if e.call.id in order else -1)
 
 
 def step_of(recording: Recording, number: int) -> Step | None:
@@ -125,7 +121,8 @@ def make_forks(
                 check_database(pages.parent, pages)
             except OSError as exc:
                 raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
-            _copy_database(pages, part.pages)
+            with closing(reading(pages)) as old, closing(sqlite3.connect(part.pages)) as new:
+                old.backup(new)
         begin_forks(part, manifest, beginnings, clock)
 
 
@@ -197,8 +194,3 @@ def _fields(event: Event) -> dict[str, Any]:
     common = {*Event.model_fields, "kind", "replayed"}
     own = {name: getattr(event, name) for name in type(event).model_fields if name not in common}
     return own | (event.model_extra or {})
-
-
-def _copy_database(source: Path, target: Path) -> None:
-    with closing(reading(source)) as old, closing(sqlite3.connect(target)) as new:
-        old.backup(new)

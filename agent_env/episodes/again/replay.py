@@ -18,19 +18,17 @@ from agent_env.episodes.again.tape import (
     RecordedFailure,
     RecordedModel,
     RecordedToolbox,
-    Recording,
-    Step,
     Tape,
     text_diff,
     with_recorded_start,
 )
-from agent_env.episodes.calls.caller import Caller, Calls
-from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
+from agent_env.episodes.calls.caller import Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import episode_seed
+from agent_env.episodes.trace.fold import Recording
+from agent_env.episodes.trace.lines import Clock, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import Clock, TraceWriter, stamp
 from agent_env.errors import (
     AgentEnvError,
     EpisodeError,
@@ -212,7 +210,8 @@ class ComparedModel:
     ) -> Reply:
         reply = await self._live.generate(messages, tools, options)
         step = self._tape.next_step(messages, tools, options)
-        before, now = _reply_text(step), _message_text(reply.message)
+        before = "" if step is None else _message_text(step.reply.message)
+        now = _message_text(reply.message)
         if before != now:
             self._tape.note(self._tape.played, "reply", text_diff(before, now))
         return reply
@@ -238,10 +237,6 @@ class ToolResultsByCall:
             self._tape.note(self._tape.played, call.name, diff)
             return ToolResult(output="Error: this call was not recorded", error="not recorded")
         return results.pop(0) if len(results) > 1 else results[0]
-
-
-def _reply_text(step: Step | None) -> str:
-    return "" if step is None else _message_text(step.reply.message)
 
 
 def _message_text(message: Message) -> str:

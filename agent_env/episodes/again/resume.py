@@ -1,4 +1,5 @@
-"""Resumes an episode after its last complete event.
+"""Going on with a run: what is no longer as it was when it began, and an episode resumed after its
+last complete event.
 
 Recorded replies and tool results are reused. Only stateful tools are called again: code runs in a
 new session, and its output is compared with the recorded one.
@@ -7,29 +8,113 @@ new session, and its output is compared with the recorded one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from agent_env.episodes.again.tape import (
-    RecordedModel,
-    RecordedToolbox,
-    Recording,
-    Step,
-    Tape,
-    TapeClock,
-    text_diff,
+from agent_env.episodes.again.tape import RecordedModel, RecordedToolbox, Tape, TapeClock, text_diff
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, stored_as
+from agent_env.episodes.trace.fold import Recording, Step, worked_s
+from agent_env.episodes.trace.lines import (
+    Clock,
+    Fsync,
+    TraceError,
+    TraceWriter,
+    is_finished,
+    read_events,
 )
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace.fold import worked_s
-from agent_env.episodes.trace.lines import TraceError
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter
-from agent_env.protocols import Model, ReplyOptions, Toolbox
+from agent_env.errors import DatasetError
+from agent_env.protocols import Limits, Model, Toolbox
+from agent_env.records.manifest import Manifest
+from agent_env.records.mcp import mcp_changes
 from agent_env.records.safe_files import replace_file
-from agent_env.records.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage
-from agent_env.records.trace_events import Drift, EpisodeResumed, ToolCalled
+from agent_env.records.schema import ToolSpec, Usage
+from agent_env.records.trace_events import Drift, EpisodeResumed, EpisodeStarted
 from agent_env.tasks.tool_registry import traits_of
 from agent_env.tools.faults import without_fault
+
+
+def changes(
+    folder: RunFolder, manifest: Manifest, wished: Manifest, versions: Mapping[str, str]
+) -> list[str]:
+    """One line for each difference between the run as recorded, in its manifest and its
+    unfinished traces, and as it would go on; empty where there is none. A value that the run did
+    not record is not compared."""
+    found = [
+        f"{name}: {manifest.versions[name]} → {now}"
+        for name, now in versions.items()
+        if manifest.versions.get(name, now) != now
+    ]
+    found += _plugin_changes(manifest, wished)
+    for before, now in zip(manifest.mcp, wished.mcp, strict=True):
+        found += mcp_changes(before, now)
+    found += _field_changes(_settings(manifest), _settings(wished))
+    for start in _unfinished(folder):
+        begun: dict[str, Any] = {"model": start.model}
+        begun |= {f"limit {k}": v for k, v in (start.limits or {}).items()}
+        settings = _settings(wished)  # an older run's do not have the limits that came since
+        found += _field_changes(begun, {name: settings.get(name, begun[name]) for name in begun})
+    return list(dict.fromkeys(found))
+
+
+COMPARED = {
+    "model", "model_parameters", "limits", "former_urls", "versions", "changes", "plugins", "mcp",
+    "server",
+}  # fmt: skip
+"""Entries of run.json that are compared by their parts, or tell what was compared."""
+
+
+def _plugin_changes(manifest: Manifest, wished: Manifest) -> list[str]:
+    """What is plugged in by another package, version or code."""
+    before = {(use.kind, use.name): use for use in manifest.plugins}
+    now = {(use.kind, use.name): use for use in wished.plugins}
+    return [
+        f"{kind} {name}: {use} → {now[kind, name]}"
+        for (kind, name), use in before.items()
+        if now.get((kind, name), use) != use
+    ]
+
+
+def _settings(manifest: Manifest) -> dict[str, Any]:
+    return {
+        **manifest.model_dump(mode="json", exclude=COMPARED),
+        "model": manifest.model,
+        **({} if manifest.server is None else manifest.server.settings),
+        **{f"model {name}": value for name, value in manifest.model_parameters.items()},
+        **{f"limit {name}": value for name, value in manifest.limits.items()},
+    }
+
+
+def _field_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{name}: {_as_text(before.get(name))} → {_as_text(now.get(name))}"
+        for name in dict.fromkeys([*before, *now])
+        if before.get(name) != now.get(name)
+    ]
+
+
+def _as_text(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _unfinished(folder: RunFolder) -> Iterable[EpisodeStarted]:
+    """How the episodes began that were cut off or failed."""
+    for trace in folder.traces():
+        if is_finished(trace):
+            continue
+        try:
+            events = read_events(trace).events
+        except DatasetError:
+            continue  # named when the episode is opened
+        if events and isinstance(events[0], EpisodeStarted):
+            yield events[0]
+
+
+def limits_of(manifest: Manifest) -> Limits:
+    """What an episode of the run may use. Runs from before the notice of few steps left had
+    none."""
+    return stored_as(Limits, {"notice": None} | manifest.limits, "limits")
 
 
 @dataclass(slots=True)
@@ -48,12 +133,12 @@ class ResumedEpisode:
     def model(self, live: Model, count: Callable[[Usage], None]) -> Model:
         """Recorded replies, then those of the live model; calls `count` with the usages of
         recorded calls that failed."""
-        return RecordedModel(self.tape, _LiveModel(live, self.go_live), count)
+        return RecordedModel(self.tape, live, count, self.go_live)
 
     def toolbox(self, live: Toolbox) -> Toolbox:
         """Recorded results, then those of the live tools."""
         is_fork = self.tape.recording.start.parent is not None
-        return RecordedToolbox(self.tape, _LiveToolbox(live, self.go_live), as_recorded=is_fork)
+        return RecordedToolbox(self.tape, live, is_fork, self.go_live)
 
     def clock(self) -> Callable[[], float]:
         """The seconds of work, without pause and replay."""
@@ -70,29 +155,6 @@ class ResumedEpisode:
                 tools=None if self.specs == self.tape.recording.tools else self.specs,
                 drift=(*self.drift, *self.tape.drift),
             )
-
-
-class _LiveModel:
-    def __init__(self, live: Model, before: Callable[[], None]) -> None:
-        self._live, self._before, self.name = live, before, live.name
-
-    async def generate(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        options: ReplyOptions = ReplyOptions(),
-    ) -> Reply:
-        self._before()
-        return await self._live.generate(messages, tools, options)
-
-
-class _LiveToolbox:
-    def __init__(self, live: Toolbox, before: Callable[[], None]) -> None:
-        self._live, self._before, self.specs = live, before, live.specs
-
-    async def run(self, call: ToolCall, offered: frozenset[str]) -> ToolResult:
-        self._before()
-        return await self._live.run(call, offered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +232,9 @@ async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]
     Skips calls before the last loss of the session, whose state was lost too."""
     calls = [(number, event) for number, step in enumerate(steps, 1) for event in step.results]
     stateful_calls = [(number, event) for number, event in calls if event.call.name in stateful]
-    first = max((at for at, (_, e) in enumerate(stateful_calls, 1) if _lost_session(e)), default=0)
+    errors = [event.result.error or "" for _, event in stateful_calls]
+    losses = (at for at, e in enumerate(errors, 1) if e.startswith(("timeout", "crashed")))
+    first = max(losses, default=0)
     drift: list[Drift] = []
     offered = frozenset(spec.name for spec in live.specs)
     for number, event in stateful_calls[first:]:
@@ -182,8 +246,3 @@ async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]
             diff = text_diff(before, result.output)
             drift.append(Drift(step=number, what=event.call.name, diff=diff))
     return drift
-
-
-def _lost_session(event: ToolCalled) -> bool:
-    error = event.result.error or ""
-    return error.startswith(("timeout", "crashed"))

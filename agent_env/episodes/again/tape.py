@@ -7,14 +7,13 @@ recorded one; a difference is a Drift, and a strict tape stops at the first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import unified_diff
 
-from agent_env.episodes.calls.recording import RequestDigest
-from agent_env.episodes.trace.fold import gave_nothing, own_events, trajectory
+from agent_env.episodes.calls.caller import RequestDigest
+from agent_env.episodes.trace.fold import Recording, Step
 from agent_env.errors import EpisodeError, ModelError, ReplayError
-from agent_env.graph.fitting import Fit
 from agent_env.protocols import (
     Answer,
     CallTool,
@@ -30,78 +29,8 @@ from agent_env.records.trace_events import (
     Drift,
     EpisodeFailed,
     EpisodeFinished,
-    EpisodeResumed,
-    EpisodeStarted,
-    Event,
-    ModelCalled,
     ToolCalled,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One reply and the tool results that followed it."""
-
-    call: ModelCalled
-    reply: Reply
-    results: tuple[ToolCalled, ...]
-    """In the order of their arrival."""
-    at: int
-    """Index of the call among the events."""
-    tools: tuple[ToolSpec, ...]
-    """The tools offered then."""
-    wasted: tuple[Usage, ...] = ()
-    """Known usages of the calls before it without a reply."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """The replies and results of a trace, without failed calls."""
-
-    events: tuple[Event, ...]
-    start: EpisodeStarted
-    steps: tuple[Step, ...]
-    tools: tuple[ToolSpec, ...]
-    """The tools offered last."""
-    end: EpisodeFinished | EpisodeFailed | None
-
-    @classmethod
-    def of(cls, events: Sequence[Event]) -> Recording:
-        """ReplayError for a trace without `episode_started`."""
-        events = own_events(events)
-        start = events[0] if events else None
-        if not isinstance(start, EpisodeStarted):
-            raise ReplayError("the trace does not begin with episode_started")
-        steps: list[Step] = []
-        tools, wasted = start.tools, list[Usage]()
-        for at, event in enumerate(events):
-            if isinstance(event, EpisodeResumed):
-                tools = tools if event.tools is None else event.tools
-            elif isinstance(event, ModelCalled) and event.reply is not None:
-                steps.append(Step(event, event.reply, (), at, tools, tuple(wasted)))
-                wasted = []
-            elif isinstance(event, ModelCalled):
-                wasted += [event.usage] if event.usage is not None else []
-            elif isinstance(event, ToolCalled) and not gave_nothing(event) and steps:
-                steps[-1] = replace(steps[-1], results=(*steps[-1].results, event))
-        last_event = events[-1]
-        end = last_event if isinstance(last_event, EpisodeFinished | EpisodeFailed) else None
-        return cls(tuple(events), start, tuple(steps), tools, end)
-
-    @property
-    def kept(self) -> tuple[Mapping[str, int], ...]:
-        """Of each step, the tool outputs that were sent cut."""
-        return tuple(step.call.kept or {} for step in self.steps)
-
-    @property
-    def results(self) -> Iterator[tuple[str, ToolResult]]:
-        """The tools that were called, and what the model read."""
-        return ((event.call.name, event.result) for step in self.steps for event in step.results)
-
-    def sent(self, step: Step) -> tuple[Message, ...]:
-        """The messages that the step's reply answers."""
-        whole = trajectory(self.events[: step.at + 1])[:-1]
-        return Fit([step.call.kept or {}]).sent(whole, 0)
 
 
 class Tape:
@@ -145,7 +74,9 @@ class Tape:
         request = self._digest.of(messages, tools, options)
         taken_over = step.call.replayed  # asked by the parent, with its tools and its seed
         if self._check_requests and not taken_over and request != step.call.request:
-            self.note(self.played, "request", self._request_diff(step, messages))
+            diff = text_diff(_lines(self.recording.sent(step)), _lines(messages))
+            other = "the texts are the same; tools, options or a provider's own items are not"
+            self.note(self.played, "request", diff or other)
         return step
 
     def result_of(self, call: ToolCall) -> ToolCalled | None:
@@ -181,11 +112,6 @@ class Tape:
             return RecordedFailure("the recording was cut off here")
         return ReplayError(f"step {self.played + 1} was not recorded")
 
-    def _request_diff(self, step: Step, messages: Sequence[Message]) -> str:
-        before, now = self.recording.sent(step), tuple(messages)
-        found = text_diff(_lines(before), _lines(now))
-        return found or "the texts are the same; tools, options or a provider's own items are not"
-
 
 class RecordedFailure(EpisodeError):
     """The recorded episode ended here too."""
@@ -199,11 +125,12 @@ class RecordedModel:
         tape: Tape,
         beyond: Model | None = None,
         count: Callable[[Usage], None] = lambda usage: None,
+        go_live: Callable[[], None] = lambda: None,
     ) -> None:
-        self._tape = tape
-        self._beyond = beyond
-        self._count = count
-        """Called with the usages of recorded calls without a reply."""
+        """Calls `count` with the usages of recorded calls without a reply, `go_live` before each
+        live call."""
+        self._tape, self._beyond = tape, beyond
+        self._count, self._go_live = count, go_live
 
     @property
     def name(self) -> str:
@@ -222,6 +149,7 @@ class RecordedModel:
             return step.reply
         if self._beyond is None:
             raise self._tape.stop()
+        self._go_live()
         return await self._beyond.generate(messages, tools, options)
 
 
@@ -233,11 +161,12 @@ class RecordedToolbox:
         tape: Tape,
         beyond: Toolbox | None = None,
         as_recorded: bool = False,
+        go_live: Callable[[], None] = lambda: None,
     ) -> None:
-        self._tape = tape
-        self._beyond = beyond
-        self._as_recorded = as_recorded
-        """Whether the recorded tools are offered until the live ones take over."""
+        """`as_recorded`: the recorded tools are offered until the live ones take over; `go_live` is
+        called before each live call."""
+        self._tape, self._beyond = tape, beyond
+        self._as_recorded, self._go_live = as_recorded, go_live
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -249,12 +178,11 @@ class RecordedToolbox:
         recorded = self._tape.result_of(call)
         if recorded is not None:
             return recorded.result
-        if self._beyond is not None and self._tape.ended:
-            return await self._beyond.run(call, offered)
         if not self._tape.ended:
             self._tape.note(self._tape.played, "tools", f"{call.name} was not called then")
         if self._beyond is None:
             raise self._tape.stop()
+        self._go_live()
         return await self._beyond.run(call, offered)
 
 

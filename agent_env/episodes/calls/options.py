@@ -10,14 +10,12 @@ from math import ceil, floor, log10
 from pathlib import Path
 from typing import Annotated, Any
 
-from agent_env.episodes.calls.budget import RunBudget, RunLimits
+from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget, RunLimits
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.outages import Breaker, IsUp, Outage
-from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.reply_cache import ReplyCache
-from agent_env.episodes.calls.retries import Retries
-from agent_env.episodes.calls.spending import charges
+from agent_env.episodes.calls.retries import Breaker, IsUp, Outage, Retries
 from agent_env.episodes.run_folder import RunFolder, stored_as
+from agent_env.episodes.trace.fold import charges
 from agent_env.episodes.trace.lines import read_events
 from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.models.addresses import split_address

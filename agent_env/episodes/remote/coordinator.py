@@ -20,16 +20,14 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from agent_env.episodes.again.resume import TraceOpener
-from agent_env.episodes.calls.budget import Reservation, RunBudget
+from agent_env.episodes.calls.budget import ConcurrencyLimit, Reservation, RunBudget
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.options import open_calls
-from agent_env.episodes.calls.outages import Breaker, Outage
-from agent_env.episodes.calls.pacing import ConcurrencyLimit
-from agent_env.episodes.calls.retries import Retries, error_kind
+from agent_env.episodes.calls.retries import Breaker, Outage, Retries, error_kind
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
+from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import ModelError, RunStopped, StorageError
 from agent_env.graph.meter import estimated_tokens
 from agent_env.records.model_facts import ModelFacts
@@ -332,7 +330,9 @@ class RemoteBudget(RunBudget):
         estimated = estimated_tokens(messages, tools)
         refusal = await line.post.ask("enter", line.lease, estimated)
         if refusal is not None:
-            raise _as_error(refusal)
+            if refusal.reason is None:
+                raise StorageError(refusal.text)
+            raise RunStopped(refusal.text, reason=refusal.reason)
         share = Reservation(0, 0.0, estimated)
         try:
             yield share
@@ -351,12 +351,6 @@ class RemoteBreaker(Breaker):
 
     def note(self, error: ModelError, is_last: bool) -> None:
         self.line.post.tell("failed", str(error), error_kind(error), is_last)
-
-
-def _as_error(refusal: LimitRefusal) -> Exception:
-    if refusal.reason is None:
-        return StorageError(refusal.text)
-    return RunStopped(refusal.text, reason=refusal.reason)
 
 
 def remote_calls(

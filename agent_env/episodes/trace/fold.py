@@ -1,15 +1,31 @@
-"""Computes an Episode from the events of its trace."""
+"""The one reader of trace events: an Episode, its steps, and the tokens of its model calls.
+
+Token totals include every reply, and every failed call whose usage the server reported. A total is
+None if a reply's figure is unknown. Failed calls of unknown usage are counted apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from agent_env.episodes.calls.spending import token_totals
+from agent_env.errors import ReplayError
+from agent_env.graph.fitting import Fit
+from agent_env.models.prices import cost_usd
 from agent_env.records.disturbance import CallFault
 from agent_env.records.imported import ImportedResult
-from agent_env.records.schema import Episode, Message, Repetition, Reply, Usage
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import (
+    Episode,
+    Message,
+    Reply,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
@@ -20,6 +36,91 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTotals:
+    """Tokens of all model calls of an episode."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    reasoning_tokens: int | None
+    failed_calls: int
+    uncounted_calls: int
+    cache_hits: int
+    paid: Usage
+    """Of the calls that cost money."""
+    charged: Usage
+    """Tokens charged to the run's limits for calls of unknown usage."""
+    sources: tuple[str, ...]
+
+
+def token_totals(events: Iterable[Event]) -> TokenTotals:
+    """The sums over all model calls among the events."""
+    calls = [event for event in events if isinstance(event, ModelCalled)]
+    failures = [call for call in calls if call.reply is None]
+    usages = usages_of(calls)
+    return TokenTotals(
+        input_tokens=_sum(u.input_tokens for u in usages),
+        output_tokens=_sum(u.output_tokens for u in usages),
+        cached_tokens=_sum(u.cached_tokens for u in usages),
+        reasoning_tokens=_sum(u.reasoning_tokens for u in usages),
+        failed_calls=len(failures),
+        uncounted_calls=sum(call.usage is None for call in failures),
+        cache_hits=sum(c.reply is not None and c.reply.cached_at is not None for c in calls),
+        paid=_totals(paid_usages(calls)),
+        charged=_totals([c.charged for c in _paid_calls(calls) if c.charged is not None]),
+        sources=tuple(sorted({u.source for u in usages if u.source is not None})),
+    )
+
+
+def usages_of(calls: Sequence[ModelCalled]) -> list[Usage]:
+    """The known usages of replies and failed calls."""
+    usages = [call.reply.usage if call.reply is not None else call.usage for call in calls]
+    return [usage for usage in usages if usage is not None]
+
+
+def paid_usages(events: Iterable[Event]) -> list[Usage]:
+    """The usages that cost money: not of replies from the cache, nor of those from a fork's
+    parent."""
+    return usages_of(_paid_calls(events))
+
+
+def charges(events: Iterable[Event]) -> tuple[list[Usage], list[Usage]]:
+    """What the run's limits count: usages of the paid calls, and tokens held for failed calls of
+    unknown usage."""
+    paid = _paid_calls(events)
+    held = [c.charged for c in paid if c.charged is not None and c.reply is None]
+    used = [c.charged or u for c in paid if c.charged is None or c.reply for u in usages_of([c])]
+    return used, held
+
+
+def _paid_calls(events: Iterable[Event]) -> list[ModelCalled]:
+    calls = [e for e in events if isinstance(e, ModelCalled) and not e.replayed]
+    return [c for c in calls if c.reply is None or c.reply.cached_at is None]
+
+
+def _totals(usages: Sequence[Usage]) -> Usage:
+    written = [u.cache_write_tokens for u in usages if u.cache_write_tokens is not None]
+    return Usage(
+        input_tokens=_sum(u.input_tokens for u in usages),
+        cached_tokens=_sum(u.cached_tokens for u in usages),
+        cache_write_tokens=sum(written) if written else None,  # few servers tell it
+        output_tokens=_sum(u.output_tokens for u in usages),
+        reasoning_tokens=_sum(u.reasoning_tokens for u in usages),
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """The sum; None if any value is."""
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
 
 WITH_TOOLS = ("provider", "server tokenizer")
 """Sources of counts that include the tools' descriptions; others count the messages."""
@@ -59,6 +160,10 @@ def fold(all_events: Sequence[Event]) -> Episode:
     if not isinstance(start, EpisodeStarted):
         raise ValueError("a trace begins with episode_started")
     calls = [e for e in events if isinstance(e, ModelCalled) and e.reply is not None]
+    replies = [e.reply for e in calls if e.reply is not None]
+    hosted = [call for reply in replies for call in (reply.usage.hosted_calls or {}).items()]
+    loops = [reply.repetition for reply in replies if reply.repetition is not None]
+    saved = [loop.saved_tokens for loop in loops if loop.was_cut]
     tools = [e for e in events if isinstance(e, ToolCalled) and not gave_nothing(e)]
     totals = token_totals(events)
     episode = Episode(
@@ -77,7 +182,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
         tool_calls=len(tools),
         tool_errors=sum(e.result.error is not None for e in tools),
         tools=tuple(spec.name for spec in start.tools),
-        hosted_calls=sum(_hosted_calls(e.reply.usage) for e in calls if e.reply is not None),
+        hosted_calls=sum(n for kind, n in hosted if kind != "container"),
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
         cached_tokens=totals.cached_tokens,
@@ -86,15 +191,13 @@ def fold(all_events: Sequence[Event]) -> Episode:
         uncounted_calls=totals.uncounted_calls,
         cache_hits=totals.cache_hits,
         cut_outputs=len({n for call in calls for n in call.kept or ()}),
-        invented_results=sum(
-            e.reply.invented.count for e in calls if e.reply is not None and e.reply.invented
-        ),
-        saved_tokens=_saved(e.reply.repetition for e in calls if e.reply is not None),
+        invented_results=sum(reply.invented.count for reply in replies if reply.invented),
+        saved_tokens=None if None in saved else sum(each or 0 for each in saved),
         paid=totals.paid,
         charged=totals.charged,
         usage_sources=totals.sources,
         duration_s=worked_s(events),
-        **first_call(start, [e.reply for e in calls if e.reply is not None]),
+        **first_call(start, replies),
         judged=tuple(event.told for event in all_events if isinstance(event, Judged)),
         imported=start.imported,
         **_ending(events[-1]),
@@ -151,17 +254,6 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _hosted_calls(usage: Usage) -> int:
-    """Number of calls of the provider's tools; a container is none."""
-    return sum(n for kind, n in (usage.hosted_calls or {}).items() if kind != "container")
-
-
-def _saved(loops: Iterable[Repetition | None]) -> int | None:
-    """The sum over the streams that were cut; None where one of them is unknown."""
-    saved = [loop.saved_tokens for loop in loops if loop is not None and loop.was_cut]
-    return None if None in saved else sum(each or 0 for each in saved)
-
-
 def gave_nothing(event: ToolCalled) -> bool:
     """Whether the call failed or was cancelled, so that the model read no result; in version 1
     such a call has an error and no output."""
@@ -180,3 +272,114 @@ def worked_s(events: Sequence[Event]) -> float:
     )
     away = (e.away_s or 0.0 for e in events if isinstance(e, ModelCalled))
     return max(0.0, round(sum(spans) - sum(away), 3))
+
+
+def sent_messages(events: Sequence[Event], at: int) -> tuple[Message, ...]:
+    """The messages that went out with the model call at this place among the events."""
+    call = events[at]
+    return (*trajectory(events[:at]), *(call.added if isinstance(call, ModelCalled) else ()))
+
+
+def paid_usd(call: ModelCalled, facts: ModelFacts | None) -> float | None:
+    """The cost of a model call: nothing for a reply of the cache, or of a fork's parent."""
+    if call.replayed or (call.reply is not None and call.reply.cached_at is not None):
+        return 0.0
+    usage = call.usage if call.reply is None else call.reply.usage
+    return cost_usd(usage or Usage(), facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A model call that gave a reply, what came since the step before, and its tool calls."""
+
+    number: int
+    """From 1."""
+    before: tuple[ModelCalled | EpisodeResumed, ...]
+    """Calls without a reply, and resumptions."""
+    call: ModelCalled
+    reply: Reply
+    at: int
+    """Index of the call among the events."""
+    tools: tuple[ToolSpec, ...]
+    """The tools offered then."""
+    called: tuple[ToolCalled, ...] = ()
+    """In the order of their arrival, failed and cancelled ones too."""
+
+    @property
+    def results(self) -> tuple[ToolCalled, ...]:
+        """The tool calls of which the model read something."""
+        return tuple(event for event in self.called if not gave_nothing(event))
+
+    @property
+    def wasted(self) -> list[Usage]:
+        """Known usages of the calls before it without a reply."""
+        return usages_of([each for each in self.before if isinstance(each, ModelCalled)])
+
+    @property
+    def by_call(self) -> list[tuple[ToolCall, ToolCalled | None]]:
+        """Each call with its last result, None where none was written; results that nobody asked
+        for come last."""
+        pairs: list[tuple[ToolCall, ToolCalled | None]]
+        pairs = [(call, None) for call in self.reply.message.tool_calls]
+        for event in self.called:
+            for at, (call, done) in enumerate(pairs):
+                if call.id == event.call.id and (done is None or done.ended is not None):
+                    pairs[at] = event.call, event
+                    break
+            else:
+                pairs.append((event.call, event))
+        return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The events of a trace as steps, without verdicts of judges: what viewer, exports, replay,
+    resume and fork read."""
+
+    events: tuple[Event, ...]
+    start: EpisodeStarted
+    steps: tuple[Step, ...]
+    rest: tuple[ModelCalled | EpisodeResumed, ...]
+    """What came after the last step's reply: calls without one, and resumptions."""
+    tools: tuple[ToolSpec, ...]
+    """The tools offered last."""
+    end: EpisodeFinished | EpisodeFailed | None
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> Recording:
+        """ReplayError for a trace without `episode_started`."""
+        events = own_events(events)
+        start = events[0] if events else None
+        if not isinstance(start, EpisodeStarted):
+            raise ReplayError("the trace does not begin with episode_started")
+        steps: list[Step] = []
+        tools, before = start.tools, list[ModelCalled | EpisodeResumed]()
+        for at, event in enumerate(events):
+            if isinstance(event, EpisodeResumed):
+                tools = tools if event.tools is None else event.tools
+                before.append(event)
+            elif isinstance(event, ModelCalled) and event.reply is not None:
+                step = Step(len(steps) + 1, tuple(before), event, event.reply, at, tools)
+                steps.append(step)
+                before = []
+            elif isinstance(event, ModelCalled):
+                before.append(event)
+            elif isinstance(event, ToolCalled) and steps:
+                steps[-1] = replace(steps[-1], called=(*steps[-1].called, event))
+        last = events[-1]
+        end = last if isinstance(last, EpisodeFinished | EpisodeFailed) else None
+        return cls(tuple(events), start, tuple(steps), tuple(before), tools, end)
+
+    @property
+    def kept(self) -> tuple[Mapping[str, int], ...]:
+        """Of each step, the tool outputs that were sent cut."""
+        return tuple(step.call.kept or {} for step in self.steps)
+
+    @property
+    def results(self) -> Iterator[tuple[str, ToolResult]]:
+        """The tools that were called, and what the model read."""
+        return ((event.call.name, event.result) for step in self.steps for event in step.results)
+
+    def sent(self, step: Step) -> tuple[Message, ...]:
+        """The messages that the step's reply answers, cut as they were sent."""
+        return Fit([step.call.kept or {}]).sent(sent_messages(self.events, step.at), 0)

@@ -3,38 +3,19 @@
     async with FakeServer(policy, latency_s=0.5, errors={"429": 0.1}) as server:
         server.url  # http://127.0.0.1:PORT/v1
 
-It is written from the documented wire formats and shares no type with the adapters or the SDK,
-so that a mistake in the one does not hide a mistake in the other.
+It reads and writes messages, calls and tools by the codec of the adapters; streams, usage, ids,
+errors and what a provider refuses follow the documented wire formats alone. That the codec is
+right, the adapters' tests show against JSON as servers write it.
 """
 
-from agent_env.extensions.fake_server.conversation import (
-    Answer,
-    Call,
-    HostedCall,
-    Offer,
-    Policy,
-    Refusal,
-    Tokens,
-    Turn,
-)
-from agent_env.extensions.fake_server.faults import parse_errors
-from agent_env.extensions.fake_server.hosting import Hosting
-from agent_env.extensions.fake_server.policies import model_policy, script_policy
-from agent_env.extensions.fake_server.server import FakeServer, serve
-
-__all__ = [
-    "Answer",
-    "Call",
-    "FakeServer",
-    "HostedCall",
-    "Hosting",
-    "Offer",
-    "Policy",
-    "Refusal",
-    "Tokens",
-    "Turn",
-    "model_policy",
-    "parse_errors",
-    "script_policy",
-    "serve",
-]
+from agent_env.extensions.fake_server.channel import parse_errors as parse_errors
+from agent_env.extensions.fake_server.conversation import Answer as Answer
+from agent_env.extensions.fake_server.conversation import Policy as Policy
+from agent_env.extensions.fake_server.conversation import Refusal as Refusal
+from agent_env.extensions.fake_server.conversation import Tokens as Tokens
+from agent_env.extensions.fake_server.conversation import tool_call as tool_call
+from agent_env.extensions.fake_server.policies import model_policy as model_policy
+from agent_env.extensions.fake_server.policies import script_policy as script_policy
+from agent_env.extensions.fake_server.server import FakeServer as FakeServer
+from agent_env.extensions.fake_server.server import Hosting as Hosting
+from agent_env.extensions.fake_server.server import serve as serve

@@ -6,46 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from agent_env.sdk.records import Message, ToolCall, ToolSpec
+
 Json = dict[str, Any]
 Object = Mapping[str, Any]
 """An object of foreign JSON."""
-Role = Literal["system", "user", "assistant", "tool"]
 HostedKind = Literal["search", "open_page", "find_in_page", "code"]
-ROLES: dict[str, Role] = {
-    "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool call that a model wants."""
-
-    name: str
-    arguments: str
-    """JSON, as written."""
-    id: str = ""
-    """Empty lets the server choose one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of the conversation so far."""
-
-    role: Role
-    text: str = ""
-    calls: tuple[Call, ...] = ()
-    call_id: str | None = None
-    """Which call a tool's turn answers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A tool that the model may call."""
-
-    name: str
-    description: str
-    parameters: Json
-    """JSON schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +49,7 @@ class Answer:
     """The answer of a policy."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     reasoning: str | None = None
     usage: Tokens | Literal["counted", "absent"] = "counted"
     """`counted`: the server reports its own rough count; `absent`: none."""
@@ -110,8 +76,8 @@ class ModelRequest:
     """A request of either API."""
 
     model: str
-    turns: tuple[Turn, ...]
-    offers: tuple[Offer, ...]
+    turns: tuple[Message, ...]
+    offers: tuple[ToolSpec, ...]
     stream: bool
     wants_usage: bool
     """Whether a stream ends with the usage."""
@@ -145,10 +111,15 @@ class ModelRequest:
     """Whether the usage tells what a prompt cache held and took in."""
 
 
+def tool_call(name: str, arguments: str, id_: str = "") -> ToolCall:
+    """A call that a policy wants; with an empty id the server chooses one."""
+    return ToolCall(id=id_, name=name, arguments=arguments)
+
+
 class Policy(Protocol):
     """Plays the model."""
 
-    async def __call__(self, turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+    async def __call__(self, turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
         """The next answer; may raise Refusal."""
 
 
@@ -170,20 +141,6 @@ class Refusal(Exception):
         """The provider's name of the error; None for the status."""
         self.extra = dict(extra or {})
         """More fields of the error."""
-
-
-def turn_of(role: object, content: object, field: str, calls: tuple[Call, ...] = ()) -> Turn:
-    """A message's turn; raises Refusal for a role that is unknown."""
-    if role not in ROLES:
-        raise Refusal(400, f"role {role!r} is unknown", field)
-    return Turn(ROLES[str(role)], text_of(content), calls)
-
-
-def text_of(content: object) -> str:
-    """The text of a message's content: a text itself, or a list of parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", part.get("refusal", ""))) for part in content)
-    return content if isinstance(content, str) else ""
 
 
 def usage_of(request: ModelRequest, answer: Answer) -> Tokens | None:
@@ -214,9 +171,9 @@ def output_texts(answer: Answer) -> list[str]:
     return [answer.text, answer.reasoning or "", *_call_texts(answer.calls)]
 
 
-def texts_of(turns: Sequence[Turn]) -> list[str]:
+def texts_of(turns: Sequence[Message]) -> list[str]:
     """The texts and calls of a conversation."""
-    return [part for turn in turns for part in (turn.text, *_call_texts(turn.calls))]
+    return [part for turn in turns for part in (turn.content, *_call_texts(turn.tool_calls))]
 
 
 def count_tokens(texts: Sequence[str]) -> int:
@@ -230,5 +187,5 @@ def slices(text: str, length: int = 16, most: int = 500) -> list[str]:
     return [text[start : start + length] for start in range(0, len(text), length)]
 
 
-def _call_texts(calls: Sequence[Call]) -> list[str]:
+def _call_texts(calls: Sequence[ToolCall]) -> list[str]:
     return [call.name + call.arguments for call in calls]

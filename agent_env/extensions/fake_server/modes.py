@@ -1,24 +1,256 @@
-"""Whose rules the server enforces, as data; `validation` enforces them.
+"""Whose rules the server enforces, as data, and how each provider writes the reasoning of a reply.
 
 Errors have the provider's own words. Where a provider documents only worse replies without the
 reasoning (GLM, MiniMax, OpenRouter, vLLM), this server refuses, so that a rehearsal shows it.
+
+A format of reasoning writes an assistant message and reports what is wrong with one that was sent
+back: `missing`, `altered`, or None. The original is known from the ids of the message's tool calls;
+for a message without one of our ids, such as a few-shot example, only presence is checked.
+Signatures are computed from the content they belong to, so that a restarted server recognises its
+own.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from agent_env.extensions.fake_server.conversation import ReasoningFormat
-from agent_env.extensions.fake_server.reasoning import (
-    CallSignature,
-    Details,
-    TextField,
-    ThinkingBlocks,
-    ThinkingParts,
-    ThinkTags,
-)
+from agent_env.extensions.fake_server.conversation import Object, ReasoningFormat, Refusal
 from agent_env.sdk.errors import ConfigError
+
+SECRET = b"the fake server's own"
+CALL_ITEM = re.compile(r"fc_([0-9a-f]{8})(r?)_\d+")
+CALL_ID = re.compile(r"call_([0-9a-f]{8})_([0-9a-f]{12})_\d+")
+
+
+def seal(*parts: str) -> str:
+    """A digest of these parts, 12 hexadecimal digits."""
+    text = "\0".join(parts).encode(errors="replace")
+    return hmac.new(SECRET, text, hashlib.sha256).hexdigest()[:12]
+
+
+def signature(*parts: str) -> str:
+    """A long signature of these parts, in base64 as providers write theirs."""
+    text = "\0".join(parts).encode(errors="replace")
+    return base64.b64encode(hmac.new(SECRET, text, hashlib.sha512).digest()).decode()
+
+
+def nonce_of(body: bytes) -> str:
+    """Eight hexadecimal digits for a request; equal requests get equal ones."""
+    return hashlib.sha256(body).hexdigest()[:8]
+
+
+def call_id(nonce: str, reasoning: str, index: int) -> str:
+    """The id of a tool call, which binds the reasoning that came with it."""
+    return f"call_{nonce}_{seal(nonce, reasoning)}_{index}"
+
+
+def binding(message: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The nonce and the reasoning's seal in the id of a message's first call; None without a call
+    or where the id is not ours."""
+    calls = message.get("tool_calls") or [{}]
+    ours = CALL_ID.fullmatch(str(calls[0].get("id", "")))
+    return (ours[1], ours[2]) if ours else None
+
+
+def encrypt(nonce: str, text: str) -> str:
+    """The reasoning of the reply with this nonce, opaque to clients."""
+    inner = base64.b64encode(text.encode(errors="replace")).decode()
+    return f"{nonce}.{inner}.{signature('encrypted', nonce, inner)}"
+
+
+def item_id(nonce: str, has_reasoning: bool, place: int) -> str:
+    """The id of a function call's item, which says whether reasoning came with it."""
+    return f"fc_{nonce}{'r' if has_reasoning else ''}_{place}"
+
+
+def check_reasoning(items: Sequence[Object], is_required: bool) -> None:
+    """Raises Refusal where encrypted reasoning was changed, precedes another reply's items, or,
+    where it `is_required`, is missing before its call."""
+    nonce = ""
+    for item in items:
+        if item.get("type") == "reasoning":
+            nonce = _nonce_in(item)
+            continue
+        match = CALL_ITEM.fullmatch(str(item.get("id") or ""))
+        if match and nonce and match[1] != nonce:
+            text = f"Item 'rs_{nonce}' of type 'reasoning' was provided without its required"
+            raise Refusal(400, f"{text} following item.", "input")
+        if match and match[2] and is_required and match[1] != nonce:
+            text = f"Item '{item['id']}' of type 'function_call' was provided without its required"
+            raise Refusal(400, f"{text} 'reasoning' item: 'rs_{match[1]}'.", "input")
+        if item.get("type") != "function_call":
+            nonce = "" if item.get("role") != "assistant" else nonce
+
+
+def _nonce_in(item: Object) -> str:
+    nonce, _, rest = str(item.get("encrypted_content")).partition(".")
+    inner, _, mark = rest.partition(".")
+    if mark != signature("encrypted", nonce, inner):
+        text = f"The encrypted content for item {item.get('id')} could not be verified. Reason:"
+        text += " Encrypted content could not be decrypted or parsed."
+        raise Refusal(400, text, code="invalid_encrypted_content")
+    return nonce
+
+
+Fault = Literal["missing", "altered"]
+Fields = dict[str, Any]
+THOUGHT = re.compile(r"<think>\n(.*?)\n</think>\n\n", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class TextField:
+    """Plain text in a field of its own."""
+
+    name: str
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        return message | {self.name: reasoning}
+
+    def fault(self, message: Object) -> Fault | None:
+        if self.name not in message:
+            return "missing"
+        return _fault_of_text(message, message[self.name] or "")  # null where there was none
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkTags:
+    """Text between tags, at the head of the content."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        content = message.get("content") or ""
+        return message | {"content": f"<think>\n{reasoning}\n</think>\n\n{content}"}
+
+    def fault(self, message: Object) -> Fault | None:
+        thought = THOUGHT.match(str(message.get("content") or ""))
+        return _fault_of_text(message, thought[1] if thought else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingParts:
+    """A part at the head of the content, as Mistral writes it."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}]}
+        text = {"type": "text", "text": message.get("content") or ""}
+        return message | {"content": [thinking, text]}
+
+    def fault(self, message: Object) -> Fault | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingBlocks:
+    """Signed text and an opaque block, which litellm repeats among `provider_specific_fields`."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        blocks = [
+            {"type": "thinking", "thinking": reasoning, "signature": signature(nonce, reasoning)},
+            {"type": "redacted_thinking", "data": signature("redacted", nonce)},
+        ]
+        again = {"citations": None, "thinking_blocks": blocks}
+        fields = {"reasoning_content": reasoning, "thinking_blocks": blocks}
+        return message | fields | {"provider_specific_fields": again}
+
+    def fault(self, message: Object) -> Fault | None:
+        blocks = message.get("thinking_blocks")
+        if not isinstance(blocks, list) or not blocks:
+            return "missing"
+        link = binding(message)
+        if link is None:
+            return None
+        text = str(blocks[0].get("thinking"))
+        is_whole = blocks == self.write({}, text, link[0])["thinking_blocks"]
+        return None if is_whole and seal(link[0], text) == link[1] else "altered"
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """A list of typed blocks, of which some are opaque; all of them, in this order."""
+
+    format: str
+    encrypts: bool
+    plain_too: bool
+    """Whether the text also stands in the field `reasoning`, which need not come back."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        plain = {"reasoning": reasoning} if self.plain_too else {}
+        return message | plain | {"reasoning_details": self._blocks(reasoning, nonce)}
+
+    def fault(self, message: Object) -> Fault | None:
+        blocks = message.get("reasoning_details")
+        if not isinstance(blocks, list) or not blocks:
+            return "missing"
+        link = binding(message)
+        if link is None:
+            return None
+        joined = join_pieces(blocks)
+        text = str(joined[0].get("text"))
+        whole = joined == self._blocks(text, link[0])
+        return None if whole and seal(link[0], text) == link[1] else "altered"
+
+    def _blocks(self, reasoning: str, nonce: str) -> list[Fields]:
+        text: Fields = {
+            "type": "reasoning.text",
+            "id": f"reasoning-text-{nonce}",
+            "format": self.format,
+            "index": 0,
+            "text": reasoning,
+        }
+        if not self.encrypts:
+            return [text]
+        data = {"data": signature("data", nonce), "id": f"rs_{nonce}", "format": self.format}
+        return [
+            text | {"signature": signature("text", nonce, reasoning)},
+            {"type": "reasoning.encrypted", "index": 1} | data,
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSignature:
+    """No text, but an opaque signature on the first tool call of a message."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        first, *rest = message.get("tool_calls") or [None]
+        if first is None:
+            return message
+        mark = {"google": {"thought_signature": signature(first["id"])}}
+        return message | {"tool_calls": [first | {"extra_content": mark}, *rest]}
+
+    def fault(self, message: Object) -> Fault | None:
+        calls = message.get("tool_calls") or []
+        if not calls:
+            return None
+        extra = calls[0].get("extra_content") or {}
+        mark = (extra.get("google") or {}).get("thought_signature")
+        if not mark:
+            return "missing"
+        return "altered" if binding(message) and mark != signature(calls[0]["id"]) else None
+
+
+def _fault_of_text(message: Object, text: str | None) -> Fault | None:
+    if text is None:
+        return "missing"
+    link = binding(message)
+    return None if link is None or seal(link[0], text) == link[1] else "altered"
+
+
+def join_pieces(blocks: Sequence[Mapping[str, Any]]) -> list[Fields]:
+    """The blocks of a reply in one piece: clients may send back a stream's pieces."""
+    joined: list[Fields] = []
+    for block in blocks:
+        if joined and joined[-1].get("index") == block.get("index"):
+            text = str(joined[-1].get("text", "")) + str(block.get("text", ""))
+            joined[-1] |= dict(block) | ({"text": text} if "text" in joined[-1] else {})
+        else:
+            joined.append(dict(block))
+    return joined
+
 
 Demand = Literal["none", "calls", "calls of this turn", "tools"]
 """Which assistant messages must carry their reasoning: those with calls, those with calls since

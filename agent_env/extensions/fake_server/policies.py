@@ -18,18 +18,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from agent_env.extensions.fake_server.conversation import (
     Answer,
-    Call,
     HostedCall,
     HostedKind,
-    Offer,
     Policy,
     Refusal,
     Tokens,
-    Turn,
     count_tokens,
+    tool_call,
 )
 from agent_env.sdk.errors import DatasetError, ModelError, user_problem
-from agent_env.sdk.models import Model
+from agent_env.sdk.models import Model, read_tool, written
 from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
 
 FORBIDDEN = "Do not write a tool_call block in your next message."
@@ -45,8 +43,8 @@ RESULT = re.compile(
 def in_text(policy: Policy) -> Policy:
     """The policy, reading and writing calls in text where its client does."""
 
-    async def policy_in_text(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
-        texts = [t.text for t in turns if t.role in ("system", "assistant")]
+    async def policy_in_text(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+        texts = [t.content for t in turns if t.role in ("system", "assistant")]
         has_steps = any(STEP in text for text in texts)
         if offers or not (has_steps or any(OPENING in text for text in texts)):
             return await policy(turns, offers)
@@ -56,48 +54,48 @@ def in_text(policy: Policy) -> Policy:
     return policy_in_text
 
 
-def _offered(turns: Sequence[Turn]) -> Iterator[Offer]:
-    system = [t.text for t in turns if t.role == "system"]
+def _offered(turns: Sequence[Message]) -> Iterator[ToolSpec]:
+    system = [t.content for t in turns if t.role == "system"]
     if any(FORBIDDEN in text or ANSWER_ONLY in text for text in system):
         return
-    for line in (line for t in turns if t.role == "system" for line in t.text.splitlines()):
+    for line in (line for t in turns if t.role == "system" for line in t.content.splitlines()):
         try:
             tool = json.loads(line)
         except ValueError:
             continue
         if isinstance(tool, dict) and {"name", "description", "parameters"} == set(tool):
-            yield Offer(tool["name"], tool["description"], tool["parameters"])
+            yield read_tool(tool)
 
 
-def _without_blocks(turns: Sequence[Turn]) -> Iterator[Turn]:
-    calls: tuple[Call, ...] = ()
+def _without_blocks(turns: Sequence[Message]) -> Iterator[Message]:
+    calls: tuple[ToolCall, ...] = ()
     for number, turn in enumerate(turns):
         if turn.role == "user" and calls:
-            yield from _results(turn.text, calls)
+            yield from _results(turn.content, calls)
             calls = ()
         elif turn.role == "assistant":
-            calls = tuple(_calls(turn.text, number))
-            rest = "" if turn.text.startswith(STEP) else CALL.sub("", turn.text).strip()
-            yield replace(turn, text=rest, calls=calls)
+            calls = tuple(_calls(turn.content, number))
+            rest = "" if turn.content.startswith(STEP) else CALL.sub("", turn.content).strip()
+            yield turn.model_copy(update={"content": rest, "tool_calls": calls})
         else:
             yield turn
 
 
-def _calls(text: str, number: int) -> Iterator[Call]:
+def _calls(text: str, number: int) -> Iterator[ToolCall]:
     if text.startswith(STEP):
         step = json.loads(text)["step"]
-        yield Call(step["tool"], json.dumps(step["arguments"]), f"text_{number}_1")
+        yield tool_call(step["tool"], json.dumps(step["arguments"]), f"text_{number}_1")
         return
     for place, block in enumerate(CALL.findall(text), start=1):
         call = json.loads(block)
-        yield Call(call["name"], json.dumps(call["arguments"]), f"text_{number}_{place}")
+        yield tool_call(call["name"], json.dumps(call["arguments"]), f"text_{number}_{place}")
 
 
-def _results(text: str, calls: Sequence[Call]) -> Iterator[Turn]:
+def _results(text: str, calls: Sequence[ToolCall]) -> Iterator[Message]:
     for match in RESULT.finditer(text):
-        yield Turn("tool", match[3], call_id=calls[int(match[2]) - 1].id)
+        yield Message(role="tool", content=match[3], tool_call_id=calls[int(match[2]) - 1].id)
     if rest := RESULT.sub("", text).strip():
-        yield Turn("user", rest)
+        yield Message(role="user", content=rest)
 
 
 def _with_step(answer: Answer) -> Answer:
@@ -127,9 +125,9 @@ def script_policy(file: Path) -> Policy:
     conditional = [line for line in lines if line.match is not None]
     ordered = [line for line in lines if line.match is None]
 
-    async def policy(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+    async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
         for line in conditional:
-            if re.search(line.match or "", turns[-1].text):
+            if re.search(line.match or "", turns[-1].content):
                 return line.answer()
         replies = sum(turn.role == "assistant" for turn in turns)
         if replies < len(ordered):
@@ -142,13 +140,9 @@ def script_policy(file: Path) -> Policy:
 def model_policy(model: Model) -> Policy:
     """Plays a model of this package; tool descriptions count as input, as at real servers."""
 
-    async def policy(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
-        tools = [
-            ToolSpec(name=offer.name, description=offer.description, parameters=offer.parameters)
-            for offer in offers
-        ]
+    async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
         try:
-            answer = _answer(await model.generate([_message(turn) for turn in turns], tools))
+            answer = _answer(await model.generate(turns, offers))
         except ModelError as exc:
             raise Refusal(exc.status or 500, str(exc)) from exc
         if not isinstance(answer.usage, Tokens):
@@ -162,9 +156,9 @@ def model_policy(model: Model) -> Policy:
 
 def _call(value: Any) -> Any:
     """A script's call, whose arguments may be an object; text is sent as it is."""
-    if isinstance(value, dict) and isinstance(value.get("arguments", {}), dict):
-        return {**value, "arguments": json.dumps(value.get("arguments", {}))}
-    return value
+    if not isinstance(value, dict):
+        return value
+    return {"id": "", **value, "arguments": written(value.get("arguments", {}))}
 
 
 def _hosted_call(value: Any) -> Any:
@@ -186,7 +180,7 @@ class ScriptLine(BaseModel):
     match: str | None = None
     """A regular expression that is searched for in the last message."""
     text: str = ""
-    calls: tuple[Annotated[Call, BeforeValidator(_call)], ...] = ()
+    calls: tuple[Annotated[ToolCall, BeforeValidator(_call)], ...] = ()
     reasoning: str | None = None
     usage: Tokens | Literal["counted", "absent"] = "counted"
     finish: Literal["length", "refused"] | None = None
@@ -231,20 +225,13 @@ def _line(file: Path, number: int, row: str) -> ScriptLine:
     return line
 
 
-def _message(turn: Turn) -> Message:
-    calls = (ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in turn.calls)
-    return Message(
-        role=turn.role, content=turn.text, tool_calls=tuple(calls), tool_call_id=turn.call_id
-    )
-
-
 def _answer(reply: Reply) -> Answer:
     message, usage = reply.message, reply.usage
     is_complete = usage.input_tokens is not None and usage.output_tokens is not None
     has_usage = is_complete and usage.source != "estimate"  # our own estimate counts tools too
     return Answer(
         text=message.content,
-        calls=tuple(Call(call.name, call.arguments, call.id) for call in message.tool_calls),
+        calls=message.tool_calls,
         reasoning=message.reasoning,
         usage=Tokens(
             usage.input_tokens or 0,

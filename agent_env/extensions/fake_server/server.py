@@ -1,4 +1,9 @@
-"""The server: receives requests, calls the policy, sends its answer or a fault.
+"""The server: its owner's configuration, its facts, its tokenizer; it calls the policy and
+sends its answer or a fault.
+
+POST /tokenize is as vLLM has it, or as llama.cpp has it with POST /apply-template. A token is four
+bytes of a text, as in the usage that the server reports, tool schemas included. llama.cpp's marks
+around each message make its counts a little higher.
 
 Guarantees: it listens on the given host only, downloads and stores nothing, and writes no key.
 Not covered: HTTP/2, TLS, stored responses.
@@ -15,8 +20,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self, get_args
 
-from agent_env.extensions.fake_server.channel import Channel, HttpRequest
-from agent_env.extensions.fake_server.chat_api import ChatApi
+from agent_env.extensions.fake_server.apis import ChatApi, ResponsesApi, read_turn
+from agent_env.extensions.fake_server.channel import (
+    PARTIAL,
+    Channel,
+    Faults,
+    HttpRequest,
+    as_json,
+    error_body,
+    parse_errors,
+    send_body,
+    send_events,
+    send_fault,
+)
 from agent_env.extensions.fake_server.conversation import (
     Answer,
     Json,
@@ -25,35 +41,170 @@ from agent_env.extensions.fake_server.conversation import (
     Policy,
     Refusal,
     Tokens,
+    count_tokens,
+    input_tokens,
+    texts_of,
 )
-from agent_env.extensions.fake_server.faults import (
-    PARTIAL,
-    Faults,
-    as_json,
-    error_body,
-    parse_errors,
-    send_body,
-    send_events,
-    send_fault,
+from agent_env.extensions.fake_server.modes import (
+    FULL_VLLM_BOTH,
+    MODES,
+    Mode,
+    call_id,
+    mode_named,
+    nonce_of,
 )
-from agent_env.extensions.fake_server.hosting import (
-    Hosting,
-    Tokenizing,
-    admit,
-    models,
-    props,
-    tokenize,
-)
-from agent_env.extensions.fake_server.modes import MODES, Mode, mode_named
 from agent_env.extensions.fake_server.policies import model_policy
-from agent_env.extensions.fake_server.reasoning import call_id, nonce_of
-from agent_env.extensions.fake_server.request_options import apply_tool_choice, hold, stop, truncate
-from agent_env.extensions.fake_server.responses_api import ResponsesApi
+from agent_env.extensions.fake_server.rules import apply_tool_choice, hold, stop, truncate
 from agent_env.sdk.commands import Opt
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.models import Model
+from agent_env.sdk.records import ToolCall
 
-RESPONSES = "/v1/responses"
+FULL_RESPONSES = (
+    "Your input exceeds the context window of this model. Please adjust your input and try again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """The configuration; by default a server without limits that serves any model."""
+
+    key: Annotated[str | None, Opt("The only API key that is taken.")] = None
+    """None accepts any key, or none."""
+    serves: Annotated[
+        str | None,
+        Opt(
+            "The one model: others are refused, by lenient and llama.cpp replaced.",
+            flag="--serve-model",
+        ),
+    ] = None
+    answers_as: Annotated[
+        str | None,
+        Opt("The model's name in replies, whatever the request names.", flag="--answer-as"),
+    ] = None
+    context_tokens: Annotated[
+        int | None, Opt("Tokens of prompt and reply; more is an error.", flag="--context", min=1)
+    ] = None
+    drops_tools: Annotated[
+        bool, Opt("Drop tools from the prompt without an error.", flag="--drop-tools")
+    ] = False
+    loading_s: Annotated[float, Opt("Answer 503 `Loading model` for so many seconds.", min=0.0)] = (
+        0.0
+    )
+    piece_delay_s: Annotated[
+        float, Opt("Seconds before each piece of a streamed reply.", min=0.0)
+    ] = 0.0
+    redirects_to: Annotated[
+        str | None,
+        Opt("Redirect each request, such as to http://127.0.0.1:9999.", flag="--redirect-to"),
+    ] = None
+    hides_truncation: Annotated[
+        bool,
+        Opt("Responses: report truncated replies as `completed`.", flag="--hide-truncation"),
+    ] = False
+
+
+def admit(
+    hosting: Hosting, mode: Mode, request: ModelRequest, over_responses: bool
+) -> ModelRequest:
+    """The request as the model gets it; raises Refusal where the configuration does."""
+    if hosting.serves is not None and request.model != hosting.serves:
+        if mode.checks_model:
+            text = f"The model `{request.model}` does not exist."
+            raise Refusal(404, text, "model", code="model_not_found")
+        request = replace(request, model=hosting.serves)
+    if hosting.drops_tools:
+        request = replace(request, offers=(), tool_texts=(), choice="auto")
+    if hosting.context_tokens is None:
+        return request
+    return _fit_context(hosting.context_tokens, mode, request, over_responses)
+
+
+def _fit_context(
+    limit: int, mode: Mode, request: ModelRequest, over_responses: bool
+) -> ModelRequest:
+    tokens, most = input_tokens(request), request.max_tokens
+    if tokens >= limit:
+        words = FULL_RESPONSES if over_responses and mode.error_style == "openai" else mode.overflow
+        extra = {}
+        if mode.error_style == "llama.cpp":
+            kind = "exceed_context_size_error"
+            extra = {"type": kind, "n_prompt_tokens": tokens, "n_ctx": limit}
+        text = words.format(limit=limit, tokens=tokens)
+        field = "input_tokens" if mode.error_style == "vllm" else "messages"
+        raise Refusal(400, text, field, code="context_length_exceeded", extra=extra)
+    if mode.error_style == "vllm" and most is not None and tokens + most > limit:
+        raise Refusal(400, FULL_VLLM_BOTH.format(limit=limit, tokens=tokens, wanted=most))
+    return replace(request, max_tokens=min(most or limit, limit - tokens))
+
+
+DEFAULT_CONTEXT = 32_768
+Tokenizing = Literal["vllm", "llama.cpp"]
+
+
+def models(hosting: Hosting, mode: Mode, name: str) -> Json:
+    """The list of models, with the context length where the mode's server reports it."""
+    length = hosting.context_tokens or DEFAULT_CONTEXT
+    model: Json = {
+        "id": hosting.serves or name,
+        "object": "model",
+        "created": 0,
+        "owned_by": "agent-env",
+    }
+    if mode.error_style == "vllm":
+        model |= {"owned_by": "vllm", "root": model["id"], "max_model_len": length}
+    if mode.error_style == "llama.cpp":
+        model |= {"owned_by": "llamacpp", "meta": {"n_ctx_train": length}}
+    return {"object": "list", "data": [model]}
+
+
+def props(hosting: Hosting, name: str) -> Json:
+    """llama.cpp's properties: the context of a slot and the chat template's capabilities."""
+    tools = not hosting.drops_tools
+    return {
+        "default_generation_settings": {"n_ctx": hosting.context_tokens or DEFAULT_CONTEXT},
+        "total_slots": 1,
+        "model_alias": hosting.serves or name,
+        "model_path": f"{hosting.serves or name}.gguf",
+        "chat_template": "{{ tools }}{{ messages }}" if tools else "{{ messages }}",
+        "chat_template_caps": {
+            "supports_parallel_tool_calls": tools,
+            "supports_system_role": True,
+            "supports_tool_calls": tools,
+            "supports_tools": tools,
+        },
+        "modalities": {"vision": False, "audio": False},
+        "build_info": "fake",
+    }
+
+
+def tokenize(kind: Tokenizing, path: str, body: Object, hosting: Hosting = Hosting()) -> Json:
+    """The reply to a request at this path; raises Refusal where there is none."""
+    tools = [] if hosting.drops_tools else [json.dumps(tool) for tool in body.get("tools") or ()]
+    if kind == "vllm" and path == "/tokenize":
+        length = hosting.context_tokens or DEFAULT_CONTEXT
+        number = count_tokens(_vllm_texts(body) + tools)
+        tokens = list(range(number))
+        return {"count": number, "max_model_len": length, "tokens": tokens, "token_strs": None}
+    if kind == "llama.cpp" and path == "/tokenize":
+        content = body.get("content")  # without it there are no tokens, and no error
+        return {"tokens": list(range(count_tokens([content] if content else [])))}
+    if kind == "llama.cpp" and path == "/apply-template":
+        turns = [read_turn(message) for message in body["messages"]]
+        prompts = [f"<|im_start|>{t.role}\n{''.join(texts_of([t]))}<|im_end|>\n" for t in turns]
+        return {"prompt": "".join([*tools, *prompts])}
+    raise Refusal(404, f"nothing at POST {path}")
+
+
+def _vllm_texts(body: Object) -> list[str]:
+    if isinstance(body.get("prompt"), str):
+        return [body["prompt"]]
+    if isinstance(body.get("messages"), list):
+        return texts_of([read_turn(message) for message in body["messages"]])
+    raise Refusal(400, "prompt or messages must be given", "prompt")
+
+
+RESPONSES_PATH = "/v1/responses"
 
 
 def serve(
@@ -118,7 +269,7 @@ class FakeServer:
         self._started_s = 0.0
         self._apis: dict[str, Api] = {
             "/v1/chat/completions": ChatApi(self._mode),
-            RESPONSES: ResponsesApi(self._mode, hosting.hides_truncation),
+            RESPONSES_PATH: ResponsesApi(self._mode, hosting.hides_truncation),
         }
         self._connections: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Server | None = None
@@ -223,7 +374,7 @@ class FakeServer:
         value = self._body(http.body)
         self.recent.append(value)
         request = replace(api.read(value), nonce=nonce_of(http.body))
-        return admit(self._hosting, self._mode, request, http.path == RESPONSES)
+        return admit(self._hosting, self._mode, request, http.path == RESPONSES_PATH)
 
     def _body(self, body: bytes) -> Any:
         try:
@@ -258,19 +409,19 @@ def _with_reasoning(
 
 def _with_call_ids(request: ModelRequest, answer: Answer, number: int) -> Answer:
     """The answer with ids for its calls, bound to its reasoning where that must come back."""
-    is_bound = request.reasoning_format is not None
-    ids = [
-        _id_of(request, answer, place) if is_bound else call.id or f"call_{number}_{place}"
+
+    def id_of(call: ToolCall, place: int) -> str:
+        if request.reasoning_format is None:
+            return call.id or f"call_{number}_{place}"
+        if request.short_ids:
+            return f"{request.nonce}{place}"
+        return call_id(request.nonce, answer.reasoning or "", place)
+
+    calls = [
+        call.model_copy(update={"id": id_of(call, place)})
         for place, call in enumerate(answer.calls)
     ]
-    calls = (replace(call, id=id_) for call, id_ in zip(answer.calls, ids, strict=True))
     return replace(answer, calls=tuple(calls))
-
-
-def _id_of(request: ModelRequest, answer: Answer, place: int) -> str:
-    if request.short_ids:
-        return f"{request.nonce}{place}"
-    return call_id(request.nonce, answer.reasoning or "", place)
 
 
 def _tokenizer(text: str) -> Tokenizing | None:

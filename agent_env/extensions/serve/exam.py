@@ -2,8 +2,12 @@
 
 Guaranteed: the agent is told no id of a sample, which would name the generator's seed, but a name
 made of it with the run's id, a secret of 128 bits. Tries at a sample are counted, and refused above
-`most_tries`. Not guaranteed: anything against an agent that reads the server's memory or the run's
-folder (`docs/environments.md`).
+`most_tries`. While an exam goes on, and after its server was killed, no file of its folder holds a
+gold answer: samples.jsonl and materials.jsonl are held in the server's memory. Nothing is lost with
+that memory: the same questions are made again as run.json says, or read again from the user's
+dataset, and compared by their digest. Where that would give others, the files stay in the folder.
+Not guaranteed: anything against an agent that reads the server's memory, the run's folder or the
+dataset, or that makes the questions itself with the seed in run.json (`docs/environments.md`).
 
 The agent begins an episode, is asked, and replies step by step, or calls the condition's tools one
 by one and submits an answer. Each is a step of an ordinary episode: tools, limits, trace and scorer
@@ -25,15 +29,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_env.extensions.serve.sealed import check_seal, seal
-from agent_env.sdk.errors import AgentEnvError, EpisodeError
+from agent_env.sdk.errors import AgentEnvError, ConfigError, EpisodeError
 from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
-from agent_env.sdk.run import Run, Turn, make_environment, pending
-from agent_env.sdk.trace import EpisodeKey, is_finished
+from agent_env.sdk.run import Run, RunOptions, Turn, make_environment, pending
+from agent_env.sdk.trace import EpisodeKey, digest, is_finished, samples_bytes
 
 if TYPE_CHECKING:
     from agent_env.sdk.records import Condition, Episode, Sample, Score
-    from agent_env.sdk.run import DrivenEpisode, Environment, RunOptions
+    from agent_env.sdk.run import DrivenEpisode, Environment, Run, RunOptions
+
 
 MOST_OPEN = 1000
 """Episodes open at a time."""
@@ -138,7 +142,8 @@ class Exam:
         self, environment: Environment, on_end: Callable[[EpisodeKey, Score], None],
         clock: Clock = time.monotonic, most_tries: int | None = None,
     ) -> None:  # fmt: skip
-        self._environment = environment
+        self.environment = environment
+        """Whose episodes these are."""
         self._on_end, self._clock, self._most_tries = on_end, clock, most_tries
         self._open: dict[str, Opened] = {}
         self._over: dict[str, Ending] = {}
@@ -150,14 +155,9 @@ class Exam:
         self._left: dict[str | None, Iterator[tuple[EpisodeKey, Sample, Condition]]] = {}
 
     @property
-    def environment(self) -> Environment:
-        """Whose episodes these are."""
-        return self._environment
-
-    @property
     def folder(self) -> Path:
         """The run's."""
-        return self._environment.folder.path
+        return self.environment.folder.path
 
     @property
     def samples(self) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ class Exam:
     @property
     def has_pending(self) -> bool:
         """Whether an episode that was asked for is not over."""
-        environment = self._environment
+        environment = self.environment
         left = pending(environment.folder, environment.samples, environment.conditions,
                        environment.folder.manifest.repeats)  # fmt: skip
         return next(left, None) is not None
@@ -188,8 +188,8 @@ class Exam:
             return None
         key, sample, condition = item
         self._begun.add(key)
-        self._tries[sample.id] += not self._environment.folder.trace(key).exists()
-        driven = self._environment.attempt(key, sample, condition, agent)
+        self._tries[sample.id] += not self.environment.folder.trace(key).exists()
+        driven = self.environment.attempt(key, sample, condition, agent)
         handle = secrets.token_hex(8)  # nobody guesses the episode of another agent
         self._open[handle] = opened = Opened(key, driven, Turn(), self._clock())
         try:
@@ -272,9 +272,9 @@ class Exam:
     def _next(self, choice: EpisodeChoice) -> tuple[EpisodeKey, Sample, Condition] | None:
         name = choice.condition
         if name not in self._left:
-            conditions = self._environment.conditions if name is None else (self._condition(name),)
-            repeats = self._environment.folder.manifest.repeats
-            left = pending(self._environment.folder, tuple(self._samples.values()), conditions,
+            conditions = self.environment.conditions if name is None else (self._condition(name),)
+            repeats = self.environment.folder.manifest.repeats
+            left = pending(self.environment.folder, tuple(self._samples.values()), conditions,
                            repeats)  # fmt: skip
             self._left[name] = left
         return next(
@@ -288,7 +288,7 @@ class Exam:
 
     def _is_used_up(self, key: EpisodeKey) -> bool:
         """Whether the episode would be one try too many."""
-        most, is_new = self._most_tries, not self._environment.folder.trace(key).exists()
+        most, is_new = self._most_tries, not self.environment.folder.trace(key).exists()
         return most is not None and is_new and self._tries[key.sample] >= most
 
     def _named(self, choice: EpisodeChoice) -> tuple[EpisodeKey, Sample, Condition]:
@@ -302,7 +302,7 @@ class Exam:
             key = self._free_key(sample, condition)
         else:
             key = EpisodeKey(sample.id, condition.name, choice.repeat)
-        if key in self._begun or is_finished(self._environment.folder.trace(key)):
+        if key in self._begun or is_finished(self.environment.folder.trace(key)):
             raise ExamError(
                 f"episode {self.name(key)} has been begun; name another repeat, or none"
             )
@@ -313,16 +313,16 @@ class Exam:
         return key, sample, condition
 
     def _condition(self, name: str | None) -> Condition:
-        for condition in self._environment.conditions:
+        for condition in self.environment.conditions:
             if name in (None, condition.name):
                 return condition
-        names = ", ".join(condition.name for condition in self._environment.conditions)
+        names = ", ".join(condition.name for condition in self.environment.conditions)
         raise ExamError(f"there is no condition '{name}' here; there are: {names}", "unknown")
 
     def _free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
         """The first repeat that nobody has begun."""
         while True:
-            key = self._environment.free_key(sample, condition)
+            key = self.environment.free_key(sample, condition)
             if key not in self._begun:
                 return key
 
@@ -428,3 +428,56 @@ async def tools_of(environment: Environment) -> tuple[ToolSpec, ...]:
     condition = environment.the_condition
     async with environment.components.open_seams(environment.samples[0], condition) as seams:
         return seams.toolbox.specs
+
+
+SAMPLES_FILE, TABLES_FILE = "samples.jsonl", "materials.jsonl"
+
+
+def seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
+    """Takes the samples of a run that goes on out of its folder, or makes those of an interrupted
+    exam again. ConfigError where these cannot be had."""
+    is_there = (run.path / SAMPLES_FILE).exists()
+    try:
+        files = questions_again(run, dataset)
+    except ConfigError as exc:
+        if not is_there:
+            raise
+        note(f"{run.path / SAMPLES_FILE} stays readable, gold answers included: {exc}")
+        return
+    run.hold(files)
+    for name in files:
+        (run.path / name).unlink(missing_ok=True)
+
+
+def check_seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
+    """Writes the held samples of a new run where they could not be made again."""
+    try:
+        questions_again(run, dataset)
+    except ConfigError as exc:
+        run.release()
+        note(f"{run.path / SAMPLES_FILE} is readable, gold answers included: {exc}")
+
+
+def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
+    """The bytes of the run's samples and tables, made as run.json says or read from the dataset;
+    ConfigError where they are others."""
+    from agent_env.sdk.family import checked_options
+    from agent_env.sdk.run import check_reading, load_family, select_samples
+
+    manifest = run.manifest
+    check_reading(run, manifest, again=True)
+    if manifest.dataset is not None and dataset is None:
+        raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
+    family = load_family(manifest.task, run.plugins)
+    chosen = checked_options(family, manifest.options)
+    options = RunOptions(
+        manifest.task, seed=manifest.seed or 0, limit=manifest.samples, where=manifest.where,
+        dataset=dataset if manifest.dataset is not None else None, objects=run.objects,
+        permit=run.permit,
+    )  # fmt: skip
+    made = select_samples(options, family, chosen, family.make_task(manifest.prompt, chosen, {}))
+    files = {SAMPLES_FILE: samples_bytes(made.samples), TABLES_FILE: samples_bytes(made.tables)}
+    if digest(files[SAMPLES_FILE]) != manifest.samples_digest:
+        source = manifest.dataset or f"this version of agent-env with seed {manifest.seed}"
+        raise ConfigError(f"{source} gives other questions than {run.path} was begun with")
+    return files

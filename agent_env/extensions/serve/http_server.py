@@ -1,9 +1,10 @@
-"""`agent-env serve`: the episodes of a run over HTTP, for any number of agents at once.
+"""`agent-env serve`: the episodes of a run over HTTP, for any number of agents at once, with the
+OpenAPI description of what is sent and answered.
 
 Guaranteed: nothing of the run's folder is served but the prompt, what tools and rules say, and the
 reward of an episode that is over (with `shows_metrics` its metrics, from which gold answers can
 follow); no gold answer and no id of a sample. Every step is recorded to its end, even where its
-client has gone. `runs/http_bounds.py` bounds what a client costs. Without a token only callers of
+client has gone. `hosting` bounds what a client costs. Without a token only callers of
 this machine are heard (by its address and the Host they name), and no request of a web page is
 carried out. Not guaranteed without a token: that other users of this machine cannot connect.
 """
@@ -15,34 +16,236 @@ import hmac
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic.json_schema import models_json_schema
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from typing_extensions import TypedDict
 
-from agent_env.extensions.interop.export.chat import chat_message, chat_tools
 from agent_env.extensions.serve.exam import Ending, EpisodeChoice, Exam, ExamError
 from agent_env.extensions.serve.hosting import LOOPBACK
-from agent_env.extensions.serve.http_records import (
-    ChatTurn,
-    EndingBody,
-    HealthBody,
-    ResetBody,
-    StepBody,
-    TasksBody,
-    openapi,
-)
 from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import AgentEnvError, first_problem
-from agent_env.sdk.models import API, Exchange, Fault
+from agent_env.sdk.models import chat_message, chat_tool, read_reply
 
 if TYPE_CHECKING:
-    from agent_env.sdk.records import Message, Reply
+    from agent_env.sdk.records import Message
     from agent_env.sdk.run import Turn
+
+
+_DOCS = ConfigDict(use_attribute_docstrings=True)
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class ResetBody(_Body):
+    """Which episode to begin; nothing asks for the next pending one."""
+
+    sample: str | None = None
+    """A sample's name, of GET /tasks."""
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """Instead of `sample`: sample number `seed` modulo the number of samples."""
+    condition: str | None = None
+    """A condition's name, of GET /tasks; by default any for the next episode, else the first."""
+    repeat: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """Of the sample; by default the first that nobody has begun."""
+    agent: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """The agent's name in the trace."""
+
+
+class _Function(BaseModel):
+    model_config = _DOCS
+
+    name: str
+    arguments: str
+    """JSON as the model wrote it."""
+
+
+class _Call(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    id: str = ""
+    type: Literal["function"] = "function"
+    function: _Function
+
+
+class AssistantMessage(BaseModel):
+    """An assistant message of chat completions; further fields are kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Literal["assistant"] = "assistant"
+    content: str | list[dict[str, Any]] | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class StepBody(_Body):
+    """A reply, as a server of chat completions gives it."""
+
+    message: AssistantMessage
+    finish_reason: str | None = None
+    usage: dict[str, Any] | None = None
+    """`prompt_tokens` and `completion_tokens`, where the agent knows them."""
+    number: Annotated[int, Field(ge=1)] | None = None
+    """Of this step, from 1: a step that is sent twice is then made once, and refused once."""
+
+
+@with_config(_DOCS)
+class ChatTurn(TypedDict):
+    """What the agent is asked, or the end of the episode."""
+
+    id: str
+    """The episode's handle."""
+    episode: str
+    """CONDITION/SAMPLE.REPEAT, with the sample's name of GET /tasks."""
+    messages: list[dict[str, Any]]
+    """To be put at the end of the conversation; after a step they begin with the reply itself."""
+    tools: list[dict[str, Any]]
+    """Those that may be called now."""
+    tool_choice: str
+    """Whether the next reply may (`auto`), must (`required`) or must not (`none`) call a tool."""
+    steps: int
+    """Replies so far."""
+    done: bool
+    reward: float | None
+    """The task's main metric once done; null before, and where the episode failed."""
+    stop_reason: str | None
+    failure: str | None
+
+
+@with_config(_DOCS)
+class EndingBody(TypedDict):
+    """How an episode ended."""
+
+    id: str
+    episode: str
+    reward: float | None
+    stop_reason: str | None
+    failure: str | None
+    metrics: NotRequired[dict[str, float]]
+    """All of the task's, where the server was started with --show-metrics."""
+    answer: NotRequired[str | None]
+    """The agent's, as the scorer read it; with the metrics."""
+
+
+@with_config(_DOCS)
+class TasksBody(TypedDict):
+    """What is served."""
+
+    task: str
+    metrics: list[str]
+    """The first is the reward."""
+    conditions: list[str]
+    samples: list[str]
+    """Names that this run alone gives its samples."""
+    repeats: int
+
+
+@with_config(_DOCS)
+class HealthBody(TypedDict):
+    """That the server is up."""
+
+    status: Literal["healthy"]
+    version: str
+    open_episodes: int
+
+
+@with_config(_DOCS)
+class ErrorText(TypedDict):
+    """What is wrong."""
+
+    code: str
+    message: str
+    """What, which value, and what to do."""
+
+
+@with_config(_DOCS)
+class ErrorBody(TypedDict):
+    """The body of every answer from 400 on."""
+
+    error: ErrorText
+
+
+_MODELS = (ResetBody, StepBody)
+_ANSWERS = (ChatTurn, EndingBody, TasksBody, HealthBody, ErrorBody)
+_REFUSED: dict[str, str | None] = {"400": "ErrorBody", "413": "ErrorBody", "415": "ErrorBody"}
+"""Answers to a request with a wrong body."""
+_PLACE = "#/components/schemas/{model}"
+_EPISODE = "/episodes/{id}"
+_HANDLE = {
+    "name": "id", "in": "path", "required": True, "schema": {"type": "string"},
+    "description": "The handle that POST /episodes gave.",
+}  # fmt: skip
+_OPERATIONS: tuple[tuple[str, str, str, str, str | None, dict[str, str | None]], ...] = (
+    ("get", "/health", "health", "Whether the server is up", None, {"200": "HealthBody"}),
+    ("get", "/tasks", "tasks", "Task, conditions and samples", None, {"200": "TasksBody"}),
+    ("post", "/episodes", "reset", "Begin an episode; 204: none is pending", "ResetBody",
+     {"201": "ChatTurn", "204": None, "409": "ErrorBody", "429": "ErrorBody"}),
+    ("get", _EPISODE, "episode", "The whole conversation so far", None,
+     {"200": "ChatTurn", "404": "ErrorBody", "409": "ErrorBody"}),
+    ("post", f"{_EPISODE}/step", "step", "Reply, and get what tools and rules say", "StepBody",
+     {"200": "ChatTurn", "404": "ErrorBody", "409": "ErrorBody"}),
+    ("get", f"{_EPISODE}/score", "score", "How the episode ended", None,
+     {"200": "EndingBody", "404": "ErrorBody", "409": "ErrorBody"}),
+    ("delete", _EPISODE, "give_up", "End the episode as failed", None,
+     {"200": "EndingBody", "404": "ErrorBody", "409": "ErrorBody"}),
+)  # fmt: skip
+"""Method, path, operation, summary, body, answers."""
+
+
+def openapi(has_token: bool) -> dict[str, Any]:
+    """The OpenAPI 3.1 description of the server."""
+    _, made = models_json_schema([(model, "validation") for model in _MODELS], ref_template=_PLACE)
+    schemas: dict[str, Any] = dict(made["$defs"])
+    for answer in _ANSWERS:
+        schema = TypeAdapter(answer).json_schema(ref_template=_PLACE)
+        schemas |= schema.pop("$defs", {})
+        schemas[answer.__name__] = schema
+    paths: dict[str, dict[str, Any]] = {}
+    for method, path, name, summary, body, answers in _OPERATIONS:
+        told = answers | (_REFUSED if body else {})
+        operation: dict[str, Any] = {
+            "operationId": name,
+            "summary": summary,
+            "responses": {code: _described(code, model) for code, model in sorted(told.items())},
+        }
+        if body is not None:
+            operation["requestBody"] = {"required": body == "StepBody", "content": _content(body)}
+        entry = paths.setdefault(path, {"parameters": [_HANDLE]} if "{id}" in path else {})
+        entry[method] = operation
+    made_of: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "agent-env serve", "version": __version__},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+    if has_token:
+        made_of["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        made_of["security"] = [{"token": []}]
+        paths["/health"]["get"]["security"] = []
+    return made_of
+
+
+def _described(code: str, model: str | None) -> dict[str, Any]:
+    texts = {
+        "200": "Done", "201": "Begun", "204": "No episode is pending", "400": "The body is wrong",
+        "404": "No such episode", "409": "Not possible in the episode's present state",
+        "413": "The body is too large", "415": "The body is no application/json",
+        "429": "Too many episodes are open",
+    }  # fmt: skip
+    return {"description": texts[code]} | ({} if model is None else {"content": _content(model)})
+
+
+def _content(model: str) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": _PLACE.format(model=model)}}}
+
 
 STATUS = {"unknown": 404, "conflict": 409, "full": 429}
 NEXT = {
@@ -140,7 +343,10 @@ class EpisodeServer:
         handle = request.path_params["id"]
         opened = self._exam.opened(handle)
         body = await _body(request, StepBody)
-        reply = _reply(body, opened.turn.messages, self._agent)
+        message = body.message.model_dump(exclude_none=True)
+        choice = {"message": message, "finish_reason": body.finish_reason or "stop"}
+        answer: Any = {"choices": [choice], "usage": body.usage}
+        reply = read_reply(answer, opened.turn.messages, self._agent)
         before, turn = await self._exam.step(handle, reply, body.number)
         new = turn.messages[len(before.messages) :]
         return _json(200, _turn(handle, self._exam.name(opened.key), turn, new))
@@ -235,24 +441,13 @@ async def _body(request: Request, model: type[Body]) -> Body:
         ) from exc  # fmt: skip
 
 
-def _reply(body: StepBody, messages: tuple[Message, ...], agent: str) -> Reply:
-    """The reply as that of a server of chat completions is read."""
-    message = body.message.model_dump(exclude_none=True)
-    choice = {"message": message, "finish_reason": body.finish_reason or "stop"}
-    answer: Any = {"choices": [choice], "usage": body.usage}
-    left_out = API.take_excess_out(answer)
-    reply = API.reply(answer, Exchange({}, messages, agent, left_out))
-    assert not isinstance(reply, Fault)  # there is a choice, and it has a message
-    return reply
-
-
 def _turn(handle: str, episode: str, turn: Turn, messages: tuple[Message, ...]) -> ChatTurn:
     ended = turn.episode
     return ChatTurn(
         id=handle,
         episode=episode,
         messages=[chat_message(message) for message in messages],
-        tools=chat_tools(turn.tools),
+        tools=list(map(chat_tool, turn.tools)),
         tool_choice=turn.tool_choice,
         steps=sum(message.role == "assistant" for message in turn.messages),
         done=turn.done,

@@ -30,7 +30,7 @@ class Library:
     """All runs below `root`; close it to end its thread."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._runs: dict[str, IndexedRun] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="index")
         self._asked: dict[str, Future[None]] = {}
@@ -39,10 +39,6 @@ class Library:
         self._spare = tempfile.TemporaryDirectory(prefix="agent-env-view-")
         self.trouble: dict[str, str] = {}
         """By a run's key: why its table could not be brought up to date."""
-
-    @property
-    def root(self) -> Path:
-        return self._root
 
     def close(self) -> None:
         """End the thread and give all files back."""
@@ -63,7 +59,7 @@ class Library:
     def runs(self) -> list[IndexedRun]:
         """Those that are there now, the newest first."""
         found = {}
-        for path in runs_below(self._root):
+        for path in runs_below(self.root):
             key = self._key(path)
             if key not in self._runs:
                 self._runs[key] = IndexedRun(key, path, Path(self._spare.name))
@@ -129,7 +125,7 @@ class Library:
 
     def _key(self, path: Path) -> str:
         """A word for addresses; the folder's place below the root, or its name."""
-        place = path.name if path == self._root else str(path.relative_to(self._root))
+        place = path.name if path == self.root else str(path.relative_to(self.root))
         plain = re.sub(r"[^A-Za-z0-9._+-]+", "~", place).strip(".") or "run"
         other = self._runs.get(plain)
         if other is not None and other.path != path:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
-from agent_env.sdk.models import cost_usd
-from agent_env.sdk.records import Message, ModelFacts, PageRef, ToolCall
+from agent_env.sdk.models import read_arguments
+from agent_env.sdk.records import ModelFacts, PageRef, ToolCall, Usage
 from agent_env.sdk.trace import (
     EpisodeFailed,
     EpisodeFinished,
@@ -21,7 +22,9 @@ from agent_env.sdk.trace import (
     Event,
     Judged,
     ModelCalled,
+    Recording,
     ToolCalled,
+    paid_usd,
 )
 
 
@@ -30,10 +33,13 @@ class Call:
     """A tool call with its result."""
 
     call: ToolCall
-    arguments: tuple[tuple[str, str], ...]
-    """By name; a single entry with an empty name where they are no JSON object."""
     done: ToolCalled | None
     """None where no result has been written (yet)."""
+
+    @property
+    def arguments(self) -> tuple[tuple[str, str], ...]:
+        """By name; a single entry with an empty name where they are no JSON object."""
+        return arguments(self.call)
 
     @property
     def output(self) -> str | None:
@@ -49,21 +55,33 @@ class Call:
         return self.call.name, tuple(sorted(self.arguments))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Step:
-    """A model call that gave a reply, with the tool calls it asked for; built up while reading."""
+    """A model call with what came before it and the tool calls that it asked for."""
 
     number: int
-    said: list[str] = field(default_factory=list)
-    """What the harness noted before it, such as that the episode was resumed."""
-    failures: list[ModelCalled] = field(default_factory=list)
-    """Attempts that gave no reply."""
+    before: tuple[ModelCalled | EpisodeResumed, ...]
     model: ModelCalled | None = None
     """None where no reply has come (yet)."""
-    calls: list[Call] = field(default_factory=list)
+    calls: tuple[Call, ...] = ()
     cost_usd: float | None = None
     starts_s: float = 0.0
     """Seconds since the episode began, pauses left out."""
+
+    @property
+    def said(self) -> list[str]:
+        """What the harness noted before it, such as that the episode was resumed."""
+        resumed = [event for event in self.before if isinstance(event, EpisodeResumed)]
+        return [words for event in resumed for words in _resumed(event)]
+
+    @property
+    def failures(self) -> list[ModelCalled]:
+        """Attempts that gave no reply."""
+        return [event for event in self.before if isinstance(event, ModelCalled)]
+
+    @property
+    def usage(self) -> Usage | None:
+        return self.model.reply.usage if self.model and self.model.reply else None
 
     @property
     def model_s(self) -> float:
@@ -73,23 +91,12 @@ class Step:
     def tools_s(self) -> float:
         return sum(call.done.duration_s or 0.0 for call in self.calls if call.done is not None)
 
-    @property
-    def input_tokens(self) -> int | None:
-        usage = self.model.reply.usage if self.model and self.model.reply else None
-        return None if usage is None else usage.input_tokens
-
-    @property
-    def output_tokens(self) -> int | None:
-        usage = self.model.reply.usage if self.model and self.model.reply else None
-        return None if usage is None else usage.output_tokens
-
 
 @dataclass(frozen=True, slots=True)
 class Story:
     """A whole episode."""
 
     start: EpisodeStarted
-    opening: tuple[Message, ...]
     steps: list[Step]
     end: EpisodeFinished | EpisodeFailed | None
     """None where the episode goes on, or was cut off."""
@@ -104,60 +111,25 @@ class Story:
 
 def story(events: Sequence[Event], facts: ModelFacts | None) -> Story | None:
     """The events as a conversation; None where there is no beginning."""
-    start = events[0] if events else None
-    if not isinstance(start, EpisodeStarted):
+    if not events or not isinstance(events[0], EpisodeStarted):
         return None
-    steps: list[Step] = []
-    end: EpisodeFinished | EpisodeFailed | None = None
-    judged: list[Judged] = []
-    current = Step(1)
-    clock = _Clock(start)
-    for event in events[1:]:
-        elapsed = clock.at(event)
-        match event:
-            case ModelCalled() if event.reply is not None:
-                if current.model is not None:
-                    current = Step(current.number + 1)
-                current.model, current.starts_s = (
-                    event,
-                    max(0.0, elapsed - (event.latency_s or 0.0)),
-                )
-                free = event.reply.cached_at is not None
-                current.cost_usd = 0.0 if free else cost_usd(event.reply.usage, facts)
-                current.calls += [
-                    Call(call, arguments(call), None) for call in event.reply.message.tool_calls
-                ]
-                steps.append(current)
-            case ModelCalled():
-                current = _open(current)
-                current.failures.append(event)
-            case ToolCalled():
-                _place(event, current.calls)
-            case EpisodeResumed():
-                current = _open(current)
-                current.said += _resumed(event)
-            case EpisodeFinished() | EpisodeFailed():
-                end = event
-            case Judged():
-                judged.append(event)
-    if current.model is None and (current.failures or current.said):
-        steps.append(current)
-    return Story(start, start.messages, steps, end, judged)
-
-
-def _open(step: Step) -> Step:
-    """The step that has no reply yet: this one or the next."""
-    return step if step.model is None else Step(step.number + 1)
-
-
-def _place(event: ToolCalled, calls: list[Call]) -> None:
-    """Put a result beside its call; one that nobody asked for comes last."""
-    with_result = Call(event.call, arguments(event.call), event)
-    for i, call in enumerate(calls):
-        if call.call.id == event.call.id and (call.done is None or call.done.ended is not None):
-            calls[i] = with_result
-            return
-    calls.append(with_result)
+    recording = Recording.of(events)
+    times = _times(recording.events)
+    steps = [
+        Step(
+            step.number,
+            step.before,
+            step.call,
+            tuple(Call(call, done) for call, done in step.by_call),
+            paid_usd(step.call, facts),
+            max(0.0, times[step.at] - (step.call.latency_s or 0.0)),
+        )
+        for step in recording.steps
+    ]
+    if recording.rest:
+        steps.append(Step(len(steps) + 1, recording.rest))
+    judged = [event for event in events if isinstance(event, Judged)]
+    return Story(recording.start, steps, recording.end, judged)
 
 
 def _resumed(event: EpisodeResumed) -> list[str]:
@@ -170,11 +142,8 @@ def _resumed(event: EpisodeResumed) -> list[str]:
 
 def arguments(call: ToolCall) -> tuple[tuple[str, str], ...]:
     """Strings as they are, all else as JSON."""
-    try:
-        values = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return (("", call.arguments),)
-    if not isinstance(values, dict):
+    values = read_arguments(call.arguments)
+    if values is None:
         return (("", call.arguments),)
     return tuple(
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
@@ -182,26 +151,14 @@ def arguments(call: ToolCall) -> tuple[tuple[str, str], ...]:
     )
 
 
-class _Clock:
-    """Seconds since the first event, without the pauses before the episode was resumed."""
-
-    def __init__(self, start: Event) -> None:
-        self._last = _time(start)
-        self._elapsed = 0.0
-
-    def at(self, event: Event) -> float:
-        now = _time(event)
-        if now is not None and self._last is not None and not isinstance(event, EpisodeResumed):
-            self._elapsed += max(0.0, (now - self._last).total_seconds())
-        self._last = now or self._last
-        return self._elapsed
-
-
-def _time(event: Event) -> datetime | None:
-    try:
-        return datetime.fromisoformat(event.at)
-    except ValueError:
-        return None
+def _times(events: Sequence[Event]) -> list[float]:
+    """Of each event, the seconds since the first, without the pauses before the episode was
+    resumed."""
+    at = [datetime.fromisoformat(event.at) for event in events]  # read_trace has checked them
+    pauses = [isinstance(event, EpisodeResumed) for event in events]
+    steps = zip(at, at[1:], pauses[1:], strict=False)
+    spans = (0.0 if is_pause else max(0.0, (b - a).total_seconds()) for a, b, is_pause in steps)
+    return list(accumulate(spans, initial=0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +241,9 @@ def token_chart(steps: Sequence[Step]) -> Chart | None:
     if most <= 0:
         return None
     words = [
-        f"step {step.number}: {_number(step.input_tokens)} in, {_number(step.output_tokens)} out"
+        f"step {step.number}: {_number(usage.input_tokens)} in, {_number(usage.output_tokens)} out"
         for step in steps
+        for usage in (step.usage or Usage(),)
     ]
     return _chart(steps, figures, most, words, f"{most:,.0f} tokens")
 
@@ -304,8 +262,7 @@ def time_chart(steps: Sequence[Step]) -> Chart | None:
 
 
 def _tokens(step: Step) -> list[tuple[str, float]]:
-    usage = step.model.reply.usage if step.model and step.model.reply else None
-    if usage is None:
+    if (usage := step.usage) is None:
         return []
     cached = usage.cached_tokens or 0
     fresh = max(0, (usage.input_tokens or 0) - cached)

@@ -9,7 +9,6 @@ that.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -17,25 +16,26 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agent_env.models.api import Api, Exchange, Fault, Question
-from agent_env.models.json_fields import (
+from agent_env.models.chat import (
+    OUR_CALL,
+    OUR_FUNCTION,
     Json,
-    arguments_as_object,
+    chat_message,
+    chat_tool,
+    fields_of,
     ids_in,
+    merged,
+    read_usage,
+    reasoning_in,
     record,
     records,
     text,
+    text_in,
     unique_id,
-    usage,
-)
-from agent_env.models.provider_fields import (
-    OUR_CALL,
-    OUR_FUNCTION,
-    fields_of,
-    merged,
-    reasoning_in,
     without_excess,
+    written,
 )
-from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.records.schema import Message, Reply, ToolCall
 
 FinishReason = Literal["stop", "tool_calls", "length", "refused"]
 FINISH_REASONS: dict[str, FinishReason] = {
@@ -53,28 +53,18 @@ def _conversation(question: Question) -> Json:
 
 
 def _settings(question: Question) -> Json:
-    chosen = question.parameters
+    chosen, refused = question.parameters, question.dialect.rules.refused
+    limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     begun = question.messages[-1].role == "assistant"  # a prefill, for servers that go on from one
     return {
         "seed": chosen.seed_of(question.options),
-        _limit_name(question): chosen.max_output_tokens,
-        "stop": _stop(question),
+        limit: chosen.max_output_tokens,
+        "stop": None if "stop" in refused else list(question.options.stop) or None,
         "reasoning_effort": chosen.reasoning_effort,
         "response_format": _response_format(question),
         "continue_final_message": True if begun else None,
         "add_generation_prompt": False if begun else None,
     }
-
-
-def _limit_name(question: Question) -> str:
-    refused = "max_tokens" in question.dialect.rules.refused
-    return "max_completion_tokens" if refused else "max_tokens"
-
-
-def _stop(question: Question) -> JsonValue:
-    if "stop" in question.dialect.rules.refused:
-        return None
-    return list(question.options.stop) or None
 
 
 def _response_format(question: Question) -> JsonValue:
@@ -86,16 +76,10 @@ def _response_format(question: Question) -> JsonValue:
 
 
 def _sent(message: Message, question: Question) -> Json:
-    sent: Json = {"role": message.role, "content": message.content}
-    if message.role == "system":
-        sent["role"] = question.parameters.system_role
-    if message.role == "tool":
-        sent["tool_call_id"] = message.tool_call_id
     fields, of_calls = question.dialect.fields(message)
-    if message.tool_calls:
-        calls = message.tool_calls
-        sent["tool_calls"] = [_sent_call(call, of_calls.get(call.id, {})) for call in calls]
-    return sent | fields
+    is_system = message.role == "system"
+    role: Json = {"role": question.parameters.system_role} if is_system else {}
+    return chat_message(message, of_calls) | role | fields
 
 
 def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
@@ -109,7 +93,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     calls, reasoning = tuple(call for call, _ in sent_calls), reasoning_in(message)
     made = Message(
         role="assistant",
-        content=_content(message) or text(message, "refusal"),
+        content=text_in(message.get("content")) or text(message, "refusal"),
         tool_calls=calls,
         reasoning=reasoning,
         provider_fields=fields_of(
@@ -119,7 +103,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     return Reply(
         message=made,
         finish_reason=_finish_reason(choices[0], message, calls),
-        usage=usage(record(body, "usage"), "prompt_tokens", "completion_tokens"),
+        usage=read_usage(record(body, "usage"), "prompt_tokens", "completion_tokens"),
         model=text(body, "model") or None,
         citations=_citations(message),
     )
@@ -183,7 +167,7 @@ def _joined(pieces: list[Json]) -> list[JsonValue]:
             calls.append(call)
         call.id = call.id or id_
         call.name = call.name or text(record(piece, "function"), "name")
-        call.arguments.append(_written(record(piece, "function").get("arguments")))
+        call.arguments.append(written(record(piece, "function").get("arguments")))
         call.pieces.append(piece)
     return [_whole_call(call) for call in calls]
 
@@ -203,26 +187,6 @@ def _merged_except(pieces: Sequence[Json], known: frozenset[str]) -> Json:
     return beside if isinstance(beside, dict) else {}
 
 
-def _sent_call(call: ToolCall, beside: Json) -> Json:
-    function: Json = {"name": call.name, "arguments": arguments_as_object(call.arguments)}
-    ours: Json = {"id": call.id, "function": record(beside, "function") | function}
-    return {"type": "function", **beside, **ours}
-
-
-def _function(tool: ToolSpec) -> Json:
-    function: Json = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
-    return {"type": "function", "function": function}
-
-
-def _content(message: Json) -> str:
-    parts = (text(part, "text") for part in records(message, "content"))
-    return text(message, "content") or "".join(parts)
-
-
 def _take_excess_out(answer: Json) -> Json:
     """Of the first choice's message; gives what was taken out, with the reason."""
     choices = records(answer, "choices")
@@ -240,16 +204,10 @@ def _calls(message: Json, heard: Sequence[Message]) -> list[tuple[ToolCall, Json
         function = record(wanted, "function")
         id_ = unique_id(text(wanted, "id"), taken, len(heard))
         taken.add(id_)
-        arguments = _written(function.get("arguments"))
+        arguments = written(function.get("arguments"))
         call = ToolCall(id=id_, name=text(function, "name"), arguments=arguments)
         calls.append((call, wanted))
     return calls
-
-
-def _written(arguments: JsonValue) -> str:
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    return json.dumps(arguments, ensure_ascii=False)
 
 
 def _finish_reason(choice: Json, message: Json, calls: tuple[ToolCall, ...]) -> FinishReason | None:
@@ -267,7 +225,7 @@ def _citations(message: Json) -> tuple[str, ...]:
 API = Api(
     path="/chat/completions",
     conversation=_conversation,
-    tool=_function,
+    tool=chat_tool,
     settings=_settings,
     whole=_whole,
     reply=_reply,
@@ -276,3 +234,11 @@ API = Api(
     take_excess_out=_take_excess_out,
     key_variable="COMPATIBLE_API_KEY",
 )
+
+
+def read_reply(answer: Json, heard: Sequence[Message], origin: str) -> Reply:
+    """What an answer of this API says after these messages. It has a choice with a message."""
+    left_out = _take_excess_out(answer)
+    reply = _reply(answer, Exchange({}, heard, origin, left_out))
+    assert isinstance(reply, Reply)
+    return reply

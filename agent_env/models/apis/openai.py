@@ -17,16 +17,15 @@ from pydantic import JsonValue
 
 from agent_env.models.addresses import OPENAI_URL
 from agent_env.models.api import Api, Exchange, Fault, Question
-from agent_env.models.apis import openai as hosted
-from agent_env.models.json_fields import (
+from agent_env.models.chat import (
     Json,
     arguments_as_object,
     ids_in,
+    read_usage,
     record,
     records,
     text,
     unique_id,
-    usage,
 )
 from agent_env.records.schema import (
     Message,
@@ -47,7 +46,7 @@ def _conversation(question: Question) -> Json:
     return {
         "input": [item for each in question.messages for item in _items(each, question)],
         "store": False,
-        "include": [*_reasoning_included(question), *hosted.include_field(question.tools)] or None,
+        "include": [*_reasoning_included(question), *include_field(question.tools)] or None,
     }
 
 
@@ -126,15 +125,16 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     items = _with_unique_ids(records(body, "output"), exchange.messages)
     if status not in ("completed", "incomplete") or (status == "completed" and not items):
         return Fault(what=f"sent a response that is {status} and has no output", answer=body)
-    parts = [part for item in items for part in _parts(item)]
-    tokens = usage(record(body, "usage"), "input_tokens", "output_tokens")
+    texts = [item for item in items if item.get("type") == "message"]
+    parts = [part for item in texts for part in records(item, "content")]
+    tokens = read_usage(record(body, "usage"), "input_tokens", "output_tokens")
     return Reply(
         message=_message(items, parts, exchange.origin),
         finish_reason=_finish_reason(body, items, parts, _is_at_limit(tokens, exchange.request)),
-        usage=tokens.model_copy(update={"hosted_calls": hosted.call_counts(items)}),
+        usage=tokens.model_copy(update={"hosted_calls": call_counts(items)}),
         model=text(body, "model") or None,
         citations=_citations(parts),
-        hosted_pages=hosted.pages(items),
+        hosted_pages=pages(items),
     )
 
 
@@ -179,7 +179,7 @@ def _with_object(item: Json) -> Json:
 
 def _tool(tool: ToolSpec) -> Json:
     if tool.hosted is not None:
-        return hosted.tool_field(tool.hosted)
+        return tool_field(tool.hosted)
     return {
         "type": "function",
         "name": tool.name,
@@ -198,10 +198,6 @@ def _with_unique_ids(items: list[Json], messages: Sequence[Message]) -> list[Jso
             taken.add(text(item, "call_id"))
         result.append(item)
     return result
-
-
-def _parts(item: Json) -> list[Json]:
-    return records(item, "content") if item.get("type") == "message" else []
 
 
 def _message(items: list[Json], parts: list[Json], origin: str) -> Message:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from agent_env import lifeline
 from agent_env.errors import ConfigError, RunStopped
-from agent_env.models.health import Health
+from agent_env.models.server_facts import Health
 from agent_env.permits import Permit
 from agent_env.records.escaping import visible
 from agent_env.records.reach import Reach

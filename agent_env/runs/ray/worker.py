@@ -86,7 +86,7 @@ class Worker:
         return None, opened.result()
 
     async def _serve(self, opened: asyncio.Future[str | None]) -> None:
-        from agent_env.episodes.again.changes import limits_of
+        from agent_env.episodes.again.resume import limits_of
         from agent_env.episodes.calls.options import allow_open_files, outage_of, retries_of
         from agent_env.episodes.runner import Runner
         from agent_env.graph.loop import AgentLoop
@@ -137,9 +137,9 @@ class Worker:
             self._running.discard(task)
 
     async def _run(self, key: EpisodeKey) -> EpisodeEnd:
-        from agent_env.episodes.again.tape import Recording
         from agent_env.episodes.calls.options import max_output, retries_of
         from agent_env.episodes.remote.coordinator import LimitRefusal, StreamedTrace, remote_calls
+        from agent_env.episodes.trace.fold import Recording
 
         assert self._runner is not None  # started
         opened = await self._post.ask("open", self._name, key)

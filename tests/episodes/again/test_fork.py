@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.again.fork import read_edits, step_of
-from agent_env.episodes.again.tape import Recording
+from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled

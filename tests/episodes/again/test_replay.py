@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.again.replay import Replayer, ReplayResult, ToolResultsByCall
-from agent_env.episodes.again.tape import Recording, Tape
+from agent_env.episodes.again.tape import Tape
+from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, ReplayError
 from agent_env.families.time_puzzles.task import make_task

@@ -1,8 +1,10 @@
-"""Going on from the last complete event: what is asked again, what is done again, what is said."""
+"""Going on with a run: what has changed, and an episode after its last event."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -12,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.again.resume import rebuild
-from agent_env.episodes.again.tape import Recording, Tape, TapeClock
+from agent_env.episodes.again.tape import Tape, TapeClock
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams, utc_now
-from agent_env.episodes.trace.lines import read_trace
-from agent_env.episodes.trace.writer import Clock
-from agent_env.errors import EpisodeError, SandboxError
+from agent_env.episodes.trace.fold import Recording
+from agent_env.episodes.trace.lines import Clock, read_trace
+from agent_env.errors import ConfigError, EpisodeError, SandboxError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
@@ -26,10 +28,16 @@ from agent_env.protocols import Limits
 from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition, Episode, Reply, Sample
 from agent_env.records.trace_events import EpisodeResumed, Event, ModelCalled, ToolCalled
+from agent_env.runs.options import ResumeOptions
+from agent_env.runs.resume import resume
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.faults import FaultDraws, FaultyTool
 from agent_env.tools.toolbox import ToolSet
+from agent_env.wiring.components import versions
+from tests import TESTS
 
 CONDITION = parse_condition("web+ci")
 SCRIPT: tuple[Reply, ...] = (
@@ -219,7 +227,7 @@ def test_what_ran_before_a_session_was_lost_is_not_run_again(tmp_path: Path) -> 
     )
     ran: list[str] = []
     tool = FakeTool("python", lambda arguments: ran.append(str(arguments["code"])) or "2")  # type: ignore[func-returns-value]
-    steps = (replace(first, results=(searched, lost)), second, third)
+    steps = (replace(first, called=(searched, lost)), second, third)
     assert asyncio.run(rebuild(steps, ToolSet([tool]), {"python"})) == []
     assert ran == ["x += 1; x"]
 
@@ -250,3 +258,78 @@ def test_a_call_that_gave_nothing_is_no_part_of_the_trajectory(tmp_path: Path) -
     assert [m.role for m in episode.messages] == ["user", "assistant", "tool"]
     assert issubclass(SandboxError, EpisodeError)
     assert isinstance(events[1], ModelCalled)
+
+
+RUN = TESTS / "data/runs/version-1"
+QUIET = Listener(note=lambda text: None, begin=lambda *a: None, end=lambda *a: None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """An unfinished run of this very code."""
+    shutil.copytree(RUN, tmp_path / "run")
+    folder = Run(tmp_path / "run")
+    folder.change(versions=versions(), sandbox=None)
+    trace = folder.path / "episodes/web/tp-3-00001.1.jsonl"
+    trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:4]))
+    return folder
+
+
+def go_on(folder: RunFolder, **options: object) -> None:
+    asyncio.run(resume(folder, ResumeOptions(**options), QUIET))  # type: ignore[arg-type]
+
+
+def test_an_unchanged_run_goes_on(folder: RunFolder) -> None:
+    go_on(folder)
+    last = (folder.path / "episodes/web/tp-3-00001.1.jsonl").read_text().splitlines()[-1]
+    assert '"kind":"episode_finished"' in last
+
+
+def test_a_run_of_an_older_version_can_be_resumed_again(folder: RunFolder) -> None:
+    """The first resume writes limits into its traces that run.json does not know."""
+    trace = folder.path / "episodes/web/tp-3-00001.1.jsonl"
+    trace.unlink()
+    go_on(folder)
+    whole = trace.read_bytes().splitlines(keepends=True)
+    trace.write_bytes(b"".join(whole[:4]))
+    go_on(folder)
+    assert trace.read_bytes().splitlines()[:1] == whole[0].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"model": "reference-static"}, "model: reference → reference-static"),
+        ({"changes": {"limits.steps": 3}}, "limit steps: 30 → 3"),
+    ],
+)
+def test_another_model_or_limit_is_refused_by_name(
+    folder: RunFolder, options: dict[str, object], line: str
+) -> None:
+    before = (folder.path / "run.json").read_bytes()
+    with pytest.raises(ConfigError, match=f"began: .*{line}.*--accept-changes"):
+        go_on(folder, **options)
+    assert (folder.path / "run.json").read_bytes() == before
+    go_on(folder, accept_changes=True, **options)
+    assert line in folder.manifest.changes[0]
+
+
+def test_a_server_that_is_elsewhere_now_is_noted_and_needs_no_more_words(folder: RunFolder) -> None:
+    go_on(folder, base_url="http://other/v1")
+    assert "model base_url: none → http://other/v1" in folder.manifest.changes[0]
+
+
+def test_other_code_is_refused_by_name(folder: RunFolder) -> None:
+    manifest = folder.manifest
+    old = manifest.versions | {"code": "0" * 12}
+    folder.change(versions=old)
+    with pytest.raises(ConfigError, match=r"code: 000000000000 → [0-9a-f]{12}"):
+        go_on(folder)
+
+
+def test_a_manifest_edited_by_hand_does_not_fit_its_traces(folder: RunFolder) -> None:
+    file = folder.path / "run.json"
+    told = json.loads(file.read_text())
+    file.write_text(json.dumps(told | {"model": "reference-static"}))
+    with pytest.raises(ConfigError, match="model: reference → reference-static"):
+        go_on(Run(folder.path))

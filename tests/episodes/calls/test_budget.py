@@ -1,18 +1,27 @@
-"""What a run may spend: reserved before, settled after, never forgotten."""
+"""Places, tokens and money of a run's calls, and what a trace says was charged."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.episodes.calls.budget import FIRST_OUTPUT, RunBudget, RunLimits
-from agent_env.episodes.calls.outages import Breaker
+from agent_env.analysis.totals import totals
+from agent_env.episodes.calls.budget import FIRST_OUTPUT, ConcurrencyLimit, RunBudget, RunLimits
+from agent_env.episodes.calls.caller import Calls
+from agent_env.episodes.calls.retries import Breaker
+from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.fold import charges
 from agent_env.errors import ModelError, RunStopped
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Message, Usage
+from agent_env.testing import ScriptedModel, answer
+from tests.episodes.calls.test_caller import FAST, SOME, Shaky, error, model_calls, run, runner
 
 PRICED = ModelFacts(
     input_per_million=1.0, output_per_million=10.0, date="2026-01-01", source="made up"
@@ -189,3 +198,164 @@ def test_what_failed_calls_may_have_cost_counts_in_money_too() -> None:
 
     with pytest.raises(RunStopped, match=r"cost 0\.0000 of its 0\.01 USD, and up to 0\.0099 by"):
         asyncio.run(go())
+
+
+def test_no_more_calls_are_in_flight_than_the_limit() -> None:
+    async def go() -> int:
+        pace, most = ConcurrencyLimit(most=3), 0
+
+        async def call() -> None:
+            nonlocal most
+            async with pace.place():
+                most = max(most, pace.in_flight)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(call() for _ in range(20)))
+        assert pace.in_flight == 0
+        return most
+
+    assert asyncio.run(go()) == 3
+
+
+def test_a_burst_of_rate_limits_halves_the_limit_once() -> None:
+    async def go() -> None:
+        pace = ConcurrencyLimit(most=16)
+        async with AsyncExitStack() as stack:
+            rounds = [await stack.enter_async_context(pace.place()) for _ in range(16)]
+        for round_ in rounds:
+            pace.limited(round_)
+        assert (pace.limit, pace.halvings) == (8.0, 1)
+        async with pace.place() as later:
+            pace.limited(later)
+        assert pace.limit == 4.0
+
+    asyncio.run(go())
+
+
+def test_the_limit_never_falls_below_one_call_nor_grows_beyond_the_most() -> None:
+    pace = ConcurrencyLimit(most=2)
+    for round_ in range(5):
+        pace.limited(round_)
+    assert pace.limit == 1.0
+    for _ in range(50):
+        pace.succeeded()
+    assert pace.limit == 2.0
+
+
+def test_as_many_replies_as_there_are_places_add_about_one_place() -> None:
+    pace = ConcurrencyLimit(most=64)
+    pace.limited(0)
+    for _ in range(33):
+        pace.succeeded()
+    assert 32.9 < pace.limit < 33.1
+
+
+def test_it_says_how_many_calls_are_in_flight() -> None:
+    assert str(ConcurrencyLimit(most=8)) == "0 calls in flight of at most 8"
+
+
+@settings(deadline=None, max_examples=50)
+@given(cancelled=st.sets(st.integers(0, 29)), most=st.integers(1, 5))
+def test_cancelled_waiters_lose_no_place(cancelled: set[int], most: int) -> None:
+    async def go() -> None:
+        pace, ran = ConcurrencyLimit(most=most), 0
+
+        async def call() -> None:
+            nonlocal ran
+            async with pace.place():
+                await asyncio.sleep(0)
+                ran += 1
+
+        tasks = [asyncio.create_task(call()) for _ in range(30)]
+        await asyncio.sleep(0)
+        for number in sorted(cancelled):
+            tasks[number].cancel()
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert pace.in_flight == 0
+        assert ran >= 30 - len(cancelled)
+
+    asyncio.run(go())
+
+
+def test_a_call_that_fails_gives_its_place_back() -> None:
+    async def go() -> None:
+        pace = ConcurrencyLimit(most=1)
+        for _ in range(3):
+            with pytest.raises(ValueError, match="x"):
+                async with pace.place():
+                    raise ValueError("x")
+        assert pace.in_flight == 0
+
+    asyncio.run(go())
+
+
+REFUSED = ModelError("no connection", kind="connection", retryable=True, unsent=True)
+
+
+CHARGED: dict[str, tuple[ModelError, bool]] = {
+    "a timeout": (error("timeout"), True),
+    "a cut reply": (error("connection", 200), True),
+    "a server error": (error("server", 500), True),
+    "a reply that is none": (error("unreadable", 200), True),
+    "a rate limit": (error("rate_limit", 429), False),
+    "a server that is not there": (REFUSED, False),
+    "a usage that was told": (error("unreadable", 200, SOME), False),
+}
+
+
+@pytest.mark.parametrize("name", CHARGED)
+def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_tokens(
+    tmp_path: Path, name: str
+) -> None:
+    failing, is_charged = CHARGED[name]
+    budget = RunBudget(RunLimits(tokens=50_000))
+    (episode,) = run(
+        runner(tmp_path, lambda s: Shaky([failing]), Calls(ConcurrencyLimit(most=1), FAST, budget))
+    )
+    charged = model_calls(tmp_path)[0].charged
+    assert (charged is not None) == is_charged
+    assert budget.held_tokens == (0 if charged is None else charged.input_tokens + 512)
+    assert budget.tokens == (220 if failing.usage else 110)
+    assert (episode.input_tokens, episode.output_tokens) == (
+        (200, 20) if failing.usage else (100, 10)
+    )
+
+
+def test_what_a_failed_call_told_in_part_is_charged_in_part(tmp_path: Path) -> None:
+    half = error("unreadable", 200, Usage(input_tokens=7, source="provider"))
+    budget = RunBudget(RunLimits(tokens=50_000))
+    run(runner(tmp_path, lambda s: Shaky([half]), Calls(ConcurrencyLimit(most=1), FAST, budget)))
+    charged = model_calls(tmp_path)[0].charged
+    assert charged == Usage(input_tokens=7, output_tokens=512, source="estimate")
+    assert (budget.tokens, budget.held_tokens) == (110, 519)
+
+
+def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path: Path) -> None:
+    """A server that tells no usage, and a call that was cut: after a restart both still count."""
+    budget = RunBudget(RunLimits(tokens=50_000))
+    untold = ScriptedModel([answer("MY ANSWER: None")])
+
+    class Cut(Shaky):
+        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+            await super().generate(messages, tools)
+            return await untold.generate(messages, tools)
+
+    run(
+        runner(
+            tmp_path,
+            lambda s: Cut([error("connection", 200)]),
+            Calls(ConcurrencyLimit(most=1), FAST, budget),
+        )
+    )
+    cut, said = model_calls(tmp_path)
+    assert (said.reply.usage.input_tokens, said.charged.source) == (None, "estimate")
+    used, held = charges([cut, said])
+    assert (used, held) == ([said.charged], [cut.charged])
+    later = RunBudget()
+    later.spend(used[0])
+    later.hold(held[0])
+    assert (later.tokens, later.held_tokens) == (budget.tokens, budget.held_tokens)
+    (found,) = episodes_of(RunFolder(tmp_path), print)
+    spent = totals([found], None)
+    assert (spent.input_tokens, spent.charged_tokens) == (None, later.tokens + later.held_tokens)

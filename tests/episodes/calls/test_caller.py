@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.calls.budget import RunBudget, RunLimits
+from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget, RunLimits
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.outages import Breaker
-from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.reply_cache import ReplyCache
-from agent_env.episodes.calls.retries import Retries
+from agent_env.episodes.calls.retries import Breaker, Retries
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams

@@ -1,13 +1,32 @@
-"""The verdict on a failed call: what passes, what never does, and when enough is enough."""
+"""Failed calls: made again, waited for, or the end of the run."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.episodes.calls.retries import GiveUp, Retries, Retry, Tries, error_kind, final_error
-from agent_env.errors import ModelError, ModelErrorKind
+from agent_env.episodes.calls.budget import ConcurrencyLimit
+from agent_env.episodes.calls.caller import Calls
+from agent_env.episodes.calls.retries import (
+    Breaker,
+    GiveUp,
+    Outage,
+    Retries,
+    Retry,
+    Tries,
+    error_kind,
+    final_error,
+)
+from agent_env.errors import ModelError, ModelErrorKind, RunStopped
+from agent_env.protocols import Limits
+from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.testing import answer
+from tests.episodes.calls.test_caller import SOME, Shaky, model_calls, run, runner
 
 
 def error(kind: ModelErrorKind, text: str = "no", wait: float | None = None) -> ModelError:
@@ -107,3 +126,209 @@ def test_no_request_is_sent_more_often_or_later_than_allowed(
         assert elapsed <= 100.0
     else:
         raise AssertionError("it never gave up")
+
+
+REFUSED = ModelError("cannot be reached", kind="connection", unsent=True, retryable=True)
+CUT = ModelError("broke the connection off", kind="connection", retryable=True)
+LOADING = ModelError("Loading model", status=503, kind="server", retryable=True)
+
+
+class Server:
+    """Refuses the first `refusals` calls, and its health is `health` one answer after another."""
+
+    name = "server"
+
+    def __init__(self, refusals: Sequence[ModelError], health: Sequence[bool] = ()) -> None:
+        self.refusals = list(refusals)
+        self.health = list(health)
+        self.polls = 0
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+    ) -> Reply:
+        await asyncio.sleep(0)
+        if self.refusals:
+            raise self.refusals.pop(0)
+        return answer("MY ANSWER: None", SOME)
+
+    async def is_up(self) -> bool:
+        self.polls += 1
+        return self.health.pop(0) if self.health else True
+
+
+def shared(server: Server, notes: list[str] | None = None, longest_s: float = 60.0) -> Calls:
+    outage = Outage(
+        longest_s,
+        server.is_up,
+        (lambda text: None) if notes is None else notes.append,
+        first_wait_s=0.001,
+        longest_wait_s=0.01,
+        poll_s=0.001,
+    )
+    rules = Retries(attempts=2, same=2, first_wait_s=0.001)
+    return Calls(ConcurrencyLimit(most=8), rules, breaker=Breaker(calls=3), outage=outage)
+
+
+@pytest.mark.parametrize("error", [REFUSED, LOADING], ids=["refused", "loading"])
+def test_an_outage_counts_neither_as_the_same_error_nor_for_the_breaker(
+    tmp_path: Path, error: ModelError
+) -> None:
+    server = Server([error] * 9)
+    (episode,) = run(runner(tmp_path, lambda s: server, shared(server)))
+    assert (episode.status, episode.failed_calls) == ("finished", 9)
+    found = model_calls(tmp_path)
+    assert [call.attempt for call in found] == list(range(1, 11))
+    assert [call.away_s is None for call in found] == [False] * 9 + [True]
+    assert {call.wait_s for call in found} == {None}
+
+
+def test_one_asks_for_all_whether_the_server_is_up(tmp_path: Path) -> None:
+    server = Server([REFUSED] * 8, health=[False] * 20)
+    notes: list[str] = []
+    episodes = run(runner(tmp_path, lambda s: server, shared(server, notes), concurrency=8), 8)
+    assert [e.status for e in episodes] == ["finished"] * 8
+    assert server.polls == 21
+    assert notes[0] == "the run waits for its server, at most 60 s: cannot be reached"
+    assert notes[1:] == ["the server is back after 0 s; the run goes on"]
+
+
+def test_calls_that_broke_off_are_an_outage_where_the_server_is_down(tmp_path: Path) -> None:
+    server = Server([CUT] * 8, health=[False, False])
+    episodes = run(runner(tmp_path, lambda s: server, shared(server), concurrency=8), 8)
+    assert [(e.status, e.failed_calls) for e in episodes] == [("finished", 1)] * 8
+
+
+def test_calls_that_broke_off_are_failures_where_the_server_is_up(tmp_path: Path) -> None:
+    server = Server([CUT] * 2)
+    (episode,) = run(runner(tmp_path, lambda s: server, shared(server)))
+    assert episode.failure is not None
+    assert "the same error came 2 times on this request" in episode.failure
+
+
+def test_an_error_that_comes_while_others_get_replies_is_its_calls_own(tmp_path: Path) -> None:
+    """A request that its proxy always times out on: 504, while the server answers the others."""
+    timed_out = ModelError("gateway timeout", status=504, kind="timeout", retryable=True)
+    answering = Server([])
+
+    class Slow(Server):
+        async def generate(
+            self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+        ) -> Reply:
+            calls.outage.answered()  # another call's
+            raise timed_out
+
+    calls = shared(answering)
+    (episode,) = run(runner(tmp_path, lambda s: Slow([]), calls))
+    assert (episode.status, episode.failed_calls) == ("failed", 2)
+
+
+def test_a_server_that_stays_away_stops_the_run_with_the_last_error(tmp_path: Path) -> None:
+    server = Server([REFUSED] * 1000, health=[False] * 1000)
+    with pytest.raises(RunStopped, match=r"away for \d+ s, the last error: cannot be reached"):
+        run(runner(tmp_path, lambda s: server, shared(server, longest_s=0.05)))
+    assert model_calls(tmp_path)[-1].reply is None
+    (episode,) = run(runner(tmp_path, lambda s: Shaky([]), shared(server)))
+    assert episode.status == "finished"
+
+
+def test_a_request_that_never_succeeds_at_a_server_that_is_up_fails_alone(tmp_path: Path) -> None:
+    server = Server([LOADING] * 1000)
+    (episode,) = run(runner(tmp_path, lambda s: server, shared(server, longest_s=0.05)))
+    assert episode.failure is not None
+    assert "no reply came for 0 s, though the server is up" in episode.failure
+
+
+def test_the_wait_is_no_time_of_the_episode(tmp_path: Path) -> None:
+    server = Server([REFUSED], health=[False] * 220)
+    calls = shared(server)
+    calls.outage.poll_s = 0.01
+    (episode,) = run(runner(tmp_path, lambda s: server, calls, Limits(time_s=2.0)))
+    (first, last) = model_calls(tmp_path)
+    assert (episode.status, episode.stop_reason) == ("finished", "answered")
+    assert (first.away_s or 0.0) >= 2.2
+    assert (episode.duration_s or 0.0) < (first.away_s or 0.0)
+    assert last.reply is not None
+
+
+def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail() -> None:
+    slept: list[float] = []
+
+    async def go(sleep: Callable[..., object]) -> None:
+        outage = Outage(None, first_wait_s=1.0, longest_wait_s=4.0)
+        for _ in range(4):
+            assert await outage.wait(LOADING)
+        outage.answered()
+        assert await outage.wait(LOADING)
+
+    async def asleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "sleep", asleep)
+        asyncio.run(go(asleep))
+    assert slept == [1.0, 2.0, 4.0, 4.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("error", "has_answered", "longest_s", "most"),
+    [
+        (REFUSED, False, 600.0, "a server that never answered (--connect-time-s), at most 30 s"),
+        (REFUSED, False, None, "a server that never answered (--connect-time-s), at most 30 s"),
+        (REFUSED, False, 5.0, "its server, at most 5 s"),
+        (REFUSED, False, 0.0, "its server, at most 0 s"),
+        (REFUSED, True, 600.0, "its server, at most 600 s"),
+        (LOADING, False, 600.0, "its server, at most 600 s"),
+    ],
+)
+def test_a_server_that_never_answered_is_waited_for_a_short_time(
+    error: ModelError, has_answered: bool, longest_s: float | None, most: str
+) -> None:
+    now, notes = 0.0, list[str]()
+
+    async def asleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    async def is_down() -> bool:
+        return False
+
+    outage = Outage(
+        longest_s,
+        is_down,
+        connect_s=30.0,
+        has_answered=has_answered,
+        note=notes.append,
+        clock=lambda: now,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "sleep", asleep)
+        with pytest.raises(RunStopped, match="was away for"):
+            asyncio.run(outage.wait(error))
+    assert notes[0].startswith(f"the run waits for {most}: ")
+    limit = float(most.rpartition("most ")[2].split()[0])
+    assert limit - 2.0 <= now <= limit
+
+
+def test_once_it_has_answered_it_is_waited_for_as_any_other() -> None:
+    notes = list[str]()
+    outage = Outage(600.0, connect_s=30.0, note=notes.append)
+    outage.answered()
+    outage._begin(REFUSED)
+    assert notes[0].startswith("the run waits for its server, at most 600 s")
+
+
+def test_a_run_without_replies_says_so_now_and_then() -> None:
+    now, notes = 0.0, list[str]()
+
+    async def asleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        if now > 200:
+            raise asyncio.CancelledError
+
+    outage = Outage(note=notes.append, clock=lambda: now)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "sleep", asleep)
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(outage.tell_quiet(lambda: 4))
+    assert notes == [f"no reply for {n} s; 4 calls in flight" for n in (60, 135)]

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agent_env.episodes.again.tape import Recording
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.remote.coordinator import (
     CallEnd,
@@ -23,9 +22,8 @@ from agent_env.episodes.remote.coordinator import (
 )
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import Runner, Seams, utc_now
-from agent_env.episodes.trace.fold import fold
-from agent_env.episodes.trace.lines import read_trace
-from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.episodes.trace.fold import Recording, fold
+from agent_env.episodes.trace.lines import TraceWriter, read_trace
 from agent_env.errors import RunStopped, StorageError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop

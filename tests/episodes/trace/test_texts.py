@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.trace.lines import TraceError, read_trace
+from agent_env.episodes.trace.lines import TraceError, TraceWriter, read_trace
 from agent_env.episodes.trace.texts import MissingText, Texts
-from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.schema import ToolCall, ToolResult
 from agent_env.records.trace_events import ToolCalled
-from tests.episodes.trace.test_writer import clock
+from tests.episodes.trace.test_lines import clock
 
 LONG_TEXT = "A page. " * 200
 

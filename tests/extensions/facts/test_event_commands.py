@@ -15,7 +15,8 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.event_facts import TableAnswers, check, screen
-from agent_env.extensions.fake_server import Answer, Call, FakeServer, Offer, Policy, Refusal, Turn
+from agent_env.extensions.fake_server import Answer, FakeServer, Policy, Refusal, tool_call
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener
 
@@ -64,9 +65,9 @@ def options(url: str, folder: Path, **more: Any) -> RunOptions:
     )
 
 
-async def remembering(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+async def remembering(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
     assert not offers
-    said = re.search(r"Event: (.*)", turns[-1].text)[1]  # type: ignore[index]
+    said = re.search(r"Event: (.*)", turns[-1].content)[1]  # type: ignore[index]
     if "Nobody" in said:
         raise Refusal(400, "no opinion")
     return Answer(
@@ -142,14 +143,14 @@ def test_a_folder_that_holds_other_questions_is_left_alone(tmp_path: Path, table
     assert not (tmp_path / "b.csv").exists()
 
 
-async def looking_up(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+async def looking_up(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
     """Opens one page and trusts it; for the other rows it pretends to have read one."""
     assert {offer.name for offer in offers} == {"web_search", "open_page"}
-    if "Trafalgar" not in turns[0].text:
+    if "Trafalgar" not in turns[0].content:
         return Answer(f"VERDICT: correct\nWHY: Everybody knows.\nPAGES: {TRAFALGAR}")
     if turns[-1].role == "user":
-        return Answer(calls=(Call("open_page", json.dumps({"url": TRAFALGAR})),))
-    assert "1805" in turns[-1].text
+        return Answer(calls=(tool_call("open_page", json.dumps({"url": TRAFALGAR})),))
+    assert "1805" in turns[-1].content
     return Answer(f"VERDICT: correct\nWHY: The article says so, to the day.\nPAGES: {TRAFALGAR}")
 
 
@@ -172,7 +173,7 @@ def test_checking_gives_verdict_reason_and_pages(tmp_path: Path, table: Path) ->
 
 
 def test_without_a_table_the_shipped_one_is_asked_about(tmp_path: Path) -> None:
-    async def blank(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+    async def blank(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
         return Answer("FIRST: UNKNOWN\nLAST: UNKNOWN\nYEARS: UNKNOWN")
 
     def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:

@@ -7,10 +7,10 @@ from typing import Any
 
 from agent_env.extensions.fake_server import modes
 from agent_env.extensions.fake_server.conversation import Object
-from agent_env.extensions.fake_server.modes import Mode
-from agent_env.extensions.fake_server.reasoning import (
+from agent_env.extensions.fake_server.modes import (
     Fault,
     Fields,
+    Mode,
     TextField,
     binding,
     join_pieces,

@@ -6,7 +6,7 @@ import json
 
 import httpx
 
-from agent_env.extensions.fake_server import Answer, Call, FakeServer
+from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
 from tests.extensions.fake_server.modes import MODES
 
 TOOL = {
@@ -24,7 +24,7 @@ TOOL = {
 QUESTION = {"role": "user", "content": "Which day was it?"}
 TWO_CALLS = Answer(
     "Let me look.",
-    calls=(Call("web_search", '{"query": "a"}'), Call("web_search", '{"query": "b"}')),
+    calls=(tool_call("web_search", '{"query": "a"}'), tool_call("web_search", '{"query": "b"}')),
 )
 
 
@@ -34,7 +34,9 @@ async def agent(turns, offers):
     if spoken == 0:
         return TWO_CALLS
     return (
-        Answer(calls=(Call("web_search", '{"query": "a"}'),)) if spoken == 1 else Answer("Friday")
+        Answer(calls=(tool_call("web_search", '{"query": "a"}'),))
+        if spoken == 1
+        else Answer("Friday")
     )
 
 

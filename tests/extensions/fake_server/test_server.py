@@ -10,13 +10,13 @@ import pytest
 from agent_env.errors import ConfigError, DatasetError, ModelError
 from agent_env.extensions.fake_server import (
     Answer,
-    Call,
     FakeServer,
     Refusal,
     Tokens,
     parse_errors,
     script_policy,
     serve,
+    tool_call,
 )
 from agent_env.models.settings import Parameters
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
@@ -26,7 +26,10 @@ WAYS = [(kind, stream) for kind in (ChatCompletions, Responses) for stream in (F
 each_way = pytest.mark.parametrize(("kind", "stream"), WAYS)
 FULL = Answer(
     text="Let me look that up. Ünïcode 漢字",
-    calls=(Call("lookup", '{"word": "a long enough word"}', "a"), Call("lookup", "{}", "b")),
+    calls=(
+        tool_call("lookup", '{"word": "a long enough word"}', "a"),
+        tool_call("lookup", "{}", "b"),
+    ),
     reasoning="It asks for a day, so I need a calendar.",
     usage=Tokens(input=12, output=34, cached=5, reasoning=6),
 )
@@ -104,14 +107,14 @@ def test_the_policy_hears_the_whole_conversation_in_neutral_words(kind, stream):
 
     assert asyncio.run(run()).message.content == "Friday"
     turns, offers = heard
-    assert [(turn.role, turn.text, turn.call_id) for turn in turns] == [
+    assert [(turn.role, turn.content, turn.tool_call_id) for turn in turns] == [
         ("system", "Be brief.", None),
         ("user", "Which day?", None),
         ("assistant", "Let me look that up. Ünïcode 漢字", None),
         ("tool", "entry a", "a"),
         ("tool", "entry b", "b"),
     ]
-    assert turns[2].calls == FULL.calls
+    assert turns[2].tool_calls == FULL.calls
     assert [offer.name for offer in offers] == ["lookup"]
 
 
@@ -123,7 +126,7 @@ def test_the_policy_hears_the_whole_conversation_in_neutral_words(kind, stream):
         (Answer(""), "", "stop"),
         (Answer("Fri", finish="length"), "Fri", "length"),
         (Answer("I will not.", finish="refused"), "I will not.", "refused"),
-        (Answer(calls=(Call("lookup", "{}"),)), "", "tool_calls"),
+        (Answer(calls=(tool_call("lookup", "{}"),)), "", "tool_calls"),
     ],
 )
 def test_ends_of_replies(kind, stream, answer, content, finish_reason):

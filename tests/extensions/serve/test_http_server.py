@@ -1,4 +1,4 @@
-"""Agents drive episodes over HTTP, many at once; the app is called in process."""
+"""Episodes over HTTP, and the command that serves them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
-from agent_env.extensions.interop.export.chat import chat_message
+from agent_env.errors import ConfigError
 from agent_env.extensions.reference.policy import Reference
 from agent_env.extensions.serve.exam import (
     EpisodeChoice,
@@ -21,7 +21,9 @@ from agent_env.extensions.serve.exam import (
     open_exam,
     served_names,
 )
+from agent_env.extensions.serve.hosting import token_of
 from agent_env.extensions.serve.http_server import EpisodeServer
+from agent_env.models.chat import chat_message
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.options import ReplayOptions, RunOptions
@@ -461,3 +463,24 @@ def test_whoever_scores_is_told_the_tries(tmp_path: Path) -> None:
     notes = scores.tables()[0].notes
     assert "base: up to 3 tries at a sample, where the run asks 1" in notes
     assert scores.as_json(with_changes=False)["tries"] == {"base": 3}
+
+
+def test_a_token_is_made_that_nobody_guesses_and_each_time_another() -> None:
+    tokens = {token_of(host, None, False) for host in ("127.0.0.1", "0.0.0.0", "localhost")}
+    assert [len(token or "") for token in tokens] == [32, 32, 32]
+
+
+def test_the_variables_token_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVE_TOKEN", " abc \n")
+    assert token_of("127.0.0.1", "SERVE_TOKEN", False) == "abc"
+    monkeypatch.setenv("SERVE_TOKEN", " ")
+    with pytest.raises(ConfigError, match="the variable holds no token"):
+        token_of("127.0.0.1", "SERVE_TOKEN", False)
+
+
+def test_none_is_for_loopback_alone_and_only_where_it_is_asked_for() -> None:
+    assert token_of("localhost", None, True) is None
+    with pytest.raises(ConfigError, match=r"--host 0\.0\.0\.0 is reached by others"):
+        token_of("0.0.0.0", None, True)
+    with pytest.raises(ConfigError, match="contradict each other"):
+        token_of("127.0.0.1", "SERVE_TOKEN", True)

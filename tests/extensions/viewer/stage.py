@@ -12,8 +12,8 @@ import httpx
 import uvicorn
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
+from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.extensions.serve.hosting import listening
 from agent_env.extensions.viewer.app import make_app
 from agent_env.extensions.viewer.library import Library

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent_env.extensions.fake_server import Answer, FakeServer, Offer, Turn
+from agent_env.extensions.fake_server import Answer, FakeServer
 from agent_env.families.time_puzzles.model_wording import (
     NO_LINE,
     NO_REPLY,
@@ -18,6 +18,7 @@ from agent_env.families.time_puzzles.model_wording import (
     reworded,
     wording_samples,
 )
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
 
@@ -66,9 +67,9 @@ def test_a_worded_puzzle_has_the_gold_of_the_same_without() -> None:
     assert reworded(GOOD[:1], questions, {}, "m").refused == {NO_REPLY: 1}
 
 
-async def says_it_is(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+async def says_it_is(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
     """Words the months anew and gets a weekday wrong."""
-    lines = re.findall(r"^\d+\. .*$", turns[-1].text, re.M)
+    lines = re.findall(r"^\d+\. .*$", turns[-1].content, re.M)
     text = "\n".join(lines).replace("The month is", "It is in").replace("a Monday", "a Tuesday")
     return Answer(text)
 

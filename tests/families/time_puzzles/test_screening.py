@@ -12,7 +12,8 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import read_events, shipped_tables
-from agent_env.extensions.fake_server import Answer, FakeServer, Offer, Turn
+from agent_env.extensions.fake_server import Answer, FakeServer
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.runs.generate import GenerateOptions, GenerateResult, make_set
 from agent_env.runs.start import Listener
 
@@ -20,8 +21,8 @@ KNOWN = {"the Battle of Trafalgar", "the Battle of Waterloo"}
 """What the fake model dates rightly."""
 
 
-async def remembering(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
-    event = re.search(r"Event: (.*)", turns[-1].text)[1]  # type: ignore[index]
+async def remembering(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+    event = re.search(r"Event: (.*)", turns[-1].content)[1]  # type: ignore[index]
     if event == "the Battle of Austerlitz":
         return Answer("Some day in winter.")
     row = next(row for row in shipped_tables().events if row.event == event)

@@ -17,7 +17,7 @@ from tests.models.raw_server import LOOKUP, USER, RawServer, reply
 
 POLITE = """
 from agent_env.models.api import Api, Fault
-from agent_env.models.json_fields import text
+from agent_env.models.chat import text
 from agent_env.records.schema import Message, Reply
 
 

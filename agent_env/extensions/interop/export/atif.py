@@ -10,17 +10,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.interop.export.chat import arguments_of, as_document, chat_tools
+from agent_env.extensions.interop.export.chat import arguments_of, as_document
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source, harness
-from agent_env.sdk.models import cost_usd
+from agent_env.sdk.models import chat_tool, cost_usd
 from agent_env.sdk.records import Message, ModelFacts, Reply, ToolCall, Usage
-from agent_env.sdk.trace import (
-    EpisodeFailed,
-    EpisodeFinished,
-    ModelCalled,
-    ToolCalled,
-    gave_nothing,
-)
+from agent_env.sdk.trace import gave_nothing, paid_usd
 
 SCHEMA = "ATIF-v1.8"
 Json = dict[str, Any]
@@ -43,7 +37,7 @@ def write(source: Source, out: Path) -> dict[str, int]:
 
 
 def _trajectory(record: EpisodeRecord, source: Source, steps: list[Json]) -> Json:
-    episode, score, tools = record.episode, record.score, chat_tools(record.start.tools)
+    episode, score, tools = record.episode, record.score, list(map(chat_tool, record.start.tools))
     name, version = harness(source.manifest)
     notes = (
         f"Failed model calls: {episode.failed_calls}. They are no steps; the totals include their "
@@ -95,22 +89,20 @@ def _known(**fields: Any) -> Json:
 def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> list[Json]:
     steps: list[Json] = []
     _add_messages(steps, record.start.messages, record.start.at, is_prompt=True)
-    for event in record.events:
-        if isinstance(event, ModelCalled) and event.reply is not None:
-            _add_messages(steps, event.added, event.at)
-            step = _agent_step(event.reply.message)
-            if event.reply.model not in (None, record.episode.model):
-                step["model_name"] = event.reply.model
-            was_free = bool(event.replayed) or event.reply.cached_at is not None
-            cost = 0.0 if was_free else cost_usd(event.reply.usage, facts)
-            step |= _known(metrics=_metrics(event.reply, cost), llm_call_count=1)
-            _add(steps, event.at, bool(event.replayed), **step)
-        elif isinstance(event, ToolCalled):
+    for step in record.recording.steps:
+        call, reply = step.call, step.reply
+        _add_messages(steps, call.added, call.at)
+        fields = _agent_step(reply.message)
+        if reply.model not in (None, record.episode.model):
+            fields["model_name"] = reply.model
+        fields |= _known(metrics=_metrics(reply, paid_usd(call, facts)), llm_call_count=1)
+        _add(steps, call.at, bool(call.replayed), **fields)
+        for event in step.called:
             found = _known(error=event.result.error, ended=event.ended, duration_s=event.duration_s)
             output = None if gave_nothing(event) else event.result.output
             _observe(steps, event.call.id, _known(content=output, extra=found or None))
-        elif isinstance(event, EpisodeFinished | EpisodeFailed):
-            _add_messages(steps, event.added, event.at)
+    if (end := record.recording.end) is not None:
+        _add_messages(steps, end.added, end.at)
     return steps
 
 

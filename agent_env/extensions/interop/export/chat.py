@@ -1,48 +1,13 @@
-"""Messages and tools as chat completions have them; training formats are made of these."""
+"""Texts, lines and arguments as files of other tools can hold them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import from_json
 
-from agent_env.sdk.records import Message, ToolCall, ToolSpec
-
-
-def chat_message(message: Message) -> dict[str, Any]:
-    """One message; reasoning stands in `reasoning_content` where the server gave it."""
-    made: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.reasoning is not None:
-        made["reasoning_content"] = message.reasoning
-    if message.tool_calls:
-        made["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in message.tool_calls
-        ]
-    if message.tool_call_id is not None:
-        made["tool_call_id"] = message.tool_call_id
-    return made
-
-
-def chat_tools(specs: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """Function tools as they are offered."""
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": spec.name,
-                "description": spec.description,
-                "parameters": spec.parameters,
-            },
-        }
-        for spec in specs
-    ]
+from agent_env.sdk.records import ToolCall
 
 
 def as_line(value: dict[str, Any]) -> str:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -41,13 +40,17 @@ def instance(record: EpisodeRecord, metric: str, right_metric: str) -> Json:
     kind = "agentic" if record.start.tools else "single_turn" if is_single else "multi_turn"
     question = "\n\n".join(m.content for m in prompt if m.role in ("system", "user"))
     asked = {"raw": question, "reference": list(record.sample.gold)}
-    said = _single(replies[0]) if is_single else _transcript(episode.messages)
+    if is_single:
+        thoughts = None if replies[0].reasoning is None else [replies[0].reasoning]
+        output: Json | None = {"raw": [replies[0].content], "reasoning_trace": thoughts}
+    turns = None if is_single else [_turn(n, m) for n, m in enumerate(episode.messages)]
     return {
         "sample_id": episode.sample,
         "sample_hash": _digest(asked),
         "interaction_type": kind,
         "input": asked,
-        **said,
+        "output": output if is_single else None,
+        "messages": turns,
         "answer_attribution": _attribution(record, is_single),
         "evaluation": {
             "score": score.metrics[metric],
@@ -74,15 +77,6 @@ def _digest(asked: Json) -> str:
     """As the schema's converters compute it, so that hashes of the same sample meet."""
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _single(reply: Message) -> Json:
-    trace = None if reply.reasoning is None else [reply.reasoning]
-    return {"output": {"raw": [reply.content], "reasoning_trace": trace}, "messages": None}
-
-
-def _transcript(messages: Sequence[Message]) -> Json:
-    return {"output": None, "messages": [_turn(n, m) for n, m in enumerate(messages)]}
 
 
 def _turn(number: int, message: Message) -> Json:
@@ -161,52 +155,26 @@ def write(source: Source, out: Path) -> dict[str, int]:
     return counts
 
 
-@dataclass(slots=True)
 class _Log:
     """The two files of one condition."""
 
-    source: Source
-    condition: Condition
-    out: Path
-    digest: Any = field(default_factory=hashlib.sha256)
-    rows: int = 0
-    last_at: str = ""
-    """When the last of its episodes ended."""
-    tools: tuple[ToolSpec, ...] = ()
-
-    @property
-    def model(self) -> str:
-        return hub_model(self.source.manifest.model)
-
-    @property
-    def dataset(self) -> str:
-        benchmark = self.source.results.benchmark
-        return benchmark.partition("/")[2] if benchmark else self.source.manifest.task
-
-    @property
-    def name(self) -> str:
-        """Of the evaluation; results of one name may be compared."""
-        is_result = is_plain(self.condition, self.source.manifest)
-        return self.dataset if is_result else f"{self.dataset}.{self.condition.name}"
-
-    @property
-    def identity(self) -> str:
-        return f"{self.dataset}/{self.model}/{self.source.run}/{self.condition.name}"
-
-    def result_id(self, metric: str) -> str:
-        return f"{self.identity}/{metric}"
-
-    @property
-    def file(self) -> Path:
-        """Of the log, below the folder."""
+    def __init__(self, source: Source, condition: Condition, out: Path) -> None:
+        manifest, benchmark = source.manifest, source.results.benchmark
+        self.source, self.condition, self.out = source, condition, out
+        self.model = hub_model(manifest.model)
+        self.dataset = benchmark.partition("/")[2] if benchmark else manifest.task
+        self.name = self.dataset  # of the evaluation; results of one name may be compared
+        if not is_plain(condition, manifest):
+            self.name += f".{condition.name}"
+        self.identity = f"{self.dataset}/{self.model}/{source.run}/{condition.name}"
         uuid = UUID(bytes=hashlib.sha256(self.identity.encode()).digest()[:16], version=4)
         developer, _, name = self.model.partition("/")
         parts = (re.sub(r"[^\w.+-]", "_", part) for part in (self.dataset, developer, name))
-        return Path("data", *parts, f"{uuid}.json")
-
-    @property
-    def lines(self) -> Path:
-        return self.file.with_name(f"{self.file.stem}_samples.jsonl")
+        self.file = Path("data", *parts, f"{uuid}.json")
+        self.lines = self.file.with_name(f"{uuid}_samples.jsonl")
+        self.digest, self.rows = hashlib.sha256(), 0
+        self.last_at = ""  # when the last of its episodes ended
+        self.tools: tuple[ToolSpec, ...] = ()
 
     def write_lines(self, records: Iterable[EpisodeRecord]) -> int:
         """Writes a line for each episode with a score of the main metric, or the one chosen."""
@@ -225,7 +193,7 @@ class _Log:
                     "evaluation_id": self.identity,
                     "model_id": self.model,
                     "evaluation_name": self.name,
-                    "evaluation_result_id": self.result_id(metric),
+                    "evaluation_result_id": f"{self.identity}/{metric}",
                     **instance(record, metric, source.task.right_metric),
                 }
                 data = storable(json.dumps(line, ensure_ascii=False) + "\n").encode()
@@ -269,7 +237,7 @@ class _Log:
 
     def _result(self, mean: MeanScore, manifest: Manifest) -> Json:
         return {
-            "evaluation_result_id": self.result_id(mean.metric),
+            "evaluation_result_id": f"{self.identity}/{mean.metric}",
             "evaluation_name": self.name,
             "evaluation_timestamp": _epoch(manifest.created_at),
             "source_data": self._data(manifest),

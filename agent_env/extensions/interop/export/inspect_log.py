@@ -29,7 +29,7 @@ from agent_env.sdk.errors import ConfigError, first_problem
 from agent_env.sdk.models import cost_usd
 from agent_env.sdk.records import Manifest, Message
 from agent_env.sdk.scoring import SampleMeans
-from agent_env.sdk.trace import EpisodeStarted, ModelCalled, ToolCalled, gave_nothing
+from agent_env.sdk.trace import ModelCalled, ToolCalled, gave_nothing, sent_messages
 
 LIMITS = {
     "steps": "turn", "tool_calls": "custom", "tokens": "token", "input_tokens": "token",
@@ -55,6 +55,8 @@ def write(source: Source, out: Path) -> dict[str, int]:
 
 
 def _write(source: Source, out: Path) -> dict[str, int]:
+    from inspect_ai.log import write_eval_log
+
     manifest, counts = source.manifest, dict[str, int]()
     samples, parts = list[Any](), Counter[str]()
 
@@ -63,7 +65,8 @@ def _write(source: Source, out: Path) -> dict[str, int]:
             condition = str(samples[0].metadata["condition"])
             parts[condition] += 1
             name = condition if parts[condition] == 1 else f"{condition}.{parts[condition]}"
-            _write_log(_log(source, manifest, condition, samples), out / f"{name}.eval")
+            log = _log(source, manifest, condition, samples)
+            write_eval_log(log, str(out / f"{name}.eval"), format="eval")
             counts[name] = len(samples)
             samples.clear()
 
@@ -76,18 +79,14 @@ def _write(source: Source, out: Path) -> dict[str, int]:
     return counts
 
 
-def _write_log(log: Any, file: Path) -> None:
-    from inspect_ai.log import write_eval_log
-
-    write_eval_log(log, str(file), format="eval")
-
-
 def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[Any]) -> Any:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec, EvalStats
 
+    status: Any = manifest.imported and manifest.imported.status  # as the imported log had it
+    address = manifest.model_parameters.get("base_url")
     kept = {"run", "limits", "run_limits", "prompt", "options", "seed", "sandbox", "web", "id"}
     return EvalLog(
-        status=_status(source, samples),
+        status=status or ("error" if any(sample.error for sample in samples) else "success"),
         eval=EvalSpec(
             run_id=source.run,
             eval_id=f"{source.run}-{condition}",
@@ -100,7 +99,7 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
                 sample_ids=list(dict.fromkeys(sample.id for sample in samples)),
             ),
             model=manifest.model,
-            model_base_url=_text(manifest.model_parameters.get("base_url")),
+            model_base_url=address if isinstance(address, str) else None,
             config=EvalConfig(epochs=manifest.repeats),
             packages={"agent-env": manifest.versions.get("agent-env", "unknown")},
             metadata=json.loads(manifest.model_dump_json(include=kept)),
@@ -113,16 +112,6 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
         ),
         samples=list(samples),
     )
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _status(source: Source, samples: Sequence[Any]) -> Any:
-    """As the log had it that the run was imported from."""
-    known = source.manifest.imported and source.manifest.imported.status
-    return known or ("error" if any(sample.error for sample in samples) else "success")
 
 
 def _results(source: Source, samples: Sequence[Any]) -> Any:
@@ -171,7 +160,7 @@ def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:
     episode, score = record.episode, record.score
     messages = [_message(m, record) for m in episode.messages]
     prompt = len(record.start.messages)
-    replies = [e for e in record.events if isinstance(e, ModelCalled) and e.reply is not None]
+    replies = [step.call for step in record.recording.steps]
     known = to_usage(episode.usage, cost_usd(episode.paid, manifest.model_facts))
     answer = None if score.answer is None else ", ".join(score.answer)
     limit = LIMITS.get(episode.stop_reason or "")
@@ -273,15 +262,12 @@ def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
     from inspect_ai.model import GenerateConfig
 
     events: list[Any] = []
-    began, seen, results = _when(record.events[0].at), list[Message](), dict[str, Message]()
-    order: list[str] = []
-    for event in record.events:
+    began = _when(record.start.at)
+    for place, event in enumerate(record.events):
         at = _when(event.at)
-        if isinstance(event, EpisodeStarted):
-            seen += event.messages
-        elif isinstance(event, ModelCalled):
+        if isinstance(event, ModelCalled):
             start = at - timedelta(seconds=event.latency_s or 0.0)
-            sent = [*seen, *(results[i] for i in order if i in results), *event.added]
+            sent = sent_messages(record.events, place)
             events.append(
                 ModelEvent(
                     timestamp=start, completed=at, working_time=event.latency_s,
@@ -291,15 +277,8 @@ def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
                     error=event.error, retries=event.attempt - 1 or None,
                 )
             )  # fmt: skip
-            if event.reply is not None:
-                seen = [*sent, event.reply.message]
-                order, results = [call.id for call in event.reply.message.tool_calls], {}
         elif isinstance(event, ToolCalled):
             start = at - timedelta(seconds=event.duration_s or 0.0)
-            if not gave_nothing(event):
-                results[event.call.id] = Message(
-                    role="tool", tool_call_id=event.call.id, content=event.result.output
-                )
             events.append(
                 ToolEvent(
                     timestamp=start, completed=at, working_time=event.duration_s,

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agent_env.extensions.interop.export.chat import chat_tools, storable
+from agent_env.extensions.interop.export.chat import storable
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source, harness
 from agent_env.sdk.errors import ConfigError, StorageError
-from agent_env.sdk.models import served_name
+from agent_env.sdk.models import chat_tool, served_name
 from agent_env.sdk.records import Message, Reply, Usage
-from agent_env.sdk.trace import ModelCalled, ToolCalled, gave_nothing, trajectory
+from agent_env.sdk.trace import ModelCalled, ToolCalled, gave_nothing, sent_messages
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -121,8 +121,11 @@ def spans_of(record: EpisodeRecord, source: Source, content: bool) -> list[Reada
     for at, event in enumerate(record.events):
         if isinstance(event, ModelCalled):
             reply = event.reply
-            said = _chat_content(record, at, reply) if content and reply is not None else {}
-            attributes = _chat(event, source) | said
+            attributes = _chat(event, source)
+            if content and reply is not None:
+                sent = sent_messages(record.events, at)
+                attributes["gen_ai.input.messages"] = _as_json(sent)
+                attributes["gen_ai.output.messages"] = _outputs([reply])
             name = f"chat {attributes['gen_ai.request.model']}"
             spans.append(
                 make.span(
@@ -306,20 +309,15 @@ def _scores(record: EpisodeRecord) -> list[Any]:
 
 def _messages(record: EpisodeRecord) -> Attributes:
     prompt = len(record.start.messages)
-    replies = [e.reply for e in record.events if isinstance(e, ModelCalled) and e.reply is not None]
+    replies = [step.reply for step in record.recording.steps]
     tools = [  # flat as the conventions ask, and nested as MLflow reads them
-        {**tool, **tool["function"]} for tool in chat_tools(record.start.tools)
+        {**tool, **tool["function"]} for tool in map(chat_tool, record.start.tools)
     ]
     return {
         "gen_ai.input.messages": _as_json(record.episode.messages[:prompt]),
         "gen_ai.output.messages": _outputs(replies[-1:]),
         "gen_ai.tool.definitions": json.dumps(tools),
     }
-
-
-def _chat_content(record: EpisodeRecord, at: int, reply: Reply) -> Attributes:
-    sent = trajectory(record.events[: at + 1])[:-1]
-    return {"gen_ai.input.messages": _as_json(sent), "gen_ai.output.messages": _outputs([reply])}
 
 
 FINISHES = {"tool_calls": "tool_call", "refused": "content_filter", None: "unknown"}

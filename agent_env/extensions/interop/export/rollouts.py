@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.interop.export.chat import as_line, chat_message, chat_tools
+from agent_env.extensions.interop.export.chat import as_line
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
+from agent_env.sdk.models import chat_message, chat_tool
 
 CUT = frozenset({"truncated", "repetition", "tokens", "input_tokens", "output_tokens", "context"})
 """Stop reasons by which a text was cut off."""
@@ -42,7 +43,7 @@ def _rollout(record: EpisodeRecord, number: int, metric: str) -> dict[str, Any]:
         "is_truncated": episode.stop_reason in CUT,
         "stop_condition": episode.stop_reason,
         "error": None,
-        "tool_defs": [tool["function"] for tool in chat_tools(record.start.tools)],
+        "tool_defs": [tool["function"] for tool in map(chat_tool, record.start.tools)],
         "timing": {"total": episode.duration_s},
         "info": {"sample": episode.sample, "condition": episode.condition},
     }

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_env.extensions.interop.export.chat import as_line, chat_message, chat_tools
+from agent_env.extensions.interop.export.chat import as_line
 from agent_env.extensions.interop.export.source import Source
+from agent_env.sdk.models import chat_message, chat_tool
 
 
 def write(source: Source, out: Path) -> dict[str, int]:
@@ -23,7 +24,7 @@ def write(source: Source, out: Path) -> dict[str, int]:
                 continue
             line = {
                 "messages": [chat_message(message) for message in record.episode.messages],
-                "tools": chat_tools(record.start.tools),
+                "tools": list(map(chat_tool, record.start.tools)),
                 "prompt_messages": len(record.start.messages),
                 "metadata": {
                     "run": run,

@@ -12,10 +12,10 @@ from agent_env.sdk.records import Condition, Episode, Manifest, Sample, Score
 from agent_env.sdk.trace import (
     EpisodeStarted,
     Event,
+    Recording,
     RunFolder,
     Texts,
     fold,
-    own_events,
     read_trace,
 )
 
@@ -95,8 +95,8 @@ class EpisodeRecord:
 
     name: str
     """CONDITION/SAMPLE.REPEAT"""
-    events: tuple[Event, ...]
-    """The episode's own; verdicts of judges are in `episode`."""
+    recording: Recording
+    """Its steps; verdicts of judges are in `episode`."""
     episode: Episode
     sample: Sample
     score: Score
@@ -104,9 +104,12 @@ class EpisodeRecord:
     @property
     def start(self) -> EpisodeStarted:
         """Its first event."""
-        start = self.events[0]
-        assert isinstance(start, EpisodeStarted)  # an episode cannot be folded without
-        return start
+        return self.recording.start
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All of its own."""
+        return self.recording.events
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ class Source:
             raise DatasetError(self.folder.path / "samples.jsonl", None, f"no '{episode.sample}'")
         return EpisodeRecord(
             name,
-            tuple(own_events(events)),
+            Recording.of(events),
             episode,
             sample_under(sample, episode.condition),
             self.task.score(sample, episode),

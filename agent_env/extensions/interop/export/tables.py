@@ -8,7 +8,7 @@ from typing import Any, Literal
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
 from agent_env.sdk.models import cost_usd
 from agent_env.sdk.records import ModelFacts, Usage
-from agent_env.sdk.trace import ModelCalled, ToolCalled, gave_nothing
+from agent_env.sdk.trace import ModelCalled, gave_nothing, paid_usd
 
 Kind = Literal["text", "int", "float", "bool", "texts"]
 Row = dict[str, Any]
@@ -104,13 +104,12 @@ def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> Iterator[Row]:
         reply = event.reply
         step += reply is not None
         usage = (event.usage if reply is None else reply.usage) or Usage()
-        was_free = bool(event.replayed) or (reply is not None and reply.cached_at is not None)
         row = {
             "call": number, "attempt": event.attempt, "at": event.at,
             "latency_s": event.latency_s, "queued_s": event.queued_s, "request": event.request,
             "usage_source": usage.source, "error": event.error, "error_kind": event.error_kind,
             "replayed": bool(event.replayed), "from_cache": False,
-            "cost_usd": 0.0 if was_free else cost_usd(usage, facts),
+            "cost_usd": paid_usd(event, facts),
             **{name: getattr(usage, name) for name in _USED},
         }  # fmt: skip
         if reply is not None:
@@ -124,14 +123,11 @@ def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> Iterator[Row]:
 
 
 def _tool_calls(record: EpisodeRecord) -> Iterator[Row]:
-    step = 0
-    for event in record.events:
-        if isinstance(event, ModelCalled):
-            step += event.reply is not None
-        if isinstance(event, ToolCalled):
+    for step in record.recording.steps:
+        for event in step.called:
             pages = event.result.pages
             yield {
-                "step": step, "id": event.call.id, "tool": event.call.name,
+                "step": step.number, "id": event.call.id, "tool": event.call.name,
                 "arguments": event.call.arguments, "error": event.result.error,
                 "output": None if gave_nothing(event) else event.result.output,
                 "ended": event.ended, "duration_s": event.duration_s,

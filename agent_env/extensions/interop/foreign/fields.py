@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.sdk.errors import AgentEnvError, ConfigError, DatasetError
-from agent_env.sdk.records import Message, ToolCall, ToolSpec, Usage, read_file
+from agent_env.sdk.models import read_message, read_usage, text_in
+from agent_env.sdk.records import Message, Usage, read_file
 from agent_env.sdk.results import TOKENS
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -185,61 +186,27 @@ def digest(content: Any) -> str:
 
 def plain_text(content: Any) -> str:
     """Of a message's content: a text, or parts of which some are texts."""
-    if isinstance(content, list):
-        parts = (each if isinstance(each, str) else mapping(each).get("text") for each in content)
-        return "\n".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
+    return text_in(content, "\n")
 
 
 def message(data: Mapping[str, Any]) -> Message | None:
-    """A chat message with calls as OpenAI has them, or flat; None for another role."""
-    role = {"developer": "system"}.get(str(data.get("role")), data.get("role"))
-    if role not in ("system", "user", "assistant", "tool"):
-        return None
-    reasoning = data.get("reasoning_content") or data.get("reasoning")
-    call = data.get("tool_call_id") or data.get("id")
-    return Message(
-        role=role,
-        content=plain_text(data.get("content")),
-        tool_calls=tuple(tool_call(each) for each in _calls(data.get("tool_calls"))),
-        tool_call_id=str(call) if role == "tool" and call else None,
-        reasoning=reasoning if isinstance(reasoning, str) else None,
-    )
+    """A chat message with calls as OpenAI has them, flat, or each as JSON within the JSON; None for
+    another role."""
+    calls = data.get("tool_calls")
+    parsed = [_call(each) for each in calls] if isinstance(calls, list) else None
+    return read_message({**data, "tool_calls": parsed}, "\n")
 
 
-def _calls(value: Any) -> list[dict[str, Any]]:
-    """Some tools write each call as JSON within the JSON."""
-    if not isinstance(value, list):
-        return []
-    calls = []
-    for each in value:
-        try:
-            calls.append(parse(each) if isinstance(each, str) else each)
-        except (ValueError, RecursionError):
-            calls.append({"arguments": each})
-    return objects(calls)
+def _call(value: Any) -> Any:
+    try:
+        return parse(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return {"arguments": value}
 
 
-def tool_call(data: Mapping[str, Any]) -> ToolCall:
-    function = mapping(data.get("function")) or data
-    arguments = function.get("arguments", {})
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(
-        id=str(data.get("id") or data.get("tool_call_id") or ""),
-        name=str(function.get("name") or data.get("function_name") or ""),
-        arguments=arguments,
-    )
-
-
-def tool_spec(data: Mapping[str, Any]) -> ToolSpec:
-    """Of a definition as OpenAI has it, or flat."""
-    function = mapping(data.get("function")) or data
-    return ToolSpec(
-        name=str(function.get("name", "")),
-        description=str(function.get("description") or ""),
-        parameters=dict(mapping(function.get("parameters"))),
-    )
+def usage(data: Any) -> Usage | None:
+    """The tokens of one call, by the names of Chat Completions; None where nothing is told."""
+    return read_usage(data, "prompt_tokens", "completion_tokens") if mapping(data) else None
 
 
 def total(values: Iterable[float | None]) -> float | None:

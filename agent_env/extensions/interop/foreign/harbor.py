@@ -14,6 +14,7 @@ from agent_env.extensions.interop.foreign import fields
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
 from agent_env.extensions.interop.foreign.transcript import Transcript
 from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.models import read_tool
 from agent_env.sdk.records import Message, Usage
 
 RESULT = "result.json"
@@ -124,7 +125,8 @@ def _episode(
         kind, text = problem.get("exception_type"), problem.get("exception_message")
         failure = f"{kind}: {text}"[:300] if problem else "no reward"
     steps = _steps(trial, unread)
-    written = [each for each in steps if _is_reply(each)]
+    replies = [each for each in steps if each.get("source") == "agent"]
+    written = [each for each in replies if each.get("llm_call_count") != 0]
     used = {
         **_used(result, place, unread),
         "duration_s": _seconds(fields.mapping(result.get("agent_execution"))),
@@ -181,10 +183,6 @@ def _steps(trial: Path, unread: fields.Unread) -> list[dict[str, Any]]:
     return [each for each in steps if not each.get("is_copied_context")]
 
 
-def _is_reply(step: Mapping[str, Any]) -> bool:
-    return step.get("source") == "agent" and step.get("llm_call_count") != 0
-
-
 def _transcript(trial: Path, steps: Sequence[Mapping[str, Any]]) -> Transcript:
     messages: list[Message] = []
     usages: list[Usage | None] = []
@@ -195,7 +193,7 @@ def _transcript(trial: Path, steps: Sequence[Mapping[str, Any]]) -> Transcript:
             continue
         messages.append(message)
         if role == "assistant":
-            usages.append(_usage(fields.mapping(step.get("metrics"))))
+            usages.append(fields.usage(step.get("metrics")))
         for each in fields.objects(fields.mapping(step.get("observation")).get("results")):
             call = each.get("source_call_id")
             content = fields.plain_text(each.get("content"))
@@ -209,20 +207,9 @@ def _transcript(trial: Path, steps: Sequence[Mapping[str, Any]]) -> Transcript:
     asked = next((m.content for m in messages if m.role == "user"), None)
     return Transcript(
         messages=tuple(messages),
-        tools=tuple(fields.tool_spec(t) for t in fields.objects(agent.get("tool_definitions"))),
+        tools=tuple(read_tool(t) for t in fields.objects(agent.get("tool_definitions"))),
         usages=tuple(usages),
         question=asked,
         answer=next((m.content for m in messages[::-1] if m.role == "assistant"), None),
         model=str(agent["model_name"]) if agent.get("model_name") else None,
-    )
-
-
-def _usage(metrics: Mapping[str, Any]) -> Usage | None:
-    if not metrics:
-        return None
-    return Usage(
-        input_tokens=fields.count(metrics.get("prompt_tokens")),
-        cached_tokens=fields.count(metrics.get("cached_tokens")),
-        output_tokens=fields.count(metrics.get("completion_tokens")),
-        source="provider",
     )

@@ -10,7 +10,6 @@ from agent_env.extensions.interop.foreign import fields
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
 from agent_env.extensions.interop.foreign.transcript import Transcript
 from agent_env.sdk.errors import ConfigError, DatasetError
-from agent_env.sdk.records import Usage
 
 BROKEN = frozenset({"infrastructure_error"})
 """Reasons for which tau2-bench itself leaves a simulation out of its means."""
@@ -151,7 +150,7 @@ def _episode(
     if messages and messages[0] in written and not messages[0].get("usage"):
         written = written[1:]  # the greeting, which is the same in every simulation
     used: dict[str, float | None] = {
-        **fields.token_sums([_usage(each) for each in written]),
+        **fields.token_sums([fields.usage(each.get("usage")) for each in written]),
         "cost_usd": unread.number("agent_cost", data.get("agent_cost"), place) or None,
         "duration_s": unread.number("duration", data.get("duration"), place),
     }
@@ -179,17 +178,6 @@ def _scores(reward: Mapping[str, Any], place: str, unread: fields.Unread) -> dic
     return unread.numbers(scores, place)
 
 
-def _usage(message: Mapping[str, Any]) -> Usage | None:
-    usage = fields.mapping(message.get("usage"))
-    if not usage:
-        return None
-    return Usage(
-        input_tokens=fields.count(usage.get("prompt_tokens")),
-        output_tokens=fields.count(usage.get("completion_tokens")),
-        source="provider",
-    )
-
-
 def _transcript(messages: Sequence[Mapping[str, Any]], task: Mapping[str, Any]) -> Transcript:
     """The agent's side: calls that the simulated user made, and their results, are left out."""
     flat = [
@@ -205,7 +193,7 @@ def _transcript(messages: Sequence[Mapping[str, Any]], task: Mapping[str, Any]) 
     asked = fields.mapping(instructions).get("reason_for_call", instructions)
     return Transcript(
         messages=chat,
-        usages=tuple(_usage(data) for data, m in kept if m.role == "assistant"),
+        usages=tuple(fields.usage(data.get("usage")) for data, m in kept if m.role == "assistant"),
         question=asked if isinstance(asked, str) else None,
         answer=next((m.content for m in chat[::-1] if m.role == "assistant" and m.content), None),
     )

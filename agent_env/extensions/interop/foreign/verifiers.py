@@ -14,6 +14,7 @@ from typing import Any
 from agent_env.extensions.interop.foreign import fields
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
 from agent_env.extensions.interop.foreign.transcript import Transcript
+from agent_env.sdk.models import read_tool
 from agent_env.sdk.records import Message, Usage
 
 FILES = ("traces.jsonl", "results.jsonl")
@@ -213,7 +214,7 @@ def _transcript(trace: Mapping[str, Any]) -> Transcript:
     data = fields.mapping(fields.mapping(trace.get("task")).get("data"))
     return Transcript(
         messages=messages,
-        tools=tuple(fields.tool_spec(each) for each in fields.objects(trace.get("tools"))),
+        tools=tuple(read_tool(each) for each in fields.objects(trace.get("tools"))),
         usages=tuple(_usage(calls.get(n, {})) for n, m in kept if m.role == "assistant"),
         question=fields.plain_text(data.get("prompt")) or None,
         gold=_first(data.get("answer")) or None,
@@ -294,7 +295,7 @@ def _rollout(
         stop_reason=fields.word(row.get("stop_condition")),
         transcript=Transcript(
             messages=(*prompt, *completion),
-            tools=tuple(fields.tool_spec(each) for each in tools),
+            tools=tuple(read_tool(each) for each in tools),
             question=prompt[-1].content if prompt else None,
             gold=_first(row.get("answer")) or None,
             answer=written[-1].content if written else None,

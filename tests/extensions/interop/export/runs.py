@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.extensions.interop.export.source import Choice, Source
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.records.trace_events import (

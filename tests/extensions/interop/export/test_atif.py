@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.extensions.interop.export import atif
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.records.trace_events import EpisodeFailed, EpisodeStarted, ModelCalled

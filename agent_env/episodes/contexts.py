@@ -1,35 +1,43 @@
-"""Builds contexts from a finished run: its traces say which pages, its stores hold them.
+"""Pages that a run's episodes named, as contexts for other runs: built, copied into a run's folder,
+and compared between runs.
 
 The same run and stores give the same bytes. Nothing is dropped unsaid: a page that no store holds
 stands under `missing`, an episode without pages has an empty context with the reason. Missing pages
 can be fetched; such a copy is of today and may differ from what the model read.
+
+Whether the models of several runs read the same context is checked from the traces alone: the
+digest in each is compared with that of the text before the question, then those of all episodes
+with contexts of the same name.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest
 from agent_env.episodes.trace.fold import own_events
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.errors import DatasetError, ToolError
+from agent_env.errors import ConfigError, DatasetError, ToolError
 from agent_env.protocols import Fetcher, PageStore, Tokenizer
-from agent_env.records.manifest import Manifest
+from agent_env.records.manifest import ContextUse, Manifest
 from agent_env.records.pages import Page
 from agent_env.records.schema import PageRef, Sample
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
+    EpisodeStarted,
     Event,
     ModelCalled,
     ToolCalled,
 )
-from agent_env.tasks.context_text import PageText, write_context
+from agent_env.tasks.conditions import CONTEXT_NAME
+from agent_env.tasks.context_text import PageText, split, write_context
 from agent_env.tasks.contexts import (
     KINDS,
     ORDER,
@@ -39,6 +47,9 @@ from agent_env.tasks.contexts import (
     Kind,
     MissingPage,
     SampleContext,
+    check_covers,
+    parse_contexts,
+    read_contexts,
     sample_digest,
     text_digest,
 )
@@ -320,3 +331,179 @@ async def fetch_missing(
         for url in wanted:
             group.create_task(get(url))
     return {url: dead[url] for url in wanted if url in dead}
+
+
+@dataclass(frozen=True, slots=True)
+class ContextOption:
+    """A `--cited-from` of the user."""
+
+    name: str
+    """`cited` or `cited:NAME`."""
+    file: Path
+
+
+def parse_context_options(options: Sequence[str]) -> tuple[ContextOption, ...]:
+    """FILE or NAME=FILE each; a file whose own name has a `=` is written ./a=b.jsonl."""
+    given = tuple(map(_parse_option, options))
+    names = [each.name for each in given]
+    for name in names:
+        if names.count(name) > 1:
+            what = f"name '{name[6:]}'" if ":" in name else "option without a name"
+            raise ConfigError(f"--cited-from: the {what} is given twice; write NAME=FILE")
+    return given
+
+
+def _parse_option(option: str) -> ContextOption:
+    name, equals, file = option.partition("=")
+    if not equals or "/" in name:
+        return ContextOption("cited", Path(option))
+    if not CONTEXT_NAME.fullmatch(name):
+        raise ConfigError(
+            f"--cited-from: '{name}' is no name; use up to 40 letters, digits, dots, - and _"
+        )
+    return ContextOption(f"cited:{name}", Path(file))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCopy:
+    """A context file as the run keeps it."""
+
+    use: ContextUse
+    data: bytes
+
+
+def make_copies(
+    given: Sequence[ContextOption], samples: Sequence[Sample], note: Callable[[str], None]
+) -> tuple[ContextCopy, ...]:
+    """Each file with its entry in run.json; ConfigError for a file of other samples. `note` reports
+    samples without a page."""
+    return tuple(_copy(each, samples, note) for each in given)
+
+
+def _copy(
+    given: ContextOption, samples: Sequence[Sample], note: Callable[[str], None]
+) -> ContextCopy:
+    contexts = read_contexts(given.file)
+    check_covers(given.file, contexts, samples)
+    data, header = contexts.data(), contexts.header
+    use = ContextUse(
+        name=given.name,
+        file=f"contexts/{given.name.replace(':', '-')}.jsonl",
+        digest=digest(data),
+        source_run=header.source_run,
+        source_model=header.source_model,
+        source_condition=header.source_condition,
+        kinds=header.kinds,
+        budget=header.budget,
+        tokenizer=header.tokenizer,
+        samples=len(samples),
+        empty=sum(not contexts.by_sample[sample.id].text for sample in samples),
+    )
+    if header.samples > len(samples):
+        note(f"{given.file} has contexts for {header.samples} samples, {len(samples)} are asked")
+    if use.empty:
+        note(describe_use(use))
+    return ContextCopy(use, data)
+
+
+def describe_use(use: ContextUse) -> str:
+    """One line on the source of the pages and the number of samples without any."""
+    return (
+        f"{use.name}: pages that {use.source_model} {' or '.join(use.kinds)} in {use.source_run} "
+        f"({use.source_condition}); {use.empty} of {use.samples} samples have none and are asked "
+        "without"
+    )
+
+
+def copied_files(folder: RunFolder, manifest: Manifest) -> dict[str, bytes]:
+    """The copies by their paths in the folder, for a run with the same pages; DatasetError if one
+    was changed since."""
+    read_copies(folder, manifest)
+    return {use.file: folder.read(use.file) for use in manifest.contexts}
+
+
+def read_copies(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
+    """The contexts by name, from the run's folder; DatasetError if one was changed since."""
+    by_name = {}
+    for use in manifest.contexts:
+        file = folder.path / use.file
+        data = folder.read(use.file)
+        by_name[use.name] = parse_contexts(file, data)
+        if digest(data) != use.digest:
+            raise DatasetError(file, None, "was changed after the run; its digest is another")
+    return by_name
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeContext:
+    """The context of one episode."""
+
+    run: str
+    episode: str
+    context: str
+    """`cited` or `cited:NAME`."""
+    sample: str
+    digest: str | None
+    """Of the text before the question; None if the trace states another."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextComparison:
+    """One sample under one set of cited pages, over all runs."""
+
+    context: str
+    sample: str
+    digests: tuple[str, ...]
+    """The different ones, sorted."""
+    absent: tuple[str, ...]
+    """Runs without such an episode."""
+    broken: tuple[str, ...]
+    """Episodes whose trace has a wrong digest, or none."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every run read the same bytes."""
+        return len(self.digests) == 1 and not self.absent and not self.broken
+
+
+def episode_contexts(folder: RunFolder) -> Iterator[EpisodeContext]:
+    """The contexts of the run's episodes; an unreadable trace counts as broken."""
+    named = {c.name: c.context for c in folder.manifest.conditions if c.context is not None}
+    for trace in folder.traces():
+        context = named.get(trace.parent.name)
+        if context is not None:
+            sample = trace.stem.rpartition(".")[0]
+            key = folder.key_of(trace)
+            yield EpisodeContext(str(folder.path), key, context, sample, _digest_of(folder, trace))
+
+
+def _digest_of(folder: RunFolder, trace: object) -> str | None:
+    try:
+        events = read_trace(trace)  # type: ignore[arg-type]
+    except DatasetError:
+        return None
+    start = events[0] if events else None
+    if not isinstance(start, EpisodeStarted):
+        return None
+    content = next((m.content for m in start.messages if m.role == "user"), "")
+    digest = text_digest(split(content)[0])
+    return digest if digest == start.context else None
+
+
+def compare_contexts(
+    contexts: Iterable[EpisodeContext], runs: Sequence[str]
+) -> list[ContextComparison]:
+    """A row for each set of pages and sample, in order."""
+    groups: dict[tuple[str, str], list[EpisodeContext]] = {}
+    for each in contexts:
+        groups.setdefault((each.context, each.sample), []).append(each)
+    return [
+        ContextComparison(
+            context=context,
+            sample=sample,
+            digests=tuple(sorted({r.digest for r in group if r.digest is not None})),
+            absent=tuple(run for run in runs if run not in {r.run for r in group}),
+            broken=tuple(f"{r.run} {r.episode}" for r in group if r.digest is None),
+        )
+        for (context, sample), group in sorted(groups.items())
+    ]

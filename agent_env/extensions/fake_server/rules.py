@@ -1,9 +1,10 @@
-"""A request's options, applied to an answer: tool choice, stop, length limit, JSON schema.
+"""What requests are refused for, and how a request's options shape an answer.
 
-OpenAI's strict mode of schemas: the root is an object and no `anyOf`; every object is closed and
-requires all of its properties; some keywords, such as `allOf` and lengths of texts, are refused.
-DeepSeek has no JSON schema. llama.cpp and vLLM hold the whole reply, so that no tool is called;
-llama.cpp ignores `text.format` over Responses.
+Refused: unknown fields, a wrong order of calls and results, what a mode's rules forbid. Shaped:
+tool choice, stop, length limit, JSON schema. OpenAI's strict mode of schemas: the root is an object
+and no `anyOf`; every object is closed and requires all of its properties; some keywords, such as
+`allOf` and lengths of texts, are refused. DeepSeek has no JSON schema. llama.cpp and vLLM hold the
+whole reply, so that no tool is called; llama.cpp ignores `text.format` over Responses.
 """
 
 from __future__ import annotations
@@ -12,29 +13,30 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, NoReturn
 
 from agent_env.extensions.fake_server.conversation import (
     Answer,
-    Call,
     Json,
     ModelRequest,
     Object,
-    Offer,
+    ReasoningFormat,
     Refusal,
     Tokens,
-    Turn,
     count_tokens,
     output_texts,
+    tool_call,
 )
 from agent_env.extensions.fake_server.modes import Mode
+from agent_env.sdk.records import Message, ToolCall, ToolSpec
 
 
 def request_of(
     body: Object,
-    turns: Sequence[Turn],
+    turns: Sequence[Message],
     functions: Sequence[Object],
-    offers: Sequence[Offer],
+    offers: Sequence[ToolSpec],
     *limits: str,
 ) -> ModelRequest:
     """The request with the options that both APIs share; `limits` name the fields of the length
@@ -118,13 +120,13 @@ def truncate(request: ModelRequest, answer: Answer) -> Answer:
         return answer
     reasoning, rest = _first(answer.reasoning or "", limit)
     text, rest = _first(answer.text, rest)
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     for call in answer.calls:
         rest -= count_tokens([call.name])
         if rest <= 0:
             break
         arguments, rest = _first(call.arguments, rest)
-        calls.append(replace(call, arguments=arguments))
+        calls.append(call.model_copy(update={"arguments": arguments}))
     usage = answer.usage
     return replace(
         answer,
@@ -141,10 +143,10 @@ def _first(text: str, tokens: int) -> tuple[str, int]:
     return head, tokens - count_tokens([head])
 
 
-def _any_call(request: ModelRequest, offer: Offer) -> Call:
-    question = next((turn.text for turn in reversed(request.turns) if turn.role == "user"), "")
+def _any_call(request: ModelRequest, offer: ToolSpec) -> ToolCall:
+    question = next((turn.content for turn in reversed(request.turns) if turn.role == "user"), "")
     value = _smallest(offer.parameters, " ".join(question.split())[:60])
-    return Call(offer.name, json.dumps(value, ensure_ascii=False))
+    return tool_call(offer.name, json.dumps(value, ensure_ascii=False))
 
 
 def _smallest(schema: Mapping[str, Any], text: str) -> Any:
@@ -167,12 +169,12 @@ def _smallest(schema: Mapping[str, Any], text: str) -> Any:
     return None
 
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-REFUSED = frozenset(
+_SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_REFUSED_KEYWORDS = frozenset(
     "allOf not if then else dependentRequired dependentSchemas patternProperties minLength"
     " maxLength oneOf uniqueItems".split()
 )
-DEEPEST = 10
+_DEEPEST_SCHEMA = 10
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _NUMBER = re.compile(r"-?\d+")
 _SPARE = ("2000-01-01", "2000-01", "2000", "Jan, 2000", "January 2000", "00:00:00")
@@ -197,24 +199,24 @@ def schema_in(mode: Mode, body: Object) -> Json | None:
     if not isinstance(named, dict) or not isinstance(named.get("schema"), dict):
         where = f"{field}.json_schema" if at_chat else f"{field}.schema"
         raise Refusal(400, f"Missing required parameter: '{where}'.", where)
-    if not NAME.fullmatch(str(named.get("name"))):
+    if not _SCHEMA_NAME.fullmatch(str(named.get("name"))):
         text = f"Invalid '{field}.name': string does not match pattern '^[a-zA-Z0-9_-]+$'."
         raise Refusal(400, text, f"{field}.name")
     if named.get("strict") is True and mode.structured == "strict":
-        for fault in faults(named["schema"], (), is_root=True):
+        for fault in schema_faults(named["schema"], (), is_root=True):
             text = f"Invalid schema for {field} '{named['name']}': {fault}"
             raise Refusal(400, text, field, code="invalid_json_schema")
     schema: Json = named["schema"]
     return schema
 
 
-def faults(schema: Any, path: tuple[str, ...], is_root: bool = False) -> Iterator[str]:
+def schema_faults(schema: Any, path: tuple[str, ...], is_root: bool = False) -> Iterator[str]:
     context = f"In context={path}, "
     if is_root and (schema.get("type") != "object" or "anyOf" in schema):
         yield "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."
-    if len(path) > DEEPEST * 2:
-        yield f"{context}schema exceeds {DEEPEST} levels of nesting."
-    for keyword in sorted(REFUSED & set(schema)):
+    if len(path) > _DEEPEST_SCHEMA * 2:
+        yield f"{context}schema exceeds {_DEEPEST_SCHEMA} levels of nesting."
+    for keyword in sorted(_REFUSED_KEYWORDS & set(schema)):
         yield f"{context}'{keyword}' is not permitted."
     if schema.get("type") == "object":
         inner = schema.get("properties", {})
@@ -226,11 +228,11 @@ def faults(schema: Any, path: tuple[str, ...], is_root: bool = False) -> Iterato
                 f" key in properties. Missing '{missing[0]}'."
             )
         for name, each in inner.items():
-            yield from faults(each, (*path, "properties", name))
+            yield from schema_faults(each, (*path, "properties", name))
     if isinstance(schema.get("items"), dict):
-        yield from faults(schema["items"], (*path, "items"))
+        yield from schema_faults(schema["items"], (*path, "items"))
     for number, each in enumerate(schema.get("anyOf", ())):
-        yield from faults(each, (*path, "anyOf", str(number)))
+        yield from schema_faults(each, (*path, "anyOf", str(number)))
 
 
 def held(request: ModelRequest, mode: Mode, schema: Json | None) -> ModelRequest:
@@ -293,3 +295,190 @@ def _text(schema: Json, text: str) -> str:
     if found := re.search(pattern.removeprefix("^").removesuffix("$"), text):
         return found[0]
     return next((each for each in _SPARE if re.fullmatch(pattern, each)), text)
+
+
+CHAT = frozenset(
+    "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens"
+    " max_tokens messages metadata modalities model moderation n parallel_tool_calls prediction"
+    " presence_penalty prompt_cache_key prompt_cache_retention reasoning_effort response_format"
+    " safety_identifier seed service_tier stop store stream stream_options temperature tool_choice"
+    " tools top_logprobs top_p user verbosity web_search_options".split()
+)
+RESPONSES = frozenset(
+    "background context_management conversation include input instructions max_output_tokens"
+    " max_tool_calls metadata model parallel_tool_calls previous_response_id prompt"
+    " prompt_cache_key prompt_cache_retention reasoning safety_identifier service_tier store"
+    " stream stream_options temperature text tool_choice tools top_logprobs top_p truncation"
+    " user".split()
+)
+MESSAGE = frozenset(
+    "annotations audio content function_call name refusal role tool_call_id tool_calls".split()
+)
+CALL = frozenset({"custom", "function", "id", "type"})
+FUNCTION = frozenset({"arguments", "name"})
+STRAY = (
+    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with"
+    " 'tool_calls'."
+)
+NOT_THERE = (
+    "Invalid parameter: 'tool_call_id' of '{id}' not found in 'tool_calls' of previous message."
+)
+TWICE = "Invalid parameter: 'tool_call_id' of '{id}' has more than one response message."
+UNANSWERED = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each"
+    " 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}"
+)
+SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
+FORBIDDEN = "property '{where}' is unsupported"
+
+
+def check_chat(mode: Mode, body: Object, choice: str) -> None:
+    """Raises Refusal as the mode's server would."""
+    if mode.strict_fields:
+        refuse_unknown(body, CHAT)
+    for name in sorted(mode.forbids & set(body)):
+        _refuse_extra(["body", name])
+    if mode.stop == "refused" and body.get("stop") is not None:
+        text = "Unsupported parameter: 'stop' is not supported with this model."
+        raise Refusal(400, text, "stop", code="unsupported_parameter")
+    if mode.token_limit != "any" and body.get("max_tokens") is not None:
+        text = "Unsupported parameter: 'max_tokens' is not supported with this model. Use"
+        text += " 'max_completion_tokens' instead."
+        raise Refusal(400, text, "max_tokens", code="unsupported_parameter")
+    reasoning_format = format_for(mode, body)
+    if mode.refuses_echo:
+        _refuse_echo(mode, body)
+    if reasoning_format is None:
+        return
+    if mode.refuses_forced and choice not in ("auto", "none"):
+        label = "required" if choice == "required" else "specified"
+        raise Refusal(400, mode.refuses_forced.format(choice=label), "tool_choice")
+    _check_reasoning(mode, reasoning_format, body)
+
+
+def format_for(mode: Mode, body: Object) -> ReasoningFormat | None:
+    """How reasoning is written in this exchange; None where thinking is switched off."""
+    if (body.get("thinking") or {}).get("type") == "disabled":
+        return None
+    return mode.split if mode.split and body.get("reasoning_split") is True else mode.reasoning
+
+
+def _refuse_echo(mode: Mode, body: Object) -> None:
+    for number, message in enumerate(body["messages"]):
+        if message.get("role") == "assistant" and mode.field in message:
+            where = f"messages.{number}.assistant.{mode.field}"
+            if mode.refuses_echo == "422":
+                _refuse_extra(["body", "messages", number, "assistant", mode.field])
+            text = f"{where}: {FORBIDDEN.format(where=where)}"
+            raise Refusal(400, text, where, code="wrong_api_format")
+
+
+def _refuse_extra(place: Sequence[str | int]) -> NoReturn:
+    text = "Extra inputs are not permitted"
+    detail = [{"type": "extra_forbidden", "loc": list(place), "msg": text}]
+    raise Refusal(422, text, ".".join(map(str, place[1:])), extra={"detail": detail})
+
+
+def _check_reasoning(mode: Mode, reasoning_format: ReasoningFormat, body: Object) -> None:
+    messages: Sequence[Object] = body["messages"]
+    for index in _indices_with_reasoning(mode, body, messages):
+        fault = reasoning_format.fault(messages[index])
+        if fault is not None:
+            calls = messages[index].get("tool_calls") or [{}]
+            name = (calls[0].get("function") or {}).get("name")
+            text = mode.missing if fault == "missing" else mode.altered
+            what = text.format(
+                field=mode.field, index=index, fault=fault, name=name, position=index + 1
+            )
+            raise Refusal(400, what, f"messages[{index}]")
+
+
+def _indices_with_reasoning(mode: Mode, body: Object, messages: Sequence[Object]) -> list[int]:
+    """The assistant messages that must carry their reasoning."""
+    replies = [n for n, message in enumerate(messages) if message.get("role") == "assistant"]
+    with_calls = [n for n in replies if messages[n].get("tool_calls")]
+    match mode.demand:
+        case "tools":
+            return replies if body.get("tools") else []
+        case "calls":
+            return with_calls
+        case "calls of this turn":
+            users = [n for n, message in enumerate(messages) if message.get("role") == "user"]
+            return [n for n in with_calls if n > max(users, default=-1)]
+    return []
+
+
+def refuse_unknown(body: Object, known: frozenset[str]) -> None:
+    """Raises Refusal for the first field that is not known."""
+    for name, where in _unknown(body, known):
+        text = f"Unknown parameter: '{where}{name}'."
+        raise Refusal(400, text, f"{where}{name}", code="unknown_parameter")
+
+
+def _unknown(body: Object, known: frozenset[str]) -> Iterator[tuple[str, str]]:
+    yield from ((name, "") for name in body if name not in known)
+    for number, message in enumerate(body.get("messages") or ()):
+        where = f"messages[{number}]."
+        yield from ((name, where) for name in message if name not in MESSAGE)
+        for place, call in enumerate(message.get("tool_calls") or ()):
+            outer = f"{where}tool_calls[{place}]."
+            yield from ((name, outer) for name in call if name not in CALL)
+            function = call.get("function") or {}
+            yield from ((name, f"{outer}function.") for name in function if name not in FUNCTION)
+
+
+def check_turns(mode: Mode, turns: Sequence[Message]) -> None:
+    """Raises Refusal for an order of messages or an id of a call that the mode does not take."""
+    if mode.strict_order:
+        check_messages(turns)
+    for one, two in pairwise(turns):
+        if mode.user_after_tool and (one.role, two.role) == ("tool", "user"):
+            raise Refusal(400, mode.user_after_tool, code="3230")
+    for call in (call for turn in turns for call in turn.tool_calls):
+        if mode.short_ids and not SHORT_ID.fullmatch(call.id):
+            text = f"Tool call id was {call.id} but must be a-z, A-Z, 0-9, with a length of 9."
+            raise Refusal(400, text, code="3280")
+
+
+def check_messages(turns: Sequence[Message]) -> None:
+    """Raises Refusal where Chat Completions would not take the order of messages."""
+    open_ids: list[str] = []
+    answered_ids: set[str] = set()
+    after_calls = False
+    for number, turn in enumerate(turns):
+        if turn.role == "tool":
+            field = f"messages.[{number}].tool_call_id"
+            if not after_calls:
+                raise Refusal(400, STRAY, f"messages.[{number}].role")
+            if turn.tool_call_id in answered_ids:
+                raise Refusal(400, TWICE.format(id=turn.tool_call_id), field)
+            if turn.tool_call_id not in open_ids:
+                raise Refusal(400, NOT_THERE.format(id=turn.tool_call_id), field)
+            open_ids.remove(turn.tool_call_id)
+            answered_ids.add(turn.tool_call_id)
+            continue
+        _refuse_unanswered_ids(open_ids, number)
+        open_ids, answered_ids = [call.id for call in turn.tool_calls], set()
+        after_calls = bool(turn.tool_calls)
+    _refuse_unanswered_ids(open_ids, len(turns))
+
+
+def check_items(turns: Sequence[Message]) -> None:
+    """Raises Refusal where a call of the Responses API lacks its result, or a result its call."""
+    calls = [call.id for turn in turns for call in turn.tool_calls]
+    outputs = [str(turn.tool_call_id) for turn in turns if turn.role == "tool"]
+    for number, id_ in enumerate(outputs):
+        if id_ not in calls:
+            text = f"No tool call found for function call output with call_id {id_}."
+            raise Refusal(400, text, "input")
+        if id_ in outputs[:number]:
+            raise Refusal(400, f"Duplicate function call output with call_id {id_}.", "input")
+    for id_ in calls:
+        if id_ not in outputs:
+            raise Refusal(400, f"No tool output found for function call {id_}.", "input")
+
+
+def _refuse_unanswered_ids(ids: Sequence[str], number: int) -> None:
+    if ids:
+        text = UNANSWERED.format(ids=", ".join(ids))
+        raise Refusal(400, text, f"messages.[{number}].role")

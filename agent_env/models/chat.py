@@ -1,4 +1,11 @@
-"""What a server's message holds beside the fields that we know: kept, and given back as it came.
+"""The one codec of chat JSON: foreign JSON read and made fit for a trace, messages, tool calls and
+tools of Chat Completions written and read, and what a server says beside them kept.
+
+The model APIs, the fake server, the exports, the readers of other tools' logs and `serve` use it;
+items of the Responses API, which only a client writes and only a server reads, are in `apis.openai`
+and the fake server. Reading is lenient: a field may be absent or of any type, a tool flat or
+below `function`, a text in parts. A trace gets no key, no lone surrogates, no infinite numbers. Not
+covered: a key shorter than eight characters counts as a placeholder and is not blotted out.
 
 Thinking models want their own words back with the next request: `reasoning_content` (DeepSeek,
 Kimi, GLM), `reasoning` (vLLM), `reasoning_details` (OpenRouter, MiniMax), `thinking_blocks`
@@ -9,7 +16,7 @@ and of their functions.
 Guarantees: a reasoning text is stored once, in Message.reasoning, however many fields repeat it, as
 is a field that another one holds again; a name that is one of ours does no harm, for the fields
 stand apart and ours are sent over them.
-Bounds: MOST letters a message and DEEPEST levels a field; what is beyond is named in `left_out`.
+Bounds: MOST letters a message and DEEPEST_FIELD levels a field; what is beyond is in `left_out`.
 Not kept: nulls, but for those of REASONING, which DeepSeek wants back; empty lists and objects, the
 `index` of a call, and what stands beside the message.
 """
@@ -17,16 +24,289 @@ Not kept: nulls, but for those of REASONING, which DeepSeek wants back; empty li
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+import json
+import math
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, to_json
 
-from agent_env.models.json_fields import Json, records
-from agent_env.records.schema import Message, ProviderFields, ReasoningSpan, ToolCall
+from agent_env.records.schema import (
+    Message,
+    ProviderFields,
+    ReasoningSpan,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+
+DEEPEST = 64
+"""Levels of nesting in a reply; pydantic itself gives up at 255."""
+
+Json = dict[str, JsonValue]
+
+
+_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]')
+
+
+def loaded(text: str) -> JsonValue:
+    """The JSON; where it is nested beyond what Python reads, null for all below DEEPEST levels."""
+    try:
+        value: JsonValue = json.loads(text)
+    except RecursionError:
+        value = json.loads("".join(_less_deep(text)))
+    return value
+
+
+def _less_deep(text: str) -> Iterator[str]:
+    depth = start = 0
+    for mark in _MARKS.finditer(text):
+        if mark[0] in "[{":
+            depth += 1
+            if depth == DEEPEST + 1:
+                yield text[start : mark.start()] + "null"
+        elif mark[0] in "]}":
+            if depth == DEEPEST + 1:
+                start = mark.end()
+            depth -= 1
+    if depth <= DEEPEST:
+        yield text[start:]
+
+
+def encoded(body: Json) -> bytes:
+    """The JSON of a request, cleaned; RecursionError where it is nested too deep. A quarter of the
+    standard library's time: what a thinking model said is sent with every step."""
+    try:
+        return to_json(body, inf_nan_mode="null")
+    except PydanticSerializationError:  # a lone surrogate, or too deep
+        return to_json(tree(body))
+
+
+def tree(body: Json, key: str | None = None) -> Json:
+    """The object, cleaned at every level; RecursionError where it is nested too deep."""
+    return {name: _value(value, key, DEEPEST) for name, value in body.items()}
+
+
+def _value(value: JsonValue, key: str | None, depth: int) -> JsonValue:
+    if depth == 0:
+        raise RecursionError
+    match value:
+        case str():
+            return clean(value, key)
+        case list():
+            return [_value(item, key, depth - 1) for item in value]
+        case dict():
+            return {clean(k, key): _value(item, key, depth - 1) for k, item in value.items()}
+        case float() if not math.isfinite(value):
+            return None
+    return value
+
+
+def clean(text: str, key: str | None) -> str:
+    """The text without the key and without lone surrogates."""
+    if key is not None and len(key) >= 8:
+        text = text.replace(key, "***")
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # lone surrogates; halves of one pair are joined on the way
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def shallow(error: JsonValue, key: str | None) -> JsonValue:
+    """The value, cleaned; None where it is nested too deep."""
+    try:
+        return _value(error, key, DEEPEST)
+    except RecursionError:
+        return None
+
+
+CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
+"""Names of input tokens that a cache held: OpenAI and Kimi, DeepSeek, litellm."""
+WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
+"""Names of input tokens that were written to a cache: OpenRouter, litellm."""
+
+
+def text(of: Json, *names: str) -> str:
+    """The first of the fields that holds text; empty where none does."""
+    return next((value for name in names if isinstance(value := of.get(name), str) and value), "")
+
+
+def record(of: Json, name: str) -> Json:
+    """The object in a field; empty where there is none."""
+    value = of.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def records(of: Json, name: str) -> list[Json]:
+    """The objects of the list in a field; empty where there is none."""
+    value = of.get(name)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def read_usage(of: Json, inputs: str, outputs: str) -> Usage:
+    """Tokens as the server counted them, by the names that its API has for input and output."""
+    details = record(of, f"{inputs}_details")
+    counts = Usage(
+        input_tokens=_count(of, inputs),
+        cached_tokens=_first_count((details, of), CACHED),
+        cache_write_tokens=_first_count((details, of), WRITTEN),
+        output_tokens=_count(of, outputs),
+        reasoning_tokens=_count(record(of, f"{outputs}_details"), "reasoning_tokens"),
+    )
+    has_counts = counts.input_tokens is not None or counts.output_tokens is not None
+    return counts.model_copy(update={"source": "provider"}) if has_counts else counts
+
+
+def usage_of(answer: Json) -> Usage | None:
+    """The usage of a reply of either API; None where it has none."""
+    fields = record(answer, "usage")
+    names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
+    chat, ours = read_usage(fields, *names[:2]), read_usage(fields, *names[2:])
+    counts = ours if chat.source is None else chat
+    return None if counts.source is None else counts
+
+
+def _first_count(places: Iterable[Json], names: Sequence[str]) -> int | None:
+    counts = (_count(of, name) for of in places for name in names)
+    return next((count for count in counts if count is not None), None)
+
+
+def _count(of: Json, name: str) -> int | None:
+    value = of.get(name)
+    if type(value) is not int:  # True is an int, but no count
+        return None
+    return value if 0 <= value < 2**53 else None
+
+
+def unique_id(proposed_id: str, taken: Container[str], step: int) -> str:
+    """`proposed_id`, or where it is empty or taken, an id that is not."""
+    start = proposed_id or f"call_{step}"
+    later = (f"{start}_{number}" for number in itertools.count(2))
+    return next(name for name in itertools.chain([start], later) if name not in taken)
+
+
+def ids_in(messages: Iterable[Message]) -> set[str]:
+    """The ids of all tool calls so far; some servers count anew in each reply."""
+    return {call.id for message in messages for call in message.tool_calls}
+
+
+ROLES = {
+    "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
+    "tool": "tool",
+}  # fmt: skip
+"""Roles of chat JSON as ours."""
+
+
+def chat_message(message: Message, beside: Mapping[str, Json] | None = None) -> Json:
+    """The message for a reader: reasoning stands in `reasoning_content`, arguments as the model
+    wrote them. For a server (`beside`: fields by call id that go with the calls): no reasoning, and
+    arguments that are an object."""
+    made: Json = {"role": message.role, "content": message.content}
+    if message.reasoning is not None and beside is None:
+        made["reasoning_content"] = message.reasoning
+    if message.tool_calls:
+        made["tool_calls"] = [
+            chat_call(call, None if beside is None else beside.get(call.id, {}))
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        made["tool_call_id"] = message.tool_call_id
+    return made
+
+
+def chat_call(call: ToolCall, beside: Json | None = None) -> Json:
+    """The call; `beside` as of `chat_message`."""
+    arguments = call.arguments if beside is None else arguments_as_object(call.arguments)
+    beside = beside or {}
+    function = record(beside, "function") | {"name": call.name, "arguments": arguments}
+    return {"type": "function", **beside, "id": call.id, "function": function}
+
+
+def chat_tool(spec: ToolSpec) -> dict[str, Any]:
+    """A function tool as it is offered."""
+    names = ("name", "description", "parameters")
+    return {"type": "function", "function": {name: getattr(spec, name) for name in names}}
+
+
+def read_message(data: Mapping[str, Any], between: str = "") -> Message | None:
+    """The message, texts in parts joined by `between`; None for a role that is not known."""
+    role = ROLES.get(str(data.get("role")))
+    if role is None:
+        return None
+    reasoning = data.get("reasoning_content") or data.get("reasoning")
+    answers = data.get("tool_call_id") or data.get("id")
+    return Message(
+        role=role,
+        content=text_in(data.get("content"), between),
+        tool_calls=tuple(map(read_call, records(dict(data), "tool_calls"))),
+        tool_call_id=str(answers) if role == "tool" and answers else None,
+        reasoning=reasoning if isinstance(reasoning, str) else None,
+    )
+
+
+def text_in(content: Any, between: str = "", names: Sequence[str] = ("text",)) -> str:
+    """Of a message's content: a text, or parts of which some hold a text under one of the names."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    parts = [{names[0]: part} if isinstance(part, str) else part for part in content]
+    texts = (part.get(name) for part in parts if isinstance(part, dict) for name in names)
+    return between.join(text for text in texts if isinstance(text, str))
+
+
+def read_call(data: Mapping[str, Any]) -> ToolCall:
+    """The call, flat or below `function`; without an id, one that is empty."""
+    function = _function(data)
+    return ToolCall(
+        id=str(data.get("id") or data.get("tool_call_id") or ""),
+        name=str(function.get("name") or data.get("function_name") or ""),
+        arguments=written(function.get("arguments", {})),
+    )
+
+
+def read_tool(data: Mapping[str, Any]) -> ToolSpec:
+    """A tool's definition, flat or below `function`."""
+    function = _function(data)
+    parameters = function.get("parameters")
+    return ToolSpec(
+        name=str(function.get("name", "")),
+        description=str(function.get("description") or ""),
+        parameters=parameters if isinstance(parameters, dict) else {},
+    )
+
+
+def written(arguments: Any) -> str:
+    """A call's arguments as text, which some send as an object; empty for none."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def read_arguments(text: str) -> Json | None:
+    """The arguments; None where they are no JSON object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def arguments_as_object(arguments: str) -> str:
+    """What may be sent back: vLLM and llama.cpp refuse a history whose arguments are no object."""
+    text = arguments or "{}"
+    return json.dumps({"unreadable": arguments}) if read_arguments(text) is None else text
+
+
+def _function(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    function = data.get("function")
+    return function if isinstance(function, dict) and function else data
+
 
 MOST = 2_000_000
-DEEPEST = 48
+DEEPEST_FIELD = 48
 SPAN = 100
 """Letters from which on a part of the reasoning is not stored a second time."""
 REASONING = ("reasoning", "reasoning_content")
@@ -40,7 +320,7 @@ TEXTS = ("text", "thinking", "summary")
 """What items of a list hold that come in pieces without an index; all other items are whole."""
 
 
-def merged(values: Sequence[JsonValue], name: str = "", depth: int = DEEPEST) -> JsonValue:
+def merged(values: Sequence[JsonValue], name: str = "", depth: int = DEEPEST_FIELD) -> JsonValue:
     """One value of those that a stream sends for a field: texts are joined, objects merged, lists
     merged by the `index` or the type of their items; of anything else the last one stays."""
     values = [value for value in values if value is not None]
@@ -107,9 +387,9 @@ def without_excess(message: Json) -> tuple[Json, dict[str, str]]:
     def bounded(of: Json, exempt: frozenset[str], where: str) -> Json:
         result = {}
         for name, value in of.items():
-            size = 0 if name in exempt or name == reasoning_name else _size(value, DEEPEST)
+            size = 0 if name in exempt or name == reasoning_name else _size(value, DEEPEST_FIELD)
             if size is None:
-                excess[where + name] = f"nested more than {DEEPEST} levels deep"
+                excess[where + name] = f"nested more than {DEEPEST_FIELD} levels deep"
             elif size > room[0]:
                 excess[where + name] = f"{size} characters"
             else:
@@ -183,7 +463,7 @@ def fields_of(
     """What the message and its calls hold beside what we know; None where that is nothing."""
     spans: list[ReasoningSpan] = []
     kept = {n: message[n] for n in message if _is_kept(n, message[n])}
-    copies = tuple(_copies(kept))
+    copies = tuple(_copies_in(kept))
     beside = {
         name: _without(_less_copies(name, kept[name], copies), reasoning or "", (name,), spans)
         for name in kept
@@ -207,7 +487,7 @@ def _is_kept(name: str, value: JsonValue) -> bool:
     return _is_unknown(name, value)
 
 
-def _copies(message: Json) -> Iterator[tuple[str, str]]:
+def _copies_in(message: Json) -> Iterator[tuple[str, str]]:
     """Where an object of the message repeats a field of the message."""
     for name, value in message.items():
         for inner, content in value.items() if isinstance(value, dict) else ():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent_env.models.provider_fields import merged
+from agent_env.models.chat import merged
 from agent_env.records.schema import Message
 
 from .raw_server import LOOKUP, USER, ChatCompletions, RawServer, ask, events, failure, reply

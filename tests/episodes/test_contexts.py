@@ -1,7 +1,4 @@
-"""Contexts from a run: what is taken, what is missing, what is fetched afterwards.
-
-Which pages an episode names, and as what.
-"""
+"""Contexts of a run's pages: built, copied, and compared between runs."""
 
 from __future__ import annotations
 
@@ -17,21 +14,23 @@ from threading import Thread
 
 import pytest
 
-from agent_env.episodes.contexts.build import NamedPage, named_pages, page_url, urls_in
+from agent_env.episodes.contexts import NamedPage, named_pages, page_url, urls_in
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
+from agent_env.models.tokenizers import Estimate
 from agent_env.records.pages import Page
 from agent_env.records.schema import PageRef
 from agent_env.records.trace_events import Event
-from agent_env.runs.context import BuildOptions, BuildResult, build
-from agent_env.tasks.contexts import KINDS, MissingPage, read_contexts
+from agent_env.runs.context import BuildOptions, BuildResult, build, verify
+from agent_env.tasks.context_text import PageText, put_before, write_context
+from agent_env.tasks.contexts import KINDS, MissingPage, read_contexts, text_digest
 from agent_env.testing import page
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.trust import own_call
 from tests.commands import agent_env
-from tests.episodes.runs import make_run, opened, returned, write_episode
+from tests.episodes.runs import make_run, opened, returned, started_with, write_episode
 
 A, B, C = (f"https://{name}.example/page" for name in "abc")
 
@@ -323,3 +322,42 @@ def test_addresses_are_read_out_of_prose_and_markdown(text: str, urls: list[str]
 )
 def test_an_address_is_kept_as_a_store_knows_it(url: str, kept: str) -> None:
     assert page_url(url) == kept
+
+
+def given(text: str) -> tuple[str, str]:
+    page = PageText("https://a.example/", "A", text)
+    context = write_context([page], 500, 500, Estimate().count).text
+    return put_before(context, "When?"), text_digest(context)
+
+
+def test_the_same_bytes_in_two_runs_are_equal_and_none_is_equal_to_none(tmp_path: Path) -> None:
+    said = {"one": given("x"), "two": ("When?", text_digest(""))}
+    started_with(tmp_path / "a", said)
+    started_with(tmp_path / "b", said)
+    rows = verify([tmp_path / "a", tmp_path / "b"])
+    assert [(row.context, row.sample, row.is_equal) for row in rows] == [
+        ("cited", "one", True),
+        ("cited", "two", True),
+    ]
+
+
+def test_other_bytes_and_absent_samples_are_told_apart(tmp_path: Path) -> None:
+    started_with(tmp_path / "a", {"one": given("x"), "two": given("x"), "three": given("x")})
+    started_with(tmp_path / "b", {"one": given("y"), "two": given("x")})
+    one, three, two = verify([tmp_path / "a", tmp_path / "b"])
+    assert (one.is_equal, len(one.digests)) == (False, 2)
+    assert (three.is_equal, three.absent) == (False, (str(tmp_path / "b"),))
+    assert two.is_equal
+
+
+def test_a_text_that_is_not_what_the_trace_states_proves_nothing(tmp_path: Path) -> None:
+    text, digest = given("x")
+    started_with(tmp_path / "a", {"one": (text.replace("x\n", "z\n"), digest)})
+    (row,) = verify([tmp_path / "a"])
+    assert (row.is_equal, row.broken) == (False, (f"{tmp_path / 'a'} cited/one.1",))
+
+
+def test_a_run_without_cited_pages_has_nothing_to_verify(tmp_path: Path) -> None:
+    make_run(tmp_path / "a", ["one"])
+    with pytest.raises(ConfigError, match="has no episode under a cited condition"):
+        verify([tmp_path / "a"])
