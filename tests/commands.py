@@ -11,14 +11,23 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from agent_env.cli.app import main
-from agent_env.extensions.fake_server import FakeServer
+from agent_env.cli.app import Commands, main
+
+_make_command, _MADE = Commands.get_command, {}
+
+
+def _command(self, ctx, name):
+    """A command of ours is made of its signature once, and not at every call."""
+    if not self.paths.get(name, "").startswith("agent_env."):
+        return _make_command(self, ctx, name)
+    if name not in _MADE:
+        _MADE[name] = _make_command(self, ctx, name)
+    return _MADE[name]
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class Done:
     stderr: str
 
 
-def agent_env(*arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> Done:
+def agent_env(*arguments, cwd=None, env=None):
     """What the command leaves; keys of the environment are kept from it."""
     out, err = io.StringIO(), io.StringIO()
     clean = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
@@ -39,6 +48,7 @@ def agent_env(*arguments: str, cwd: Path | None = None, env: dict[str, str] | No
         with (
             patch.dict(os.environ, clean | (env or {}), clear=True),
             patch.object(sys, "argv", ["agent-env", *arguments]),
+            patch.object(Commands, "get_command", _command),
             chdir(cwd or Path.cwd()),
             redirect_stdout(out),
             redirect_stderr(err),
@@ -52,8 +62,17 @@ def agent_env(*arguments: str, cwd: Path | None = None, env: dict[str, str] | No
     raise AssertionError("main() ends the process")
 
 
+def run_puzzles(out, *more, limit=1, conditions=("base",), **how):
+    """The folder of a run of puzzles, asked by the command line."""
+    named = [word for name in conditions for word in ("--condition", name)]
+    words = ("--limit", str(limit), *named, "--out", str(out), *more)
+    done = agent_env("run", "time-puzzles", *words, **how)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
 @contextmanager
-def serving(server: FakeServer) -> Iterator[str]:
+def serving(server):
     """The address of the server, which answers in a thread until the block ends."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -71,9 +90,7 @@ def serving(server: FakeServer) -> Iterator[str]:
 
 
 @contextmanager
-def running(
-    *arguments: str, stdout: int = subprocess.PIPE, stderr: int = subprocess.DEVNULL
-) -> Iterator[subprocess.Popen[str]]:
+def running(*arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL):
     """The command in a process that hears SIGINT, even where ours ignores it; it and all that it
     started are killed on leaving."""
     with subprocess.Popen(
@@ -91,5 +108,5 @@ def running(
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _hear_ctrl_c() -> None:
+def _hear_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,19 +1,19 @@
 """Blocks the network for the whole suite: only Unix sockets and loopback get through; keeps records
-of runs to itself; and lets hypothesis take as long as a busy machine needs."""
-
-from __future__ import annotations
+of runs to itself; lets hypothesis take as long as a busy machine needs; and makes the small runs
+that most tests only read or copy."""
 
 import atexit
 import ipaddress
 import os
+import shutil
 import sys
 from tempfile import TemporaryDirectory
-from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 
-def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
+def _refuse_network(event, arguments):
     if event == "socket.connect":
         _, address = arguments
         if isinstance(address, tuple) and not _is_local(str(address[0])):
@@ -22,7 +22,7 @@ def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
         raise RuntimeError(f"a test tried to look up {arguments[0]}")
 
 
-def _is_local(host: str) -> bool:
+def _is_local(host):
     if host in ("localhost", "", "None"):
         return True
     try:
@@ -40,7 +40,7 @@ os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = _STATE.name  # reading all certificates takes longer than most tests
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """From here on no bytecode is written: a plug-in that a test imports would leave some beside
     it. The tests and the package have theirs by now."""
     sys.dont_write_bytecode = True
@@ -49,3 +49,30 @@ def pytest_collection_finish() -> None:
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory):
+    """Two puzzles under base and explicit, scored and with an index; nobody changes it."""
+    from tests.commands import agent_env, run_puzzles
+
+    run = tmp_path_factory.mktemp("small") / "run"
+    run_puzzles(run, limit=2, conditions=("base", "explicit"))
+    assert agent_env("episodes", str(run)).returncode == 0  # makes index.db
+    return run
+
+
+@pytest.fixture(scope="session")
+def web_run(tmp_path_factory):
+    """One puzzle under base and web, twice; nobody changes it."""
+    from tests.commands import run_puzzles
+
+    return run_puzzles(
+        tmp_path_factory.mktemp("web") / "run", "--repeats", "2", conditions=("base", "web")
+    )
+
+
+@pytest.fixture
+def copied(small_run, tmp_path):
+    """The small run, to be changed."""
+    return shutil.copytree(small_run, tmp_path / "run")

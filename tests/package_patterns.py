@@ -11,7 +11,7 @@ import builtins
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
 from functools import cache, partial
@@ -49,20 +49,20 @@ class Known:
 
 
 @cache
-def package_patterns() -> tuple[list[Known], list[str]]:
+def package_patterns():
     """Every pattern, and the calls whose pattern only the run time knows."""
     return _patterns(list(_modules()))
 
 
-def in_module(module: ModuleType) -> tuple[list[Known], list[str]]:
+def in_module(module):
     """Those of one module."""
     return _patterns([module])
 
 
-def _patterns(modules: Sequence[ModuleType]) -> tuple[list[Known], list[str]]:
-    trees: list[tuple[ModuleType, list[ast.AST]]] = []
-    held: dict[int, tuple[str, re.Pattern[Any]]] = {}
-    methods: dict[int, set[str]] = {}
+def _patterns(modules):
+    trees = []
+    held = {}
+    methods = {}
     for module in modules:
         named_patterns = [
             (name, value, pattern)
@@ -80,7 +80,7 @@ def _patterns(modules: Sequence[ModuleType]) -> tuple[list[Known], list[str]]:
             methods.setdefault(id(pattern), set()).update(own)
     known = [Known(where, p, frozenset(methods[id(p)] or ALL)) for where, p in held.values()]
     named = {(p.pattern, p.flags) for _, p in held.values()}
-    unknown: list[str] = []
+    unknown = []
     for module, nodes in trees:
         for call, method in _calls(nodes):
             where = f"{module.__name__}:{call.lineno}"
@@ -91,18 +91,18 @@ def _patterns(modules: Sequence[ModuleType]) -> tuple[list[Known], list[str]]:
     return known, unknown
 
 
-def _nodes(source: str) -> list[ast.AST]:
+def _nodes(source):
     """Of a module, walked through once: that takes as long as importing it."""
     return list(ast.walk(ast.parse(source)))
 
 
-def _modules() -> Iterator[ModuleType]:
+def _modules():
     for found in pkgutil.walk_packages(agent_env.__path__, "agent_env."):
         if not found.name.endswith("__main__"):
             yield importlib.import_module(found.name)
 
 
-def _inside(value: Any, module: str, seen: set[int]) -> Iterator[re.Pattern[Any]]:
+def _inside(value, module, seen):
     """The patterns that a value of a module holds."""
     if isinstance(value, re.Pattern):
         yield value
@@ -112,7 +112,7 @@ def _inside(value: Any, module: str, seen: set[int]) -> Iterator[re.Pattern[Any]
             yield from _inside(part, module, seen)
 
 
-def _parts(value: Any, module: str) -> list[Any]:
+def _parts(value, module):
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
     if isinstance(value, tuple | list | set | frozenset):
@@ -127,10 +127,10 @@ def _parts(value: Any, module: str) -> list[Any]:
     return [bound] if isinstance(bound, re.Pattern) else []
 
 
-def _uses(nodes: list[ast.AST]) -> Uses:
+def _uses(nodes):
     """How a module uses the patterns it names; all ways for a name that is handed on."""
-    uses: Uses = {}
-    receivers: set[ast.AST] = set()
+    uses = {}
+    receivers = set()
     for node in nodes:
         if isinstance(node, ast.Attribute):
             receivers.add(node.value)
@@ -149,7 +149,7 @@ def _uses(nodes: list[ast.AST]) -> Uses:
     return uses
 
 
-def _loops(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
+def _loops(nodes):
     """Names that a loop gives to the members of a table, and the table's name."""
     for node in nodes:
         if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Name):
@@ -158,7 +158,7 @@ def _loops(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
                     yield inner.id, node.iter.id
 
 
-def _calls(nodes: list[ast.AST]) -> Iterator[tuple[ast.Call, str]]:
+def _calls(nodes):
     """Calls of `re` that are given a pattern, each with the function's name."""
     for node in nodes:
         if (
@@ -171,7 +171,7 @@ def _calls(nodes: list[ast.AST]) -> Iterator[tuple[ast.Call, str]]:
             yield node, node.func.attr
 
 
-def _written(call: ast.Call, method: str, module: ModuleType) -> re.Pattern[Any] | None:
+def _written(call, method, module):
     """The pattern of a call; None where the source does not have it."""
     room = vars(builtins) | vars(module)
     names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}

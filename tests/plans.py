@@ -1,16 +1,23 @@
-"""Runs that are planned and opened, and not begun."""
+"""Runs by the options of Python: planned and opened only, or run to their end in silence."""
 
-from __future__ import annotations
-
+import asyncio
 from contextlib import AsyncExitStack
 
 from agent_env.runs.options import RunOptions
 from agent_env.runs.plan import plan_run
 from agent_env.runs.run import Run
-from agent_env.runs.start import open_plan
+from agent_env.runs.start import Listener, open_plan, start_run
+
+QUIET = Listener(lambda line: None, lambda run, episodes: None, lambda key, ending: None)
 
 
-async def run_of(options: RunOptions) -> Run:
+async def run_of(options):
     """The folder of the run, made and without an episode."""
     async with AsyncExitStack() as stack:
         return open_plan(await plan_run(options, print, stack), print, stack)
+
+
+def finished(out, task="time-puzzles", **options):
+    """The run with all its episodes."""
+    asyncio.run(start_run(RunOptions(task, out=out, **options), QUIET))
+    return Run(out)

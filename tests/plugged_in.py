@@ -1,22 +1,13 @@
 """A package of plug-ins, installed for a test as pip would leave it."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path
 
-import pytest
-
 DATA = Path(__file__).parent / "data"
 
 
-def install(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    packages: str = "plugins",
-    name: str = "weekday_pack",
-) -> Path:
+def install(folder, monkeypatch, packages="plugins", name="weekday_pack"):
     """The package in a folder on the path; gives the folder of its modules."""
     shutil.copytree(DATA / packages, folder, ignore=shutil.ignore_patterns("__pycache__"))
     for module in [each for each in sys.modules if each.partition(".")[0] == name]:
@@ -25,7 +16,7 @@ def install(
     return folder / name
 
 
-def make_foreign(run: Path) -> None:
+def make_foreign(run):
     """The run as if somebody else had sent it."""
     manifest = run / "run.json"
     text = manifest.read_text()

@@ -5,8 +5,6 @@ python -m tests.ray_cluster FOLDER SAMPLES CONCURRENCY LATENCY_S   prints what c
 A process of its own, as Ray leaves traces in the one it is started from.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -14,9 +12,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.fake_server.server import serve
 from agent_env.extensions.reference.policy import Reference
@@ -28,13 +24,13 @@ from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 
 
-async def ordeal(where: Path, samples: int, concurrency: int, latency_s: float) -> dict[str, Any]:
+async def ordeal(where, samples, concurrency, latency_s):
     """What a run that loses a node comes to, beside one that does not."""
-    log: list[Any] = []
+    log = []
     async with serve(Reference(), latency_s=latency_s) as server:
-        server.recent = log  # type: ignore[assignment]  # all of them, not the latest
+        server.recent = log  # all of them, not the latest
 
-        def options(name: str) -> RunOptions:
+        def options(name):
             return RunOptions(
                 "time-puzzles", model="compatible/x", base_url=server.url, limit=samples,
                 conditions=("explicit+cal",), concurrency=concurrency, out=where / name,
@@ -58,7 +54,7 @@ async def ordeal(where: Path, samples: int, concurrency: int, latency_s: float) 
     }
 
 
-async def _lose_a_node(options: RunOptions, log: list[Any]) -> dict[str, Any]:
+async def _lose_a_node(options, log):
     ray = require_ray()
     from ray.cluster_utils import Cluster
 
@@ -67,11 +63,11 @@ async def _lose_a_node(options: RunOptions, log: list[Any]) -> dict[str, Any]:
     cluster = Cluster(initialize_head=True, connect=True, head_node_args=head)  # main thread only
     other = cluster.add_node(num_cpus=1)
     up_s = time.monotonic() - started
-    notes: list[str] = []
-    removal: dict[str, Any] = {}
+    notes = []
+    removal = {}
     listener = Listener(notes.append, lambda *a: None, lambda *a: None)
 
-    async def engine(folder: RunFolder, *arguments: Any) -> None:
+    async def engine(folder, *arguments):
         run = asyncio.ensure_future(run_on_ray(folder, *arguments, options=RayOptions()))
         remove = asyncio.ensure_future(_remove(folder, cluster, other, removal, log, run))
         await run
@@ -93,9 +89,7 @@ async def _lose_a_node(options: RunOptions, log: list[Any]) -> dict[str, Any]:
     }
 
 
-async def _remove(
-    folder: RunFolder, cluster: Any, node: Any, removal: dict[str, Any], log: list[Any], run: Any
-) -> None:
+async def _remove(folder, cluster, node, removal, log, run):
     """Remove the node when all places are taken, and some episodes have ended before."""
     at_once = folder.manifest.concurrency
     for _ in range(2000):
@@ -108,41 +102,41 @@ async def _remove(
     removal |= {"held": _held(folder), "at": len(log)}
 
 
-def _counts(folder: RunFolder) -> tuple[int, int]:
+def _counts(folder):
     """Episodes in flight, and finished."""
     files = list(folder.traces())
     done = sum(b'"kind":"episode_finished"' in file.read_bytes() for file in files)
     return len(files) - done, done
 
 
-def _held(folder: RunFolder) -> set[tuple[str, int]]:
+def _held(folder):
     """Requests to which traces hold the replies: first message, and how many replies before."""
     held = set()
     for file in folder.traces():
         events = read_trace(file)
         replies = sum(isinstance(e, ModelCalled) and e.reply is not None for e in events)
         if events:
-            held |= {(events[0].messages[0].content, n) for n in range(replies)}  # type: ignore[attr-defined]
+            held |= {(events[0].messages[0].content, n) for n in range(replies)}
     return held
 
 
-def _held_key(body: Any) -> tuple[str, int]:
+def _held_key(body):
     said = body["messages"]
     return said[0]["content"], sum(message["role"] == "assistant" for message in said)
 
 
-def _lost(notes: list[str]) -> int:
+def _lost(notes):
     """How many episodes the engine says to have taken back."""
     told = (re.search(r"lost; its (\d+) episodes", note) for note in notes)
     return sum(int(found.group(1)) for found in told if found)
 
 
-def _scores(path: Path) -> list[Any]:
+def _scores(path):
     scored = score_folder(Run(path), print)
     return sorted(score.model_dump_json() for _, score in scored)
 
 
-def _resumed(folder: RunFolder) -> int:
+def _resumed(folder):
     """Episodes that went on from events that another worker had sent."""
     found = (read_trace(file) for file in folder.traces())
     return sum(any(isinstance(e, EpisodeResumed) for e in events) for events in found)

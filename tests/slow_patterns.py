@@ -11,11 +11,9 @@ from __future__ import annotations
 import importlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-_parser: Any = importlib.import_module("re._parser")
+_parser = importlib.import_module("re._parser")
 
 ALPHABET = " \n\t1a.,-b0z:;()[]{}<>\"'`*_|/\\#=+&@!?$%~^x\xa0é–·日\0"
 NOISE = ("\n", " ", "1", "a", "[", "(", "{", "<", '"', "'", "`", ",", ".", "-", "|", "*", "#",
@@ -55,18 +53,18 @@ class Slow:
     """Time per character over that of the text before, of a quarter of the size."""
 
     @property
-    def is_steep(self) -> bool:
+    def is_steep(self):
         """Whether its time grew by more than the text, not merely from the start."""
         return self.growth > STEEP
 
-    def __str__(self) -> str:
+    def __str__(self):
         return (
             f"{self.where} .{self.method}: {self.seconds:.2f} CPU-s at {self.size} characters of "
             f"{self.text!r}, x{self.growth:.1f} a character"
         )
 
 
-def slow_attack(where: str, pattern: re.Pattern[Any], methods: Iterable[str]) -> Slow | None:
+def slow_attack(where, pattern, methods):
     """The first attack that the pattern is slow on; None where it holds."""
     attacks = tuple(dict.fromkeys(attacks_on(pattern)))
     nested = _is_nested(_parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG), False)
@@ -89,24 +87,22 @@ class Attack:
     body: str
     tail: str
 
-    def text(self, size: int) -> str:
+    def text(self, size):
         return self.head + self.body * max(1, size // len(self.body)) + self.tail
 
 
-def _runner(pattern: re.Pattern[Any], method: str) -> Callable[[str], object]:
-    def searched(text: Any) -> None:
+def _runner(pattern, method):
+    def searched(text):
         for _ in pattern.finditer(text):
             pass
 
-    call: Callable[[Any], object] = searched if method == "finditer" else getattr(pattern, method)
+    call = searched if method == "finditer" else getattr(pattern, method)
     if isinstance(pattern.pattern, bytes):
         return lambda text: call(text.encode("latin-1", "replace"))
     return call
 
 
-def _tried(
-    run: Callable[[str], object], attack: Attack, nested: bool
-) -> tuple[int, float, float] | None:
+def _tried(run, attack, nested):
     """Size, seconds and growth where the attack works."""
     if nested and (found := _exponential(run, attack)) is not None:
         return found
@@ -115,8 +111,6 @@ def _tried(
     before = LEAST_S
     for size in SIZES:
         took = _seconds(run, attack.text(size))
-        if took > CLEAR_S:  # once more, for a disturbed machine
-            took = min(took, _seconds(run, attack.text(size)))
         pace, growth = took / size, took / size / before
         is_steep = growth > STEEP and (size == SIZES[-1] or took > CLEAR_S)
         if took > LONGEST_S or is_steep or (size == SIZES[-1] and pace > PACE_S):
@@ -127,9 +121,9 @@ def _tried(
     return None
 
 
-def _exponential(run: Callable[[str], object], attack: Attack) -> tuple[int, float, float] | None:
+def _exponential(run, attack):
     """Likewise, of small texts: one that takes exponential time must be seen before it is long."""
-    times: dict[int, float] = {}
+    times = {}
     for size in SMALL:
         times[size] = _seconds(run, attack.text(size))
         before = max(NOTHING_S, *(took for half, took in times.items() if half * 2 <= size), 0.0)
@@ -138,13 +132,13 @@ def _exponential(run: Callable[[str], object], attack: Attack) -> tuple[int, flo
     return None
 
 
-def _seconds(run: Callable[[str], object], text: str) -> float:
+def _seconds(run, text):
     began = time.process_time()
     run(text)
     return time.process_time() - began
 
 
-def attacks_on(pattern: re.Pattern[Any]) -> Iterator[Attack]:
+def attacks_on(pattern):
     """Attack texts from the pattern's parse tree."""
     tree = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
     atoms = list(_atoms(tree))
@@ -166,7 +160,7 @@ def attacks_on(pattern: re.Pattern[Any]) -> Iterator[Attack]:
             yield Attack("", head + body, "\0")
 
 
-def _is_nested(tree: Any, inside: bool) -> bool:
+def _is_nested(tree, inside):
     """Whether a repeat without a small bound stands in another."""
     for op, value in tree:
         repeats = str(op) in REPEATS and value[1] >= MANY
@@ -177,7 +171,7 @@ def _is_nested(tree: Any, inside: bool) -> bool:
     return False
 
 
-def _atoms(tree: Any) -> Iterator[tuple[str, Any]]:
+def _atoms(tree):
     """The single characters and classes of a parse tree."""
     for op, value in tree:
         name = str(op)
@@ -187,7 +181,7 @@ def _atoms(tree: Any) -> Iterator[tuple[str, Any]]:
             yield from _atoms(inner)
 
 
-def _inside(name: str, value: Any) -> list[Any]:
+def _inside(name, value):
     if name in REPEATS:
         return [value[2]]
     if name == "SUBPATTERN":
@@ -203,7 +197,7 @@ def _inside(name: str, value: Any) -> list[Any]:
     return []
 
 
-def _letters(atoms: list[tuple[str, Any]], ignore_case: bool) -> str:
+def _letters(atoms, ignore_case):
     """One character for each way in which the atoms tell characters apart."""
     own = {chr(value) for name, value in atoms if name in ("LITERAL", "NOT_LITERAL")}
     own |= {
@@ -213,13 +207,13 @@ def _letters(atoms: list[tuple[str, Any]], ignore_case: bool) -> str:
         for kind, code in value
         if str(kind) == "LITERAL"
     }
-    kept: dict[tuple[bool, ...], str] = {}
+    kept = {}
     for letter in (*ALPHABET, *sorted(own)):
         kept.setdefault(tuple(_fits(n, v, letter, ignore_case) for n, v in atoms), letter)
     return "".join(kept.values())
 
 
-def _fits(name: str, value: Any, letter: str, ignore_case: bool) -> bool:
+def _fits(name, value, letter, ignore_case):
     """Whether an atom matches a character."""
     forms = {letter, letter.lower(), letter.upper()} if ignore_case else {letter}
     if name == "ANY":
@@ -232,7 +226,7 @@ def _fits(name: str, value: Any, letter: str, ignore_case: bool) -> bool:
     return negated != any(_in_class(str(k), v, form) for k, v in value for form in forms)
 
 
-def _in_class(kind: str, value: Any, letter: str) -> bool:
+def _in_class(kind, value, letter):
     if kind == "LITERAL":
         return chr(value) == letter
     if kind == "RANGE":
@@ -253,11 +247,11 @@ class _Ways:
     letters: str
     ignore_case: bool
 
-    def sample(self, tree: Any, number: int = 0) -> str:
+    def sample(self, tree, number=0):
         """A text that the tree matches, of its shortest; `number` chooses among the letters."""
         return "".join(self._of(str(op), value, number) for op, value in tree)
 
-    def _of(self, name: str, value: Any, number: int) -> str:
+    def _of(self, name, value, number):
         if name in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
             fitting = self.fitting(name, value)
             return fitting[number % len(fitting)] if fitting else ""
@@ -269,12 +263,12 @@ class _Ways:
             return ""
         return "".join(self.sample(inner, number) for inner in _inside(name, value))
 
-    def fitting(self, name: str, value: Any) -> list[str]:
+    def fitting(self, name, value):
         if name == "LITERAL":
             return [chr(value)]
         return [x for x in self.letters if _fits(name, value, x, self.ignore_case)]
 
-    def repeats(self, tree: Any, head: str) -> Iterator[tuple[str, str]]:
+    def repeats(self, tree, head):
         """What may be said many times, each with what stands before it."""
         for op, value in tree:
             name = str(op)
@@ -285,7 +279,7 @@ class _Ways:
                 yield from self.repeats(inner, head)
             head += self._of(name, value, 0)
 
-    def _bodies(self, body: Any) -> list[str]:
+    def _bodies(self, body):
         parts = list(body)
         if len(parts) == 1 and str(parts[0][0]) in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
             return self.fitting(str(parts[0][0]), parts[0][1])

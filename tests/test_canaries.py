@@ -14,11 +14,10 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -29,9 +28,10 @@ from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach, values_of
 from agent_env.runs.environment import open_environment
 from agent_env.runs.keywords import keywords_of
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options import RunOptions, reach_of
 from agent_env.runs.run import Run
 from tests.commands import agent_env
+from tests.plugged_in import make_foreign
 
 MARK = "canary0f3a"
 PORT = "59317"
@@ -45,7 +45,7 @@ class Seen:
     fired: list[str] = field(default_factory=list)
     is_looking: bool = False
 
-    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def hook(self, event, arguments):
         if not self.is_looking:
             return
         text = ""
@@ -66,7 +66,7 @@ sys.addaudithook(SEEN.hook)
 
 
 @contextmanager
-def looking() -> Iterator[list[str]]:
+def looking():
     """What fires in the block."""
     SEEN.fired.clear()
     SEEN.is_looking = True
@@ -76,7 +76,7 @@ def looking() -> Iterator[list[str]]:
         SEEN.is_looking = False
 
 
-def fires(*words: str, **env: str) -> list[str]:
+def fires(*words, **env):
     """What the command lets fire; it ends with a sentence, and not with a traceback."""
     with looking() as fired:
         done = agent_env(*words, env=env)
@@ -86,21 +86,16 @@ def fires(*words: str, **env: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(web_run, tmp_path_factory):
     """A run of somebody else's: one episode ended, one is still to be asked."""
-    base = tmp_path_factory.mktemp("theirs")
-    done = agent_env(
-        "run", "time-puzzles", "--limit", "1", "--repeats", "2", "--condition", "base",
-        "--condition", "web", "--out", str(base / "run"),
-        env={"XDG_STATE_HOME": str(base / "state")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    for trace in (base / "run").glob("episodes/*/*.2.jsonl"):
+    run = shutil.copytree(web_run, tmp_path_factory.mktemp("theirs") / "run")
+    make_foreign(run)
+    for trace in run.glob("episodes/*/*.2.jsonl"):
         trace.unlink()
-    return base / "run"
+    return run
 
 
-def payloads(place: Path) -> dict[str, str]:
+def payloads(place):
     code = place / f"{MARK}.py"
     code.write_text("TOOL = answer = FAMILY = None\n")
     return {
@@ -113,14 +108,14 @@ def payloads(place: Path) -> dict[str, str]:
 
 # Plants -------------------------------------------------------------------------------------------
 
-EXAMPLES: dict[str, object] = {
+EXAMPLES = {
     "McpServer.name": "srv", "ContextUse.file": "contexts/x.jsonl", "ModelFacts.date": "2026-01-01",
     "ToolTraits.name": "tool", "Condition.name": "base", "Manifest.web": "live",
 }  # fmt: skip
 """Values that make a record act on the planted one."""
 
 
-def values(record: type[BaseModel], payload: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def values(record, payload):
     """For each field of the record that can hold a text, and of those in it, the record's data with
     the payload there and as little as can be elsewhere."""
     least = {
@@ -137,7 +132,7 @@ def values(record: type[BaseModel], payload: str) -> Iterator[tuple[str, dict[st
             yield name, least | {name: value}
 
 
-def _planted(annotation: Any, payload: str) -> Iterator[object]:
+def _planted(annotation, payload):
     text = str(annotation)
     if "dict" in text:
         names = ("base_url", "api_key_env", "extra_body", "facts_table", "tables", MARK)
@@ -150,13 +145,13 @@ def _planted(annotation: Any, payload: str) -> Iterator[object]:
         yield True
 
 
-def _records_in(annotation: Any) -> list[type[BaseModel]]:
+def _records_in(annotation):
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [each for inner in get_args(annotation) for each in _records_in(inner)]
 
 
-def _example(annotation: Any) -> object:
+def _example(annotation):
     text = str(annotation)
     if records := _records_in(annotation):
         data = {
@@ -171,9 +166,9 @@ def _example(annotation: Any) -> object:
     return False
 
 
-def runs_with_a_plant(manifest: dict[str, Any], payload: str) -> Iterator[tuple[str, str, bool]]:
-    """By field, run.json with the payload there and all else as it was; and whether the field says
-    that it reaches outside."""
+def runs_with_a_plant(manifest, payload):
+    """By field, run.json with the payload there and all else as it was; and what the field says
+    that it reaches."""
     for path, data in values(Manifest, payload):
         top = path.partition(".")[0]
         planted = data[top]
@@ -193,14 +188,15 @@ def runs_with_a_plant(manifest: dict[str, Any], payload: str) -> Iterator[tuple[
         except ValidationError:
             continue  # refused by its form
         found = [each for each in values_of(made) if each.path.startswith(path)]
-        yield path, json.dumps(whole), any(each.reach is not Reach.NOTHING for each in found)
+        yield path, json.dumps(whole), {each.reach for each in found} - {Reach.NOTHING}
 
 
+KINDS = {"code", "command", "address", "file"}
 FIELDS = 90
 """At least so many take a text at all."""
 
 
-def commands(run: Path) -> list[tuple[str, ...]]:
+def commands(run):
     trace = str(next(run.glob("episodes/web/*.1.jsonl")))
     out = str(run.parent / "out")
     return [
@@ -223,13 +219,13 @@ def commands(run: Path) -> list[tuple[str, ...]]:
     ]
 
 
-def look_around(run: Path) -> None:
+def look_around(run):
     """What Python does over a folder: the viewer's library, an environment."""
     library = Library(run)
     library.warm()
     library.close()
 
-    async def step() -> None:
+    async def step():
         async with AsyncExitStack() as stack:
             opened = await stack.enter_async_context(open_environment(Run(run)))
             opened.episode(opened.samples[0].id)
@@ -241,18 +237,29 @@ def look_around(run: Path) -> None:
 # Tests --------------------------------------------------------------------------------------------
 
 
-def test_a_canary_in_any_one_field_of_run_json_does_not_fire(folder: Path, tmp_path: Path) -> None:
+def in_turn(commands, kind, reaches, number):
+    """All commands where the field says that it reaches a thing of this kind, or one that is none
+    of the kinds; else one or two of them, other ones for the next field and kind."""
+    if not reaches:
+        return [commands[number % len(commands)]]
+    if {reach.value for reach in reaches} - (KINDS - {kind}):
+        return commands
+    return [commands[(number + step) % len(commands)] for step in range(2)]
+
+
+def test_a_canary_in_any_one_field_of_run_json_does_not_fire(folder, tmp_path):
     """Of every kind where the field says that it reaches outside; of one kind in turn elsewhere."""
     run = Path(shutil.copytree(folder, tmp_path / "run"))
-    manifest, fields = json.loads((run / "run.json").read_text()), set[str]()
-    for turn, payload in enumerate(payloads(tmp_path).values()):
+    manifest, fields = json.loads((run / "run.json").read_text()), set()
+    for turn, (kind, payload) in enumerate(payloads(tmp_path).items()):
         plants = enumerate(runs_with_a_plant(manifest, payload))
         for number, (path, text, reaches) in plants:
             if not reaches and number % 4 != turn:
                 continue
             fields.add(path)
             (run / "run.json").write_text(text)
-            for words in commands(run)[: 5 if reaches else 2]:
+            chosen = in_turn(commands(run)[:5], kind, reaches, number + 2 * turn)
+            for words in chosen if reaches else commands(run)[:2]:
                 mine = str(tmp_path / "mine")
                 assert fires(*words, XDG_STATE_HOME=mine) == [], (path, words)
             for made in ("out", "run/episodes", "run/forks", "run/replays"):
@@ -262,9 +269,7 @@ def test_a_canary_in_any_one_field_of_run_json_does_not_fire(folder: Path, tmp_p
     assert not (tmp_path / MARK).exists()
 
 
-def test_a_folder_in_which_every_field_is_hostile_fires_nothing(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_folder_in_which_every_field_is_hostile_fires_nothing(folder, tmp_path):
     run, plants = Path(shutil.copytree(folder, tmp_path / "run")), payloads(tmp_path)
     manifest = json.loads((run / "run.json").read_text())
     address = f"http://127.0.0.1:{PORT}/v1"
@@ -298,7 +303,7 @@ def test_a_folder_in_which_every_field_is_hostile_fires_nothing(
     assert not (tmp_path / MARK).exists()
 
 
-def test_a_canary_in_any_field_of_study_toml_does_not_fire(tmp_path: Path) -> None:
+def test_a_canary_in_any_field_of_study_toml_does_not_fire(tmp_path):
     """Each option of run, at each place of a begun study, and the entries of its own."""
     study, plants = tmp_path / "study", payloads(tmp_path)
     study.mkdir()
@@ -307,19 +312,21 @@ def test_a_canary_in_any_field_of_study_toml_does_not_fire(tmp_path: Path) -> No
     theirs = {"XDG_STATE_HOME": str(tmp_path / "theirs")}
     assert agent_env("study", "run", str(study), env=theirs).returncode == 0
     mine = str(tmp_path / "mine")
+    options = {name: {reach_of(key.option)} for name, key in keywords_of(RunOptions).items()}
     own = {f"models.m.{name}" for name in ("model", "api_key_env", "prices")} | {"tasks.t.task"}
-    for name in sorted({*keywords_of(RunOptions), *own}):
-        for payload in plants.values():
-            line = f"{name} = {json.dumps(payload)}\n"
-            several = f"{name} = {json.dumps([payload])}\n"
-            for each in (line, several):
-                (study / "study.toml").write_text(f"{each}limit = 1\n{plain}")
-                for words in (("study", "status"), ("study", "resume"), ("resume",)):
-                    assert fires(*words, str(study), XDG_STATE_HOME=mine) == [], (each, words)
+    reaches = options | {name: {Reach.KEY} for name in own}
+    orders = [("study", "resume"), ("study", "status"), ("resume",)]
+    for place, name in enumerate(sorted(reaches)):
+        for turn, (kind, payload) in enumerate(plants.items()):
+            for form in (payload, [payload]):
+                line = f"{name} = {json.dumps(form)}\nlimit = 1\n{plain}"
+                (study / "study.toml").write_text(line)
+                for words in in_turn(orders, kind, reaches[name] - {Reach.NOTHING}, place + turn):
+                    assert fires(*words, str(study), XDG_STATE_HOME=mine) == [], (line, words)
     assert not (tmp_path / MARK).exists()
 
 
-def test_the_hook_sees_each_kind_of_canary(tmp_path: Path) -> None:
+def test_the_hook_sees_each_kind_of_canary(tmp_path):
     """What the tests above would see, if it happened."""
     plants = payloads(tmp_path)
     with looking() as fired:

@@ -1,11 +1,7 @@
 """Answers of a model that loops, and worse: every scorer copes, in CPU time in
 proportion to their length: less than a second for 200 kB, measured here on a tenth of that."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -16,14 +12,13 @@ from agent_env.families.temp_answers.scoring import paper_answers
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, impossible
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_parser import value_of
-from agent_env.records.schema import Episode, Message, Sample, ToolCall
+from agent_env.records.schema import Episode, Message, ToolCall
 from agent_env.scoring.evidence import trail_of
 from agent_env.scoring.name_answers import normalised, parse_known_names, parse_number
 from agent_env.scoring.names import split_names
 from agent_env.scoring.time_references import time_references
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.judging import read_verdict
-from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import web_tools
 from agent_env.temporal.written import in_words
 from agent_env.wiring.registry import load_family
@@ -42,18 +37,18 @@ UNITS = (
 LEADS = ("", "MY ANSWER: ", "Final Answer: ", '{"explanation": "x", "answer": ')
 
 
-def looped(unit: str, lead: str = "") -> str:
+def looped(unit, lead=""):
     return lead + unit * (SIZE // len(unit))
 
 
-def texts(gold: str) -> list[str]:
+def texts(gold):
     units = [unit.replace("{gold}", gold) for unit in UNITS]
     return [looped(unit, LEADS[at % len(LEADS)]) for at, unit in enumerate(units)] + [
         looped(unit) for unit in units[:20]
     ]
 
 
-def asked(name: str) -> tuple[Task, tuple[Sample, ...]]:
+def asked(name):
     """A family's task, and a sample of each of its kinds, three at the most."""
     family = load_family(name)
     options = family.options()
@@ -63,7 +58,7 @@ def asked(name: str) -> tuple[Task, tuple[Sample, ...]]:
     return task, tuple(kinds.values())[:3]
 
 
-def episode(sample: Sample, text: str) -> Episode:
+def episode(sample, text):
     call = ToolCall(id="1", name="python", arguments=text[:1000])
     said = Message(role="assistant", content=text, tool_calls=(call,))
     result = Message(role="tool", tool_call_id="1", content=text)
@@ -73,9 +68,9 @@ def episode(sample: Sample, text: str) -> Episode:
     )  # fmt: skip
 
 
-def cpu_seconds(work: Callable[[], Any]) -> float:
+def cpu_seconds(work):
     """The shorter of two times, where the first is long: a busy machine disturbs one of them."""
-    times: list[float] = []
+    times = []
     while not times or (len(times) < 2 and times[0] >= SCORER_S):
         began = time.process_time()
         work()
@@ -84,9 +79,7 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_each_scorer_takes_less_than_a_quarter_of_a_cpu_second_and_raises_nothing(
-    name: str,
-) -> None:
+def test_each_scorer_takes_less_than_a_quarter_of_a_cpu_second_and_raises_nothing(name):
     task, samples = asked(name)
     maker = task.analysis.fault_finder
     finder = maker() if maker is not None else None
@@ -105,7 +98,7 @@ def test_each_scorer_takes_less_than_a_quarter_of_a_cpu_second_and_raises_nothin
 
 
 DURATION = AnswerSpec("duration", "years")
-READERS: dict[str, Callable[[str], object]] = {
+READERS = {
     "published line": lambda t: paper_answers.read_line(t, "%B %d, %Y"),
     "published number": lambda t: paper_answers.read_line(t, "yyyy"),
     "published object": lambda t: paper_answers.read_object(t, prefilled=False),
@@ -121,7 +114,7 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_each_reader_takes_less_than_half_a_cpu_second_on_any_loop(reader: str) -> None:
+def test_each_reader_takes_less_than_half_a_cpu_second_on_any_loop(reader):
     seconds = {
         text[:40]: cpu_seconds(lambda text=text: READERS[reader](text)) for text in texts("Bob")
     }
@@ -130,7 +123,7 @@ def test_each_reader_takes_less_than_half_a_cpu_second_on_any_loop(reader: str) 
 
 @pytest.mark.parametrize("depth", [1500, 30_000])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_brackets_inside_each_other_are_no_recursion(name: str, depth: int) -> None:
+def test_brackets_inside_each_other_are_no_recursion(name, depth):
     task, samples = asked(name)
     for opening, closing in (("[", "]"), ('{"a":', "}"), ('{"answer": [', "]}"), ("(", ")")):
         for at, lead in enumerate(LEADS):
@@ -140,12 +133,12 @@ def test_brackets_inside_each_other_are_no_recursion(name: str, depth: int) -> N
 
 
 @pytest.mark.parametrize("text", ["1" * 5000, "²", "1x", "foo", "ſix", "1e999", ""])
-def test_what_is_no_number_has_no_value(text: str) -> None:
+def test_what_is_no_number_has_no_value(text):
     assert value_of(text) is None
     assert parse_number(text, ()) is None
 
 
-def test_words_that_are_no_number_have_no_value() -> None:
+def test_words_that_are_no_number_have_no_value():
     assert in_words("ſix") is None
     assert in_words("twenty foo") is None
     assert in_words("one hundred and five") == 105
@@ -162,5 +155,5 @@ def test_words_that_are_no_number_have_no_value() -> None:
         ("May 2001", "2001-05"),
     ],
 )
-def test_a_text_that_is_no_date_stays_what_it_is(text: str, date: str) -> None:
+def test_a_text_that_is_no_date_stays_what_it_is(text, date):
     assert iso(text) == date

@@ -1,14 +1,9 @@
 """Episodes of four steps against servers that insist on what they said, by the command line."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
-from typing import Any
 
 import pytest
 
@@ -16,14 +11,13 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.fake_server import FakeServer, script_policy
-from agent_env.records.schema import Message
 from agent_env.records.trace_events import ModelCalled
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 from tests.extensions.fake_server.modes import MODES
 
 INSISTING = ("deepseek", "kimi", "gemini", "minimax", "glm", "vllm", "openrouter", "future")
 REFUSING = ("no-echo", "no-echo-422")
-STEPS: list[dict[str, object]] = [
+STEPS = [
     {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "Falklands War"}}]},
     {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "the same, in 1982"}}]},
     {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "its last day"}}]},
@@ -36,14 +30,14 @@ ASK = (
 
 
 @contextmanager
-def served(tmp_path: Path, mode: str) -> Iterator[FakeServer]:
+def served(tmp_path, mode):
     """A fake server in a thread, while the command line runs in this one."""
     script = tmp_path / "script.jsonl"
     script.write_text("\n".join(json.dumps(step) for step in STEPS))
     server = FakeServer(script_policy(script), mode=MODES[mode])
     ready, done = Event(), Event()
 
-    async def serve() -> None:
+    async def serve():
         async with server:
             ready.set()
             await asyncio.to_thread(done.wait)
@@ -58,20 +52,20 @@ def served(tmp_path: Path, mode: str) -> Iterator[FakeServer]:
         thread.join()
 
 
-def asked(tmp_path: Path, server: FakeServer, *more: str) -> tuple[Done, Path]:
+def asked(tmp_path, server, *more):
     out = tmp_path / "run"
     where = ("--model", "compatible/m", "--base-url", server.url, "--out", str(out))
     done = agent_env(*ASK, *where, *more)
     return done, next(out.rglob("*.1.jsonl"))
 
 
-def said(body: dict[str, Any]) -> list[dict[str, Any]]:
+def said(body):
     return [message for message in body["messages"] if message["role"] == "assistant"]
 
 
 @pytest.mark.parametrize("stream", [(), ("--stream",)], ids=["whole", "streamed"])
 @pytest.mark.parametrize("mode", [*INSISTING, *REFUSING])
-def test_four_steps_finish_and_replay_alike(tmp_path: Path, mode: str, stream: tuple[str]) -> None:
+def test_four_steps_finish_and_replay_alike(tmp_path, mode, stream):
     with served(tmp_path, mode) as server:
         done, trace = asked(tmp_path, server, *stream)
     assert done.returncode == 0, done.stderr
@@ -85,7 +79,7 @@ def test_four_steps_finish_and_replay_alike(tmp_path: Path, mode: str, stream: t
     assert json.loads(replayed.stdout)["same"] == 1, replayed.stdout
 
 
-def test_without_the_echo_the_server_ends_the_episode_as_it_did_before(tmp_path: Path) -> None:
+def test_without_the_echo_the_server_ends_the_episode_as_it_did_before(tmp_path):
     with served(tmp_path, "deepseek") as server:
         _, trace = asked(tmp_path, server, "--echo-reasoning", "never")
     failure = fold(read_trace(trace)).failure
@@ -93,7 +87,7 @@ def test_without_the_echo_the_server_ends_the_episode_as_it_did_before(tmp_path:
     assert "must be passed back to the API" in failure
 
 
-def test_always_ends_the_episode_where_the_server_refuses(tmp_path: Path) -> None:
+def test_always_ends_the_episode_where_the_server_refuses(tmp_path):
     with served(tmp_path, "no-echo") as server:
         _, trace = asked(tmp_path, server, "--echo-reasoning", "always")
     failure = fold(read_trace(trace)).failure
@@ -102,9 +96,7 @@ def test_always_ends_the_episode_where_the_server_refuses(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("mode", ["deepseek", "openrouter", "gemini"])
-def test_a_fork_echoes_to_the_same_server_and_model_and_to_no_other(
-    tmp_path: Path, mode: str
-) -> None:
+def test_a_fork_echoes_to_the_same_server_and_model_and_to_no_other(tmp_path, mode):
     with served(tmp_path, mode) as server:
         _, trace = asked(tmp_path, server)
         server.recent.clear()
@@ -130,21 +122,19 @@ def test_a_fork_echoes_to_the_same_server_and_model_and_to_no_other(
             assert all(call.keys() == {"id", "type", "function"} for call in message["tool_calls"])
 
 
-def reasoning_of(events: list[Any]) -> list[str]:
+def reasoning_of(events):
     """What each reply holds that must come back: its reasoning, or the signature of its call."""
     replies = [e.reply.message for e in events if isinstance(e, ModelCalled) and e.reply]
     return [message.reasoning or _signature(message) for message in replies]
 
 
-def _signature(message: Message) -> str:
+def _signature(message):
     kept = message.provider_fields
-    extra: Any = {} if kept is None else next(iter(kept.calls.values()), {}).get("extra_content")
+    extra = {} if kept is None else next(iter(kept.calls.values()), {}).get("extra_content")
     return str(extra["google"]["thought_signature"]) if extra else ""
 
 
-def test_a_resumed_episode_gives_the_server_what_it_said_before_also_where_it_has_moved(
-    tmp_path: Path,
-) -> None:
+def test_a_resumed_episode_gives_the_server_what_it_said_before_also_where_it_has_moved(tmp_path):
     with served(tmp_path, "vllm") as server:
         done, trace = asked(tmp_path, server)
         assert done.returncode == 0, done.stderr
@@ -161,7 +151,7 @@ def test_a_resumed_episode_gives_the_server_what_it_said_before_also_where_it_ha
     assert len(manifest.former_urls) == 1
 
 
-def test_the_reply_cache_gives_the_fields_too(tmp_path: Path) -> None:
+def test_the_reply_cache_gives_the_fields_too(tmp_path):
     cache = ("--reply-cache", str(tmp_path / "cache.db"))
     with served(tmp_path, "deepseek") as server:
         asked(tmp_path, server, *cache)
@@ -173,7 +163,7 @@ def test_the_reply_cache_gives_the_fields_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["deepseek", "minimax"])
-def test_under_the_text_protocol_it_goes_back_too(tmp_path: Path, mode: str) -> None:
+def test_under_the_text_protocol_it_goes_back_too(tmp_path, mode):
     call = '```tool_call\n{"name": "web_search", "arguments": {"query": "x"}}\n```'
     with served(tmp_path, mode) as server:
         (tmp_path / "script.jsonl").write_text(f"{json.dumps({'text': call})}\n" * 3)

@@ -1,17 +1,13 @@
 """Run folders in which a file is something else: nothing outside is read or written, no command
 waits, and the other runs are shown and compared."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import signal
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -33,10 +29,10 @@ WAIT_S = 60
 
 
 @pytest.fixture(autouse=True)
-def _no_waiting() -> Iterator[None]:
+def _no_waiting():
     """A command that waits for a fifo would wait for ever."""
 
-    def late(number: int, frame: FrameType | None) -> None:
+    def late(number, frame):
         raise TimeoutError("it waits")
 
     before = signal.signal(signal.SIGALRM, late)
@@ -46,33 +42,24 @@ def _no_waiting() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = tmp_path_factory.mktemp("made") / "run"
-    words = ("--limit", "2", "--condition", "base", "--condition", "explicit", "--out", str(run))
-    assert agent_env("run", "time-puzzles", *words).returncode == 0
-    assert agent_env("episodes", str(run)).returncode == 0  # makes index.db
-    return run
-
-
 @pytest.fixture
-def runs(finished: Path, tmp_path: Path) -> Path:
+def runs(small_run, tmp_path):
     """A folder of two runs; the one called `odd` is a stranger's."""
     for name in ("odd", "sound"):
-        shutil.copytree(finished, tmp_path / "runs" / name)
+        shutil.copytree(small_run, tmp_path / "runs" / name)
     (tmp_path / "outside").write_bytes(SECRET)
     return tmp_path / "runs"
 
 
-def _link(file: Path, outside: Path) -> None:
+def _link(file, outside):
     file.symlink_to(outside)
 
 
-def _fifo(file: Path, outside: Path) -> None:
+def _fifo(file, outside):
     os.mkfifo(file)
 
 
-def _socket(file: Path, outside: Path) -> None:
+def _socket(file, outside):
     with socket.socket(socket.AF_UNIX) as made:
         fd = os.open(file.parent, os.O_RDONLY)
         try:
@@ -81,11 +68,11 @@ def _socket(file: Path, outside: Path) -> None:
             os.close(fd)
 
 
-def _endless(file: Path, outside: Path) -> None:
+def _endless(file, outside):
     file.symlink_to("/dev/zero")
 
 
-KINDS: dict[str, Callable[[Path, Path], None]] = {
+KINDS = {
     "link": _link, "fifo": _fifo, "socket": _socket, "endless": _endless,
 }  # fmt: skip
 ONE_OF_EACH = ("link", "fifo")
@@ -98,7 +85,7 @@ FILES = (
 )  # fmt: skip
 
 
-def _commands(runs: Path) -> dict[str, tuple[str, ...]]:
+def _commands(runs):
     odd = str(runs / "odd")
     return {
         "show": ("show", f"{odd}/{TRACE}"),
@@ -117,7 +104,7 @@ def _commands(runs: Path) -> dict[str, tuple[str, ...]]:
     ("name", "kind"),
     [(name, kind) for name in FILES for kind in KINDS if name in READ_FIRST or kind in ONE_OF_EACH],
 )
-def test_no_command_waits_or_touches_what_is_outside(runs: Path, name: str, kind: str) -> None:
+def test_no_command_waits_or_touches_what_is_outside(runs, name, kind):
     outside, file = runs.parent / "outside", runs / "odd" / name
     file.unlink(missing_ok=True)
     KINDS[kind](file, outside)
@@ -131,7 +118,7 @@ def test_no_command_waits_or_touches_what_is_outside(runs: Path, name: str, kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_trace_that_is_no_file_is_named_and_the_others_are_scored(runs: Path, kind: str) -> None:
+def test_a_trace_that_is_no_file_is_named_and_the_others_are_scored(runs, kind):
     file = runs / "odd" / TRACE
     file.unlink()
     KINDS[kind](file, runs.parent / "outside")
@@ -141,9 +128,7 @@ def test_a_trace_that_is_no_file_is_named_and_the_others_are_scored(runs: Path, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_without_a_plain_run_json_keeps_no_command_from_the_others(
-    runs: Path, kind: str
-) -> None:
+def test_a_run_without_a_plain_run_json_keeps_no_command_from_the_others(runs, kind):
     shutil.copytree(runs / "sound", runs / "second")
     (runs / "odd/run.json").unlink()
     KINDS[kind](runs / "odd/run.json", runs.parent / "outside")
@@ -155,7 +140,7 @@ def test_a_run_without_a_plain_run_json_keeps_no_command_from_the_others(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["run.json", "samples.jsonl", TRACE, "texts.db", "index.db"])
-def test_the_viewer_shows_the_other_runs(runs: Path, name: str, kind: str) -> None:
+def test_the_viewer_shows_the_other_runs(runs, name, kind):
     file = runs / "odd" / name
     file.unlink()
     KINDS[kind](file, runs.parent / "outside")
@@ -170,7 +155,7 @@ def test_the_viewer_shows_the_other_runs(runs: Path, name: str, kind: str) -> No
     assert (runs.parent / "outside").read_bytes() == SECRET
 
 
-def test_score_writes_through_no_link(runs: Path) -> None:
+def test_score_writes_through_no_link(runs):
     outside = runs.parent / "outside"
     for name in ("scores.jsonl", "scored.json"):
         (runs / "odd" / name).unlink()
@@ -182,7 +167,7 @@ def test_score_writes_through_no_link(runs: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["episodes", "episodes/base", "exports", "replays", "broken"])
-def test_a_folder_that_leads_elsewhere_is_not_followed(runs: Path, name: str) -> None:
+def test_a_folder_that_leads_elsewhere_is_not_followed(runs, name):
     elsewhere, place = runs.parent / "elsewhere", runs / "odd" / name
     if place.exists():
         place.rename(elsewhere)
@@ -198,14 +183,14 @@ def test_a_folder_that_leads_elsewhere_is_not_followed(runs: Path, name: str) ->
     assert _files(elsewhere) == before
 
 
-def _files(folder: Path) -> dict[str, bytes]:
+def _files(folder):
     return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 @pytest.mark.parametrize("name", ["../../outside", "/tmp/x", "a/b", "..", ".", "a\0b", ""])
-def test_a_condition_that_would_lead_elsewhere_is_refused(runs: Path, name: str) -> None:
+def test_a_condition_that_would_lead_elsewhere_is_refused(runs, name):
     file = runs / "odd/run.json"
-    words = file.read_text().replace('"name": "base"', f'"name": {_json(name)}')
+    words = file.read_text().replace('"name": "base"', f'"name": {json.dumps(name)}')
     file.write_text(words)
     done = agent_env("resume", str(runs / "odd"))
     assert (done.returncode, "conditions.0.name" in done.stderr) == (2, True)
@@ -214,11 +199,11 @@ def test_a_condition_that_would_lead_elsewhere_is_refused(runs: Path, name: str)
 @pytest.mark.parametrize(
     "name", ["../outside", "/etc/passwd", "contexts/../../outside", "run.json"]
 )
-def test_a_context_that_would_lead_elsewhere_is_refused(runs: Path, name: str) -> None:
+def test_a_context_that_would_lead_elsewhere_is_refused(runs, name):
     use = (
-        f'"contexts": [{{"name": "cited", "file": {_json(name)}, "digest": "0", "source_run": "r", '
-        '"source_model": "m", "source_condition": "c", "kinds": [], "budget": 1, '
-        '"tokenizer": "estimate", "samples": 2, "empty": 0}]'
+        f'"contexts": [{{"name": "cited", "file": {json.dumps(name)}, "digest": "0", '
+        '"source_run": "r", "source_model": "m", "source_condition": "c", "kinds": [], '
+        '"budget": 1, "tokenizer": "estimate", "samples": 2, "empty": 0}]'
     )
     file = runs / "odd/run.json"
     file.write_text(file.read_text().replace('"contexts": []', use))
@@ -226,7 +211,7 @@ def test_a_context_that_would_lead_elsewhere_is_refused(runs: Path, name: str) -
     assert (done.returncode, "contexts.0.file" in done.stderr) == (2, True)
 
 
-def test_a_table_that_never_ends_is_made_again(runs: Path) -> None:
+def test_a_table_that_never_ends_is_made_again(runs):
     """An index with views in the place of tables, as a stranger may send it."""
     file = runs / "odd/index.db"
     with sqlite3.connect(file) as base:
@@ -244,7 +229,7 @@ def test_a_table_that_never_ends_is_made_again(runs: Path) -> None:
     base.close()
 
 
-def test_a_store_of_texts_that_never_ends_is_named(runs: Path) -> None:
+def test_a_store_of_texts_that_never_ends_is_named(runs):
     file = runs / "odd/texts.db"
     file.unlink()
     with sqlite3.connect(file) as base:
@@ -257,7 +242,7 @@ def test_a_store_of_texts_that_never_ends_is_named(runs: Path) -> None:
     assert "its view 'texts' is not ours" in done.stderr
 
 
-def test_a_journal_that_has_another_file_deleted_is_refused(tmp_path: Path) -> None:
+def test_a_journal_that_has_another_file_deleted_is_refused(tmp_path):
     """SQLite deletes the super-journal that a rollback journal names, wherever it is."""
     base = tmp_path / "texts.db"
     base.write_bytes(b"")
@@ -269,7 +254,7 @@ def test_a_journal_that_has_another_file_deleted_is_refused(tmp_path: Path) -> N
         open_store(base)
 
 
-def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path: Path) -> None:
+def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path):
     with (tmp_path / "file").open("wb") as file:
         file.truncate(2**40)
     with pytest.raises(UnsafeFile, match="1099511627776 bytes"):
@@ -278,32 +263,26 @@ def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path: Path) -> None:
         RunFolder(tmp_path).read("file")
 
 
-def test_links_within_the_folder_are_followed(tmp_path: Path) -> None:
+def test_links_within_the_folder_are_followed(tmp_path):
     (tmp_path / "real").write_bytes(b"x")
     (tmp_path / "link").symlink_to("real")
     assert read_file(tmp_path, tmp_path / "link") == b"x"
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/x"])
-def test_paths_lead_nowhere_else(tmp_path: Path, path: str) -> None:
+def test_paths_lead_nowhere_else(tmp_path, path):
     with pytest.raises(UnsafeFile):
         check_inside(tmp_path, tmp_path / path)
 
 
-def test_a_replaced_file_leaves_nothing_where_it_fails(tmp_path: Path) -> None:
+def test_a_replaced_file_leaves_nothing_where_it_fails(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="directory"):
         replace_file(tmp_path / "folder", b"x")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def _json(text: str) -> str:
-    import json
-
-    return json.dumps(text)
-
-
-def test_files_of_a_run_are_read_by_one_function() -> None:
+def test_files_of_a_run_are_read_by_one_function():
     """Whoever reads one in another way would wait for a fifo, or read what is outside."""
     package = Path(__file__).parent.parent / "agent_env"
     users_own = {  # files that the user names, our own code, and one that was just set aside
@@ -317,13 +296,13 @@ def test_files_of_a_run_are_read_by_one_function() -> None:
     assert found == users_own
 
 
-def _reads(file: Path) -> int:
+def _reads(file):
     text = file.read_text()
     return text.count(".read_bytes()") + text.count(".read_text(")
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "replay", "resume"])
-def test_a_run_without_conditions_is_named(runs: Path, command: str) -> None:
+def test_a_run_without_conditions_is_named(runs, command):
     file = runs / "odd/run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"conditions": []}))
     done = agent_env(command, str(runs / "odd"))

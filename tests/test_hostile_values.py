@@ -1,11 +1,8 @@
 """Databases of a run folder whose values have types that we never write: they are named, never a
 traceback, and no small file takes much memory."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,19 +12,17 @@ import zstandard
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.extensions.viewer.app import count
 from agent_env.web.page_store import LARGEST, SqlitePages, problems
-from tests.commands import agent_env
+from tests.commands import agent_env, run_puzzles
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = tmp_path_factory.mktemp("made") / "run"
-    assert agent_env("run", "time-puzzles", "--limit", "1", "--condition", "web",
-                     "--out", str(run)).returncode == 0  # fmt: skip
+def made(tmp_path_factory):
+    run = run_puzzles(tmp_path_factory.mktemp("made") / "run", conditions=("web",))
     _keep_pages(run, 40)
     return run
 
 
-def _keep_pages(run: Path, count: int) -> None:
+def _keep_pages(run, count):
     """Leaves the first pages and those of the episode, so that going through all takes no time."""
     (trace,) = (run / "episodes").glob("*/*.jsonl")
     episode = trace.read_text()
@@ -45,23 +40,23 @@ def _keep_pages(run: Path, count: int) -> None:
 
 
 @pytest.fixture
-def run(made: Path, tmp_path: Path) -> Path:
+def run(made, tmp_path):
     return Path(shutil.copytree(made, tmp_path / "run"))
 
 
-def _change(file: Path, statement: str, values: Sequence[object] = ()) -> None:
+def _change(file, statement, values=()):
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(statement, values)
 
 
-def _check(*words: str) -> None:
+def _check(*words):
     done = agent_env(*words)
     assert done.returncode in (0, 1, 2), (words, done.stderr)
     assert "Traceback" not in done.stderr, (words, done.stderr)
 
 
 @pytest.mark.parametrize("value", ["'abc'", "5", "1e300", "x''"])
-def test_texts_that_are_no_bytes_are_named(run: Path, value: str) -> None:
+def test_texts_that_are_no_bytes_are_named(run, value):
     _change(run / "texts.db", f"UPDATE texts SET text = {value}")
     (trace,) = (run / "episodes").glob("*/*.jsonl")
     for words in (("show", str(trace)), ("score", str(run)), ("replay", str(run))):
@@ -87,7 +82,7 @@ def test_texts_that_are_no_bytes_are_named(run: Path, value: str) -> None:
         f"INSERT INTO searches VALUES ('p', 'q', 5, 'now', '{'[' * 100_000}', NULL)",
     ],
 )
-def test_pages_of_other_types_are_named(run: Path, tmp_path: Path, statement: str) -> None:
+def test_pages_of_other_types_are_named(run, tmp_path, statement):
     url = next(SqlitePages(run / "pages.db", read_only=True).urls())
     _change(run / "pages.db", statement)
     _check("pages", "list", str(run), "--json")
@@ -101,7 +96,7 @@ def test_pages_of_other_types_are_named(run: Path, tmp_path: Path, statement: st
 
 @pytest.mark.parametrize("value", ["x'ff00'", "'<b>'", "9e999"])
 @pytest.mark.parametrize("column", ["condition", "stop_reason", "steps", "duration_s", "repeat"])
-def test_a_table_of_other_types_is_made_anew(run: Path, column: str, value: str) -> None:
+def test_a_table_of_other_types_is_made_anew(run, column, value):
     expected = agent_env("episodes", str(run), "--json").stdout
     _change(run / "index.db", f"UPDATE episodes SET {column} = {value}")
     done = agent_env("episodes", str(run), "--json")
@@ -110,7 +105,7 @@ def test_a_table_of_other_types_is_made_anew(run: Path, column: str, value: str)
     assert (done.stdout == expected) is not is_text  # a text for a text is its owner's to answer
 
 
-def test_numbers_too_large_and_texts_that_are_none_are_shown(run: Path) -> None:
+def test_numbers_too_large_and_texts_that_are_none_are_shown(run):
     (trace,) = (run / "episodes").glob("*/*.jsonl")
     shutil.copy(trace, trace.with_name(f"tp-1-00001.{'9' * 30}.jsonl"))
     _check("episodes", str(run))
@@ -121,7 +116,7 @@ def test_numbers_too_large_and_texts_that_are_none_are_shown(run: Path) -> None:
     assert count(1234) == "1,234"
 
 
-def test_verify_unpacks_nothing_larger_than_a_page(run: Path) -> None:
+def test_verify_unpacks_nothing_larger_than_a_page(run):
     """A few KB in the file."""
     size = LARGEST + 1
     packing = zstandard.ZstdCompressor(level=1).compressobj(size=size)

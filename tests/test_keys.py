@@ -1,13 +1,6 @@
 """Whose key goes where: by the command line, against servers that note what they are sent."""
 
-from __future__ import annotations
-
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from threading import Thread
+from functools import partial
 
 import pytest
 
@@ -16,6 +9,7 @@ from agent_env.errors import ConfigError
 from agent_env.wiring.trust import own_plugins
 from agent_env.wiring.web import search_access
 from tests.commands import agent_env
+from tests.noting_server import noting_servers
 
 COMMON = ("time-puzzles", "--limit", "1", "--condition", "base", "--retries", "0")
 KEYS = {
@@ -24,78 +18,29 @@ KEYS = {
     "A_SECRET": "a-0123456789",
     "B_SECRET": "b-0123456789",
 }
+USAGE = {"prompt_tokens": 9, "completion_tokens": 3, "input_tokens": 9, "output_tokens": 3}
 MESSAGE = {"role": "assistant", "content": "MY ANSWER: None"}
-CHAT = {"model": "m", "choices": [{"message": MESSAGE, "finish_reason": "stop"}]}
 ITEM = {
     "type": "message",
     "role": "assistant",
     "content": [{"type": "output_text", "text": "MY ANSWER: None"}],
 }
-USAGE = {"prompt_tokens": 9, "completion_tokens": 3, "input_tokens": 9, "output_tokens": 3}
 REPLIES = {
-    "/v1/chat/completions": CHAT,
-    "/v1/responses": {"model": "m", "status": "completed", "output": [ITEM]},
+    "/v1/models": {"data": [{"id": name} for name in ("a", "b", "m", "x")]},
+    "/v1/chat/completions": {
+        "choices": [{"message": MESSAGE, "finish_reason": "stop"}],
+        "usage": USAGE,
+    },
+    "/v1/responses": {"status": "completed", "output": [ITEM], "usage": USAGE},
 }
+key_servers = partial(noting_servers, replies=REPLIES)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self._answer({"data": [{"id": name} for name in ("a", "b", "m", "x")]})
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        named = {"model": asked.get("model"), "usage": USAGE}
-        self._answer(REPLIES[self.path] | named if self.path in REPLIES else {"count": 3})
-
-    def _answer(self, body: object) -> None:
-        server = self.server
-        assert isinstance(server, KeyServer)
-        server.seen.add(self.headers.get("authorization", ""))
-        server.headers += str(self.headers)
-        data = json.dumps(body).encode()
-        self.send_response(307 if server.redirect else 200)
-        if server.redirect:
-            self.send_header("location", server.redirect + self.path.removeprefix("/v1"))
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *arguments: object) -> None:
-        """Nothing."""
-
-
-class KeyServer(ThreadingHTTPServer):
-    """Answers every question, and notes every Authorization header."""
-
-    redirect = ""
-    headers = ""
-    """Of all requests."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.seen: set[str] = set()
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-@contextmanager
-def key_servers(count: int) -> Iterator[list[KeyServer]]:
-    servers = [KeyServer() for _ in range(count)]
-    for server in servers:
-        Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield servers
-    finally:
-        for server in servers:
-            server.shutdown()
-            server.server_close()
-
-
-def bearer(variable: str) -> str:
+def bearer(variable):
     return f"Bearer {KEYS[variable]}"
 
 
-def test_three_models_at_three_addresses_each_see_only_their_own_key(tmp_path: Path) -> None:
+def test_three_models_at_three_addresses_each_see_only_their_own_key(tmp_path):
     with key_servers(3) as (a, b, c):
         models = [f"compatible/{name}@{server.url}" for name, server in (("a", a), ("b", b))]
         done = agent_env(
@@ -115,7 +60,7 @@ def test_three_models_at_three_addresses_each_see_only_their_own_key(tmp_path: P
     assert not [key for key in KEYS.values() if key.encode() in written]
 
 
-def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_path: Path) -> None:
+def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_path):
     with key_servers(2) as (a, b):
         models = [f"compatible/m@{server.url}" for server in (a, b)]
         out = tmp_path / "runs"
@@ -139,7 +84,7 @@ def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_p
     assert a.seen | b.seen <= {"Bearer none", ""}
 
 
-def test_openais_key_goes_to_no_base_url(tmp_path: Path) -> None:
+def test_openais_key_goes_to_no_base_url(tmp_path):
     with key_servers(2) as (a, b):
         both = agent_env(
             "run", *COMMON, "--model", "openai/gpt-5", "--model", "compatible/x",
@@ -157,7 +102,7 @@ def test_openais_key_goes_to_no_base_url(tmp_path: Path) -> None:
     assert f"--base-url {a.url} belongs to a model compatible/NAME" in alone.stderr
 
 
-def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_path: Path) -> None:
+def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_path):
     with key_servers(2) as (stranger, own):
         env = KEYS | {"OPENAI_BASE_URL": own.url}
         out = tmp_path / "run"
@@ -174,7 +119,7 @@ def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_p
 
 
 @pytest.mark.parametrize("model", ["compatible/m", "openai/m"])
-def test_a_redirect_carries_nothing_on(tmp_path: Path, model: str) -> None:
+def test_a_redirect_carries_nothing_on(tmp_path, model):
     with key_servers(2) as (first, second):
         first.redirect = second.url
         where = ("--base-url", first.url) if model == "compatible/m" else ()
@@ -189,9 +134,7 @@ def test_a_redirect_carries_nothing_on(tmp_path: Path, model: str) -> None:
     assert second.seen == set()
 
 
-def test_a_judge_gets_the_key_that_is_named_and_the_servers_tokenizer_that_of_its_model(
-    tmp_path: Path,
-) -> None:
+def test_a_judge_gets_the_key_that_is_named_and_the_servers_tokenizer_that_of_its_model(tmp_path):
     with key_servers(2) as (a, b):
         out = tmp_path / "run"
         done = agent_env(
@@ -208,7 +151,7 @@ def test_a_judge_gets_the_key_that_is_named_and_the_servers_tokenizer_that_of_it
     assert b.seen <= {bearer("B_SECRET"), ""}
 
 
-def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
+def test_a_variable_that_is_not_set_is_named(tmp_path):
     done = agent_env(
         "run", *COMMON, "--model", "compatible/a@http://127.0.0.1:9/v1",
         "--api-key-env", "NOT_THERE", "--out", str(tmp_path / "run"),
@@ -218,9 +161,7 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_search_at_an_own_address_gets_openais_key_only_where_the_two_are_paired(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_search_at_an_own_address_gets_openais_key_only_where_the_two_are_paired(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEYS["OPENAI_API_KEY"])
     monkeypatch.setenv("OPENAI_BASE_URL", "")
     assert search_access("openai", None, own_plugins()).key == KEYS["OPENAI_API_KEY"]
@@ -240,7 +181,7 @@ ACCOUNT = {
 }
 
 
-def test_nothing_of_openais_account_goes_to_another_server(tmp_path: Path) -> None:
+def test_nothing_of_openais_account_goes_to_another_server(tmp_path):
     with key_servers(2) as (other, openai):
         env = KEYS | ACCOUNT | {"OPENAI_BASE_URL": openai.url}
         for model in (f"compatible/m@{other.url}", "openai/gpt-5"):

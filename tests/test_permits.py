@@ -3,12 +3,11 @@
 The callers are found in the source itself, so that a new one is listed here or the test fails.
 """
 
-from __future__ import annotations
-
 import ast
 import pickle
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -119,42 +118,89 @@ MAKES_OWN_PERMITS = {
 """Take what the command line, the API or a test names; a study's folder, once it is trusted."""
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for file in sorted(ROOT.rglob("*.py")):
-        yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_bytes())
+@dataclass
+class Source:
+    """What a module of the package names and calls."""
+
+    powers: set[str] = field(default_factory=set)
+    arguments: set[str] = field(default_factory=set)
+    """Of its functions."""
+    called: set[str] = field(default_factory=set)
+    """The last part of each name that is called."""
+    imported: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+    """The last part of each name and attribute."""
+    imports_by_name: bool = False
+    """Whether it imports a module whose name is no constant of its source."""
+    permits: set[str] = field(default_factory=set)
+    """What a permit is where nobody gives one."""
 
 
-def dotted(node: ast.expr) -> str:
-    return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+@cache
+def sources():
+    return {
+        file.relative_to(ROOT).as_posix(): source_of(ast.parse(file.read_bytes()))
+        for file in sorted(ROOT.rglob("*.py"))
+    }
 
 
-def annotations_in(tree: ast.Module) -> set[ast.AST]:
-    places = (
-        getattr(node, name, None) for node in ast.walk(tree) for name in ("annotation", "returns")
-    )
-    return {inner for place in places if isinstance(place, ast.AST) for inner in ast.walk(place)}
+def dotted(node):
+    if isinstance(node, ast.Name):
+        return node.id
+    return f"{dotted(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else ""
 
 
-def powers_in(tree: ast.Module) -> set[str]:
-    """Called or only named, as whatever they were imported."""
-    known = {name: f"builtins.{name}" for name in ("exec", "eval", "__import__")}
+def source_of(tree):
+    found, known = Source(), {name: f"builtins.{name}" for name in ("exec", "eval", "__import__")}
+    names, annotations = [], set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        for place in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if isinstance(place, ast.AST):
+                annotations.update(ast.walk(place))
+        if isinstance(node, ast.Name | ast.Attribute):
+            names.append(node)
+            found.words.add(dotted(node).split(".")[-1])
+        elif isinstance(node, ast.alias):
+            found.imported.add(node.name)
+            found.words.add(node.name.split(".")[-1])
+        elif isinstance(node, ast.Import):
             tops = {each.name.partition(".")[0] for each in node.names if each.asname is None}
             known |= {top: top for top in tops}
             known |= {each.asname: each.name for each in node.names if each.asname is not None}
         elif isinstance(node, ast.ImportFrom):
             known |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
-    names = set()
-    for node in set(ast.walk(tree)) - annotations_in(tree):
-        if isinstance(node, ast.Name | ast.Attribute):
+        elif isinstance(node, ast.Call):
+            name = dotted(node.func).split(".")[-1]
+            found.called.add(name)
+            if name == "import_module" and not isinstance(node.args[0], ast.Constant):
+                found.imports_by_name = True
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.arguments |= {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}
+            plain = [*node.args.posonlyargs, *node.args.args]
+            plain = plain[len(plain) - len(node.args.defaults) :]
+            pairs = [
+                *zip(plain, node.args.defaults, strict=True),
+                *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+            ]
+            found.permits |= {dotted(v) for a, v in pairs if a.arg == "permit" and v is not None}
+        elif isinstance(node, ast.AnnAssign) and dotted(node.target) == "permit" and node.value:
+            value = node.value.func if isinstance(node.value, ast.Call) else node.value
+            found.permits.add(dotted(value))
+    for node in names:
+        if node not in annotations:  # called or only named, as whatever it was imported
             head, dot, rest = dotted(node).partition(".")
-            names.add(f"{known.get(head, '')}{dot}{rest}")
-    return {name for name in names if POWERS.fullmatch(name)}
+            name = f"{known.get(head, '')}{dot}{rest}"
+            if POWERS.fullmatch(name):
+                found.powers.add(name)
+    return found
 
 
-def test_what_acts_outside_stands_in_the_list_of_those_that_ask_for_a_permit() -> None:
-    found = {name: used for name, tree in sources() if (used := powers_in(tree))}
+def users(*functions):
+    return {name for name, source in sources().items() if source.called & set(functions)}
+
+
+def test_what_acts_outside_stands_in_the_list_of_those_that_ask_for_a_permit():
+    found = {name: source.powers for name, source in sources().items() if source.powers}
     assert found == ASK | CONFINED | OWN | DATABASES
 
 
@@ -170,119 +216,74 @@ def test_what_acts_outside_stands_in_the_list_of_those_that_ask_for_a_permit() -
         "import duckdb; duckdb.connect('x')", "from openai import OpenAI; OpenAI()",
     ],
 )  # fmt: skip
-def test_no_other_name_hides_it(text: str) -> None:
-    assert powers_in(ast.parse(text))
+def test_no_other_name_hides_it(text):
+    assert source_of(ast.parse(text)).powers
 
 
-def test_the_registry_alone_imports_modules_whose_names_stand_nowhere_in_our_source() -> None:
-    users = {
-        name
-        for name, tree in sources()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and dotted(node.func).split(".")[-1] == "import_module"
-        and not isinstance(node.args[0], ast.Constant)
-    }
-    assert users == OUR_MODULES | {"registry.py"}
+def test_the_registry_alone_imports_modules_whose_names_stand_nowhere_in_our_source():
+    importers = {name for name, source in sources().items() if source.imports_by_name}
+    assert importers == OUR_MODULES | {"registry.py"}
 
 
-def test_each_of_them_has_a_permit_in_its_signatures() -> None:
-    for name, tree in sources():
-        if name in ASK:
-            arguments = {
-                argument.arg
-                for node in ast.walk(tree)
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-                for argument in (*node.args.args, *node.args.kwonlyargs)
-            }
-            assert arguments & {"permit", "plugins"}, name
+def test_each_of_them_has_a_permit_in_its_signatures():
+    for name in ASK:
+        assert sources()[name].arguments & {"permit", "plugins"}, name
 
 
-def test_no_permit_has_a_default_and_trust_alone_makes_them() -> None:
-    for name, tree in sources():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                plain = [*node.args.posonlyargs, *node.args.args]
-                plain = plain[len(plain) - len(node.args.defaults) :]
-                pairs = [
-                    *zip(plain, node.args.defaults, strict=True),
-                    *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
-                ]
-                for argument, default in pairs:
-                    if argument.arg == "permit" and default is not None:
-                        assert dotted(default) == "NOTHING", (name, node.name)
-            if isinstance(node, ast.AnnAssign) and dotted(node.target) == "permit" and node.value:
-                own = {"runs/options.py": "field"}  # of `run`: the user gives them
-                value = node.value.func if isinstance(node.value, ast.Call) else node.value
-                assert dotted(value) == own.get(name, "NOTHING"), name
-            if isinstance(node, ast.Name | ast.Attribute | ast.alias):
-                word = node.name if isinstance(node, ast.alias) else dotted(node)
-                if word.split(".")[-1] == "_MINT":
-                    assert name in ("permits.py", "wiring/trust.py"), name
-            if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "Permit":
-                assert name in ("permits.py", "wiring/trust.py"), name
+def test_no_permit_has_a_default_and_trust_alone_makes_them():
+    makers = {"permits.py", "wiring/trust.py"}
+    for name, source in sources().items():
+        own = {"field"} if name == "runs/options.py" else set()  # of `run`: the user gives them
+        assert source.permits <= {"NOTHING"} | own, name
+        assert "_MINT" not in source.words or name in makers, name
+        assert "Permit" not in source.called or name in makers, name
 
 
-def test_permits_of_this_call_are_made_in_a_short_list_of_places() -> None:
-    users = {
-        name
-        for name, tree in sources()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.alias) and node.name in ("own_call", "own_plugins")
-    }
-    assert users | {"wiring/trust.py"} == MAKES_OWN_PERMITS
+def test_permits_of_this_call_are_made_in_a_short_list_of_places():
+    makers = {n for n, source in sources().items() if source.imported & {"own_call", "own_plugins"}}
+    assert makers | {"wiring/trust.py"} == MAKES_OWN_PERMITS
 
 
-def callers(*functions: str) -> set[str]:
-    return {
-        name
-        for name, tree in sources()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in functions
-    }
-
-
-def test_what_an_allowed_thing_implies_is_said_in_few_places() -> None:
-    assert callers("implying") == {
-        "models/serving/process.py", "web/providers/catalogue.py",
-        "wiring/models.py",
+def test_what_an_allowed_thing_implies_is_said_in_few_places():
+    assert users("implying") == {
+        "models/serving/process.py", "web/providers/catalogue.py", "wiring/models.py",
     }  # fmt: skip
 
 
-def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded() -> None:
-    assert callers("load_path") == {
+def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded():
+    assert users("load_path") == {
         "cli/app.py", "extensions/reference/policy.py", "registry.py", "runs/generate.py",
         "extensions/papers/engine.py", "tasks/tool_registry.py", "testing/family.py",
         "wiring/listing.py", "wiring/registry.py",
     }  # fmt: skip
 
 
-def test_a_module_of_ours_by_its_path_is_no_built_in_plug_in() -> None:
+def test_a_module_of_ours_by_its_path_is_no_built_in_plug_in():
     """`agent_env.mcp.launch:os.system` in run.json would be a tool with a name of ours."""
     with pytest.raises(ConfigError, match=r"^the code agent_env\.mcp\.launch:os\.getcwd is not"):
         TOOLS.find("agent_env.mcp.launch:os.getcwd", NOTHING)
     assert TOOLS.find("python", NOTHING).traits.name == "python"
 
 
-def test_a_permit_is_made_by_nobody_else() -> None:
+def test_a_permit_is_made_by_nobody_else():
     with pytest.raises(TypeError, match=r"made by wiring\.trust"):
         Permit(object(), [(Reach.CODE, "x")], True)
 
 
-def test_what_a_permit_does_not_name_is_refused_in_one_line() -> None:
+def test_what_a_permit_does_not_name_is_refused_in_one_line():
     with pytest.raises(ConfigError, match=r"^the command touch x is not allowed, as it comes from"):
         NOTHING.check(Reach.COMMAND, "touch x")
     own_call().check(Reach.COMMAND, "touch x")
 
 
-def test_what_is_implied_is_covered_and_nothing_beside_it() -> None:
+def test_what_is_implied_is_covered_and_nothing_beside_it():
     base = own_call().implying((Reach.COMMAND, "serve"), Reach.ADDRESS, "http://127.0.0.1:1/v1")
     assert base.covers(Reach.ADDRESS, "http://127.0.0.1:2")  # this call's own
     with pytest.raises(ConfigError):
         NOTHING.implying((Reach.COMMAND, "serve"), Reach.ADDRESS, "http://127.0.0.1:1/v1")
 
 
-def test_a_permit_survives_the_way_to_a_worker() -> None:
+def test_a_permit_survives_the_way_to_a_worker():
     sent = pickle.loads(pickle.dumps(NOTHING))
     assert not sent.covers(Reach.KEY, "MY_SECRET")
     assert pickle.loads(pickle.dumps(own_call())).covers(Reach.KEY, "MY_SECRET")

@@ -165,5 +165,6 @@ class CompareKeywords(TypedDict, total=False):
     margin: float | None
     columns: Path | str | None
     cluster: str | None
+    labels: Sequence[Path | str] | Path | str
     strict: bool
     resamples: int

@@ -7,11 +7,9 @@ import asyncio
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +21,7 @@ OLD_RUN = TESTS / "data/runs/version-1"
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> ae.Run:
+def run(tmp_path):
     shutil.copytree(OLD_RUN, tmp_path / "run")
     return ae.open(tmp_path / "run")
 
@@ -31,7 +29,7 @@ def run(tmp_path: Path) -> ae.Run:
 # The public names --------------------------------------------------------------------------------
 
 
-def test_the_listing_for_editors_names_what_is_imported_at_run_time() -> None:
+def test_the_listing_for_editors_names_what_is_imported_at_run_time():
     tree = ast.parse(Path(ae.__file__).read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
@@ -39,7 +37,7 @@ def test_the_listing_for_editors_names_what_is_imported_at_run_time() -> None:
     assert listed == {(module, name) for module, names in ae.PUBLIC.items() for name in names}
 
 
-def test_every_public_name_has_a_docstring() -> None:
+def test_every_public_name_has_a_docstring():
     for module, names in ae.PUBLIC.items():
         for name in names:
             public = getattr(ae, name)
@@ -48,39 +46,39 @@ def test_every_public_name_has_a_docstring() -> None:
             assert name in dir(ae)
 
 
-def test_the_import_alone_loads_nothing_heavy() -> None:
+def test_the_import_alone_loads_nothing_heavy():
     code = "import agent_env, sys; print([m for m in sys.modules if m.startswith('agent_')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['agent_env.version', 'agent_env']\n"
 
 
-def test_a_name_that_is_not_listed_is_not_there() -> None:
+def test_a_name_that_is_not_listed_is_not_there():
     with pytest.raises(AttributeError, match="module 'agent_env' has no attribute 'runn'"):
         _ = ae.runn
 
 
-def test_the_keywords_for_editors_are_those_of_the_options() -> None:
+def test_the_keywords_for_editors_are_those_of_the_options():
     written = Path(ae.__file__).parent / "runs" / "keyword_types.py"
     advice = "make it again: python .ci/pages/keywords.py > agent_env/runs/keyword_types.py"
     assert written.read_text() == page_generator("keywords")["keyword_types"](), advice
 
 
-def test_the_signature_shows_the_options_of_the_command() -> None:
+def test_the_signature_shows_the_options_of_the_command():
     shown = signature(ae.run).parameters
     assert list(shown)[:6] == ["task", "model", "conditions", "tools", "preflight", "progress"]
     assert (shown["repeats"].default, shown["run_tokens"].default) == (1, None)
     assert list(signature(ae.compare).parameters) == [
         "runs", "metric", "baseline", "contrasts", "wanted", "sequential", "alpha",
-        "margin", "columns", "cluster", "strict", "resamples",
+        "margin", "columns", "cluster", "labels", "strict", "resamples",
     ]  # fmt: skip
 
 
 # Where it runs -----------------------------------------------------------------------------------
 
 
-def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path: Path) -> None:
-    async def main() -> list[ae.Run]:
-        async def one(model: str) -> ae.Run:
+def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path):
+    async def main():
+        async def one(model):
             task = ae.task("time-puzzles", limit=1)
             return await ae.run(
                 task, model=model, conditions=["web"], out=tmp_path / model, progress=False
@@ -97,10 +95,10 @@ def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path: 
     assert [result.verdict for run in runs for result in run.replay()] == ["same"] * 3
 
 
-def test_a_cancelled_run_says_how_to_go_on(run: ae.Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cancelled_run_says_how_to_go_on(run, capsys):
     next(run.path.glob("episodes/web/*.jsonl")).unlink()
 
-    async def main() -> None:
+    async def main():
         async with asyncio.timeout(0.05):
             await run.resume(accept_changes=True)
 
@@ -111,18 +109,18 @@ def test_a_cancelled_run_says_how_to_go_on(run: ae.Run, capsys: pytest.CaptureFi
     assert len(list(asyncio.run(run.resume(progress=False)).episodes(status="finished"))) == 5
 
 
-def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop() -> None:
-    async def main() -> None:
+def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop():
+    async def main():
         ae.run_sync("time-puzzle")
 
     with pytest.raises(ae.ConfigError, match="unknown family 'time-puzzle'; known: "):
         asyncio.run(main())
 
 
-def test_one_folder_is_run_once_at_a_time(run: ae.Run) -> None:
+def test_one_folder_is_run_once_at_a_time(run):
     next(run.path.glob("episodes/*/*.jsonl")).unlink()
 
-    async def main() -> list[object]:
+    async def main():
         again = [run.resume(progress=False, accept_changes=True) for _ in range(2)]
         return await asyncio.gather(*again, return_exceptions=True)
 
@@ -132,7 +130,7 @@ def test_one_folder_is_run_once_at_a_time(run: ae.Run) -> None:
     assert str(second) == f"{run.path} is being run already, by this process or another"
 
 
-def test_a_run_that_is_removed_says_so(run: ae.Run) -> None:
+def test_a_run_that_is_removed_says_so(run):
     shutil.rmtree(run.path)
     for ask in (run.episodes, run.frame, run.replay, run.scores, lambda: run.episode("base/x.1")):
         with pytest.raises(ae.ConfigError, match=r"is no run: it has no run\.json"):
@@ -155,35 +153,31 @@ def test_a_run_that_is_removed_says_so(run: ae.Run) -> None:
         ({"model": "gpt-5"}, ae.ConfigError, "unknown model 'gpt-5'; known: reference"),
     ],
 )
-def test_a_wrong_option_is_named(
-    keywords: dict[str, object], kind: type[Exception], text: str, tmp_path: Path
-) -> None:
+def test_a_wrong_option_is_named(keywords, kind, text, tmp_path):
     with pytest.raises(kind) as error:
-        ae.run_sync("time-puzzles", out=tmp_path / "run", **keywords)  # type: ignore[arg-type]
+        ae.run_sync("time-puzzles", out=tmp_path / "run", **keywords)
     assert text in str(error.value)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_keyword_that_is_needed_is_named(run: ae.Run) -> None:
+def test_a_keyword_that_is_needed_is_named(run):
     with pytest.raises(TypeError, match=r"fork\(\) needs the keyword 'at'"):
-        asyncio.run(run.episode("base/tp-3-00001.1").fork())  # type: ignore[call-arg]
+        asyncio.run(run.episode("base/tp-3-00001.1").fork())
 
 
-def test_an_episode_that_is_not_there_is_named(run: ae.Run) -> None:
+def test_an_episode_that_is_not_there_is_named(run):
     with pytest.raises(ae.ConfigError, match="no episode web/tp-9; name it"):
         run.episode("web/tp-9")
 
 
-def test_a_broken_trace_is_left_out_and_said(
-    run: ae.Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_trace_is_left_out_and_said(run, capsys):
     broken = sorted(run.path.glob("episodes/*/*.jsonl"))[0]
     broken.write_text("{}\n" + broken.read_text())
     assert len(list(run.episodes())) == 4
     assert f"left out: {broken}:1: " in capsys.readouterr().err
 
 
-def test_a_study_lists_its_tables_where_one_is_not_there(run: ae.Run) -> None:
+def test_a_study_lists_its_tables_where_one_is_not_there(run):
     study = ae.compare(run)
     assert "differences" in dir(study)
     with pytest.raises(AttributeError, match="no table 'difference'; known: conclusions, cond"):
@@ -193,7 +187,7 @@ def test_a_study_lists_its_tables_where_one_is_not_there(run: ae.Run) -> None:
 # What it gives -----------------------------------------------------------------------------------
 
 
-def test_an_old_run_is_read_forked_and_saved(run: ae.Run, tmp_path: Path) -> None:
+def test_an_old_run_is_read_forked_and_saved(run, tmp_path):
     assert len(run.frame()) == 5
     episode = run.episode("web-once/tp-3-00001.1")
     assert (episode.result.answer, episode.sample.gold) == (("1960-08-01",), ("1960-07-18",))
@@ -213,10 +207,10 @@ async def almanac(city: str, month: int) -> str:
     return f"{city} {month}: 24"
 
 
-def make_clever() -> Callable[..., object]:
+def make_clever():
     """A model that no module has, as one from a notebook's cell."""
 
-    async def clever(messages: Sequence[ae.Message], tools: Sequence[ae.ToolSpec]) -> object:
+    async def clever(messages, tools):
         if tools and messages[-1].role == "user":
             call = ae.ToolCall(id="1", name="almanac", arguments='{"city": "Rome", "month": 7}')
             return ae.Reply(message=ae.Message(role="assistant", tool_calls=(call,)))
@@ -225,7 +219,7 @@ def make_clever() -> Callable[..., object]:
     return clever
 
 
-def test_a_function_is_a_model_and_another_a_tool_of_a_condition(tmp_path: Path) -> None:
+def test_a_function_is_a_model_and_another_a_tool_of_a_condition(tmp_path):
     conditions = ["base", ae.Condition("warm", tools=["web_search", almanac]), "cal+almanac"]
     run = ae.run_sync(
         ae.task("time-puzzles", limit=1),
@@ -263,7 +257,7 @@ def test_a_function_is_a_model_and_another_a_tool_of_a_condition(tmp_path: Path)
         ({"conditions": ae.Condition("a", tools=["hammer"])}, "unknown tool 'hammer'; known: "),
     ],
 )
-def test_a_wrong_object_is_named(keywords: dict[str, Any], text: str, tmp_path: Path) -> None:
+def test_a_wrong_object_is_named(keywords, text, tmp_path):
     with pytest.raises(ae.ConfigError) as error:
         ae.run_sync("time-puzzles", out=tmp_path / "run", **keywords)
     assert text in str(error.value)
@@ -276,23 +270,23 @@ class Leap(ae.Sample):
     year: int
 
 
-def make_leap() -> ae.Family:
-    def prompt(sample: Leap, condition: object) -> tuple[ae.Message, ...]:
+def make_leap():
+    def prompt(sample, condition):
         return (ae.Message(role="user", content=f"Is {sample.year} a leap year? yes or no"),)
 
-    def scorer(sample: Leap, episode: Any) -> ae.Score:
-        def measure(answer: str | None) -> dict[str, object]:
+    def scorer(sample, episode):
+        def measure(answer):
             is_right = (answer or "").strip() == sample.gold[0]
             return {"outcome": "read", "answer": (answer,), "metrics": {"right": float(is_right)}}
 
         return ae.episode_score(sample, episode, measure)
 
-    task: Any = ae.Task(
+    task = ae.Task(
         name="leap", sample_type=Leap, prompt=prompt, scorer=scorer, metrics=("right",),
         default_conditions=("base",),
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
-    def samples(count: int, seed: int, options: object) -> ae.SampleSet:
+    def samples(count, seed, options):
         years = range(2000, 2000 + count)
         golds = ["yes" if y % 4 == 0 else "no" for y in years]
         made = (Leap(id=f"y{y}", task="leap", gold=(g,), year=y) for y, g in zip(years, golds))  # noqa: B905
@@ -301,7 +295,7 @@ def make_leap() -> ae.Family:
     return ae.Family(name="leap", make_task=lambda *_: task, make_samples=samples)
 
 
-def test_a_family_of_the_process_is_run_read_compared_and_reported(tmp_path: Path) -> None:
+def test_a_family_of_the_process_is_run_read_compared_and_reported(tmp_path):
     task = ae.task(make_leap(), limit=5)
     assert [sample.gold for sample in task.samples()][:2] == [("yes",), ("no",)]
     run = ae.run_sync(
@@ -320,11 +314,11 @@ def test_a_family_of_the_process_is_run_read_compared_and_reported(tmp_path: Pat
     assert len(list(ae.open(run.path, task=make_leap()).episodes())) == 10
 
 
-def test_a_task_with_its_samples_is_asked_whole(tmp_path: Path) -> None:
+def test_a_task_with_its_samples_is_asked_whole(tmp_path):
     family = make_leap()
     made = family.make_samples(15, 1, None).samples
     task = ae.task(family.make_task("default", None, {}), samples=made)
     assert repr(task) == "task('leap', limit=15)"
     assert task.samples() == made
     with pytest.raises(ae.ConfigError, match="a task is a name, a Family or a Task, not int"):
-        ae.run_sync(3, out=tmp_path / "run")  # type: ignore[arg-type]
+        ae.run_sync(3, out=tmp_path / "run")

@@ -1,10 +1,7 @@
 """Every example in the docstrings of the public names, run in one folder, without a key."""
 
-from __future__ import annotations
-
 import doctest
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +16,7 @@ MODULES = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("examples")
     task = ae.task("time-puzzles", limit=2)
     conditions = ["base", "explicit"]
@@ -28,9 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_the_examples_of_the_docstrings_are_true(
-    module: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_the_docstrings_are_true(module, folder, monkeypatch):
     monkeypatch.chdir(folder)
     result = doctest.testmod(import_module(module))
     assert result.attempted > 0

@@ -1,7 +1,5 @@
 """The command line as a user types it, without key or network."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -22,26 +20,25 @@ from agent_env.testing import puzzle
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 from tests import TESTS
-from tests.commands import Done, agent_env, running, serving
+from tests.commands import agent_env, run_puzzles, running, serving
+
+TRACE = "episodes/explicit/tp-1-00001.1.jsonl"
+CONDITIONS = ("base", "web", "explicit")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[str, float]]]:
-    """A small run, as its JSON tells it."""
+def run(tmp_path_factory):
+    """A run with the web, as its JSON tells it."""
     out = tmp_path_factory.mktemp("runs") / "first"
-    conditions = ["--condition", "base", "--condition", "web", "--condition", "explicit"]
-    done = agent_env(
-        "run", "time-puzzles", "--limit", "4", "--out", str(out), *conditions, "--json"
-    )
+    named = [word for name in CONDITIONS for word in ("--condition", name)]
+    done = agent_env("run", "time-puzzles", "--limit", "4", "--out", str(out), *named, "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["run"] == str(out)
     return out, told["conditions"]
 
 
-def test_reference_gets_all_right_with_the_web(
-    run: tuple[Path, dict[str, dict[str, float]]],
-) -> None:
+def test_reference_gets_all_right_with_the_web(run):
     _, conditions = run
     assert list(conditions) == ["base", "web", "explicit"]
     assert conditions["web"]["exact_match"] == 1.0
@@ -51,9 +48,7 @@ def test_reference_gets_all_right_with_the_web(
     assert wanted <= conditions["web"].keys()
 
 
-def test_scores_are_made_again_from_the_traces_alone(
-    run: tuple[Path, dict[str, dict[str, float]]],
-) -> None:
+def test_scores_are_made_again_from_the_traces_alone(run):
     out, conditions = run
     before = (out / "scores.jsonl").read_bytes()
     (out / "scores.jsonl").unlink()
@@ -62,55 +57,31 @@ def test_scores_are_made_again_from_the_traces_alone(
     assert (out / "scores.jsonl").read_bytes() == before
 
 
-def test_the_same_seed_gives_the_same_samples_and_scores(
-    run: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path
-) -> None:
-    out, _ = run
-    again = tmp_path / "again"
-    agent_env(
-        "run", "time-puzzles", "--limit", "4", "--out", str(again), "--condition", "base",
-        "--condition", "web", "--condition", "explicit",
-    )  # fmt: skip
+def test_the_same_seed_gives_the_same_samples_and_scores(run, tmp_path):
+    again = run_puzzles(tmp_path / "again", limit=4, conditions=CONDITIONS)
     for name in ("samples.jsonl", "scores.jsonl"):
-        assert (again / name).read_bytes() == (out / name).read_bytes()
+        assert (again / name).read_bytes() == (run[0] / name).read_bytes()
 
 
-def test_show_prints_the_episode(run: tuple[Path, dict[str, dict[str, float]]]) -> None:
-    out, _ = run
-    done = agent_env("show", str(out / "episodes/web/tp-1-00001.1.jsonl"))
-    assert done.returncode == 0
-    for part in ("[user] Below is a list", "calls web_search", "MY ANSWER:", "== ended: answered"):
-        assert part in done.stdout
-    assert "\n== score: exact_match 1 · strict_match 1 · " in done.stdout
-    assert "\n== diagnosis: web/tp-1-00001.1: right\n" in done.stdout
-
-
-def test_show_says_what_is_missing_beside_a_trace(
-    run: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path
-) -> None:
-    trace = "episodes/web/tp-1-00001.1.jsonl"
-    shutil.copytree(run[0], tmp_path / "run")
+def test_show_prints_the_episode_and_says_what_is_missing_beside_a_trace(run, tmp_path):
+    trace = shutil.copytree(run[0], tmp_path / "run") / "episodes/web/tp-1-00001.1.jsonl"
+    shown = agent_env("show", str(trace)).stdout
+    for part in (
+        "[user] Below is a list", "calls web_search", "MY ANSWER:", "== ended: answered",
+        "\n== score: exact_match 1 · strict_match 1 · ",
+        "\n== diagnosis: web/tp-1-00001.1: right\n",
+    ):  # fmt: skip
+        assert part in shown
     (tmp_path / "run/samples.jsonl").unlink()
-    without_samples = agent_env("show", str(tmp_path / "run" / trace)).stdout
+    without_samples = agent_env("show", str(trace)).stdout
     assert "== no score: samples.jsonl has no sample 'tp-1-00001'" in without_samples
     (tmp_path / "run/run.json").unlink()
-    alone = agent_env("show", str(tmp_path / "run" / trace)).stdout
+    alone = agent_env("show", str(trace)).stdout
     assert "== no score: run.json is not beside" in alone
     assert "tool protocol and sampling: not known without run.json" in alone
 
 
-def test_compare_pairs_conditions_by_sample(
-    run: tuple[Path, dict[str, dict[str, float]]],
-) -> None:
-    out, _ = run
-    told = json.loads(agent_env("compare", str(out), "--json").stdout)
-    assert list(told["spent"]) == ["base", "web", "explicit"]
-    rows = told["differences"]["rows"]
-    assert [row["difference"] for row in rows] == ["web − base", "explicit − base"]
-    assert rows[0]["pairs"] == 4
-
-
-def test_a_dataset_is_asked_instead_and_filtered(tmp_path: Path) -> None:
+def test_a_dataset_is_asked_instead_and_filtered(tmp_path):
     file = tmp_path / "own.jsonl"
     samples = [puzzle("one"), puzzle("two", [])]
     file.write_text("".join(sample.model_dump_json() + "\n" for sample in samples))
@@ -123,28 +94,13 @@ def test_a_dataset_is_asked_instead_and_filtered(tmp_path: Path) -> None:
     assert (manifest["dataset"], manifest["where"]) == ("own.jsonl", ["solution_count=0"])
 
 
-def test_a_run_is_not_written_over(run: tuple[Path, dict[str, dict[str, float]]]) -> None:
-    out, _ = run
-    done = agent_env("run", "time-puzzles", "--out", str(out))
-    assert (done.returncode, "holds a run already" in done.stderr) == (2, True)
+def test_where_is_filled_up_to_the_limit(tmp_path):
+    out = run_puzzles(tmp_path / "run", "--where", "solution_count=3", limit=2)
+    rows = (out / "samples.jsonl").read_text().splitlines()
+    assert [json.loads(row)["solution_count"] for row in rows] == [3, 3]
 
 
-def test_a_key_is_not_written_anywhere(tmp_path: Path) -> None:
-    key = "sk-planted-0123456789"
-    done = agent_env(
-        "run", "time-puzzles", "--model", "openai/gpt-5",
-        "--limit", "1", "--condition", "base", "--retry-time-s", "1",
-        "--out", str(tmp_path / "run"),
-        env={"OPENAI_API_KEY": key, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"},
-    )  # fmt: skip
-    assert "cannot be reached" in done.stderr
-    written = [p for p in (tmp_path / "run").rglob("*") if p.is_file()]
-    assert len(written) >= 3
-    assert not [p for p in written if key.encode() in p.read_bytes()]
-    assert key not in done.stdout + done.stderr
-
-
-def test_ctrl_c_leaves_valid_traces_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_valid_traces_and_says_how_to_go_on(tmp_path):
     out = tmp_path / "run"
     command = ("run", "time-puzzles", "--limit", "40", "--condition", "explicit", "--condition",
                "web", "--out", str(out))  # fmt: skip
@@ -160,60 +116,36 @@ def test_ctrl_c_leaves_valid_traces_and_says_how_to_go_on(tmp_path: Path) -> Non
         read_trace(trace)
 
 
-def test_resume_finishes_what_is_missing(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    agent_env("run", "time-puzzles", "--limit", "3", "--condition", "explicit", "--out", str(out))
-    (out / "episodes/explicit/tp-1-00002.1.jsonl").unlink()
-    done = agent_env("resume", str(out), "--json")
-    assert "3 of 3 episodes done (1 now), 0 failed" in done.stderr
-    assert json.loads(done.stdout)["conditions"]["explicit"]["exact_match"] == 1.0
-
-
-def test_doctor_names_sandboxes_keys_and_tokenizers() -> None:
+def test_doctor_names_sandboxes_keys_tokenizers_and_every_extra():
     told = json.loads(agent_env("doctor", "--json").stdout)
     assert "sandbox namespaces" in told
     assert told["key OPENAI_API_KEY"]["ok"] is False
     assert told["tokenizer estimate"]["ok"] is True
-
-
-def test_doctor_names_every_extra() -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
     assert EXTRAS.keys() == project["optional-dependencies"].keys()
 
 
-def small_run(out: Path, *options: str) -> Done:
-    return agent_env(
-        "run",
-        "time-puzzles",
-        "--limit",
-        "2",
-        "--condition",
-        "explicit",
-        "--out",
-        str(out),
-        *options,
-    )
-
-
-def test_a_folder_that_holds_anything_is_not_written_to(tmp_path: Path) -> None:
-    (tmp_path / "keep").write_text("mine")
-    done = small_run(tmp_path)
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [("run.json", "holds a run already"), ("mine", "is not empty; name a new folder with --out")],
+)
+def test_a_folder_that_holds_anything_is_not_written_to(before, reason, tmp_path):
+    (tmp_path / before).write_text("mine")
+    done = agent_env("run", "time-puzzles", "--condition", "base", "--out", str(tmp_path))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is not empty; name a new folder with --out" in done.stderr
+    assert reason in done.stderr
 
 
-def test_two_processes_cannot_run_the_same_run(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    small_run(out)
-    with RunFolder(out).locked():
-        done = agent_env("resume", str(out))
+def test_two_processes_cannot_run_the_same_run(copied):
+    with RunFolder(copied).locked():
+        done = agent_env("resume", str(copied))
     assert (done.returncode, "is being run already" in done.stderr) == (2, True)
 
 
-def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
+def test_a_run_goes_on_at_the_server_that_is_named(tmp_path):
     out = tmp_path / "run"
 
-    def go(*words: str) -> tuple[str, int, str]:
+    def go(*words):
         with serving(serve(make_model("reference", None, {}, own_plugins()))) as url:
             done = agent_env(*words, "--base-url", url)
             return url, done.returncode, done.stderr
@@ -228,83 +160,63 @@ def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
     assert f"model base_url: {before} → {now}" in RunFolder(out).manifest.changes[0]
 
 
-def test_a_run_in_which_nothing_succeeds_says_why_and_fails(tmp_path: Path) -> None:
+def test_a_run_in_which_nothing_succeeds_says_why_and_fails(tmp_path):
     url = "http://127.0.0.1:9/v1"
-    done = small_run(
-        tmp_path / "run", "--model", "compatible/x", "--base-url", url, "--retry-time-s", "1"
-    )
+    done = agent_env(
+        "run", "time-puzzles", "--limit", "2", "--condition", "explicit", "--out",
+        str(tmp_path / "run"), "--model", "compatible/x", "--base-url", url,
+        "--retry-time-s", "1",
+    )  # fmt: skip
     assert done.returncode == 1
     assert f"the model's server was away for 0 s, the last error: {url} (x) cannot" in done.stderr
+    assert f"agent-env resume {tmp_path / 'run'}" in done.stderr
     assert re.search(r"explicit +2 +0 +2 ", done.stdout)
 
 
-def test_failed_episodes_are_run_again_by_resume(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    small_run(out)
-    trace = out / "episodes/explicit/tp-1-00001.1.jsonl"
+def test_failed_and_missing_episodes_are_run_again_by_resume(copied):
+    trace = copied / TRACE
     lines = trace.read_text().splitlines()[:1]
     failed = (
         '"seq":1,"at":"2026-01-01T00:00:00Z","kind":"episode_failed","error":"E","message":"m"}'
     )
     lines.append('{"v":1,"episode":"explicit/tp-1-00001.1",' + failed)
     trace.write_text("\n".join(lines) + "\n")
-    assert (
-        json.loads(agent_env("score", str(out), "--json").stdout)["conditions"]["explicit"][
-            "failed"
-        ]
-        == 1
-    )
-    done = agent_env("resume", str(out), "--json")
-    told = json.loads(done.stdout)["conditions"]["explicit"]
-    assert (told["failed"], told["exact_match"]) == (0, 1.0)
+    (copied / "episodes/base/tp-1-00002.1.jsonl").unlink()
+    told = json.loads(agent_env("score", str(copied), "--json").stdout)["conditions"]
+    assert (told["explicit"]["failed"], told["base"]["episodes"]) == (1, 1)
+    done = agent_env("resume", str(copied), "--json")
+    told = json.loads(done.stdout)["conditions"]
+    assert (told["explicit"]["failed"], told["explicit"]["exact_match"]) == (0, 1.0)
+    assert told["base"]["episodes"] == 2
+    assert "4 of 4 episodes done (2 now), 0 failed" in done.stderr
 
 
-def test_a_broken_trace_is_named_and_the_others_are_scored(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    small_run(out)
-    (out / "episodes/explicit/tp-1-00001.1.jsonl").write_text("garbage\n")
-    done = agent_env("score", str(out), "--json")
-    assert json.loads(done.stdout)["conditions"]["explicit"]["episodes"] == 1
+def test_a_broken_trace_is_named_and_a_copied_one_not_counted_as_another_episode(copied):
+    (copied / TRACE).with_name("copy.1.jsonl").write_bytes((copied / TRACE).read_bytes())
+    (copied / "episodes/base/tp-1-00001.1.jsonl").write_text("garbage\n")
+    done = agent_env("score", str(copied), "--json")
+    told = json.loads(done.stdout)["conditions"]
+    assert (told["base"]["episodes"], told["explicit"]["episodes"]) == (1, 2)
     assert "left out: " in done.stderr
     assert "tp-1-00001.1.jsonl:1: not a trace event" in done.stderr
-
-
-def test_a_copied_trace_is_not_counted_as_another_episode(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    small_run(out)
-    trace = out / "episodes/explicit/tp-1-00001.1.jsonl"
-    trace.with_name("copy.1.jsonl").write_bytes(trace.read_bytes())
-    done = agent_env("score", str(out), "--json")
-    assert json.loads(done.stdout)["conditions"]["explicit"]["episodes"] == 2
     assert "copy.1.jsonl:1: is the trace of explicit/tp-1-00001.1" in done.stderr
 
 
-def test_samples_that_were_changed_after_the_run_are_refused(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    small_run(out)
-    samples = out / "samples.jsonl"
+def test_samples_that_were_changed_after_the_run_are_refused(copied):
+    samples = copied / "samples.jsonl"
     samples.write_text(samples.read_text().replace('"years":"1800-2050"', '"years":"1801-2050"'))
-    done = agent_env("score", str(out))
+    done = agent_env("score", str(copied))
     assert (done.returncode, "was changed after the run" in done.stderr) == (2, True)
 
 
-def test_where_is_filled_up_to_the_limit(tmp_path: Path) -> None:
-    small_run(tmp_path / "run", "--where", "solution_count=3")
-    rows = (tmp_path / "run/samples.jsonl").read_text().splitlines()
-    assert [json.loads(row)["solution_count"] for row in rows] == [3, 3]
-
-
-def test_a_tables_figures_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None:
-    done = agent_env("score", str(tmp_path), env={"COLUMNS": "40"})
-    assert done.returncode == 2
-    small_run(tmp_path / "run")
-    shown = agent_env("score", str(tmp_path / "run"), env={"COLUMNS": "40"}).stdout
+def test_a_tables_figures_are_whole_in_a_narrow_terminal(small_run):
+    shown = agent_env("score", str(small_run), env={"COLUMNS": "40"}).stdout
     assert "explicit" in shown
     assert "1.000 [0.342, 1.000]" in shown
     assert "…" not in shown
 
 
-def test_show_spells_control_characters_out(tmp_path: Path) -> None:
+def test_show_spells_control_characters_out(tmp_path):
     recorded = TESTS / "data/runs/version-1/episodes/base/tp-3-00001.1.jsonl"
     trace = tmp_path / "a.jsonl"  # of version 1: its lines have no checksums
     trace.write_text(recorded.read_text().replace("MY ANSWER", "\\u001b[31mMY ANSWER"))
@@ -313,7 +225,7 @@ def test_show_spells_control_characters_out(tmp_path: Path) -> None:
     assert "\\u001b[31mMY ANSWER" in shown
 
 
-def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path: Path) -> None:
+def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path):
     file = tmp_path / "x.py"
     file.write_text("print(1)\n6 * 7\n")
     done = agent_env("sandbox", "run", str(file), "--timeout", "20")
@@ -323,9 +235,8 @@ def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path: Path) -> None:
     assert (told["stdout"], told["value"], told["status"]) == ("1\n", "42", "ok")
 
 
-def test_a_run_can_be_rehearsed_against_the_fake_server(tmp_path: Path) -> None:
+def test_a_run_can_be_rehearsed_against_the_fake_server(tmp_path):
     with running("fake-server", "--errors", "500:0.05") as server:
-        assert server.stdout is not None
         url = server.stdout.readline().strip()
         done = agent_env(
             "run", "time-puzzles", "--limit", "3", "--model", "compatible/x", "--base-url", url,
@@ -337,7 +248,7 @@ def test_a_run_can_be_rehearsed_against_the_fake_server(tmp_path: Path) -> None:
     assert (told["finished"], told["exact_match"], told["usage_sources"]) == (3, 1.0, ["provider"])
 
 
-def test_help_lists_every_command_in_a_section_without_importing_rich() -> None:
+def test_help_lists_every_command_in_a_section_without_importing_rich():
     """rich alone would take longer than the 0.3 s in which help answers."""
     shown = agent_env("--help").stdout
     first = shown.index("Ask models:\n  run ")
@@ -351,7 +262,7 @@ def test_help_lists_every_command_in_a_section_without_importing_rich() -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "generate"])
-def test_the_help_of_a_command_with_a_task_lists_the_options_of_the_task(command: str) -> None:
+def test_the_help_of_a_command_with_a_task_lists_the_options_of_the_task(command):
     shown = agent_env(command, "time-puzzles", "--help").stdout
     listed = shown.split("\nOptions of time-puzzles, each as --option KEY=VALUE:\n")[1]
     assert "facts=<str> Facts per puzzle: 5 or 4-6. [default: 4-6]" in " ".join(listed.split())
@@ -361,17 +272,14 @@ def test_the_help_of_a_command_with_a_task_lists_the_options_of_the_task(command
 @pytest.mark.parametrize(
     ("command", "examples"),
     [
-        (["fork"], ["agent-env fork runs/first/episodes/web/tp-1-00001.1.jsonl --at 2 "
-                    "--edit page.txt --repeats 3 --out runs/forked"]),
-        (["web", "build"], [
+        ("fork", ["agent-env fork runs/first/episodes/web/tp-1-00001.1.jsonl --at 2 "
+                  "--edit page.txt --repeats 3 --out runs/forked"]),
+        ("web build", [
             "agent-env web build --world fictional --entities 5000 --seed 3 --out pages.db",
             "agent-env web build --table td.materials.jsonl --out tables.db",
         ]),
     ],
-    ids=["command", "command of a group"],
 )  # fmt: skip
-def test_an_example_of_the_help_is_one_line_that_can_be_pasted(
-    command: list[str], examples: list[str]
-) -> None:
-    lines = agent_env(*command, "--help").stdout.splitlines()
+def test_an_example_of_the_help_is_one_line_that_can_be_pasted(command, examples):
+    lines = agent_env(*command.split(), "--help").stdout.splitlines()
     assert [line for line in lines if "Example" in line] == [f"  Example: {e}" for e in examples]

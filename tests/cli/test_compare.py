@@ -1,35 +1,14 @@
 """compare and diagnose as a user runs them, over two small runs of the scripted policies."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.commands import agent_env
 
-WITHOUT = """
-import sys
-for name in sys.argv.pop(1).split(","):
-    sys.modules[name] = None
-from agent_env.cli.app import main
-main()
-"""
-
-
-def agent_env_without(modules: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own that cannot import these modules."""
-    return subprocess.run(
-        [sys.executable, "-c", WITHOUT, modules, *arguments],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(tmp_path_factory):
     """Both policies over the same 12 puzzles, in one command."""
     out = tmp_path_factory.mktemp("matrix") / "both"
     done = agent_env(
@@ -43,12 +22,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_each_model_has_a_run_over_the_same_samples(runs: Path) -> None:
+def test_each_model_has_a_run_over_the_same_samples(runs):
     one, two = (runs / name / "samples.jsonl" for name in ("reference", "reference-static"))
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_one_retriever_gains_significantly_and_the_other_does_not(runs: Path) -> None:
+def test_one_retriever_gains_significantly_and_the_other_does_not(runs):
     told = json.loads(agent_env("compare", str(runs), "--json").stdout)
     rows = {row["difference"]: row for row in told["differences"]["rows"]}
     assert rows["reference web − reference base"]["p (Holm)"] < 0.01
@@ -59,7 +38,7 @@ def test_one_retriever_gains_significantly_and_the_other_does_not(runs: Path) ->
     assert told["by-solutions"]["rows"]
 
 
-def test_on_a_terminal_it_shows_the_two_main_tables(runs: Path) -> None:
+def test_on_a_terminal_it_shows_the_two_main_tables(runs):
     text = agent_env("compare", str(runs / "reference"), str(runs / "reference-static")).stdout
     assert "Conditions of time-puzzles" in text
     assert "Differences, paired by sample" in text
@@ -67,16 +46,14 @@ def test_on_a_terminal_it_shows_the_two_main_tables(runs: Path) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_a_breakdown_comes_below_the_main_tables_whose_notes_fit_their_columns(
-    runs: Path,
-) -> None:
+def test_a_breakdown_comes_below_the_main_tables_whose_notes_fit_their_columns(runs):
     text = agent_env("compare", str(runs / "reference"), "--by", "solutions").stdout
     assert text.index("Conditions of time-puzzles") < text.index("exact_match by solutions")
     assert text.count("minimum detectable effect") == text.count("Minimum detectable effect:")
     assert text.count("McNemar, mid") == text.count("The exact McNemar test")
 
 
-def test_tables_are_written_in_each_format(runs: Path, tmp_path: Path) -> None:
+def test_tables_are_written_in_each_format(runs, tmp_path):
     for out in ("all.md", "all.tex", "all.json"):
         assert agent_env("compare", str(runs), "--out", str(tmp_path / out)).returncode == 0
     assert "| reference web |" in (tmp_path / "all.md").read_text()
@@ -88,13 +65,26 @@ def test_tables_are_written_in_each_format(runs: Path, tmp_path: Path) -> None:
     assert one.startswith("# table3\nmetrics,mean,mean low,")
 
 
-def test_figures_are_drawn(runs: Path, tmp_path: Path) -> None:
-    agent_env("compare", str(runs), "--figures", str(tmp_path), "--table", "gap")
+def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path):
+    out = tmp_path / "deep/report.html"
+    done = agent_env(
+        "compare", str(runs), "--figures", str(tmp_path), "--table", "gap", "--html", str(out)
+    )
+    assert done.returncode == 0, done.stderr
     names = {file.name for file in tmp_path.iterdir()}
     assert {"by-solutions.svg", "by-solutions.png", "conditions.svg", "flips.png"} <= names
+    text = out.read_text()
+    for part in (
+        "12 samples that all runs share", "72 episodes asked for, 72 finished", "seed 20261121",
+        "Why answers are wrong", "samples&#39; digest", "sealed", "<svg",
+        "reference web − reference base",
+    ):  # fmt: skip
+        assert part in text, part
+    for outside in (' src="', "@import", "<link", "url(http"):
+        assert outside not in text
 
 
-def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs: Path) -> None:
+def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs):
     """reference-static trusts the first snippet, so what it gets wrong it never opened."""
     told = json.loads(agent_env("diagnose", str(runs), "--json").stdout)
     assert told["reference"]["kinds"]["web"] == {"right": 12}
@@ -105,21 +95,6 @@ def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs: Path) -> Non
     name = f"web/{wrong['sample']}.1"
     text = agent_env("diagnose", str(runs / "reference-static"), "--episode", name).stdout
     assert text.startswith(f"{name}: retrieval (not opened)")
-
-
-def test_without_the_extra_the_figures_are_the_same_and_what_needs_it_names_it(runs: Path) -> None:
-    extra = "scipy,matplotlib,pandas,jinja2"
-    for command in (
-        ("compare", str(runs), "--by", "solutions"),
-        ("score", str(runs / "reference"), "--json"),
-    ):
-        without = agent_env_without(extra, *command)
-        assert without.returncode == 0, without.stderr
-        assert without.stdout == agent_env(*command).stdout
-    for option in ("--json", "--figures=x", "--html=x.html"):
-        refused = agent_env_without(extra, "compare", str(runs), option)
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert "pip install 'agent-env[analysis]'" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -133,17 +108,16 @@ def test_without_the_extra_the_figures_are_the_same_and_what_needs_it_names_it(r
         (["--table", "best"], "unknown table 'best'; known: conclusions, conditions, shortcuts"),
         (["--by", "age"], "no group 'age'; known: solutions"),
         (["--to", "xml"], "unknown format 'xml'; known: md, csv, json, latex"),
+        (["--html", "/proc/none/x.html"], "cannot write to /proc/none/x.html"),
     ],
 )
-def test_what_cannot_be_is_one_line_and_exit_2(runs: Path, arguments: list[str], says: str) -> None:
+def test_what_cannot_be_is_one_line_and_exit_2(runs, arguments, says):
     done = agent_env("compare", str(runs / "reference"), *arguments)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert says in done.stderr
 
 
-def test_folders_without_runs_models_named_twice_and_unknown_episodes(
-    runs: Path, tmp_path: Path
-) -> None:
+def test_folders_without_runs_models_named_twice_and_unknown_episodes(runs, tmp_path):
     assert "is no run and holds none" in agent_env("compare", str(tmp_path)).stderr
     twice = agent_env("run", "time-puzzles", "--model", "reference", "--model", "reference")
     assert (twice.returncode, "named twice" in twice.stderr) == (2, True)
@@ -151,7 +125,7 @@ def test_folders_without_runs_models_named_twice_and_unknown_episodes(
     assert (unknown.returncode, "no episode base/x.1" in unknown.stderr) == (2, True)
 
 
-def test_a_named_table_without_rows_says_why_it_has_none(runs: Path) -> None:
+def test_a_named_table_without_rows_says_why_it_has_none(runs):
     shown = agent_env("compare", str(runs), "--table", "ablation", "--table", "faults")
     assert shown.returncode == 0
     assert "No condition has a twin with faults of tools; run --faults makes them." in shown.stdout

@@ -1,10 +1,7 @@
 """replay, episodes and score as a user types them."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
 
 from tests import TESTS
 from tests.commands import agent_env
@@ -12,7 +9,7 @@ from tests.commands import agent_env
 RUN = TESTS / "data/runs/version-1"
 
 
-def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path: Path) -> None:
+def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     same = agent_env("replay", "run", "--json", cwd=tmp_path)
     assert (same.returncode, json.loads(same.stdout)["same"]) == (0, 5)
@@ -27,7 +24,7 @@ def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path: 
     assert "-Read the constraints like this:" in drift.stdout
 
 
-def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path: Path) -> None:
+def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     listed = agent_env("episodes", "run", "--where", "exact_match=1", "--json", cwd=tmp_path)
     told = json.loads(listed.stdout)
@@ -45,7 +42,7 @@ def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path: 
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
 
 
-def test_a_changed_verdict_can_fail_a_check(tmp_path: Path) -> None:
+def test_a_changed_verdict_can_fail_a_check(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     scores = tmp_path / "run/scores.jsonl"
     scores.write_text(scores.read_text().replace('"exact_match":1.0', '"exact_match":0.0', 1))
@@ -54,7 +51,7 @@ def test_a_changed_verdict_can_fail_a_check(tmp_path: Path) -> None:
     assert "1 of 5 earlier verdicts changed; scorer unknown → agent_env.families" in done.stderr
 
 
-def test_a_fork_leaves_its_scores_in_its_folder(tmp_path: Path) -> None:
+def test_a_fork_leaves_its_scores_in_its_folder(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     trace = "run/episodes/base/tp-3-00001.1.jsonl"
     done = agent_env("fork", trace, "--at", "0", "--out", "forked", cwd=tmp_path)

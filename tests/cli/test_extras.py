@@ -1,7 +1,5 @@
-"""Without the optional packages each command does without, or ends with one line that names the
-extra."""
-
-from __future__ import annotations
+"""Without the optional packages each command does without and prints the same, or ends with one
+line that names the extra."""
 
 import json
 import subprocess
@@ -10,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import agent_env
+
 RUN = ["run", "time-puzzles", "--limit", "1", "--condition", "web", "--condition", "base"]
 DO_WITHOUT = (
     [*RUN, "--out", "run"],
     ["score", "run"],
-    ["compare", "run"],
+    ["score", "run", "--json"],
+    ["compare", "run", "--by", "solutions"],
     ["diagnose", "run"],
     ["show", "run/episodes/web/tp-1-00001.1.jsonl"],
     ["curve", "run", "--at", "1"],
@@ -22,10 +23,13 @@ DO_WITHOUT = (
     ["generate", "time-puzzles", "--count", "1", "--out", "set.jsonl"],
     ["doctor"],
 )
+SAME = ("score run", "score run --json", "compare run --by solutions")
+"""Commands whose output is that of a machine with every extra."""
 NEED = {
     "compare run --html r.html": "analysis",
     "compare run --figures figures": "analysis",
     "compare run --table correlations": "analysis",
+    "compare run --json": "analysis",
     "curve run --at 1 --html c.html": "analysis",
     "curve run --at 1 --figures figures": "analysis",
     "view run": "viewer",
@@ -43,8 +47,12 @@ NEED = {
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, list[str]]]:
-    folder = tmp_path_factory.mktemp("extras")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("extras")
+
+
+@pytest.fixture(scope="module")
+def outcomes(folder):
     commands = [*DO_WITHOUT, *(text.split() for text in NEED)]
     process = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("without_extras.py"))],
@@ -56,14 +64,16 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, l
 
 
 @pytest.mark.parametrize("command", [" ".join(each) for each in DO_WITHOUT])
-def test_most_commands_do_without_any_extra(outcomes, command):
-    code, errors = outcomes[command]
+def test_most_commands_do_without_any_extra(outcomes, folder, command):
+    code, printed, errors = outcomes[command]
     assert code == 0, errors
+    if command in SAME:
+        assert printed == agent_env(*command.split(), cwd=folder).stdout
 
 
 @pytest.mark.parametrize(("command", "extra"), NEED.items(), ids=NEED)
 def test_a_command_that_needs_an_extra_names_it_in_one_line(outcomes, command, extra):
-    code, errors = outcomes[command]
-    assert code == 2, errors
+    code, printed, errors = outcomes[command]
+    assert (code, printed) == (2, ""), errors
     assert f"pip install 'agent-env[{extra}]'" in errors[-1]
     assert not any("Traceback" in line for line in errors)

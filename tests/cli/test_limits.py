@@ -1,47 +1,41 @@
 """Runs against the fake server on loopback: with errors of every class, and with limits."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent_env.episodes.calls.budget import RunLimits
-from agent_env.episodes.calls.options import CallOptions, how_to_go_on, rounded_up
+from agent_env.episodes.calls.options import CallOptions, rounded_up
 from agent_env.episodes.calls.retries import Retries
-from agent_env.errors import RunStopped
 from agent_env.extensions.fake_server import serve
 from agent_env.extensions.reference.policy import Reference
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener, run_episodes, start_run
+from agent_env.runs.start import run_episodes, start_run
 from agent_env.wiring import models as model_wiring
 from tests.commands import agent_env, running, serving
+from tests.plans import QUIET, finished
 
 EVERY_CLASS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,
     "error-body": 0.1, "hang": 0.1,
 }  # fmt: skip
 TOKENS = ("input_tokens", "output_tokens")
-QUIET = Listener(lambda text: None, lambda folder, total: None, lambda key, ending: None)
 
 
-def in_the_traces(run: Path, where: str = "episodes") -> list[dict[str, Any]]:
+def in_the_traces(run, where="episodes"):
     """All events, as plain JSON."""
     files = sorted((run / where).glob("*/*.jsonl"))
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
-def added_up(events: list[dict[str, Any]]) -> dict[str, int]:
+def added_up(events):
     """The tokens in events, added up without any code of the package."""
     calls = [event for event in events if event["kind"] == "model_called"]
     usages = [
@@ -50,13 +44,11 @@ def added_up(events: list[dict[str, Any]]) -> dict[str, int]:
     return {name: sum(usage.get(name, 0) for usage in usages) for name in TOKENS}
 
 
-def told(spent: dict[str, dict[str, int]]) -> dict[str, int]:
+def told(spent):
     return {name: sum(row[name] for row in spent.values()) for name in TOKENS}
 
 
-def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(tmp_path, monkeypatch):
     """Four of five requests fail. What the server saw, the traces tell, no more and no less; what
     still fails at the end of its tries is failed and resumed, not lost."""
     monkeypatch.setattr(model_wiring, "MODEL_TIMEOUT_S", 2.0)
@@ -71,7 +63,7 @@ def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
         calls=CallOptions(retries=Retries(attempts=12, first_wait_s=0.001), breaker=None),
     )
 
-    async def go() -> dict[str, int]:
+    async def go():
         async with serve(Reference(), errors=EVERY_CLASS, seed=3) as server:
             await start_run(replace(asked, base_url=server.url), QUIET)
             for _ in range(9):
@@ -106,28 +98,17 @@ def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def server():
     """The address of a fake server."""
     with serving(serve(Reference(), latency_s=0.05)) as url:
         yield url
 
 
-ASK = (
-    "run",
-    "time-puzzles",
-    "--no-preflight",
-    "--model",
-    "compatible/x",
-    "--condition",
-    "base",
-    "--limit",
-    "12",
-)
+ASK = ("run", "time-puzzles", "--no-preflight", "--model", "compatible/x", "--condition", "base",
+       "--limit", "12")  # fmt: skip
 
 
-def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(
-    server: str, tmp_path: Path
-) -> None:
+def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(server, tmp_path):
     """What was spent before a kill counts after it, and against the limit."""
     out = tmp_path / "run"
     command = (*ASK, "--base-url", server, "--out", str(out), "--concurrency", "1")
@@ -152,25 +133,7 @@ def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(
     assert json.loads((out / "run.json").read_text())["run_limits"]["tokens"] == 60_000
 
 
-def test_a_server_that_is_gone_stops_the_run(tmp_path: Path) -> None:
-    gone = RunOptions(
-        task="time-puzzles",
-        model="compatible/x",
-        conditions=("base",),
-        limit=2,
-        out=tmp_path / "run",
-        base_url="http://127.0.0.1:9/v1",
-        calls=CallOptions(retries=Retries(first_wait_s=0.001, time_s=0.3), breaker=1),
-    )
-    with pytest.raises(RunStopped, match=r"server was away for \d s, the last error: http"):
-        asyncio.run(start_run(gone, QUIET))
-    stopped = RunStopped("", reason="failures")
-    assert how_to_go_on(Run(tmp_path / "run"), stopped) == f"agent-env resume {tmp_path / 'run'}"
-
-
-def test_a_limit_is_advised_under_which_the_next_call_can_be_made(
-    server: str, tmp_path: Path
-) -> None:
+def test_a_limit_is_advised_under_which_the_next_call_can_be_made(server, tmp_path):
     out = tmp_path / "run"
     stopped = agent_env(
         *ASK, "--base-url", server, "--out", str(out), "--run-tokens", "100", "--concurrency", "1",
@@ -189,28 +152,22 @@ def test_a_limit_is_advised_under_which_the_next_call_can_be_made(
 @pytest.mark.parametrize(
     ("amount", "up"), [(846, 850.0), (850, 850.0), (12_301, 13_000.0), (0.00231, 0.0024), (0, 0.0)]
 )
-def test_an_advised_limit_is_rounded_up(amount: float, up: float) -> None:
+def test_an_advised_limit_is_rounded_up(amount, up):
     assert rounded_up(amount) == up
 
 
-def test_costs_and_late_samples_are_told(server: str, tmp_path: Path) -> None:
+def test_costs_and_late_samples_are_told(server, tmp_path):
     prices = tmp_path / "prices.toml"
     prices.write_text(
         '[models."compatible/x"]\ninput_per_million = 1.0\noutput_per_million = 10.0\n'
         'date = 2026-01-01\nsource = "made up"\nknowledge_cutoff = "1700"\n'
     )
-    asked = RunOptions(
-        task="time-puzzles",
-        model="compatible/x",
-        conditions=("base",),
-        limit=2,
+    run = finished(
+        tmp_path / "run", model="compatible/x", conditions=("base",), limit=2,
         seed=2,  # both ask for an event with a date
-        out=tmp_path / "run",
-        base_url=server,
-        calls=CallOptions(prices=prices),
-    )
-    asyncio.run(start_run(asked, QUIET))
-    done = agent_env("score", str(tmp_path / "run"), "--json")
+        base_url=server, calls=CallOptions(prices=prices),
+    )  # fmt: skip
+    done = agent_env("score", str(run.path), "--json")
     scored = json.loads(done.stdout)
     spent = scored["conditions"]["base"]["spent"]
     assert spent["cost_usd"] == pytest.approx(
@@ -221,21 +178,3 @@ def test_costs_and_late_samples_are_told(server: str, tmp_path: Path) -> None:
     assert "2 of 2 samples ask for an event after the model's knowledge cutoff" in done.stderr
     facts = json.loads((tmp_path / "run/run.json").read_text())["model_facts"]
     assert (facts["source"], facts["knowledge_cutoff"]) == ("made up", "1700")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("--cost-usd", "1"), "a cost limit needs the prices of reference"),
-        (("--tool-limit", "python"), "write TOOL=CALLS, such as python=10"),
-        (("--retries", "-1"), "Invalid value for '--retries'"),
-    ],
-)
-def test_a_mistake_is_one_line_before_anything_is_made(
-    given: tuple[str, str], said: str, tmp_path: Path
-) -> None:
-    done = agent_env("run", "time-puzzles", "--out", "out", *given, cwd=tmp_path)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert said in line
-    assert not (tmp_path / "out").exists()

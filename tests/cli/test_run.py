@@ -1,7 +1,5 @@
 """Tables fit the terminal: in parts where it is narrow, whole where nobody says how wide."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
@@ -12,37 +10,27 @@ from agent_env.cli.run import in_parts, print_table
 from tests.analysis.simulated import Plant, study
 
 
-def five_columns() -> ResultTable:
+def five_columns():
     names = ("condition", "exact_match", "f1", "steps", "calls")
     row = ("web", (1.0, 0.76, 1.0), 1.0, "3.7", "3.5")
     return ResultTable("t", "runs", tuple(map(Column, names)), (row,), ("means",))
 
 
-def names(table: ResultTable) -> list[str]:
-    return [column.name for column in table.columns]
+@pytest.mark.parametrize(
+    ("width", "parts"),
+    [
+        (80, ["condition exact_match f1 steps calls"]),
+        (48, ["condition exact_match f1", "condition steps calls"]),
+        (10, ["condition exact_match", "condition f1", "condition steps", "condition calls"]),
+    ],
+)
+def test_a_wide_table_is_told_in_parts_that_all_say_whose_row_it_is(width, parts):
+    told = [part for part, _ in in_parts(five_columns(), width)]
+    assert [" ".join(column.name for column in part.columns) for part in told] == parts
+    assert told[-1].rows[0][-1] == "3.5"
 
 
-def test_a_table_that_fits_stays_whole() -> None:
-    table = five_columns()
-    assert in_parts(table, 80) == [(table, False)]
-
-
-def test_a_wide_table_is_told_in_parts_that_all_say_whose_row_it_is() -> None:
-    first, second = [part for part, _ in in_parts(five_columns(), 48)]
-    assert names(first) == ["condition", "exact_match", "f1"]
-    assert names(second) == ["condition", "steps", "calls"]
-    assert second.rows == (("web", "3.7", "3.5"),)
-
-
-def test_a_column_wider_than_the_terminal_is_not_cut_away() -> None:
-    first, *rest = [part for part, _ in in_parts(five_columns(), 10)]
-    assert names(first) == ["condition", "exact_match"]
-    assert len(rest) == 3
-
-
-def test_of_a_table_that_is_too_wide_secondary_columns_are_left_out_from_the_last_and_named(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_of_a_table_that_is_too_wide_secondary_columns_are_left_out_from_the_last_and_named(capsys):
     columns = tuple(Column(f"column {i}" + "x" * 20, is_secondary=i in (2, 3)) for i in range(4))
     table = ResultTable("t", "runs", columns, (("web", 1.0, 2.0, 3.0),))
     print_table(table)
@@ -54,9 +42,7 @@ def test_of_a_table_that_is_too_wide_secondary_columns_are_left_out_from_the_las
     assert "3.000" in capsys.readouterr().out
 
 
-def test_in_a_dense_table_texts_wrap_and_figures_stay_whole(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_in_a_dense_table_texts_wrap_and_figures_stay_whole(capsys):
     names = ("difference", *(f"minimum detectable effect {i}" for i in range(3)))
     row = ("a-long-name of a model web − the same name base", *[(0.123, 0.1, 0.2)] * 3)
     print_table(ResultTable("t", "runs", tuple(map(Column, names)), (row,)))
@@ -66,16 +52,14 @@ def test_in_a_dense_table_texts_wrap_and_figures_stay_whole(
     assert "a-long-name of" in shown
 
 
-def test_sentences_are_a_list_that_wraps(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sentences_are_a_list_that_wraps(capsys):
     print_table(ResultTable("t", "Conclusions", (Column("conclusion"),), (("word " * 30,),)))
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("  - word word")
     assert max(map(len, lines)) <= 100
 
 
-def test_title_rows_and_notes_are_lines_that_do_not_wrap(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_title_rows_and_notes_are_lines_that_do_not_wrap(capsys):
     print_table(five_columns())
     told = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip(" ─")]
     assert told == [
@@ -86,21 +70,19 @@ def test_title_rows_and_notes_are_lines_that_do_not_wrap(
     ]
 
 
-def test_cells_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cells_are_no_markup(capsys):
     print_table(ResultTable("t", "runs", (Column("a"), Column("b")), (("[b]:x:\\", ":cat:"),)))
     assert "[b]:x:\\   :cat:" in capsys.readouterr().out
 
 
-def test_a_width_is_that_of_the_lines_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_width_is_that_of_the_lines_printed(capsys):
     wide_names = tuple(Column(f"春节 {i}" * 4) for i in range(9))
     print_table(ResultTable("t", "runs", wide_names, (("春",) * 9,)), wide=True)
     rule = capsys.readouterr().out.splitlines()[3]
     assert len(rule) == 9 * (24 + 3) + 1  # four times six cells
 
 
-def test_every_table_of_three_models_with_long_names_keeps_to_100_columns(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_every_table_of_three_models_with_long_names_keeps_to_100_columns(capsys):
     models = ("router/lab/a-model-with-a-very-long-name-of-2026-11-22", "lab/B", "other/C-235B")
     conditions = {"base": 0.0, "web": 0.2, "ci": 0.1, "web+ci": 0.2, "explicit": 0.2, "cal": 0.0}
     made = study(Plant(samples=10, repeats=2, base=0.45), conditions, models, seed=1)

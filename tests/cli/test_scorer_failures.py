@@ -1,10 +1,7 @@
 """A scorer that raises is an outcome of its episode: shown, counted apart, never 0 and no end."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +11,9 @@ from agent_env.analysis.report import method_words
 from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.summary import summarise, summary_table
 from agent_env.episodes.results import score_run
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.records.schema import Episode, Sample, Score
 from agent_env.runs.run import Run
 from agent_env.scoring.evidence import trail_of
-from agent_env.tasks.task import Task
 from tests import TESTS
 from tests.analysis.simulated import Plant, study
 from tests.analysis.studies import study_of
@@ -27,10 +21,10 @@ from tests.analysis.studies import study_of
 RUN = TESTS / "data" / "runs" / "version-1"
 
 
-def raising_on(task: Task, condition: str, error: Exception) -> Task:
+def raising_on(task, condition, error):
     """The task with a scorer that fails on one condition's episodes."""
 
-    def scorer(sample: Sample, episode: Episode) -> Score:
+    def scorer(sample, episode):
         if episode.condition == condition:
             raise error
         return task.scorer(sample, episode)
@@ -39,44 +33,39 @@ def raising_on(task: Task, condition: str, error: Exception) -> Task:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
+def folder(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     return Run(tmp_path / "run")
 
 
 @pytest.fixture
-def scored(folder: RunFolder) -> list[tuple[Episode, Score]]:
+def scored(folder):
     task = raising_on(folder.task, "web", RecursionError("too\ndeep"))
     return score_run(folder, task, lambda reason: None)
 
 
-def test_the_other_episodes_are_scored_and_the_failed_one_says_why(
-    scored: list[tuple[Episode, Score]],
-) -> None:
+def test_the_other_episodes_are_scored_and_the_failed_one_says_why(scored):
     outcomes = {episode.condition: score.outcome for episode, score in scored}
     assert outcomes.pop("web") == "scorer_failed"
     assert "scorer_failed" not in outcomes.values()
     (failed,) = [score for _, score in scored if score.outcome == "scorer_failed"]
-    assert failed.rule is not None
     assert failed.rule.startswith("the scorer raised RecursionError: too deep at ")
     assert failed.metrics == {}
     assert failed.answer is None
 
 
-def test_it_is_kept_with_the_scores(folder: RunFolder, scored: list[tuple[Episode, Score]]) -> None:
+def test_it_is_kept_with_the_scores(folder, scored):
     folder.write_scores([score for _, score in scored])
     assert '"outcome":"scorer_failed"' in (folder.path / "scores.jsonl").read_text()
 
 
-def test_what_the_user_can_mend_still_stops_the_command(folder: RunFolder) -> None:
+def test_what_the_user_can_mend_still_stops_the_command(folder):
     task = raising_on(folder.task, "web", ConfigError("needs the extra 'answers'"))
     with pytest.raises(ConfigError, match="needs the extra"):
         score_run(folder, task, lambda reason: None)
 
 
-def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(
-    scored: list[tuple[Episode, Score]],
-) -> None:
+def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(scored):
     pairs = [(e, s) for e, s in scored if e.condition in ("base", "web")]
     made = study_of(pairs, ("base", "web"), ("exact_match",))
     base, web = summarise(made)
@@ -90,9 +79,7 @@ def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(
     assert "scorer failed" not in shown
 
 
-def test_the_diagnosis_and_the_evidence_blame_nobody(
-    folder: RunFolder, scored: list[tuple[Episode, Score]]
-) -> None:
+def test_the_diagnosis_and_the_evidence_blame_nobody(folder, scored):
     task = folder.task
     samples = {sample.id: sample for sample in folder.samples}
     known = {condition.name: condition for condition in folder.manifest.conditions}
@@ -103,7 +90,7 @@ def test_the_diagnosis_and_the_evidence_blame_nobody(
     assert trail_of(sample, episode, score, ()).verdict is None
 
 
-def test_a_comparison_counts_it_in_no_figure_not_even_as_zero() -> None:
+def test_a_comparison_counts_it_in_no_figure_not_even_as_zero():
     made = study(Plant(samples=40, repeats=2, base=0.5), {"base": 0.0, "web": 0.0}, ("m",), seed=3)
     before = Comparison(made, Options(resamples=200))
     arm = made.arms[0]

@@ -1,11 +1,8 @@
 """Every command that takes a run takes a study, too."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +31,7 @@ RUNS = ["few/a", "few/b", "other/a", "other/b"]
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studies")
     (folder / "s").mkdir()
     (folder / "s/study.toml").write_text(STUDY)
@@ -50,9 +47,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("export", "s", "--to", "jsonl", "--out", "exports"),
     ],
 )  # fmt: skip
-def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(
-    study: Path, command: tuple[str, ...]
-) -> None:
+def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(study, command):
     done = agent_env(*command, "--json", cwd=study)
     assert done.returncode == 0, done.stderr
     value = json.loads(done.stdout)
@@ -60,19 +55,19 @@ def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(
     assert [each["run"] for each in value["runs"]] == [f"s/{run}" for run in RUNS]
 
 
-def test_without_json_each_run_stands_below_its_name(study: Path) -> None:
+def test_without_json_each_run_stands_below_its_name(study):
     done = agent_env("episodes", "s/few", "--limit", "0", cwd=study)
     assert [line for line in done.stdout.splitlines() if line.startswith("==")] == ["== a", "== b"]
 
 
-def test_an_error_of_one_run_does_not_keep_the_next_from_its_turn(study: Path) -> None:
+def test_an_error_of_one_run_does_not_keep_the_next_from_its_turn(study):
     done = agent_env("score", "s", "--evidence", cwd=study)
     assert done.returncode == 2
     lines = [line.partition(":")[0] for line in done.stderr.splitlines()]
     assert lines == RUNS
 
 
-def test_one_blind_sheet_has_answers_of_all_runs(study: Path) -> None:
+def test_one_blind_sheet_has_answers_of_all_runs(study):
     done = agent_env("label", "s", "--out", "sheet.csv", cwd=study)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((study / "sheet.csv").open()))
@@ -84,7 +79,7 @@ def test_one_blind_sheet_has_answers_of_all_runs(study: Path) -> None:
     assert json.loads(agreement.stdout)["items"] == 20
 
 
-def test_compare_tells_each_task_by_itself_and_what_was_planned(study: Path) -> None:
+def test_compare_tells_each_task_by_itself_and_what_was_planned(study):
     done = agent_env("compare", "s", "--json", "--resamples", "1000", cwd=study)
     assert done.returncode == 0, done.stderr
     tasks = json.loads(done.stdout)["tasks"]
@@ -98,9 +93,7 @@ def test_compare_tells_each_task_by_itself_and_what_was_planned(study: Path) -> 
     assert late.stdout.count("exploratory") > 0
 
 
-def test_the_report_is_one_page_with_a_chapter_for_each_task(
-    study: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_report_is_one_page_with_a_chapter_for_each_task(study, monkeypatch):
     """With one small figure in the place of all: to draw them takes seconds."""
     figure = pytest.importorskip("matplotlib.figure").Figure
     monkeypatch.setattr("agent_env.analysis.report.all_figures", lambda _: {"one": figure()})

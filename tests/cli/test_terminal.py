@@ -1,16 +1,11 @@
 """Foreign text steers no terminal: what a run folder, a puzzle file or an option says is shown with
 its control characters written out, by every command and in every error."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import shutil
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,62 +23,43 @@ HOSTILE = "A\x1b[31m\x9b8m\x1b]0;t\x07\u202e\u2066\u200f\u061c[/x][link=http://e
 TRACE = "episodes/web/tp-1-00001.1.jsonl"
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = tmp_path_factory.mktemp("made") / "run"
-    words = ("--limit", "1", "--condition", "base", "--condition", "web", "--out", str(run))
-    assert agent_env("run", "time-puzzles", *words).returncode == 0
-    return run
-
-
-def in_lines(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def in_lines(file, change):
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     for line in lines:
         change(line)
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
-def the_model(run: Path) -> None:
-    in_manifest(run, lambda told: told.update(model=HOSTILE))
+def in_manifest(change):
+    """A plant in run.json."""
+
+    def plant(run):
+        told = json.loads((run / "run.json").read_text())
+        change(told)
+        (run / "run.json").write_text(json.dumps(told))
+
+    return plant
 
 
-def a_condition(run: Path) -> None:
-    in_manifest(run, lambda told: told["conditions"][0].update(name=HOSTILE))
-
-
-def an_unknown_field(run: Path) -> None:
-    in_manifest(run, lambda told: told.update({HOSTILE: HOSTILE}))
-
-
-def a_limit(run: Path) -> None:
-    in_manifest(run, lambda told: told["limits"].update(steps=HOSTILE))
-
-
-def in_manifest(run: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    told = json.loads((run / "run.json").read_text())
-    change(told)
-    (run / "run.json").write_text(json.dumps(told))
-
-
-def the_question(run: Path) -> None:
+def the_question(run):
     in_lines(run / "samples.jsonl", lambda told: told.update(question=HOSTILE))
 
 
-def an_id(run: Path) -> None:
+def an_id(run):
     in_lines(run / "samples.jsonl", lambda told: told.update(id=HOSTILE))
     in_lines(run / TRACE, lambda told: told.update(sample=HOSTILE) if "sample" in told else None)
 
 
-def the_answer(run: Path) -> None:
-    def change(told: dict[str, Any]) -> None:
+def the_answer(run):
+    def change(told):
         if told["kind"] == "episode_finished":
             told.update(answer=f"MY ANSWER: {HOSTILE}", text=HOSTILE)
 
     in_lines(run / TRACE, change)
 
 
-def a_tool(run: Path) -> None:
-    def change(told: dict[str, Any]) -> None:
+def a_tool(run):
+    def change(told):
         if told["kind"] == "tool_called":
             told["result"].update(output=HOSTILE, output_digest=None)
             told["call"]["name"] = HOSTILE
@@ -91,27 +67,29 @@ def a_tool(run: Path) -> None:
     in_lines(run / TRACE, change)
 
 
-def the_kind_of_an_event(run: Path) -> None:
-    in_lines(run / TRACE, lambda told: told.update(kind=HOSTILE))
-
-
-def a_line_that_is_no_json(run: Path) -> None:
+def a_line_that_is_no_json(run):
     with (run / TRACE).open("a") as opened:
         opened.write(HOSTILE.replace("\x00", "") + "\n{}\n")
 
 
-PLACES = (
-    the_model, a_condition, an_unknown_field, a_limit, the_question, an_id, the_answer, a_tool,
-    the_kind_of_an_event, a_line_that_is_no_json,
-)  # fmt: skip
+PLACES = {
+    "the model": in_manifest(lambda told: told.update(model=HOSTILE)),
+    "a condition": in_manifest(lambda told: told["conditions"][0].update(name=HOSTILE)),
+    "an unknown field": in_manifest(lambda told: told.update({HOSTILE: HOSTILE})),
+    "a limit": in_manifest(lambda told: told["limits"].update(steps=HOSTILE)),
+    "the question": the_question,
+    "an id": an_id,
+    "the answer": the_answer,
+    "a tool": a_tool,
+    "the kind of an event": lambda run: in_lines(run / TRACE, lambda it: it.update(kind=HOSTILE)),
+    "a line that is no JSON": a_line_that_is_no_json,
+}
 
 
-@pytest.mark.parametrize("plant", PLACES)
-def test_a_foreign_run_is_shown_without_steering(
-    finished: Path, tmp_path: Path, plant: Callable[[Path], None]
-) -> None:
+@pytest.mark.parametrize("plant", PLACES.values(), ids=PLACES)
+def test_a_foreign_run_is_shown_without_steering(web_run, tmp_path, plant):
     run = tmp_path / "run \x1b[8m\u202e"
-    shutil.copytree(finished, run)
+    shutil.copytree(web_run, run)
     plant(run)
     sheet = tmp_path / "sheet.csv"
     shown = ""
@@ -138,13 +116,13 @@ def test_a_foreign_run_is_shown_without_steering(
         ("score", "--" + HOSTILE.replace("\0", "")),
     ],
 )
-def test_errors_quote_without_steering(words: tuple[str, ...]) -> None:
+def test_errors_quote_without_steering(words):
     done = agent_env(*words)
     assert done.returncode == 2
     assert not STEERING.search(done.stdout + done.stderr)
 
 
-def test_json_that_is_shown_has_the_same_value() -> None:
+def test_json_that_is_shown_has_the_same_value():
     shown = io.StringIO()
     VisibleStream(shown).write(json.dumps({HOSTILE: HOSTILE}, ensure_ascii=False))
     assert not STEERING.search(shown.getvalue())
@@ -154,14 +132,12 @@ def test_json_that_is_shown_has_the_same_value() -> None:
 class Terminal(io.StringIO):
     """A stream that says it is a terminal."""
 
-    def isatty(self) -> bool:
+    def isatty(self):
         """So that rich styles what it writes."""
         return True
 
 
-def test_on_a_terminal_tables_keep_their_styles_and_cells_do_not_bring_any(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_on_a_terminal_tables_keep_their_styles_and_cells_do_not_bring_any(monkeypatch):
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -177,16 +153,14 @@ def test_on_a_terminal_tables_keep_their_styles_and_cells_do_not_bring_any(
     assert r"a\u001b[8m\u202eb" in shown
 
 
-def test_lines_beside_the_progress_bar_are_guarded_too(
-    monkeypatch: pytest.MonkeyPatch, finished: Path
-) -> None:
+def test_lines_beside_the_progress_bar_are_guarded_too(monkeypatch, web_run):
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setattr("sys.stderr", terminal)
     guard_streams()
     with Progress() as progress:
-        progress.listener.begin(Run.open(finished), 2)
+        progress.listener.begin(Run.open(web_run), 2)
         progress.listener.note("said\x1b[8m\u202e")
         print("said too\x1b[8m\u202e", file=sys.stderr)
     assert raw(sys.stderr) is terminal

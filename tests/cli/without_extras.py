@@ -1,21 +1,18 @@
 """Runs commands in a process in which no package of an extra can be found; prints, for each, its
-exit code and the lines of its errors."""
-
-from __future__ import annotations
+exit code, its output and the lines of its errors."""
 
 import io
 import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
-from typing import Any
 
 from agent_env.extras import EXTRAS
 
 HIDDEN = {module for own in EXTRAS.values() for module in own}
 
 
-def _visible(find: Any, context: Any) -> Any:
+def _visible(find, context):
     """Installed distributions, without those of the hidden modules' names."""
     return [] if context.name in HIDDEN else find(context)
 
@@ -23,31 +20,32 @@ def _visible(find: Any, context: Any) -> Any:
 class Without:
     """A finder that finds none of the hidden modules."""
 
-    def __init__(self, finder: Any) -> None:
+    def __init__(self, finder):
         self._finder = finder
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         found = getattr(self._finder, name)
         return partial(_visible, found) if name == "find_distributions" else found
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(self, name, path=None, target=None):
         hidden = name.partition(".")[0] in HIDDEN
         return None if hidden else self._finder.find_spec(name, path, target)
 
 
-def done(arguments: list[str]) -> tuple[int, list[str]]:
+def done(arguments):
+    """Its exit code, what it printed, and the lines of its errors."""
     from agent_env.cli.app import main
 
-    errors = io.StringIO()
+    code, printed, errors = 0, io.StringIO(), io.StringIO()
     sys.argv = ["agent-env", *arguments]
     try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(errors):
+        with redirect_stdout(printed), redirect_stderr(errors):
             main()
     except SystemExit as exc:
-        return int(exc.code or 0), errors.getvalue().splitlines()
+        code = int(exc.code or 0)
     except Exception as exc:  # what a user would see as a traceback
-        return 99, [repr(exc)]
-    return 0, errors.getvalue().splitlines()
+        return 99, printed.getvalue(), [repr(exc)]
+    return code, printed.getvalue(), errors.getvalue().splitlines()
 
 
 if __name__ == "__main__":

@@ -1,24 +1,22 @@
 """Cutting old tool outputs: which, how far, and what the model reads of it."""
 
-from __future__ import annotations
-
 from agent_env.errors import ModelError
 from agent_env.graph.fitting import Fit, excess, shortened
 from agent_env.records.schema import Message, ToolCall
 
 
-def overflow(context: int | None = None, request: int | None = None) -> ModelError:
+def overflow(context=None, request=None):
     return ModelError(
         "too long", kind="context_overflow", context_tokens=context, request_tokens=request
     )
 
 
-def asks(name: str) -> Message:
+def asks(name):
     call = ToolCall(id=name, name="open_page", arguments="{}")
     return Message(role="assistant", tool_calls=(call,))
 
 
-def gives(name: str, letters: int) -> Message:
+def gives(name, letters):
     return Message(role="tool", tool_call_id=name, content=name * letters)
 
 
@@ -28,21 +26,21 @@ TALK = [
 ]  # fmt: skip
 
 
-def lengths(fit: Fit) -> list[int | None]:
+def lengths(fit):
     return [message.kept for message in fit.sent(TALK, 0) if message.role == "tool"]
 
 
-def test_without_cuts_the_messages_go_out_as_they_are() -> None:
+def test_without_cuts_the_messages_go_out_as_they_are():
     assert Fit().sent(TALK, 0) == tuple(TALK)
 
 
-def test_the_oldest_output_is_cut_by_what_the_server_says_is_too_much() -> None:
+def test_the_oldest_output_is_cut_by_what_the_server_says_is_too_much():
     fit = Fit()
     assert fit.tighten(TALK, [], overflow(2000, 2400))
     assert lengths(fit) == [1442, None, None]  # 27 % of all letters: room for a reply too
 
 
-def test_older_outputs_are_cut_down_before_newer_ones_and_none_below_the_least() -> None:
+def test_older_outputs_are_cut_down_before_newer_ones_and_none_below_the_least():
     fit = Fit()
     assert fit.tighten(TALK, [], overflow(1000, 2400))
     assert lengths(fit) == [200, 200, 1899]
@@ -51,7 +49,7 @@ def test_older_outputs_are_cut_down_before_newer_ones_and_none_below_the_least()
     assert not fit.tighten(TALK, [], overflow(10, 2400))
 
 
-def test_the_model_reads_the_beginning_and_how_much_is_left_out() -> None:
+def test_the_model_reads_the_beginning_and_how_much_is_left_out():
     cut = shortened(gives("a", 500), 200)
     assert cut.content == (
         "a" * 200 + "\n[300 characters are left out here: the conversation is too long]"
@@ -60,21 +58,21 @@ def test_the_model_reads_the_beginning_and_how_much_is_left_out() -> None:
     assert shortened(gives("a", 100), 200) == gives("a", 100)
 
 
-def test_what_was_cut_stays_so_in_later_steps_as_the_same_message() -> None:
+def test_what_was_cut_stays_so_in_later_steps_as_the_same_message():
     fit = Fit()
     fit.tighten(TALK, [], overflow(2000, 2400))
     first, second = fit.sent(TALK, 0), fit.sent([*TALK, asks("d")], 1)
     assert all(before is now for before, now in zip(first, second, strict=False))
 
 
-def test_the_cuts_of_recorded_steps_are_taken_from_the_record() -> None:
+def test_the_cuts_of_recorded_steps_are_taken_from_the_record():
     fit = Fit([{}, {"a": 200}])
     assert lengths(fit) == [None, None, None]
     assert [m.kept for m in fit.sent(TALK, 1) if m.role == "tool"] == [200, None, None]
     assert [m.kept for m in fit.sent(TALK, 2) if m.role == "tool"] == [200, None, None]
 
 
-def test_a_server_that_tells_no_size_costs_an_eighth_each_time() -> None:
+def test_a_server_that_tells_no_size_costs_an_eighth_each_time():
     assert excess(8000, overflow()) == 1000
     assert excess(8000, overflow(4000)) == 1000  # by letters it would fit
     assert excess(8000, overflow(1000)) == 4500

@@ -1,7 +1,5 @@
 """The loop: what ends an episode, what the model is told, what runs at the same time."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 
@@ -11,8 +9,8 @@ from agent_env.errors import ModelError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome, near_end_notice
 from agent_env.graph.strategies import ANSWER_NOW, make_strategy
-from agent_env.protocols import Limits, Model
-from agent_env.records.schema import Reply, ToolResult, Usage
+from agent_env.protocols import Limits
+from agent_env.records.schema import ToolResult, Usage
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
@@ -20,22 +18,24 @@ from agent_env.tools.toolbox import ToolSet
 ECHO = FakeTool("web_search", lambda arguments: f"found {arguments['query']}")
 
 
-def attempt(model: Model, tools: list[FakeTool], limits: Limits, condition: str) -> Attempt:
+TOO_LONG = ModelError("the conversation is too long", status=400, kind="context_overflow")
+
+
+def cut(text, reason):
+    return answer(text).model_copy(update={"finish_reason": reason})
+
+
+def attempt(model, tools, limits, condition):
     strategy = make_strategy(parse_condition(condition), make_task().prompt)
     return Attempt(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=limits)
 
 
-def drive(
-    model: Model,
-    tools: list[FakeTool] | None = None,
-    limits: Limits | None = None,
-    condition: str = "web",
-) -> tuple[Outcome, Attempt]:
+def drive(model, tools=None, limits=None, condition="web"):
     made = attempt(model, [ECHO] if tools is None else tools, limits or Limits(), condition)
     return asyncio.run(AgentLoop().run(puzzle(), made)), made
 
 
-def notices(limits: Limits, replies: int = 9) -> list[tuple[int, str]]:
+def notices(limits, replies=9):
     """What is told of the replies that are left, each with the steps made before it."""
     asking = calls(("web_search", '{"query": "a"}'))
     _, made = drive(ScriptedModel([asking] * replies + [answer("done")]), limits=limits)
@@ -60,17 +60,12 @@ def notices(limits: Limits, replies: int = 9) -> list[tuple[int, str]]:
         (Limits(steps=None), []),
     ],
 )
-def test_near_the_end_the_model_is_told_once_how_many_replies_are_left(
-    limits: Limits, told: list[tuple[int, str]]
-) -> None:
+def test_near_the_end_the_model_is_told_once_how_many_replies_are_left(limits, told):
     assert notices(limits) == told
+    assert notices(Limits(steps=5), replies=2) == []  # an answer before the end
 
 
-def test_a_model_that_answers_before_the_end_is_not_told_of_it() -> None:
-    assert notices(Limits(steps=5), replies=2) == []
-
-
-def test_the_notice_stands_behind_the_results_where_the_next_call_reads_it() -> None:
+def test_the_notice_stands_behind_the_results_where_the_next_call_reads_it():
     asking = calls(("web_search", '{"query": "a"}'))
     model = ScriptedModel([asking, answer("done")])
     drive(model, limits=Limits(steps=3))
@@ -80,23 +75,31 @@ def test_the_notice_stands_behind_the_results_where_the_next_call_reads_it() -> 
     assert "the last of them must be your final answer" in sent[-1].content
 
 
-def test_a_reply_without_calls_is_the_answer() -> None:
-    outcome, _ = drive(ScriptedModel([answer("MY ANSWER: None")]))
-    assert outcome == Outcome("MY ANSWER: None", "answered", ())
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (answer("MY ANSWER: None"), Outcome("MY ANSWER: None", "answered", ())),
+        (TOO_LONG, Outcome(None, "context", ())),
+        (cut("MY ANS", "length"), Outcome("MY ANS", "truncated", ())),
+        (cut("I cannot", "refused"), Outcome("I cannot", "refused", ())),
+    ],
+)
+def test_a_reply_without_calls_ends_the_episode(reply, outcome):
+    assert drive(ScriptedModel([reply]))[0] == outcome
 
 
-def test_tool_results_reach_the_model_in_the_order_of_its_calls() -> None:
+def test_tool_results_reach_the_model_in_the_order_of_its_calls():
     first = calls(("web_search", '{"query": "a"}'), ("web_search", '{"query": "b"}'))
     _, made = drive(ScriptedModel([first, answer("done")]))
     assert [m.content for m in made.messages if m.role == "tool"] == ["found a", "found b"]
 
 
-def test_calls_of_one_step_run_at_the_same_time() -> None:
+def test_calls_of_one_step_run_at_the_same_time():
     """Each waits until all ten have begun, which one after the other never could."""
     together = asyncio.Barrier(10)
 
     class Meeting(FakeTool):
-        async def run(self, arguments: dict[str, object]) -> ToolResult:
+        async def run(self, arguments):
             async with asyncio.timeout(60):
                 await together.wait()
             return ToolResult(output="met")
@@ -107,7 +110,7 @@ def test_calls_of_one_step_run_at_the_same_time() -> None:
     assert [m.content for m in made.messages if m.role == "tool"] == ["met"] * 10
 
 
-def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
+def test_an_unknown_tool_is_answered_with_the_known_ones():
     _, made = drive(ScriptedModel([calls(("browse", "{}")), answer("done")]))
     assert made.messages[-2].content == (
         "Error: there is no tool 'browse' here; tools you can call: web_search"
@@ -115,13 +118,13 @@ def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", "null", '"x"', "[" * 100_000])
-def test_arguments_that_are_no_object_are_answered_with_what_to_send(arguments: str) -> None:
+def test_arguments_that_are_no_object_are_answered_with_what_to_send(arguments):
     outcome, made = drive(ScriptedModel([calls(("web_search", arguments)), answer("done")]))
     assert made.messages[-2].content.startswith("Error: the arguments ")
     assert outcome.stop_reason == "answered"
 
 
-def test_the_step_limit_ends_with_the_last_text_that_stood() -> None:
+def test_the_step_limit_ends_with_the_last_text_that_stood():
     thinking = calls(("web_search", '{"query": "a"}'))
     said = thinking.message.model_copy(update={"content": "So far: MY ANSWER: 1982-04-02"})
     model = ScriptedModel([thinking.model_copy(update={"message": said})] * 9)
@@ -130,45 +133,37 @@ def test_the_step_limit_ends_with_the_last_text_that_stood() -> None:
     assert made.meter.steps == 3
 
 
-def test_the_limit_of_tool_calls_runs_those_that_are_left_and_stops() -> None:
+def test_the_limit_of_tool_calls_runs_those_that_are_left_and_stops():
     three = calls(*[("web_search", '{"query": "a"}')] * 3)
     outcome, made = drive(ScriptedModel([three] * 9), limits=Limits(tool_calls=5))
     assert (outcome.stop_reason, made.meter.tool_calls) == ("tool_calls", 5)
 
 
-def test_the_token_limit_counts_input_and_output() -> None:
+def test_the_token_limit_counts_input_and_output():
     usage = Usage(input_tokens=60, output_tokens=50, source="provider")
     model = ScriptedModel([calls(("web_search", '{"query": "a"}'), usage=usage)] * 9)
     outcome, made = drive(model, limits=Limits(tokens=200))
     assert (outcome.stop_reason, made.meter.steps) == ("tokens", 2)
 
 
-def test_calls_in_the_last_reply_are_not_run_as_no_reply_could_read_their_results() -> None:
-    ran: list[object] = []
+def test_calls_in_the_last_reply_are_not_run_as_no_reply_could_read_their_results():
+    ran = []
     tool = FakeTool("web_search", lambda arguments: str(ran.append(arguments)))
     asking = calls(("web_search", '{"query": "a"}'))
     outcome, made = drive(ScriptedModel([asking] * 9), [tool], Limits(steps=3))
     assert (outcome.stop_reason, len(ran), made.meter.tool_calls) == ("steps", 2, 2)
 
 
-TOO_LONG = ModelError("the conversation is too long", status=400, kind="context_overflow")
-
-
-def test_a_conversation_that_outgrows_the_model_ends_with_the_last_text_that_stood() -> None:
+def test_a_conversation_that_outgrows_the_model_ends_with_the_last_text_that_stood():
     asking = calls(("web_search", '{"query": "a"}'))
     said = asking.message.model_copy(update={"content": "So far: MY ANSWER: 1982-04-02"})
     outcome, _ = drive(ScriptedModel([asking.model_copy(update={"message": said}), TOO_LONG]))
     assert outcome == Outcome("So far: MY ANSWER: 1982-04-02", "context", ())
 
 
-def test_a_prompt_that_is_too_long_itself_ends_so_too_without_an_answer() -> None:
-    outcome, _ = drive(ScriptedModel([TOO_LONG]))
-    assert outcome == Outcome(None, "context", ())
-
-
-def test_the_time_limit_ends_a_model_that_does_not_answer() -> None:
+def test_the_time_limit_ends_a_model_that_does_not_answer():
     class Silent(ScriptedModel):
-        async def generate(self, messages: object, tools: object, options: object = 0) -> Reply:
+        async def generate(self, messages, tools, options=0):
             await asyncio.sleep(60)
             raise AssertionError
 
@@ -176,9 +171,9 @@ def test_the_time_limit_ends_a_model_that_does_not_answer() -> None:
     assert outcome == Outcome(None, "time", ())
 
 
-def test_the_time_limit_ends_a_tool_that_does_not_return() -> None:
+def test_the_time_limit_ends_a_tool_that_does_not_return():
     class Stuck(FakeTool):
-        async def run(self, arguments: dict[str, object]) -> ToolResult:
+        async def run(self, arguments):
             await asyncio.sleep(60)
             raise AssertionError
 
@@ -188,14 +183,7 @@ def test_the_time_limit_ends_a_tool_that_does_not_return() -> None:
     assert outcome.stop_reason == "time"
 
 
-def test_a_cut_reply_and_a_refusal_are_stop_reasons_of_their_own() -> None:
-    cut = answer("MY ANS").model_copy(update={"finish_reason": "length"})
-    refused = answer("I cannot").model_copy(update={"finish_reason": "refused"})
-    assert drive(ScriptedModel([cut]))[0].stop_reason == "truncated"
-    assert drive(ScriptedModel([refused]))[0].stop_reason == "refused"
-
-
-def test_one_round_withdraws_the_web_after_the_first_searches_and_says_so() -> None:
+def test_one_round_withdraws_the_web_after_the_first_searches_and_says_so():
     search = calls(("web_search", '{"query": "a"}'))
     model = ScriptedModel([search, search, answer("MY ANSWER: None")])
     other = FakeTool("calendars", lambda arguments: "fine")
@@ -210,9 +198,9 @@ def test_one_round_withdraws_the_web_after_the_first_searches_and_says_so() -> N
     assert made.messages[-2].content.startswith("Error: there is no tool 'web_search' here")
 
 
-def test_the_failure_of_one_call_is_raised_by_itself() -> None:
+def test_the_failure_of_one_call_is_raised_by_itself():
     class Broken(FakeTool):
-        async def run(self, arguments: dict[str, object]) -> ToolResult:
+        async def run(self, arguments):
             raise ModelError("gone")
 
     broken = Broken("web_search", str)
@@ -220,12 +208,12 @@ def test_the_failure_of_one_call_is_raised_by_itself() -> None:
         drive(ScriptedModel([calls(*[("web_search", "{}")] * 2)]), [broken])
 
 
-def test_no_step_goes_through_a_thread() -> None:
+def test_no_step_goes_through_a_thread():
     """LangGraph runs a plain function of an edge in one, which costs more than the step."""
     before = threading.active_count()
-    running: list[int] = []
+    running = []
 
-    def count(arguments: dict[str, object]) -> str:
+    def count(arguments):
         running.append(threading.active_count() - before)
         return "counted"
 

@@ -10,7 +10,7 @@ import pytest
 from agent_env.graph.meter import Meter, estimated_tokens, known_or_estimated
 from agent_env.protocols import Limits
 from agent_env.records.model_facts import ModelFacts
-from agent_env.records.schema import Message, ProviderFields, StopReason, ToolCall, ToolSpec, Usage
+from agent_env.records.schema import Message, ProviderFields, ToolCall, ToolSpec, Usage
 from agent_env.testing import answer
 
 PRICES = ModelFacts(
@@ -19,22 +19,21 @@ PRICES = ModelFacts(
 QUESTION = Message(role="user", content="x" * 40)
 SHORT = Message(role="assistant", content="y" * 8)
 TOOL = ToolSpec(name="f", description="d" * 8, parameters={"a": "b"})
-WITHOUT = Limits(steps=None, tool_calls=None, tokens=None, time_s=None)
 
 
 @dataclass
 class Clock:
     now: float = 100.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
 
-def usage(given: int | None, got: int | None) -> Usage:
+def usage(given, got):
     return Usage(input_tokens=given, output_tokens=got, source="provider")
 
 
-def used() -> Meter:
+def used():
     """3 steps, 700 input and 50 output tokens, 0.0012 USD, 6 s."""
     meter = Meter(PRICES, Clock(), steps=1, started_s=94.0)
     for given, got in ((300, 20), (400, 30)):
@@ -42,25 +41,14 @@ def used() -> Meter:
     return meter
 
 
-def test_replies_are_counted_with_their_tokens_and_their_price() -> None:
+def test_replies_are_counted_with_their_tokens_and_their_price():
     meter = used()
     assert (meter.steps, meter.input_tokens, meter.output_tokens) == (3, 700, 50)
-    assert meter.tokens == 750
-    assert meter.cost_usd == pytest.approx(0.0012)
-
-
-def test_a_call_that_tells_no_usage_and_has_no_price_adds_nothing() -> None:
-    meter = Meter(steps=2, input_tokens=5, output_tokens=7, cost_usd=0.5)
-    meter.count(Usage())
-    assert (meter.steps, meter.input_tokens, meter.output_tokens) == (2, 5, 7)
-    assert meter.cost_usd == 0.5
-
-
-def test_a_reply_from_the_cache_is_a_step_that_costs_nothing() -> None:
-    meter, reply = used(), answer("Friday", usage(300, 20))
-    meter.count_reply([QUESTION], [], reply.model_copy(update={"cached_at": "2026-01-01"}))
-    assert (meter.steps, meter.tokens) == (4, 750)
-    assert meter.cost_usd == pytest.approx(0.0012)
+    assert (meter.tokens, meter.cost_usd) == (750, pytest.approx(0.0012))
+    cached = answer("Friday", usage(300, 20)).model_copy(update={"cached_at": "2026-01-01"})
+    meter.count_reply([QUESTION], [], cached)  # a step that costs nothing
+    meter.count(Usage())  # a call that tells no usage
+    assert (meter.steps, meter.tokens, meter.cost_usd) == (4, 750, pytest.approx(0.0012))
 
 
 @pytest.mark.parametrize(
@@ -74,28 +62,23 @@ def test_a_reply_from_the_cache_is_a_step_that_costs_nothing() -> None:
         ("time", Limits(time_s=6.0), Limits(time_s=6.1)),
     ],
 )
-def test_a_limit_is_reached_by_the_amount_itself(
-    reason: StopReason, at: Limits, below: Limits
-) -> None:
+def test_a_limit_is_reached_by_the_amount_itself(reason, at, below):
     assert used().reached(at) == reason
     assert used().reached(below) is None
 
 
-def test_no_limit_is_never_reached_and_a_limit_of_none_at_once() -> None:
-    assert used().reached(WITHOUT) is None
-    assert Meter().reached(replace(WITHOUT, steps=0)) == "steps"
-
-
-def test_of_several_limits_the_first_of_the_table_is_named() -> None:
+def test_of_several_limits_the_first_of_the_table_is_named_and_no_limit_is_never_reached():
     limits = Limits(steps=1, tokens=1, input_tokens=1, output_tokens=1, cost_usd=0.0, time_s=0.0)
     reasons = []
     for name in ("steps", "tokens", "input_tokens", "output_tokens", "cost_usd", "time_s"):
         reasons.append(used().reached(limits))
         limits = replace(limits, **{name: None})
     assert reasons == ["steps", "tokens", "input_tokens", "output_tokens", "cost", "time"]
+    assert used().reached(replace(limits, tool_calls=None)) is None
+    assert Meter().reached(replace(limits, steps=0)) == "steps"
 
 
-def test_the_episodes_time_stands_still_in_waits_that_are_ours() -> None:
+def test_the_episodes_time_stands_still_in_waits_that_are_ours():
     clock = Clock()
     meter = Meter(clock=clock, started_s=90.0)
     for wait_s in (5.0, 2.0):
@@ -105,61 +88,36 @@ def test_the_episodes_time_stands_still_in_waits_that_are_ours() -> None:
     assert (meter.waited_s, meter.elapsed_s()) == (7.0, 11.0)
 
 
-def test_a_wait_that_is_ours_moves_the_deadline_of_the_call_even_where_it_fails() -> None:
+@pytest.mark.parametrize("limit_s", [1000, None])
+def test_a_wait_that_is_ours_moves_the_deadline_of_the_call_even_where_it_fails(limit_s):
     clock = Clock()
     meter = Meter(clock=clock)
 
-    async def fails(timer: asyncio.Timeout) -> None:
+    async def fails(timer):
         with meter.unclocked():
             assert timer.when() is None
             clock.now += 30.0
             raise KeyError
 
-    async def waits() -> tuple[float | None, float | None]:
-        async with asyncio.timeout(1000) as timer:
+    async def waits():
+        async with asyncio.timeout(limit_s) as timer:
             before = timer.when()
             with meter.timed(timer), pytest.raises(KeyError):
                 await fails(timer)
-            return before, timer.when()
-
-    before, after = asyncio.run(waits())
-    assert before is not None
-    assert after == before + 30.0
-
-
-def test_a_wait_after_the_timed_call_leaves_its_timer_alone() -> None:
-    clock = Clock()
-    meter = Meter(clock=clock)
-
-    async def waits() -> bool:
-        async with asyncio.timeout(1000) as timer:
-            before = timer.when()
-            with meter.timed(timer):
-                await asyncio.sleep(0)
-            with meter.unclocked():
+            during = timer.when()
+            with meter.unclocked():  # after the timed call: its timer is left alone
                 clock.now += 30.0
-            return timer.when() == before
+            return before, during, timer.when()
 
-    assert asyncio.run(waits())
-
-
-def test_a_call_without_a_time_limit_gets_none_by_waiting() -> None:
-    meter = Meter()
-
-    async def waits() -> float | None:
-        async with asyncio.timeout(None) as timer:
-            with meter.timed(timer), meter.unclocked():
-                await asyncio.sleep(0)
-            return timer.when()
-
-    assert asyncio.run(waits()) is None
+    before, during, after = asyncio.run(waits())
+    assert during == after == (before and before + 30.0)
 
 
-def test_a_timer_that_has_run_out_stays_so_and_the_wait_still_counts() -> None:
+def test_a_timer_that_has_run_out_stays_so_and_the_wait_still_counts():
     clock = Clock()
     meter = Meter(clock=clock)
 
-    async def waits() -> None:
+    async def waits():
         async with asyncio.timeout(0) as timer:
             with meter.timed(timer):
                 try:
@@ -173,31 +131,26 @@ def test_a_timer_that_has_run_out_stays_so_and_the_wait_still_counts() -> None:
     assert meter.waited_s == 3.0
 
 
-def test_a_usage_that_is_known_stays_what_the_server_told() -> None:
-    known = usage(1, 2)
-    assert known_or_estimated(known, [QUESTION], [TOOL], QUESTION) is known
-
-
 @pytest.mark.parametrize(
     ("told", "filled"),
     [((None, 2), (18, 2)), ((1, None), (1, 6)), ((None, None), (18, 6))],
 )
-def test_only_what_the_server_does_not_tell_is_estimated(
-    told: tuple[int | None, int | None], filled: tuple[int, int]
-) -> None:
+def test_only_what_the_server_does_not_tell_is_estimated(told, filled):
     counted = known_or_estimated(usage(*told), [QUESTION], [TOOL], SHORT)
     assert (counted.input_tokens, counted.output_tokens) == filled
     assert counted.source == "estimate"
+    known = usage(1, 2)
+    assert known_or_estimated(known, [QUESTION], [TOOL], QUESTION) is known
 
 
-def test_an_estimate_takes_four_letters_for_a_token_and_four_tokens_for_a_message() -> None:
+def test_an_estimate_takes_four_letters_for_a_token_and_four_tokens_for_a_message():
     call = ToolCall(id="c", name="ffff", arguments="{} {} {}")
     messages = [QUESTION, Message(role="assistant", content="yy", tool_calls=(call, call))]
     assert estimated_tokens(messages) == (40 + 2 + 2 * (4 + 8)) // 4 + 2 * 4
     assert estimated_tokens(messages, [TOOL, TOOL]) == (66 + 2 * (8 + 10)) // 4 + 2 * 4
 
 
-def test_reasoning_counts_where_it_goes_back_to_the_server() -> None:
+def test_reasoning_counts_where_it_goes_back_to_the_server():
     thought = Message(role="assistant", content="", reasoning="r" * 20)
     fields = ProviderFields(origin="http://127.0.0.1")
     assert estimated_tokens([thought]) == 4

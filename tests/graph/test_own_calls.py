@@ -1,16 +1,14 @@
 """Calls of a strategy's own: run like any other, counted, traced, and followed by what it says."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
 from agent_env.extensions.extraction.strategies import REPAIR
 from agent_env.families.timed_facts.task import make_task
-from agent_env.graph.loop import AgentLoop, Attempt, Outcome
+from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
-from agent_env.records.schema import Condition, Message, Reply, Sample
+from agent_env.records.schema import Condition, Message
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls
 from agent_env.tools.toolbox import ToolSet
 from tests.families.timed_facts.test_score import ASKED
@@ -18,12 +16,10 @@ from tests.families.timed_facts.test_score import ASKED
 PROGRAM = "Here:\n```python\nprint(1)\n```"
 
 
-def drive(
-    replies: list[Reply | Exception], outputs: list[str], strategy: str = "code-run", **limits: int
-) -> tuple[Outcome, Attempt, list[str]]:
-    ran: list[str] = []
+def drive(replies, outputs, strategy="code-run", **limits):
+    ran = []
 
-    def run(arguments: dict[str, object]) -> str:
+    def run(arguments):
         ran.append(str(arguments["code"]))
         return outputs.pop(0)
 
@@ -35,11 +31,11 @@ def drive(
         strategy=make_strategy(condition, task.prompt, of_task=task.strategies),
         limits=Limits(**limits),
     )
-    sample: Sample = ASKED
+    sample = ASKED
     return asyncio.run(AgentLoop().run(sample, made)), made, ran
 
 
-def test_the_program_of_a_reply_is_run_and_what_it_prints_is_the_answer() -> None:
+def test_the_program_of_a_reply_is_run_and_what_it_prints_is_the_answer():
     outcome, made, ran = drive([answer(PROGRAM)], ['["A"]'])
     assert ran == ["print(1)\n"]
     assert outcome.answer == 'Answer: ["A"]\nSolver: the model\'s program'
@@ -47,7 +43,7 @@ def test_the_program_of_a_reply_is_run_and_what_it_prints_is_the_answer() -> Non
     assert made.meter.by_tool == {"python": 1}
 
 
-def test_a_program_in_a_call_is_run_in_its_place() -> None:
+def test_a_program_in_a_call_is_run_in_its_place():
     reply = calls(("python", json.dumps({"code": "print(2)"})))
     outcome, made, ran = drive([reply], ["none"])
     assert ran == ["print(2)"]
@@ -55,7 +51,7 @@ def test_a_program_in_a_call_is_run_in_its_place() -> None:
     assert made.messages[-1].role == "tool"
 
 
-def test_a_program_that_prints_nothing_may_be_mended_once() -> None:
+def test_a_program_that_prints_nothing_may_be_mended_once():
     outcome, made, _ = drive([answer(PROGRAM), answer(PROGRAM)], ["", ""])
     assert [m.content.startswith(REPAIR) for m in made.messages if m.role == "user"] == [
         False, True,
@@ -63,17 +59,17 @@ def test_a_program_that_prints_nothing_may_be_mended_once() -> None:
     assert outcome.answer == "No program (empty: it printed nothing)"
 
 
-def test_a_reply_without_a_program_may_be_mended_once() -> None:
+def test_a_reply_without_a_program_may_be_mended_once():
     outcome, _, ran = drive([answer("A was it."), answer(PROGRAM)], ["A"])
     assert (outcome.answer, len(ran)) == ("Answer: A\nSolver: the model's program", 1)
 
 
-def test_the_limit_of_calls_holds_for_own_calls_too() -> None:
+def test_the_limit_of_calls_holds_for_own_calls_too():
     outcome, _, ran = drive([answer(PROGRAM)], [], tool_calls=0)
     assert (outcome.stop_reason, ran) == ("tool_calls", [])
 
 
-def test_an_extraction_is_solved_and_a_bad_one_may_be_mended_once() -> None:
+def test_an_extraction_is_solved_and_a_bad_one_may_be_mended_once():
     rows = [{"object": "A", "start": "2000", "end": "2002"}] * 2 + [
         {"object": "B", "start": "2000", "end": "2002"}
     ]
@@ -86,6 +82,5 @@ def test_an_extraction_is_solved_and_a_bad_one_may_be_mended_once() -> None:
         "B (Jan, 2000 to Dec, 2002)\nJust outside: nothing"
     )
     outcome, made, _ = drive([answer("It is A."), answer("def f(): 1")], [], "extract-run")
-    assert outcome.answer is not None
     assert outcome.answer.startswith("No extraction (code: ")
     assert isinstance(made.messages[-1], Message)

@@ -3,20 +3,17 @@
 python by_hand.py [MODE]; the protocol of 2025-06-18 over stdin and stdout.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import time
-from typing import Any
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else ""
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 REFERENCES = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)} | {
     "d40": {}
 }
-OUTPUTS: dict[str, dict[str, Any]] = {
+OUTPUTS = {
     "kept": {"properties": {"a": {"type": "string"}}},
     "missed": {"properties": {"a": {"type": "integer"}}},
     "pattern": {"properties": {"a": {"pattern": "^(a+)+$"}}},
@@ -36,11 +33,11 @@ UNASKED = {
 ENDS = '{"jsonrpc": broken\n'
 
 
-def tool(name: str, **more: Any) -> dict[str, Any]:
+def tool(name, **more):
     return {"name": name, "description": f"Does {name}.", "inputSchema": TEXT, **more}
 
 
-def tools() -> list[dict[str, Any]]:
+def tools():
     read_only = {"annotations": {"readOnlyHint": True}}
     if MODE == "many":
         return [tool(f"t{number}") for number in range(200)]
@@ -60,7 +57,7 @@ def tools() -> list[dict[str, Any]]:
     return [*map(tool, names), tool("my tool"), tool("die once", **read_only)]
 
 
-def flood(name: str, token: Any) -> None:
+def flood(name, token):
     message = {"jsonrpc": "2.0", **UNASKED.get(name, UNASKED["progress"])}
     if name in ("progress", "few"):
         message["params"] = {**message["params"], "progressToken": token}
@@ -71,7 +68,7 @@ def flood(name: str, token: Any) -> None:
         sent += 1
 
 
-def content(name: str, text: str) -> dict[str, Any]:
+def content(name, text):
     if MODE == "outputs":
         shown = [{"type": "text", "text": text}]
         return {"content": shown, "structuredContent": {"a": "a" * 50 + "!"}}
@@ -86,7 +83,7 @@ def content(name: str, text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def call(name: str, text: str) -> dict[str, Any] | None:
+def call(name, text):
     if name == "die" or (name == "die once" and not os.path.exists(text)):
         if name == "die once":
             open(text, "w").close()
@@ -100,7 +97,7 @@ def call(name: str, text: str) -> dict[str, Any] | None:
     return content(name, "x" * 17_000_000 if name == "large" else text)
 
 
-def answer(method: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
+def answer(method, parameters):
     if method == "initialize":
         version = "1999-01-01" if MODE == "version" else "2025-06-18"
         about = {"name": "by-hand", "version": "2" if MODE == "other" else "1"}
@@ -119,7 +116,7 @@ for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message:
         continue
-    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+    reply = {"jsonrpc": "2.0", "id": message["id"]}
     if message["method"] in ("initialize", "tools/list", "tools/call"):
         result = answer(message["method"], message.get("params", {}))
         if result is None:

@@ -1,11 +1,8 @@
 """Whatever a server does, a call has a named outcome and the next one is answered."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -16,17 +13,15 @@ pytest.importorskip("mcp")
 
 from agent_env.mcp import hosts as module
 from agent_env.mcp.connection import Connection, McpError
-from agent_env.mcp.hosts import Hosts, OpenHosts, call_key
+from agent_env.mcp.hosts import Hosts, call_key
 from agent_env.mcp.listing import read_server, with_names
 from agent_env.mcp.transport import stdio_transport
-from agent_env.records.mcp import McpServer, mcp_traits
+from agent_env.records.mcp import mcp_traits
 from agent_env.records.schema import ToolResult
 from tests.mcp.servers import by_hand
 
-Work = Callable[[OpenHosts, McpServer], Awaitable[None]]
 
-
-async def read(server: McpServer, folder: Path) -> McpServer:
+async def read(server, folder):
     log = folder / "read.log"
     connection = Connection(
         server, lambda fault: stdio_transport(server, log, fault, own_call()), own_call()
@@ -38,18 +33,18 @@ async def read(server: McpServer, folder: Path) -> McpServer:
         await connection.close()
 
 
-def servers_below(pid: int) -> list[int]:
+def servers_below(pid):
     """The servers that keepers below the process have started."""
     keepers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     below = (Path(f"/proc/{each}/task/{each}/children") for each in keepers)
     return [int(pid) for file in below if file.exists() for pid in file.read_text().split()]
 
 
-def at_work(server: McpServer, folder: Path, work: Work) -> list[str]:
+def at_work(server, folder, work):
     """Does the work over the server; what the user was told."""
-    notes: list[str] = []
+    notes = []
 
-    async def main() -> None:
+    async def main():
         known = await read(server, folder)
         hosts = Hosts([known], folder, notes.append, permit=own_call())
         try:
@@ -62,17 +57,28 @@ def at_work(server: McpServer, folder: Path, work: Work) -> list[str]:
     return notes
 
 
-async def call(episode: OpenHosts, server: McpServer, tool: str, text: str = "hi") -> ToolResult:
+async def call(episode, server, tool, text="hi"):
     found = episode.tool(mcp_traits([server])[tool])
-    assert found is not None
     return await found.run({"text": text})
 
 
-def test_each_misdeed_has_its_outcome_and_the_server_goes_on(tmp_path: Path) -> None:
-    results: dict[str, ToolResult] = {}
+def errors_of(server, folder, *tools):
+    """Of calls one after another."""
+    errors = []
+
+    async def work(episode, known):
+        for tool in tools:
+            errors.append((await call(episode, known, tool)).error)
+
+    at_work(server, folder, work)
+    return errors
+
+
+def test_each_misdeed_has_its_outcome_and_the_server_goes_on(tmp_path):
+    results = {}
     tools = ["echo", "die", "hand_python", "my_tool", "garbage", "large", "refuse", "parts"]
 
-    async def work(episode: OpenHosts, server: McpServer) -> None:
+    async def work(episode, server):
         for tool in tools:
             results[tool] = await call(episode, server, tool)
         results["once"] = await call(episode, server, "die_once", str(tmp_path / "died"))
@@ -97,10 +103,10 @@ def test_each_misdeed_has_its_outcome_and_the_server_goes_on(tmp_path: Path) -> 
     assert "[on stdout] by_hand.py listens on stdin" in log
 
 
-def test_a_server_that_answers_nobody_is_started_again(tmp_path: Path) -> None:
-    results: list[ToolResult] = []
+def test_a_server_that_answers_nobody_is_started_again(tmp_path):
+    results = []
 
-    async def work(episode: OpenHosts, server: McpServer) -> None:
+    async def work(episode, server):
         results.append(await call(episode, server, "hang"))
         host = episode.hosts.host("hand", {})
         host.server = host.server.model_copy(update={"timeout_s": 30.0})
@@ -110,10 +116,10 @@ def test_a_server_that_answers_nobody_is_started_again(tmp_path: Path) -> None:
     assert [result.error for result in results] == ["timeout: no answer within 0.3 s", None]
 
 
-def test_results_are_checked_by_the_servers_own_schema_which_may_be_any(tmp_path: Path) -> None:
-    errors: dict[str, str | None] = {}
+def test_results_are_checked_by_the_servers_own_schema_which_may_be_any(tmp_path):
+    errors = {}
 
-    async def work(episode: OpenHosts, server: McpServer) -> None:
+    async def work(episode, server):
         names = [tool.name for tool in server.offered]
         for name, result in zip(
             names,
@@ -135,44 +141,31 @@ def test_results_are_checked_by_the_servers_own_schema_which_may_be_any(tmp_path
     }
 
 
-def test_the_check_of_a_result_ends_with_the_calls_time(tmp_path: Path) -> None:
-    results: list[ToolResult] = []
-
-    async def work(episode: OpenHosts, server: McpServer) -> None:
-        results.append(await call(episode, server, "references"))
-        results.append(await call(episode, server, "kept"))
-
-    at_work(by_hand("outputs", timeout_s=0.5), tmp_path, work)
-    assert [result.error for result in results] == ["timeout: no answer within 0.5 s", None]
+def test_the_check_of_a_result_ends_with_the_calls_time(tmp_path):
+    server = by_hand("outputs", timeout_s=0.5)
+    errors = errors_of(server, tmp_path, "references", "kept")
+    assert errors == ["timeout: no answer within 0.5 s", None]
 
 
-FLOODS = ["log", "list", "progress", "ping", "result", "chatter"]
-
-
-def test_a_server_that_sends_without_end_is_ended(tmp_path: Path) -> None:
+def test_a_server_that_sends_without_end_is_ended(tmp_path):
     """It once kept the run for 45 s, and left tasks behind when the event loop was closed."""
-    errors: list[str | None] = []
-
-    async def work(episode: OpenHosts, server: McpServer) -> None:
-        for tool in [*FLOODS, "few"]:
-            errors.append((await call(episode, server, tool)).error)
-
-    at_work(by_hand("floods"), tmp_path, work)
+    floods = ("log", "list", "progress", "ping", "result", "chatter")
+    errors = errors_of(by_hand("floods"), tmp_path, *floods, "few")
     reason = "crashed: the server sent more than 5,000 messages unasked during the call"
     assert [(error or "").partition(";")[0] for error in errors] == [reason] * 6 + [""]
     assert (tmp_path / "hand.log").stat().st_size < 1_000_000
 
 
-def test_a_kill_at_any_moment_costs_no_call_its_answer(tmp_path: Path) -> None:
+def test_a_kill_at_any_moment_costs_no_call_its_answer(tmp_path):
     """16 at once over one server that is killed again and again."""
-    outputs: list[ToolResult] = []
+    outputs = []
 
-    async def work(episode: OpenHosts, server: McpServer) -> None:
-        async def caller(number: int) -> None:
+    async def work(episode, server):
+        async def caller(number):
             for at in range(6):
                 outputs.append(await call(episode, server, "echo", f"{number}.{at}"))
 
-        async def killer() -> None:
+        async def killer():
             for _ in range(3):
                 await asyncio.sleep(0.05)
                 for pid in servers_below(os.getpid()):
@@ -185,10 +178,10 @@ def test_a_kill_at_any_moment_costs_no_call_its_answer(tmp_path: Path) -> None:
     assert all(result.error is None or result.error.startswith("crashed:") for result in outputs)
 
 
-def test_a_server_of_an_episode_is_its_own(tmp_path: Path) -> None:
+def test_a_server_of_an_episode_is_its_own(tmp_path):
     server = by_hand(isolation="episode")
 
-    async def work(episode: OpenHosts, known: McpServer) -> None:
+    async def work(episode, known):
         async with episode.hosts.episode() as other:
             await asyncio.gather(call(episode, known, "echo"), call(other, known, "echo"))
             assert list(episode.own) == list(other.own) == ["hand"]
@@ -197,13 +190,11 @@ def test_a_server_of_an_episode_is_its_own(tmp_path: Path) -> None:
     at_work(server, tmp_path, work)
 
 
-def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PAUSES_S", ())
-    notes: list[str] = []
+    notes = []
 
-    async def main() -> None:
+    async def main():
         known = await read(by_hand(), tmp_path)
         gone = known.model_copy(update={"command": ("/no/such/server",)})
         async with Hosts([gone], tmp_path, notes.append, permit=own_call()).episode() as episode:
@@ -220,10 +211,10 @@ def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(
     assert len(notes) == 1
 
 
-def test_drift_is_told_once_and_what_is_gone_is_the_servers_error(tmp_path: Path) -> None:
-    async def main() -> list[str]:
+def test_drift_is_told_once_and_what_is_gone_is_the_servers_error(tmp_path):
+    async def main():
         known = await read(by_hand(), tmp_path)
-        notes: list[str] = []
+        notes = []
         moved = known.model_copy(update={"command": by_hand("other").command})
         hosts = Hosts([moved], tmp_path, notes.append, permit=own_call())
         async with hosts.episode() as episode:
@@ -242,12 +233,12 @@ def test_drift_is_told_once_and_what_is_gone_is_the_servers_error(tmp_path: Path
     ("mode", "reason"),
     [("version", "Unsupported protocol version"), ("no-schema", "gives no list of tools")],
 )
-def test_what_is_no_server_for_us_is_named(tmp_path: Path, mode: str, reason: str) -> None:
+def test_what_is_no_server_for_us_is_named(tmp_path, mode, reason):
     with pytest.raises(McpError, match=reason):
         asyncio.run(read(by_hand(mode), tmp_path))
 
 
-def test_tools_without_a_schema_or_with_a_name_twice_are_left_out(tmp_path: Path) -> None:
+def test_tools_without_a_schema_or_with_a_name_twice_are_left_out(tmp_path):
     known = asyncio.run(read(by_hand("schemas"), tmp_path))
     assert [tool.name for tool in known.offered] == ["echo"]
     assert [tool.problem for tool in known.tools if tool.problem] == [

@@ -22,14 +22,14 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted 
 LEAVES_AN_ORPHAN = "setsid sleep 60 & echo $! $$; exec sleep 60"
 
 
-def is_alive(pid: int) -> bool:
+def is_alive(pid):
     with suppress(OSError):
         os.kill(pid, 0)
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     return False
 
 
-def wait_for_end(pids: list[int]) -> None:
+def wait_for_end(pids):
     for _ in range(300):
         if not any(map(is_alive, pids)):
             return
@@ -39,11 +39,10 @@ def wait_for_end(pids: list[int]) -> None:
 
 @linux
 def test_the_end_of_a_server_is_the_end_of_what_it_started() -> None:
-    async def pids() -> list[int]:
+    async def pids():
         process = await start(
             McpServer(name="x", command=("sh", "-c", LEAVES_AN_ORPHAN)), own_call()
         )
-        assert process.inner.stdout is not None
         line = await process.inner.stdout.readline()
         await process.end(patience_s=0.0)
         assert process.ending == "ended with code -15" or "signal 15" in process.ending
@@ -62,7 +61,6 @@ def test_no_orphan_is_left_by_a_killed_owner() -> None:
         pass_fds=(theirs,),
     )
     os.close(theirs)
-    assert keeper.stdout is not None
     pids = [int(pid) for pid in keeper.stdout.readline().split()]
     assert all(map(is_alive, pids))
     os.close(ours)
@@ -71,7 +69,7 @@ def test_no_orphan_is_left_by_a_killed_owner() -> None:
     keeper.stdout.close()
 
 
-def test_a_server_gets_the_variables_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_gets_the_variables_that_are_named(monkeypatch):
     monkeypatch.setenv("MINE", "1")
     monkeypatch.setenv("NOT_NAMED_API_KEY", "secret")
     server = McpServer(name="x", command=("sh",), environment=("MINE",))
@@ -84,6 +82,6 @@ def test_a_server_gets_the_variables_that_are_named(monkeypatch: pytest.MonkeyPa
         environment_of(server.model_copy(update={"environment": ("ABSENT",)}), own_call())
 
 
-def test_a_program_that_is_not_there_is_named() -> None:
+def test_a_program_that_is_not_there_is_named():
     with pytest.raises(ConfigError, match="--mcp x: there is no program 'no-such-server'"):
         check_command(McpServer(name="x", command=("no-such-server",)))

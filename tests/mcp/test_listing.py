@@ -1,7 +1,5 @@
 """Names for models: each its own, never one of ours, whatever a server calls its tools."""
 
-from __future__ import annotations
-
 import re
 import string
 
@@ -9,32 +7,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.mcp.listing import keep_names, with_names
-from agent_env.records.mcp import McpServer, McpTool, mcp_changes
+from agent_env.records.mcp import McpTool, mcp_changes
 from tests.mcp.servers import listed
 
 OURS = {"python", "web_search"}
 
 
-def names(*servers: McpServer) -> list[list[str]]:
+def names(*servers):
     return [[tool.offered for tool in each.tools] for each in with_names(servers, OURS)]
 
 
-def test_a_tool_keeps_a_name_that_nobody_else_has() -> None:
+def test_a_tool_keeps_a_name_that_nobody_else_has():
     assert names(listed("a", "read"), listed("b", "write")) == [["read"], ["write"]]
 
 
-def test_two_servers_with_one_name_both_prefix_it() -> None:
+def test_two_servers_with_one_name_both_prefix_it():
     assert names(listed("a", "read"), listed("b", "read", "write")) == [
         ["a_read"],
         ["b_read", "write"],
     ]
 
 
-def test_a_tool_cannot_shadow_one_of_ours() -> None:
+def test_a_tool_cannot_shadow_one_of_ours():
     assert names(listed("fs", "python", "web_search")) == [["fs_python", "fs_web_search"]]
 
 
-def test_what_models_cannot_call_is_written_with_underscores() -> None:
+def test_what_models_cannot_call_is_written_with_underscores():
     assert names(listed("a", "my tool", "my.tool", "2nd", "été")) == [
         ["a_my_tool", "a_my_tool_2", "tool_2nd", "t"],
     ]
@@ -42,7 +40,7 @@ def test_what_models_cannot_call_is_written_with_underscores() -> None:
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.text(string.printable, max_size=80), max_size=6), max_size=4))
-def test_all_names_are_valid_and_different(tools: list[list[str]]) -> None:
+def test_all_names_are_valid_and_different(tools):
     servers = [listed(f"s{at}", *each) for at, each in enumerate(tools)]
     every = [name for each in names(*servers) for name in each]
     assert len(set(every)) == len(every)
@@ -50,13 +48,13 @@ def test_all_names_are_valid_and_different(tools: list[list[str]]) -> None:
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", name) for name in every)
 
 
-def test_a_changed_list_keeps_the_names_of_the_run() -> None:
+def test_a_changed_list_keeps_the_names_of_the_run():
     before = listed("a").model_copy(update={"tools": (McpTool(name="read", offered="a_read"),)})
     now = keep_names(before, listed("a", "a_read", "read"), OURS)
     assert [tool.offered for tool in now.tools] == ["a_a_read", "a_read"]
 
 
-def test_drift_is_named_by_tool() -> None:
+def test_drift_is_named_by_tool():
     before, now = listed("a", "one", "two", version="1"), listed("a", "two", "three", version="2")
     (two, three) = now.tools
     other = two.model_copy(update={"parameters": {"type": "object"}})

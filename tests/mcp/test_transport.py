@@ -1,7 +1,5 @@
 """Lines of a server: of any size and cut anywhere, but never more kept than the limit."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +9,7 @@ from agent_env.mcp.transport import Lines
 @given(
     st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b".")), max_size=8), st.data()
 )
-def test_lines_come_whole_wherever_the_stream_is_cut(
-    lines: list[bytes], data: st.DataObject
-) -> None:
+def test_lines_come_whole_wherever_the_stream_is_cut(lines, data):
     stream = b"".join(line + b"\n" for line in lines)
     cutter, parts = Lines(), []
     while stream:
@@ -23,7 +19,7 @@ def test_lines_come_whole_wherever_the_stream_is_cut(
     assert parts == [(line, True) for line in lines]
 
 
-def test_of_a_line_too_large_both_ends_are_kept() -> None:
+def test_of_a_line_too_large_both_ends_are_kept():
     cutter = Lines(most=10_000)
     chunks = [b'{"id": 7, ', *[b"x" * 5_000] * 20, b' "end": 8}\nnext\n']
     (line, is_whole), after = [each for chunk in chunks for each in cutter.feed(chunk)]

@@ -4,7 +4,7 @@ resumed run may change it."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,16 +41,14 @@ class ResumeWithPatience(ResumeOptions):
     ] = field(default_factory=dict)
 
 
-def invoke(command: Callable[..., Any], *words: str) -> None:
+def invoke(command, *words):
     app = typer.Typer(rich_markup_mode=None)
     app.command(cls=Sectioned)(command)
     app(args=list(words), standalone_mode=False)
 
 
-def test_a_new_field_is_a_flag_with_its_help_its_panel_and_its_bounds(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    got: list[WithPatience] = []
+def test_a_new_field_is_a_flag_with_its_help_its_panel_and_its_bounds(capsys):
+    got = []
 
     @with_options(f"{__name__}:WithPatience")
     def ask(options: WithPatience) -> None:
@@ -67,7 +65,7 @@ def test_a_new_field_is_a_flag_with_its_help_its_panel_and_its_bounds(
     assert "Turns to wait.  [default: 3; x>=1]" in " ".join(asked.split()).replace(". [", ".  [")
 
 
-def test_a_new_field_stands_in_run_json(tmp_path: Path) -> None:
+def test_a_new_field_stands_in_run_json(tmp_path):
     options = WithPatience(
         "time-puzzles", conditions=("base",), limit=1, out=tmp_path / "run", patience=7
     )
@@ -77,8 +75,8 @@ def test_a_new_field_stands_in_run_json(tmp_path: Path) -> None:
     assert (stored["patience"], stored["mood"]) == (7, "kind")
 
 
-def test_resume_takes_what_the_field_allows_and_refuses_what_it_does_not() -> None:
-    got: list[ResumeWithPatience] = []
+def test_resume_takes_what_the_field_allows_and_refuses_what_it_does_not():
+    got = []
 
     @with_options(f"{__name__}:ResumeWithPatience")
     def go_on(options: ResumeWithPatience) -> None:
@@ -94,7 +92,7 @@ def test_resume_takes_what_the_field_allows_and_refuses_what_it_does_not() -> No
         invoke(go_on, "--mood", "stern")
 
 
-def test_keywords_of_nested_records_stand_beside_the_others() -> None:
+def test_keywords_of_nested_records_stand_beside_the_others():
     options = from_keywords(
         RunOptions,
         {"task": "t", "web": "live", "retries": 2, "steps": 4, "temperature": 0.5,
@@ -109,7 +107,7 @@ def test_keywords_of_nested_records_stand_beside_the_others() -> None:
         from_keywords(RunOptions, {"task": "t", "stepz": 4})
 
 
-def test_entries_are_those_of_the_manifest() -> None:
+def test_entries_are_those_of_the_manifest():
     """Each place that an option names is one that run.json has, or else has the option's name: what
     is only kept needs no field of the manifest."""
     for option in options_of(RunOptions):
@@ -122,16 +120,14 @@ def test_entries_are_those_of_the_manifest() -> None:
 
 
 @pytest.mark.parametrize(("record", "may"), [(ResumeOptions, "resume"), (ForkOptions, "fork")])
-def test_what_resume_and_fork_take_of_a_run_is_what_its_fields_allow(
-    record: type, may: str
-) -> None:
+def test_what_resume_and_fork_take_of_a_run_is_what_its_fields_allow(record, may):
     taken = {option.keyword for option in options_of(record)}
     allowed = {o.keyword for o in options_of(RunOptions) if getattr(o.opt, may)}
     of_a_run = {option.keyword for option in options_of(RunOptions)}
     assert taken & of_a_run - {"out"} == allowed
 
 
-def test_the_page_of_options_is_made_from_the_record() -> None:
+def test_the_page_of_options_is_made_from_the_record():
     page = Path(__file__).parents[2] / "docs/options.md"
     is_new = page.read_text() == page_generator("options")["options_page"]() + "\n"
     assert is_new, "make it again: python .ci/pages/options.py > docs/options.md"

@@ -6,7 +6,6 @@ from dataclasses import fields
 from typing import get_args
 
 import pytest
-from pydantic import BaseModel
 
 from agent_env.models.settings import ModelParameters, ModelSettings
 from agent_env.records.manifest import OPTIONS, PARAMETERS, Manifest
@@ -17,18 +16,17 @@ from agent_env.runs.keywords import keywords_of
 from agent_env.runs.options import RunOptions, reach_of
 from agent_env.runs.studies.folder import StudyRecord
 from agent_env.runs.studies.plan import StudyPlan
-from agent_env.tasks.family import Family
 from agent_env.wiring.registry import load_family, task_names
 
 EVENTS = get_args(get_args(TraceEvent)[0])
 
 
 @pytest.mark.parametrize("record", [Manifest, StudyPlan, *EVENTS], ids=lambda it: it.__name__)
-def test_no_field_is_silent(record: type[BaseModel]) -> None:
+def test_no_field_is_silent(record):
     assert silent_fields(record) == []
 
 
-def test_a_field_that_says_nothing_is_found_however_deep_it_lies() -> None:
+def test_a_field_that_says_nothing_is_found_however_deep_it_lies():
     class Inner(Stored):
         command: str
 
@@ -38,32 +36,32 @@ def test_a_field_that_says_nothing_is_found_however_deep_it_lies() -> None:
     assert silent_fields(Outer) == ["Inner.command"]
 
 
-def test_each_option_of_run_says_it_or_its_place_in_run_json_does() -> None:
+def test_each_option_of_run_says_it_or_its_place_in_run_json_does():
     silent = [name for name, key in keywords_of(RunOptions).items() if reach_of(key.option) is None]
     assert silent == []
 
 
-def test_each_parameter_of_a_model_has_a_name_that_says_it() -> None:
+def test_each_parameter_of_a_model_has_a_name_that_says_it():
     known = {field.name for field in (*fields(ModelParameters), *fields(ModelSettings))}
     assert known - {"parameters"} <= PARAMETERS.reaches.keys()
     assert PARAMETERS.others is Reach.ADDRESS
 
 
-def _files(family: Family) -> set[str]:
+def _files(family):
     annotations = {n: str(each.annotation) for n, each in family.options.model_fields.items()}
     return {name for name, text in annotations.items() if "Path" in text}
 
 
-def test_each_option_of_a_family_that_names_a_file_says_so() -> None:
+def test_each_option_of_a_family_that_names_a_file_says_so():
     named = {name for task in task_names() for name in _files(load_family(task))}
     assert named <= OPTIONS.reaches.keys()
 
 
-def test_study_json_holds_a_text_that_is_read_and_never_obeyed() -> None:
+def test_study_json_holds_a_text_that_is_read_and_never_obeyed():
     assert set(StudyRecord.model_fields) == {"name", "digest", "begun_at", "text", "changes"}
 
 
-def test_values_are_found_with_what_they_reach() -> None:
+def test_values_are_found_with_what_they_reach():
     plan = StudyPlan.model_validate(
         {
             "serve": "touch x",

@@ -1,7 +1,5 @@
 """Runs with web ablations, from the options to the split."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

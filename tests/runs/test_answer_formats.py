@@ -1,7 +1,5 @@
 """Runs whose answers a server holds to a form, beside free ones."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

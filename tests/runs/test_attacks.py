@@ -1,9 +1,5 @@
 """A run with attacks and faults: twins, planted answers, what its scripted models make of them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import agent_env as ae
 from agent_env.families.time_puzzles.family import FAMILY
 from agent_env.families.time_puzzles.options import PuzzleOptions
@@ -11,7 +7,7 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.runs.attacks import planted_answers
 
 
-def test_planted_answers_are_wrong_throughout_and_the_same_for_a_seed() -> None:
+def test_planted_answers_are_wrong_throughout_and_the_same_for_a_seed():
     samples = FAMILY.make_samples(6, 1, PuzzleOptions(processes=1)).samples
     planted = planted_answers(make_task(), samples, seed=1)
     assert len(planted) >= 5
@@ -23,7 +19,7 @@ def test_planted_answers_are_wrong_throughout_and_the_same_for_a_seed() -> None:
     assert planted == planted_answers(make_task(), samples, seed=1)
 
 
-def test_the_believer_falls_for_a_false_page_and_its_figures_say_so(tmp_path: Path) -> None:
+def test_the_believer_falls_for_a_false_page_and_its_figures_say_so(tmp_path):
     run = ae.run_sync(
         "time-puzzles", model="believer", conditions=["web"], limit=4, attacks=["false-page"],
         faults=["web=error:1"], out=tmp_path / "run", progress=False,

@@ -1,9 +1,6 @@
 """Forks of each step of an episode: which are made, what is asked once only, what is refused."""
 
-from __future__ import annotations
-
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +18,7 @@ PUZZLES = TESTS / "data/runs/version-1/samples.jsonl"
 
 
 @pytest.fixture(scope="module")
-def episode(tmp_path_factory: pytest.TempPathFactory) -> ae.Episode:
+def episode(tmp_path_factory):
     """Wrong, as it slipped at its second step; three steps and the answer."""
     folder = tmp_path_factory.mktemp("attribute")
     (puzzle,) = read_samples(PUZZLES, TimePuzzle)
@@ -36,9 +33,8 @@ def episode(tmp_path_factory: pytest.TempPathFactory) -> ae.Episode:
     return only
 
 
-def test_the_planted_step_is_found_and_each_step_has_its_forks(episode: ae.Episode) -> None:
+def test_the_planted_step_is_found_and_each_step_has_its_forks(episode):
     result = asyncio.run(episode.attribute(forks=20, concurrency=1, progress=False))
-    assert result.turning_point is not None
     assert result.turning_point.step == 2
     assert [step.actions for step in result.steps] == ["calendars"] * 3 + ["answer"]
     assert [step.forks for step in result.steps] == [5, 5, 5, 5]
@@ -52,9 +48,7 @@ def test_the_planted_step_is_found_and_each_step_has_its_forks(episode: ae.Episo
     assert replayed == [True, True, None, None]
 
 
-def test_more_forks_join_those_that_are_there(
-    episode: ae.Episode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_more_forks_join_those_that_are_there(episode, tmp_path, capsys):
     for forks in (4, 4, 9):
         result = asyncio.run(
             episode.attribute(forks=forks, out=tmp_path / "out", concurrency=1, progress=False)
@@ -68,7 +62,7 @@ def test_more_forks_join_those_that_are_there(
     assert [step.forks for step in result.steps] == [3, 2, 2, 2]
 
 
-def test_what_cannot_be_attributed_is_said(episode: ae.Episode) -> None:
+def test_what_cannot_be_attributed_is_said(episode):
     with pytest.raises(ae.ConfigError, match=r"--forks 3: .* has 4 steps; one for each"):
         asyncio.run(episode.attribute(forks=3))
     run = Run(episode.trace.parents[2])

@@ -1,9 +1,6 @@
 """Conditions that can do nothing for the samples are refused before anything is made."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -26,8 +23,8 @@ NO_DATES = "have no dates to spell out, so `explicit` would change nothing; leav
     ],
 )
 def test_a_condition_that_means_nothing_for_the_samples_is_refused(
-    tmp_path: Path, task: str, condition: str, reason: str
-) -> None:
+    tmp_path, task, condition, reason
+):
     done = agent_env(
         "run", task, "--limit", "1", "--condition", condition, "--out", str(tmp_path / "r")
     )
@@ -37,7 +34,7 @@ def test_a_condition_that_means_nothing_for_the_samples_is_refused(
 
 
 @pytest.fixture(scope="module")
-def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def invented(tmp_path_factory):
     """A fictional web, and puzzles of its facts."""
     folder = tmp_path_factory.mktemp("invented")
     build_web(
@@ -55,7 +52,7 @@ def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_web_without_any_proving_page_is_refused(invented: Path, tmp_path: Path) -> None:
+def test_a_web_without_any_proving_page_is_refused(invented, tmp_path):
     asked = ("run", "time-puzzles", "--condition", "web", "--out", str(tmp_path / "r"))
     refused = agent_env(*asked, "--dataset", str(invented / "q.jsonl"))
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
@@ -67,9 +64,7 @@ def test_a_web_without_any_proving_page_is_refused(invented: Path, tmp_path: Pat
     assert (other.returncode, "pages.db holds none of" in other.stderr) == (2, True)
 
 
-def test_samples_whose_proving_pages_are_missing_are_counted(
-    invented: Path, tmp_path: Path
-) -> None:
+def test_samples_whose_proving_pages_are_missing_are_counted(invented, tmp_path):
     first, second = (invented / "q.jsonl").read_text().splitlines()
     page = "https://encyclopedia.example/article/Nowhere"
     changed = json.loads(second) | {"evidence": [page]}
@@ -86,7 +81,7 @@ def test_samples_whose_proving_pages_are_missing_are_counted(
     )
 
 
-def test_the_pages_of_the_samples_own_tables_are_there(tmp_path: Path) -> None:
+def test_the_pages_of_the_samples_own_tables_are_there(tmp_path):
     done = agent_env(
         "run", "tdbench", "--limit", "2", "--condition", "web", "--out", str(tmp_path / "r")
     )

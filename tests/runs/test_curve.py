@@ -1,12 +1,8 @@
 """Budget curves: what is forked and what counts by its own answer, what is asked once only, and
 what the tables say."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +19,7 @@ from agent_env.records.trace_events import (
     EpisodeStarted,
     ModelCalled,
 )
-from agent_env.runs.curve import CurveOptions, CurveResult, ask_and_read, budgets, plan_curve
+from agent_env.runs.curve import CurveOptions, ask_and_read, budgets, plan_curve
 from agent_env.runs.options import ForkCalls, ReplayOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
@@ -35,20 +31,20 @@ LIVE = "web~at2/tp-3-00001.1"
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path):
     shutil.copytree(TESTS / "data/runs/version-1", tmp_path / "run")
     run = Run(tmp_path / "run")
     run.change(conditions=tuple(c for c in run.manifest.conditions if c.name in ("base", "web")))
     return run
 
 
-def curve(run: Run, *at: int, note: Callable[[str], None] = print) -> CurveResult:
+def curve(run, *at, note=print):
     listener = Listener(note=note, begin=lambda *a: None, end=lambda *a: None)
     plan = plan_curve(run, CurveOptions(at, ForkCalls(preflight=False)), note)
     return asyncio.run(ask_and_read(plan, listener))
 
 
-def test_the_last_call_of_a_budget_must_be_the_answer_and_gets_no_tools(run: Run) -> None:
+def test_the_last_call_of_a_budget_must_be_the_answer_and_gets_no_tools(run):
     result = curve(run, 1, 2, 4)
     web = next(each for each in result.curves.curves if each.condition == "web")
     assert [(p.budget, p.forced, p.accuracy.value) for p in web.points] == [
@@ -63,14 +59,14 @@ def test_the_last_call_of_a_budget_must_be_the_answer_and_gets_no_tools(run: Run
             } == {"same"}  # fmt: skip
 
 
-def test_at_one_call_the_notice_stands_behind_the_question(run: Run) -> None:
+def test_at_one_call_the_notice_stands_behind_the_question(run):
     first = read_trace(curve(run, 1).folder / "episodes/web~at1/tp-3-00001.1.jsonl")[0]
     assert isinstance(first, EpisodeStarted)
     assert first.messages[-1].content.startswith("This is your last reply")
 
 
-def test_what_was_asked_is_not_asked_again_and_other_budgets_join(run: Run) -> None:
-    notes: list[str] = []
+def test_what_was_asked_is_not_asked_again_and_other_budgets_join(run):
+    notes = []
     folder = curve(run, 2, note=notes.append).folder
     trace = folder / f"episodes/{LIVE}.jsonl"
     whole = trace.read_bytes()
@@ -85,7 +81,7 @@ def test_what_was_asked_is_not_asked_again_and_other_budgets_join(run: Run) -> N
     assert result.curves.budgets == [2, 3]
 
 
-def test_a_failed_episode_is_in_no_point_and_counted(run: Run) -> None:
+def test_a_failed_episode_is_in_no_point_and_counted(run):
     trace = run.path / "episodes/web/tp-3-00001.1.jsonl"
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
     writer, _ = TraceWriter.reopen(trace, utc_now)
@@ -98,12 +94,12 @@ def test_a_failed_episode_is_in_no_point_and_counted(run: Run) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "1,x", "", "-2"])
-def test_a_budget_that_is_no_number_of_calls_is_said(text: str) -> None:
+def test_a_budget_that_is_no_number_of_calls_is_said(text):
     with pytest.raises(ConfigError, match="write numbers of model calls from 1"):
         budgets(text)
 
 
-def test_what_has_no_curve_is_said(run: Run) -> None:
+def test_what_has_no_curve_is_said(run):
     with pytest.raises(ConfigError, match=r"--at 31: an episode of .* has at most 30 steps"):
         curve(run, 31)
     base = tuple(c for c in run.manifest.conditions if not c.tools)
@@ -115,10 +111,10 @@ def test_what_has_no_curve_is_said(run: Run) -> None:
         curve(run, 1)
 
 
-def test_paired_differences_have_intervals_where_all_pairs_agree() -> None:
+def test_paired_differences_have_intervals_where_all_pairs_agree():
     samples = tuple(Sample(id=f"s{n}", task="t", gold=()) for n in range(20))
 
-    def arm(name: str, right: int, answer_at: int | None = None) -> Arm:
+    def arm(name, right, answer_at=None):
         """The first samples are answered right."""
         observed = []
         for place, sample in enumerate(samples):

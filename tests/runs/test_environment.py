@@ -1,21 +1,16 @@
 """Episodes driven from outside have the tools, limits, traces and scores of any run."""
 
-from __future__ import annotations
-
 import asyncio
 import runpy
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Message, ToolCall
-from agent_env.runs.environment import Environment, make_environment, open_environment
+from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
@@ -25,8 +20,8 @@ EXAMPLE = ROOT / "examples" / "drive.py"
 Result = TypeVar("Result")
 
 
-def _with(options: RunOptions, use: Callable[[Environment], Awaitable[Result]]) -> Result:
-    async def main() -> Result:
+def _with(options, use):
+    async def main():
         folder = await make_environment(options)
         async with open_environment(folder) as environment:
             return await use(environment)
@@ -34,24 +29,22 @@ def _with(options: RunOptions, use: Callable[[Environment], Awaitable[Result]]) 
     return asyncio.run(main())
 
 
-def _options(path: Path, **changes: Any) -> RunOptions:
+def _options(path, **changes):
     options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=1, out=path)
     return replace(options, **changes)
 
 
-def _calls(*ids: str) -> Message:
+def _calls(*ids):
     arguments = '{"calendar": "hebrew", "date": "2024-01-01"}'
     asked = tuple(ToolCall(id=i, name="calendars", arguments=arguments) for i in ids)
     return Message(role="assistant", tool_calls=asked)
 
 
-async def _first(environment: Environment) -> Any:
+async def _first(environment):
     return environment.episode(environment.samples[0].id)
 
 
-def test_the_example_earns_the_reward_of_right_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_earns_the_reward_of_right_answers(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["drive.py", str(tmp_path / "run")])
     runpy.run_path(str(EXAMPLE), run_name="__main__")
     rewards = [line.split()[1] for line in capsys.readouterr().out.splitlines()]
@@ -62,8 +55,8 @@ def test_the_example_earns_the_reward_of_right_answers(
     assert [episode.model for episode, _ in scored] == ["policy"] * 4
 
 
-def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path: Path) -> None:
-    async def use(environment: Environment) -> None:
+def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path):
+    async def use(environment):
         episode = await _first(environment)
         turn = await episode.reset()
         assert (turn.done, turn.reward, turn.tool_choice) == (False, None, "required")
@@ -78,8 +71,8 @@ def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path: Path) ->
     _with(_options(tmp_path / "r"), use)
 
 
-def test_limits_end_an_episode_as_in_any_run(tmp_path: Path) -> None:
-    async def use(environment: Environment) -> None:
+def test_limits_end_an_episode_as_in_any_run(tmp_path):
+    async def use(environment):
         episode = await _first(environment)
         await episode.reset()
         turn = await episode.step(_calls("a"))
@@ -91,8 +84,8 @@ def test_limits_end_an_episode_as_in_any_run(tmp_path: Path) -> None:
     _with(_options(tmp_path / "r", limits={"steps": 2}), use)
 
 
-def test_a_policy_that_takes_too_long_finds_the_episode_over(tmp_path: Path) -> None:
-    async def use(environment: Environment) -> None:
+def test_a_policy_that_takes_too_long_finds_the_episode_over(tmp_path):
+    async def use(environment):
         episode = await _first(environment)
         await episode.reset()
         await asyncio.sleep(0.3)
@@ -103,8 +96,8 @@ def test_a_policy_that_takes_too_long_finds_the_episode_over(tmp_path: Path) -> 
     _with(_options(tmp_path / "r", limits={"time_s": 0.1}), use)
 
 
-def test_attempts_at_one_sample_are_repeats_and_run_side_by_side(tmp_path: Path) -> None:
-    async def use(environment: Environment) -> None:
+def test_attempts_at_one_sample_are_repeats_and_run_side_by_side(tmp_path):
+    async def use(environment):
         both = [await _first(environment) for _ in range(2)]
         await asyncio.gather(*(episode.reset() for episode in both))
         turns = await asyncio.gather(*(e.step("MY ANSWER: None") for e in both))
@@ -113,8 +106,8 @@ def test_attempts_at_one_sample_are_repeats_and_run_side_by_side(tmp_path: Path)
     _with(_options(tmp_path / "r"), use)
 
 
-def test_a_folder_opened_again_goes_on_counting(tmp_path: Path) -> None:
-    async def main() -> list[int]:
+def test_a_folder_opened_again_goes_on_counting(tmp_path):
+    async def main():
         folder, repeats = await make_environment(_options(tmp_path / "r")), []
         for _ in range(2):
             async with open_environment(folder) as environment:
@@ -127,8 +120,8 @@ def test_a_folder_opened_again_goes_on_counting(tmp_path: Path) -> None:
     assert asyncio.run(main()) == [1, 2]
 
 
-def test_an_episode_given_up_stays_unfinished(tmp_path: Path) -> None:
-    async def use(environment: Environment) -> RunFolder:
+def test_an_episode_given_up_stays_unfinished(tmp_path):
+    async def use(environment):
         episode = await _first(environment)
         await episode.reset()
         await episode.close()
@@ -138,8 +131,8 @@ def test_an_episode_given_up_stays_unfinished(tmp_path: Path) -> None:
     assert [episode.status for episode, _ in scored] == ["unfinished"]
 
 
-def test_wrong_use_is_refused_in_words(tmp_path: Path) -> None:
-    async def use(environment: Environment) -> None:
+def test_wrong_use_is_refused_in_words(tmp_path):
+    async def use(environment):
         with pytest.raises(ConfigError, match="no sample nobody"):
             environment.episode("nobody")
         episode = await _first(environment)

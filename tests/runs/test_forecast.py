@@ -1,25 +1,22 @@
 """The forecast of several runs that are not begun."""
 
-from __future__ import annotations
-
 import asyncio
 
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.runs.forecast import forecast_plan
 from agent_env.runs.options import RunOptions
-from agent_env.runs.plan import Plan
 from agent_env.runs.start import check_run
 from tests import TESTS
 
 RUN = TESTS / "data/runs/version-1"
 
 
-def checked(model: str) -> Plan:
+def checked(model):
     options = RunOptions("time-puzzles", model=model, conditions=("base", "explicit"), limit=3)
     return asyncio.run(check_run(options, print))
 
 
-def test_several_runs_are_compared_by_the_contrasts_of_the_plan() -> None:
+def test_several_runs_are_compared_by_the_contrasts_of_the_plan():
     checks = {name: checked(name) for name in ("reference", "reference-static")}
     plan = forecast_plan(
         checks, (), print, ["explicit:base"], RunLimits(tokens=1000), models_at_once=True
@@ -33,7 +30,7 @@ def test_several_runs_are_compared_by_the_contrasts_of_the_plan() -> None:
     assert plan.amounts.most_s == plan.runs[0].amounts.most_s
 
 
-def test_earlier_runs_are_those_of_the_task() -> None:
+def test_earlier_runs_are_those_of_the_task():
     plan = forecast_plan({"a": checked("reference")}, [RUN], print)
     assert plan.runs[0].conditions[0].basis == f"{RUN}, n = 1"
     assert plan.differences[0].basis == (

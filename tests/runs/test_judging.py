@@ -1,13 +1,10 @@
 """A model judges a run over a real socket; its verdicts stand in the traces and change nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
 from calendar import month_name
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +20,7 @@ from agent_env.errors import ConfigError, RunStopped
 from agent_env.extensions.fake_server import FakeServer, parse_errors, script_policy
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.trace_events import Judged
-from agent_env.runs.judge import JudgeOptions, JudgeResult, agreements, check_yes_or_no, judge_run
+from agent_env.runs.judge import JudgeOptions, agreements, check_yes_or_no, judge_run
 from agent_env.runs.label import read_sheets, write_sheet
 from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
 from agent_env.runs.replay import replay
@@ -44,7 +41,7 @@ TRUTHFUL = (
 DAYS = {"a": "1984-02-10", "b": "1907-11-03", "c": "2012-06-21", "d": "1871-08-30"}
 
 
-def puzzle(name: str, day: str) -> TimePuzzle:
+def puzzle(name, day):
     """By hand: the explicit wording gives the day, the implicit one needs an event that nobody
     can look up."""
     year, month, number = map(int, day.split("-"))
@@ -57,7 +54,7 @@ def puzzle(name: str, day: str) -> TimePuzzle:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     """Four puzzles under two conditions: one gets all wrong, one all right."""
     folder = tmp_path_factory.mktemp("judged")
     (folder / "puzzles.jsonl").write_bytes(samples_bytes([puzzle(*pair) for pair in DAYS.items()]))
@@ -75,20 +72,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(made: Path, tmp_path: Path) -> Path:
+def run(made, tmp_path):
     return Path(shutil.copytree(made, tmp_path / "run"))
 
 
-def script(folder: Path, *lines: dict[str, Any]) -> Path:
+def script(folder, *lines):
     file = folder / "script.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return file
 
 
-def judged(
-    run: Path, *lines: dict[str, Any], errors: str = "", model: str = "compatible/j", **options: Any
-) -> JudgeResult:
-    async def go() -> JudgeResult:
+def judged(run, *lines, errors="", model="compatible/j", **options):
+    async def go():
         server = FakeServer(
             script_policy(script(run.parent, *lines)),
             errors=parse_errors(errors) if errors else {},
@@ -100,7 +95,7 @@ def judged(
     return asyncio.run(go())
 
 
-def test_a_judge_that_tells_the_truth_agrees_with_the_reader(run: Path) -> None:
+def test_a_judge_that_tells_the_truth_agrees_with_the_reader(run):
     asked = judged(run, *TRUTHFUL)
     assert (asked.metric, asked.chosen, asked.kept) == ("exact_match", 8, 0)
     assert asked.says == {"right": 4, "wrong": 4}
@@ -109,7 +104,7 @@ def test_a_judge_that_tells_the_truth_agrees_with_the_reader(run: Path) -> None:
     assert found.confusion == {"both": 4, "reader": 0, "judge": 0, "neither": 4}
 
 
-def test_an_episode_is_the_same_with_a_verdict_behind_it(run: Path) -> None:
+def test_an_episode_is_the_same_with_a_verdict_behind_it(run):
     folder = Run(run)
     before = list(episodes_of(folder, print))
     scores = [score for _, score in score_folder(folder, print)]
@@ -121,7 +116,7 @@ def test_an_episode_is_the_same_with_a_verdict_behind_it(run: Path) -> None:
     assert all(is_finished(trace) for trace in folder.traces())
 
 
-def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run: Path) -> None:
+def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run):
     folder, ended = Run(run), list[str]()
     judged(run, *TRUTHFUL)
     listener = Listener(QUIET.note, QUIET.begin, lambda key, ending: ended.append(ending))
@@ -135,7 +130,7 @@ def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run: Pat
     index.close()
 
 
-def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run: Path) -> None:
+def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run):
     assert judged(run, *TRUTHFUL, sample=3).says.keys() <= {"right", "wrong"}
     again = judged(run, *TRUTHFUL)
     assert (again.chosen, again.kept, sum(again.says.values())) == (8, 3, 5)
@@ -146,7 +141,7 @@ def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run: P
     assert found.kappa.value == 0.0
 
 
-def test_several_judges_each_add_theirs(run: Path) -> None:
+def test_several_judges_each_add_theirs(run):
     judged(run, *TRUTHFUL)
     asked = judged(run, {"match": ".", "text": "I cannot tell."}, model="compatible/k")
     assert (asked.kept, asked.says) == (0, {"unparsable": 8})
@@ -156,7 +151,7 @@ def test_several_judges_each_add_theirs(run: Path) -> None:
     assert other.agreement.value is None
 
 
-def test_calls_are_retried_and_every_attempt_is_in_the_trace(run: Path) -> None:
+def test_calls_are_retried_and_every_attempt_is_in_the_trace(run):
     retries = Retries(attempts=30, same=None, first_wait_s=0.001)
     judged(run, *TRUTHFUL, errors="429:0.3,500:0.2", calls=CallOptions(retries=retries))
     events = list(map(_last, Run(run).traces()))
@@ -170,13 +165,13 @@ def test_calls_are_retried_and_every_attempt_is_in_the_trace(run: Path) -> None:
     assert events[0].verdict == {"metric": "exact_match", "says": "wrong"}
 
 
-def _last(trace: Path) -> Judged:
+def _last(trace):
     event = read_trace(trace)[-1]
     assert isinstance(event, Judged)
     return event
 
 
-def test_a_call_that_fails_for_good_is_written_and_asked_again_the_next_time(run: Path) -> None:
+def test_a_call_that_fails_for_good_is_written_and_asked_again_the_next_time(run):
     asked = judged(run, {"match": "§", "text": ""}, condition=None) if False else judged(
         run, {"match": "§", "text": "never"}
     )  # fmt: skip
@@ -187,7 +182,7 @@ def test_a_call_that_fails_for_good_is_written_and_asked_again_the_next_time(run
     assert agreements(run, print)[0].failed == 0
 
 
-def test_a_limit_of_tokens_stops_the_judge_and_the_next_start_goes_on(run: Path) -> None:
+def test_a_limit_of_tokens_stops_the_judge_and_the_next_start_goes_on(run):
     calls = CallOptions(run=RunLimits(tokens=3000))
     with pytest.raises(RunStopped, match="of its 3000 tokens"):
         judged(run, *TRUTHFUL, calls=calls, concurrency=1)
@@ -196,7 +191,7 @@ def test_a_limit_of_tokens_stops_the_judge_and_the_next_start_goes_on(run: Path)
     assert judged(run, *TRUTHFUL).kept == done
 
 
-def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run: Path) -> None:
+def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run):
     judged(run, *TRUTHFUL)
     trace = next(Run(run).traces())
     data = trace.read_bytes()
@@ -208,7 +203,7 @@ def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run: P
     assert judged(run, *TRUTHFUL).kept == 7
 
 
-def test_people_are_held_against_the_judge_as_well(run: Path) -> None:
+def test_people_are_held_against_the_judge_as_well(run):
     judged(run, *TRUTHFUL)
     sheet = run.parent / "sheet.csv"
     write_sheet([run], 8, 1, None, sheet, print)
@@ -228,21 +223,19 @@ def test_people_are_held_against_the_judge_as_well(run: Path) -> None:
     ],
     ids=["metric", "condition", "script", "prices"],
 )
-def test_a_mistake_is_named_before_anybody_is_asked(
-    run: Path, options: dict[str, Any], message: str
-) -> None:
+def test_a_mistake_is_named_before_anybody_is_asked(run, options, message):
     with pytest.raises(ConfigError, match=message):
         judged(run, *TRUTHFUL, **options)
 
 
-def test_a_metric_between_yes_and_no_is_refused(run: Path) -> None:
+def test_a_metric_between_yes_and_no_is_refused(run):
     scored = score_folder(Run(run), print)
     halves = [(e, s.model_copy(update={"metrics": {"f1": 0.5}})) for e, s in scored]
     with pytest.raises(ConfigError, match=r"'f1' is no yes or no here \(0.5\)"):
         check_yes_or_no("f1", halves)
 
 
-def test_the_command_line_judges_and_score_tells_the_agreement(run: Path) -> None:
+def test_the_command_line_judges_and_score_tells_the_agreement(run):
     with serving(FakeServer(script_policy(script(run.parent, *TRUTHFUL)))) as url:
         done = agent_env("judge", str(run), "--model", "compatible/j", "--base-url", url, "--json")
     assert done.returncode == 0, done.stderr
@@ -257,7 +250,7 @@ def test_the_command_line_judges_and_score_tells_the_agreement(run: Path) -> Non
     )
 
 
-def test_a_judge_that_is_not_there_is_told_with_its_reason(run: Path) -> None:
+def test_a_judge_that_is_not_there_is_told_with_its_reason(run):
     done = agent_env(
         "judge", str(run), "--model", "compatible/j", "--base-url", "http://127.0.0.1:9/v1",
         "--sample", "2", "--retries", "0", "--retry-time-s", "1",
@@ -267,7 +260,7 @@ def test_a_judge_that_is_not_there_is_told_with_its_reason(run: Path) -> None:
     assert "the verdicts so far are in the traces, the same command goes on" in done.stderr
 
 
-def test_a_judge_that_gives_no_verdict_is_shown(run: Path) -> None:
+def test_a_judge_that_gives_no_verdict_is_shown(run):
     policy = script_policy(script(run.parent, {"match": ".", "text": "I cannot tell."}))
 
     with serving(FakeServer(policy)) as url:

@@ -6,15 +6,12 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.runs.label import read_sheets, write_sheet
-from tests.commands import agent_env
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("label") / "run"
-    done = agent_env("run", "time-puzzles", "--limit", "4", "--condition", "base", "--out", folder)
-    assert done.returncode == 0, done.stderr
-    return folder
+def run(small_run):
+    """Two puzzles under two conditions."""
+    return small_run
 
 
 def rows_of(sheet):

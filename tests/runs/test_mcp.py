@@ -1,11 +1,8 @@
 """A run with an MCP server, and what is left of it when the server changed or is gone."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +12,11 @@ from agent_env.runs.run import Run
 from agent_env.testing import ScriptedModel, answer, calls
 from agent_env.wiring.registry import SCRIPTS
 from agent_env.wiring.trust import outside_settings
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 from tests.mcp.servers import FILE
 
 
-def caller() -> ScriptedModel:
+def caller():
     turns = [
         calls(("echo", '{"text": "in 2024"}'), ("refuse", "{}")),
         calls(("hand_python", '{"text": "last"}'), first_id=3),
@@ -31,18 +28,18 @@ def caller() -> ScriptedModel:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     shutil.copy(FILE, tmp_path / "server.py")
     monkeypatch.setitem(SCRIPTS, "caller", f"{__name__}:caller")
     return tmp_path
 
 
-def become_other(home: Path) -> None:
+def become_other(home):
     text = FILE.read_text().replace('else ""\n', 'else "other"\n', 1)
     (home / "server.py").write_text(text)
 
 
-def run(home: Path, *more: str) -> Done:
+def run(home, *more):
     server = f"hand={sys.executable} -I -S server.py"
     return agent_env(
         "run", "time-puzzles", "--model", "caller", "--condition", "mcp:hand", "--mcp", server,
@@ -50,7 +47,7 @@ def run(home: Path, *more: str) -> Done:
     )  # fmt: skip
 
 
-def results(folder: Path) -> list[tuple[str, str]]:
+def results(folder):
     (trace,) = folder.glob("episodes/*/*.jsonl")
     events = [json.loads(line) for line in trace.read_text().splitlines()]
     return sorted(
@@ -60,7 +57,7 @@ def results(folder: Path) -> list[tuple[str, str]]:
     )
 
 
-def test_a_run_replays_forks_and_resumes_without_its_server(home: Path) -> None:
+def test_a_run_replays_forks_and_resumes_without_its_server(home):
     done = run(home)
     assert done.returncode == 0, done.stderr
     assert results(home / "run") == [
@@ -90,7 +87,7 @@ def test_a_run_replays_forks_and_resumes_without_its_server(home: Path) -> None:
     assert results(home / "forks") == results(home / "run")
 
 
-def test_resume_refuses_changed_tools_or_names_them(home: Path) -> None:
+def test_resume_refuses_changed_tools_or_names_them(home):
     run(home)
     become_other(home)
     (trace,) = (home / "run").glob("episodes/*/*.jsonl")
@@ -118,7 +115,7 @@ def test_resume_refuses_changed_tools_or_names_them(home: Path) -> None:
     assert agent_env("replay", "run", cwd=home).stdout.startswith("1 episodes replayed: 1 same")
 
 
-def test_an_episode_that_was_cut_off_goes_on_with_a_server_of_its_own(home: Path) -> None:
+def test_an_episode_that_was_cut_off_goes_on_with_a_server_of_its_own(home):
     """Its earlier calls are made again, so that the new server is where the old one was."""
     run(home, "--mcp-isolation", "episode")
     (trace,) = (home / "run").glob("episodes/*/*.jsonl")
@@ -133,16 +130,14 @@ def test_an_episode_that_was_cut_off_goes_on_with_a_server_of_its_own(home: Path
     assert agent_env("replay", "run", cwd=home).stdout.startswith("1 episodes replayed: 1 same")
 
 
-def test_what_a_server_may_do_here_is_to_be_confirmed_by_who_did_not_make_the_run(
-    home: Path,
-) -> None:
+def test_what_a_server_may_do_here_is_to_be_confirmed_by_who_did_not_make_the_run(home):
     run(home, "--mcp-env", "hand=HOME")
     settings = [str(each) for each in outside_settings(home, Run(home / "run").manifest)]
     command = f"{sys.executable} -I -S server.py"
     assert f"mcp server hand: {command} with HOME (runs here with your rights)" in settings
 
 
-def test_a_server_that_does_not_start_is_told_with_its_last_words(home: Path) -> None:
+def test_a_server_that_does_not_start_is_told_with_its_last_words(home):
     (home / "server.py").write_text("raise SystemExit('no licence')")
     done = run(home)
     assert done.returncode == 2

@@ -1,11 +1,7 @@
 """Every place that shows a mean of a run shows the same one."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 import yaml
@@ -30,10 +26,10 @@ MEANS = {"base": (1 / 3 + 0 + 1 + 0) / 4, "cal": (1 + 1 + 1 / 3) / 3}
 """Over samples. Over episodes they would be 3/9 and 5/7."""
 
 
-def uneven() -> Callable[..., str]:
-    times: dict[tuple[str, str], int] = {}
+def uneven():
+    times = {}
 
-    def model(messages: Sequence[ae.Message], tools: Sequence[object]) -> str:
+    def model(messages, tools):
         condition = "cal" if tools else "base"
         number = int(re.findall(r"Number (\d)", messages[-1].content)[0])
         place = times.get((condition, str(number)), 0)
@@ -47,7 +43,7 @@ def uneven() -> Callable[..., str]:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory):
     parent = tmp_path_factory.mktemp("uneven")
     lines = [{"id": f"q{n}", "question": f"Number {n}?", "answer": "yes"} for n in range(4)]
     (parent / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -59,23 +55,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(parent / "run")
 
 
-def ignore(text: str) -> None:
+def ignore(text):
     """Takes a note."""
 
 
-def test_score_and_compare_average_samples(run: Run) -> None:
+def test_score_and_compare_average_samples(run):
     scores = read_scores(run, None, ignore)
     conditions = scores.as_json(False)["conditions"]
     for name, mean in MEANS.items():
-        assert conditions[name][METRIC] == pytest.approx(mean)  # type: ignore[index]
+        assert conditions[name][METRIC] == pytest.approx(mean)
     table = CONDITIONS.table(comparison_of(run, ignore))
     place = [column.name for column in table.columns].index(METRIC)
     shown = {row[0]: row[place] for row in table.rows}
     for name, mean in MEANS.items():
-        assert shown[name][0] == pytest.approx(mean)  # type: ignore[index]
+        assert shown[name][0] == pytest.approx(mean)
 
 
-def test_the_list_of_episodes_and_the_viewer_have_the_same_means(run: Run) -> None:
+def test_the_list_of_episodes_and_the_viewer_have_the_same_means(run):
     read_scores(run, None, ignore)
     rows, totals = run.episode_rows(())
     table = episode_table(rows, totals)
@@ -94,7 +90,7 @@ def test_the_list_of_episodes_and_the_viewer_have_the_same_means(run: Run) -> No
     pages.close()
 
 
-def test_what_episodes_used_is_averaged_alike_in_the_viewer(run: Run) -> None:
+def test_what_episodes_used_is_averaged_alike_in_the_viewer(run):
     read_scores(run, None, ignore)
     run.episode_rows(())
     pages = IndexPages(run.path / "index.db", METRIC)
@@ -106,7 +102,7 @@ def test_what_episodes_used_is_averaged_alike_in_the_viewer(run: Run) -> None:
     pages.close()
 
 
-def test_progress_and_the_status_of_a_study_have_the_same_means(run: Run) -> None:
+def test_progress_and_the_status_of_a_study_have_the_same_means(run):
     so_far = SoFar(run)
     so_far.read()
     for name, mean in MEANS.items():
@@ -114,7 +110,7 @@ def test_progress_and_the_status_of_a_study_have_the_same_means(run: Run) -> Non
     assert re.fullmatch(r"base 0\.333 \[.*\], cal 0\.778 \[.*\]", scores_text(so_far.estimates, 3))
 
 
-def test_the_exports_of_results_have_the_same_means(run: Run, tmp_path: Path) -> None:
+def test_the_exports_of_results_have_the_same_means(run, tmp_path):
     export(run, ExportOptions("hf", tmp_path / "hf", benchmark="lab/questions"), ignore)
     files = sorted((tmp_path / "hf").rglob("*.yaml"))
     values = [entry["value"] for file in files for entry in yaml.safe_load(file.read_text())]
@@ -128,7 +124,7 @@ def test_the_exports_of_results_have_the_same_means(run: Run, tmp_path: Path) ->
     assert sorted(found) == pytest.approx(sorted(MEANS.values()))
 
 
-def test_an_exported_log_of_inspect_has_the_same_means(run: Run, tmp_path: Path) -> None:
+def test_an_exported_log_of_inspect_has_the_same_means(run, tmp_path):
     log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
     export(run, ExportOptions("inspect", tmp_path / "logs"), ignore)
     for name, mean in MEANS.items():

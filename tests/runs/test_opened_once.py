@@ -1,11 +1,6 @@
 """What a command over a run folder opens, it opens once."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,12 +16,12 @@ PUZZLE = ("run", "time-puzzles", "--limit", "1", "--condition", "web+ci", "--san
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Counter[str]:
+def opened(monkeypatch, tmp_path):
     """How often each thing was opened, where no probe is on record."""
-    counts: Counter[str] = Counter()
+    counts = Counter()
 
-    def counted(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **named: Any) -> Any:
+    def counted(name, original):
+        def call(*arguments, **named):
             counts[name] += 1
             return original(*arguments, **named)
 
@@ -43,9 +38,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Counter[str]:
     return counts
 
 
-def test_a_run_and_what_follows_it_open_each_thing_once(
-    opened: Counter[str], tmp_path: Path
-) -> None:
+def test_a_run_and_what_follows_it_open_each_thing_once(opened, tmp_path):
     sealed.shipped_image.cache_clear()
     out = str(tmp_path / "run")
     assert agent_env(*PUZZLE, "--out", out).returncode == 0
@@ -59,7 +52,7 @@ def test_a_run_and_what_follows_it_open_each_thing_once(
         assert opened == {"manifest": 1, "parse_samples": 1}, command
 
 
-def test_a_second_run_of_the_same_boot_probes_no_more(opened: Counter[str], tmp_path: Path) -> None:
+def test_a_second_run_of_the_same_boot_probes_no_more(opened, tmp_path):
     for name in ("first", "second"):
         assert agent_env(*PUZZLE, "--out", str(tmp_path / name)).returncode == 0
     assert opened["why_it_does_not_hold"] == 1

@@ -1,11 +1,8 @@
 """What a run says while it goes on."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -24,9 +21,7 @@ RUN = TESTS / "data/runs/version-1"
 KEY = EpisodeKey("tp-0-1", "web", 1)
 
 
-def test_the_progress_line_has_the_calls_in_flight_and_their_limit(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_progress_line_has_the_calls_in_flight_and_their_limit(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(shown, "PLAIN_EVERY_S", -1.0)
     pace, times = ConcurrencyLimit(most=8), iter([100.0, 130.0, 130.0])
     with Progress(clock=lambda: next(times)) as progress:
@@ -40,7 +35,7 @@ def test_the_progress_line_has_the_calls_in_flight_and_their_limit(
     )
 
 
-def test_a_stopped_run_says_what_ran(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_stopped_run_says_what_ran(capsys, tmp_path):
     progress = Progress()
     progress.listener.begin(Run(tmp_path), 2)
     progress.listener.end(KEY, "answered")
@@ -51,9 +46,7 @@ def test_a_stopped_run_says_what_ran(capsys: pytest.CaptureFixture[str], tmp_pat
     )
 
 
-def test_a_complete_run_says_that_nothing_is_left(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_complete_run_says_that_nothing_is_left(capsys):
     with Progress() as progress:
         progress.listener.begin(Run(RUN), 5)
     assert capsys.readouterr().err.splitlines()[-1] == (
@@ -61,9 +54,7 @@ def test_a_complete_run_says_that_nothing_is_left(
     )
 
 
-def test_failed_episodes_are_counted_apart_and_limits_are_named(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_failed_episodes_are_counted_apart_and_limits_are_named(capsys, tmp_path):
     with Progress() as progress:
         progress.listener.begin(Run(tmp_path), 4)
         for ending in ("answered", "failed", "tokens"):
@@ -73,9 +64,7 @@ def test_failed_episodes_are_counted_apart_and_limits_are_named(
     )
 
 
-def test_the_mean_counts_what_earlier_parts_of_the_run_finished(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_mean_counts_what_earlier_parts_of_the_run_finished(capsys, tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     last = EpisodeKey("tp-3-00001", "web-once", 1)
     trace = tmp_path / "run/episodes" / f"{last.name}.jsonl"
@@ -94,19 +83,17 @@ def test_the_mean_counts_what_earlier_parts_of_the_run_finished(
 class FakeHandle:
     """What IPython gives for one output of a cell."""
 
-    def __init__(self) -> None:
-        self.shown: list[tuple[str, str]] = []
+    def __init__(self):
+        self.shown = []
 
-    def display(self, data: dict[str, str], raw: bool) -> None:
+    def display(self, data, raw):
         self.shown.append(("display", data["text/plain"]))
 
-    def update(self, data: dict[str, str], raw: bool) -> None:
+    def update(self, data, raw):
         self.shown.append(("update", data["text/plain"]))
 
 
-def test_a_notebook_has_one_line_that_changes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_notebook_has_one_line_that_changes(monkeypatch, capsys, tmp_path):
     handle = FakeHandle()
     monkeypatch.setattr(shown, "_notebook_handle", lambda: handle)
     monkeypatch.setattr(shown, "LINE_EVERY_S", -1.0)
@@ -121,11 +108,9 @@ def test_a_notebook_has_one_line_that_changes(
     assert capsys.readouterr().err == ""
 
 
-def test_a_second_run_of_the_process_has_lines_beside_the_bar_of_the_first(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_second_run_of_the_process_has_lines_beside_the_bar_of_the_first(monkeypatch, tmp_path):
     class Terminal(io.StringIO):
-        def isatty(self) -> bool:
+        def isatty(self):
             return True
 
     terminal = Terminal()
@@ -141,16 +126,14 @@ def test_a_second_run_of_the_process_has_lines_beside_the_bar_of_the_first(
     assert sys.stderr is terminal
 
 
-def ended(progress: Progress, label: str, run: Run, total: int, endings: list[str]) -> None:
+def ended(progress, label, run, total, endings):
     listener = progress.listener_for(label)
     listener.begin(run, total)
     for ending in endings:
         listener.end(KEY, ending)
 
 
-def test_several_runs_have_a_row_each_and_one_for_all(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_several_runs_have_a_row_each_and_one_for_all(capsys, tmp_path):
     times = iter(range(0, 1000, 10))
     with Progress(limits=RunLimits(tokens=20_000), clock=lambda: float(next(times))) as progress:
         ended(progress, "time-puzzles/compatible/a-model-with-a-long-name", Run(RUN), 8, [])
@@ -167,7 +150,7 @@ def test_several_runs_have_a_row_each_and_one_for_all(
     )
 
 
-def test_a_table_is_never_wider_than_the_terminal() -> None:
+def test_a_table_is_never_wider_than_the_terminal():
     estimate = Estimate(0.25, -1.12, -0.45)
     spent, limits = Spending(123_456_789, 123.4), RunLimits(tokens=10**9, cost_usd=2000.0)
     run = Standing(
@@ -181,14 +164,14 @@ def test_a_table_is_never_wider_than_the_terminal() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(5.2, "0:05"), (200, "3:20"), (3780, "1:03:00"), (97_200, "1d 3h")]
 )
-def test_times_read(seconds: float, text: str) -> None:
+def test_times_read(seconds, text):
     assert duration(seconds) == text
 
 
-def test_beside_hours_minutes_are_no_hours() -> None:
+def test_beside_hours_minutes_are_no_hours():
     assert [duration(s, with_hours=True) for s in (200, 3780)] == ["0:03:20", "1:03:00"]
 
 
 @pytest.mark.parametrize(("number", "text"), [(950, "950"), (34_120, "34k"), (9_996, "10k")])
-def test_numbers_are_short(number: int, text: str) -> None:
+def test_numbers_are_short(number, text):
     assert compact(number) == text

@@ -1,7 +1,5 @@
 """A run whose model repeats itself: what its trace, its score and its replay say."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,9 +1,6 @@
 """What a run's score and spending are while it goes on."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +22,7 @@ VALUES = st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from([0.0, 1.
 
 @settings(max_examples=40)
 @given(VALUES)
-def test_the_interval_is_that_of_the_tables(values: list[tuple[str, float]]) -> None:
+def test_the_interval_is_that_of_the_tables(values):
     running = RunningMean(can_be_share=True)
     for number, (cluster, value) in enumerate(values):
         running.add(cluster, f"s{number}", value)
@@ -37,7 +34,7 @@ def test_the_interval_is_that_of_the_tables(values: list[tuple[str, float]]) -> 
         assert estimate.low is None
 
 
-def test_another_mean_has_a_normal_interval_of_its_clusters() -> None:
+def test_another_mean_has_a_normal_interval_of_its_clusters():
     values = [("a", 0.1), ("a", 0.7), ("b", 0.5), ("c", 0.2), ("d", 0.9), ("e", 0.4)]
     running = RunningMean(can_be_share=True)
     for number, (cluster, value) in enumerate(values):
@@ -49,7 +46,7 @@ def test_another_mean_has_a_normal_interval_of_its_clusters() -> None:
     assert (estimate.samples, estimate.clusters) == (6, 5)
 
 
-def test_unknown_prices_and_counts_make_the_cost_unknown() -> None:
+def test_unknown_prices_and_counts_make_the_cost_unknown():
     told = Usage(input_tokens=1000, output_tokens=500, source="provider")
     guess = told.model_copy(update={"source": "estimate"})
     assert spending([told, told], PRICES) == Spending(3000, pytest.approx(0.004), False)
@@ -58,7 +55,7 @@ def test_unknown_prices_and_counts_make_the_cost_unknown() -> None:
     assert spending([], None) == Spending(0, None, False)
 
 
-def test_attempts_that_were_set_aside_are_counted(tmp_path: Path) -> None:
+def test_attempts_that_were_set_aside_are_counted(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     run = Run(tmp_path / "run")
     once = SoFar(run)

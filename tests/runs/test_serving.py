@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,24 +16,21 @@ TINY = Path(__file__).parents[1] / "models/serving/tiny_server.py"
 SERVE = f"{sys.executable} -I -S {TINY} {{port}}"
 
 
-def address(folder: Path) -> str:
+def address(folder):
     return str(Run.open(folder).manifest.model_parameters["base_url"])
 
 
-def ask(out: Path, *options: str) -> str:
+def ask(out, *options):
     done = agent_env("run", "time-puzzles", "--limit", "1", "--out", str(out), *options)
     return "" if done.returncode == 0 else done.stderr
 
 
-def test_a_run_starts_its_server_and_ends_it_and_a_resumed_run_starts_it_again(
-    tmp_path: Path,
-) -> None:
+def test_a_run_starts_its_server_and_ends_it_and_a_resumed_run_starts_it_again(tmp_path):
     folder = tmp_path / "run"
     model = ("--model", "compatible/tiny", "--serve", SERVE, "--no-preflight")
     assert ask(folder, *model, "--condition", "explicit") == ""
     run = Run.open(folder)
     server, url = run.manifest.server, address(folder)
-    assert server is not None
     assert server.command == SERVE
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", url)
     (trace,) = run.traces()
@@ -63,9 +61,7 @@ def test_a_run_starts_its_server_and_ends_it_and_a_resumed_run_starts_it_again(
         ),
     ],
 )
-def test_a_command_that_cannot_be_is_one_line_and_leaves_nothing(
-    tmp_path: Path, options: str, reason: str
-) -> None:
+def test_a_command_that_cannot_be_is_one_line_and_leaves_nothing(tmp_path, options, reason):
     words = ("--condition", "base", "--serve", "vllm serve x", *options.split())
     said = ask(tmp_path / "run", *words)
     assert said.startswith(f"agent-env: {reason}")
@@ -73,17 +69,16 @@ def test_a_command_that_cannot_be_is_one_line_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_from_elsewhere_starts_no_program(tmp_path: Path) -> None:
+def test_a_folder_from_elsewhere_starts_no_program(small_run, tmp_path):
     folder = tmp_path / "run"
-    assert ask(folder, "--condition", "base") == ""
+    shutil.copytree(small_run, folder)
     run = Run.open(folder)
     run.change(
         model="compatible/x",
         model_parameters={"base_url": "http://127.0.0.1:1/v1"},
         server=ModelServer(command="touch owned"),
     )
-    (trace,) = run.traces()
-    os.unlink(trace)
+    next(run.traces()).unlink()
     done = agent_env("resume", str(folder), "--accept-changes")
     assert done.returncode == 2
     assert "it asks for: " in done.stderr

@@ -1,12 +1,8 @@
 """A run that stops when its contrast is decided, and goes on with the same test."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -23,11 +19,11 @@ from agent_env.runs.stopping import Stopping
 from agent_env.runs.study import read_study
 
 
-def episodes(folder: Path, condition: str) -> list[Path]:
+def episodes(folder, condition):
     return sorted((folder / "episodes" / condition).glob("*.jsonl"))
 
 
-def resume(folder: Path) -> None:
+def resume(folder):
     asyncio.run(ae.open(folder, model=with_tools_only).resume(progress=False))
 
 
@@ -40,7 +36,7 @@ def equal(messages, tools):
 """
 
 
-def two_models(parent: Path, questions: Path, until: Sequence[str]) -> dict[str, str]:
+def two_models(parent, questions, until):
     (parent / "models.py").write_text(MODELS)
     each = [
         RunOptions(
@@ -55,20 +51,20 @@ def two_models(parent: Path, questions: Path, until: Sequence[str]) -> dict[str,
     return asyncio.run(start_many(each, lambda name: silent, lambda line: None, how))
 
 
-def stopping(folder: Path) -> Stopping:
+def stopping(folder):
     run = Run(folder)
     settings = run.manifest.until
     assert settings is not None
     return Stopping({folder.name: run}, settings, lambda line: None)
 
 
-def with_tools_only(messages: object, tools: Sequence[object]) -> str:
+def with_tools_only(messages, tools):
     """Knows the answer where it has a calendar."""
     return "MY ANSWER: yes" if tools else "MY ANSWER: no"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     parent = tmp_path_factory.mktemp("runs")
     lines = [{"id": f"q{n}", "question": f"Is {n} a number?", "answer": "yes"} for n in range(40)]
     questions = parent / "questions.jsonl"
@@ -80,14 +76,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return parent / "one"
 
 
-def test_it_asks_no_more_than_the_contrast_needs(folder: Path) -> None:
+def test_it_asks_no_more_than_the_contrast_needs(folder):
     result = stopping(folder).results()[0]
     assert (result.name, result.planned, result.clusters) == ("cal − base", 30, 8)
     assert result.decision == "difference"
     assert 8 <= len(episodes(folder, "cal")) <= 10
 
 
-def test_a_resumed_run_goes_on_with_the_same_test(folder: Path) -> None:
+def test_a_resumed_run_goes_on_with_the_same_test(folder):
     before = stopping(folder).results()
     for path in episodes(folder, "cal")[::2]:
         path.unlink()
@@ -98,13 +94,13 @@ def test_a_resumed_run_goes_on_with_the_same_test(folder: Path) -> None:
     assert stopping(folder).results() == before
 
 
-def test_a_decided_run_has_nothing_to_resume(folder: Path) -> None:
+def test_a_decided_run_has_nothing_to_resume(folder):
     before = len(episodes(folder, "base"))
     resume(folder)
     assert len(episodes(folder, "base")) == before
 
 
-def test_run_json_has_the_rule(folder: Path) -> None:
+def test_run_json_has_the_rule(folder):
     assert json.loads((folder / "run.json").read_text())["until"] == {
         "contrasts": ["cal-base"],
         "alpha": 0.05,
@@ -115,7 +111,7 @@ def test_run_json_has_the_rule(folder: Path) -> None:
     }
 
 
-def test_a_run_says_how_many_samples_it_will_take(folder: Path, tmp_path: Path) -> None:
+def test_a_run_says_how_many_samples_it_will_take(folder, tmp_path):
     run = Run(folder)
     shutil.copytree(folder, tmp_path / "new", ignore=shutil.ignore_patterns("episodes", "*.jsonl"))
     shutil.copy(folder / "samples.jsonl", tmp_path / "new")
@@ -137,18 +133,16 @@ def test_a_run_says_how_many_samples_it_will_take(folder: Path, tmp_path: Path) 
         ({"margin": 0.1}, "go with --until; name a contrast there"),
     ],
 )
-def test_a_rule_that_cannot_be_is_refused(
-    options: dict[str, object], message: str, tmp_path: Path
-) -> None:
+def test_a_rule_that_cannot_be_is_refused(options, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
         ae.run_sync(
             "time-puzzles", conditions=["base", "cal"], out=tmp_path / "x", progress=False,
             **options,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
     assert not (tmp_path / "x").exists()
 
 
-def test_scores_and_comparisons_say_what_the_test_decided(folder: Path) -> None:
+def test_scores_and_comparisons_say_what_the_test_decided(folder):
     run = ae.open(folder, model=with_tools_only)
     stopped = ae.compare(run, resamples=1000).table("sequential")
     assert stopped.rows[0][:2] == ("cal − base", "difference")
@@ -158,14 +152,14 @@ def test_scores_and_comparisons_say_what_the_test_decided(folder: Path) -> None:
     assert again.rows[0][4:] == (8, 40, 8, 1.0)
 
 
-def test_what_was_not_asked_is_neither_missing_nor_wrong(folder: Path) -> None:
+def test_what_was_not_asked_is_neither_missing_nor_wrong(folder):
     study = read_study([folder])
     assert [arm.missing for arm in study.arms] == [0, 0]
     assert [estimate.value for estimate in Comparison(study).of_all] == [0.0, 1.0]
     assert "could stop early" in study.notes[-1]
 
 
-def test_one_test_goes_over_the_models_of_a_study(folder: Path, tmp_path: Path) -> None:
+def test_one_test_goes_over_the_models_of_a_study(folder, tmp_path):
     """Three contrasts of two models, among them their difference of differences."""
     until = ["cal-base", "(cal:base)@better:(cal:base)@equal"]
     assert two_models(tmp_path, folder.parent / "questions.jsonl", until) == {}
@@ -185,15 +179,13 @@ def test_one_test_goes_over_the_models_of_a_study(folder: Path, tmp_path: Path) 
     )
 
 
-def test_a_contrast_that_no_model_has_leaves_no_folder(folder: Path, tmp_path: Path) -> None:
+def test_a_contrast_that_no_model_has_leaves_no_folder(folder, tmp_path):
     with pytest.raises(ConfigError, match="no model 'nobody'"):
         two_models(tmp_path, folder.parent / "questions.jsonl", ["cal@nobody:base@better"])
     assert [path.name for path in tmp_path.iterdir()] == ["models.py"]
 
 
-def test_earlier_runs_of_other_models_say_what_is_likely_to_come_first(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_earlier_runs_of_other_models_say_what_is_likely_to_come_first(folder, tmp_path):
     questions, run = folder.parent / "questions.jsonl", ae.open(folder, model=with_tools_only)
     ae.run_sync(
         "qa", dataset=questions, model=lambda messages: "MY ANSWER: yes", progress=False,

@@ -73,7 +73,7 @@ class Channel:
     """Whether it carries bits where nothing holds it, and harms nothing there."""
 
 
-def by_locks(get: int, put: int) -> str:
+def by_locks(get, put):
     """Locks of a range of bytes that are for readers, so need no right to write."""
     return f"""
 def lock(path, kind, command):

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ from agent_env.sandbox.bubblewrap import bubblewrap, find_bubblewrap
 from agent_env.sandbox.docker import UIDS, Docker
 from agent_env.sandbox.forked import ForkedBackend
 from agent_env.sandbox.layout import find_layout
-from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.namespaces import namespaces
 from agent_env.sandbox.probe import why_it_does_not_hold
 from agent_env.sandbox.rootfs import import_image
@@ -41,7 +40,16 @@ class Bench:
     backend: SandboxBackend
     run: Callable[[Awaitable[Any]], Any]
 
-    def processes(self) -> dict[int, str]:
+    def calls(self, *codes, timeout_s=10.0):
+        """The results of calls in one fresh session."""
+
+        async def made():
+            async with self.backend.session() as session:
+                return [await session.run(code, timeout_s) for code in codes]
+
+        return self.run(made())
+
+    def processes(self):
         """Processes of sessions, and the kernel's letter: S and R run, T is stopped, Z is dead."""
         if isinstance(self.backend, ForkedBackend):
             server = self.backend.server_pid
@@ -51,12 +59,12 @@ class Bench:
             pids = [pid for pid in pids if in_docker(pid)]
         return {pid: state for pid in pids if (state := state_of(pid))}
 
-    def living(self) -> list[int]:
+    def living(self):
         """Those that are not dead."""
         return [pid for pid, state in self.processes().items() if state not in "ZX"]
 
 
-def state_of(pid: int) -> str:
+def state_of(pid):
     """The kernel's letter for what it does; empty where it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -64,7 +72,7 @@ def state_of(pid: int) -> str:
         return ""
 
 
-def in_docker(pid: int) -> bool:
+def in_docker(pid):
     """Whether it has a uid of the containers, and is in one: other backends use the same uids."""
     try:
         is_theirs = os.stat(f"/proc/{pid}").st_uid in UIDS
@@ -74,7 +82,7 @@ def in_docker(pid: int) -> bool:
 
 
 @pytest.fixture(scope="session")
-def docker_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def docker_host(tmp_path_factory):
     """An engine with the image: the one named in AGENT_ENV_TEST_DOCKER, or one of our own."""
     named = os.environ.get("AGENT_ENV_TEST_DOCKER")
     if named:
@@ -94,13 +102,13 @@ def docker_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         subprocess.run([str(ENGINE_SCRIPT), "stop", str(folder)], check=True, timeout=60)
 
 
-def prepared(address: str) -> str:
+def prepared(address):
     """The engine's address, once it has the image."""
     import_image(asyncio.run(find_layout()), "agent-env-sandbox", address)
     return address
 
 
-async def make(name: str, limits: SandboxLimits, docker_host: str | None) -> SandboxBackend:
+async def make(name, limits, docker_host):
     """A backend, unopened; skips the test where the machine does not have it."""
     if sys.platform != "linux":
         pytest.skip(f"{name} needs Linux")
@@ -116,7 +124,7 @@ async def make(name: str, limits: SandboxLimits, docker_host: str | None) -> San
 
 
 @pytest.fixture(scope="session", params=BACKENDS)
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+def bench(request):
     """Every backend in turn, open, with the small limits."""
     name = request.param
     yield from open_bench(
@@ -125,12 +133,12 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 
 
 @pytest.fixture(scope="session", params=["namespaces-watchdog", "bubblewrap-watchdog"])
-def watched_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+def watched_bench(request):
     """The backends as they are where no control group can be had."""
     yield from open_bench(request.param, None)
 
 
-def open_bench(name: str, engine: str | None) -> Iterator[Bench]:
+def open_bench(name, engine):
     """The backend of that name, if it holds here."""
     os.environ[KEY_NAME] = "a key that must not leak"
     with asyncio.Runner() as runner:
@@ -142,15 +150,13 @@ def open_bench(name: str, engine: str | None) -> Iterator[Bench]:
             pytest.skip(f"{name} does not hold on this machine: {reason}")
         runner.run(backend.__aenter__())
         try:
-            yield Bench(name, backend, runner.run)  # type: ignore[arg-type]
+            yield Bench(name, backend, runner.run)
         finally:
             runner.run(backend.__aexit__(None, None, None))
 
 
 @asynccontextmanager
-async def opened(
-    name: str, limits: SandboxLimits, docker_host: str | None = None
-) -> AsyncIterator[SandboxBackend]:
+async def opened(name, limits, docker_host=None):
     """A backend of the test's own."""
     async with await make(name, limits, docker_host) as backend:
         yield backend

@@ -1,7 +1,5 @@
 """A harness with open sessions, one of them busy, that waits to be killed; run by the tests."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 
@@ -9,7 +7,7 @@ from agent_env.sandbox.limits import SandboxLimits
 from tests.sandbox.conftest import opened
 
 
-async def main(name: str, docker_host: str | None) -> None:
+async def main(name, docker_host):
     async with (
         opened(name, SandboxLimits(memory_mb=96), docker_host) as backend,
         backend.session() as idle,

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_env.protocols import Sandbox
-from agent_env.records.execution import ExecResult
 from agent_env.sandbox.limits import SandboxLimits
 
 LIMITS = SandboxLimits(
@@ -40,17 +38,17 @@ class Attack:
     """`escapes`, or why it cannot be tried without a sandbox."""
 
     @property
-    def timeout_s(self) -> float:
+    def timeout_s(self):
         """Short where the attack is meant to hang."""
         return SHORT_S if "timeout" in self.ends else TIMEOUT_S
 
 
-def read_attacks() -> list[Attack]:
+def read_attacks():
     """All attacks, by name."""
     return [read_attack(path) for path in sorted((HERE / "attacks").glob("*.py"))]
 
 
-def read_attack(path: Path) -> Attack:
+def read_attack(path):
     """One attack; its text must say how it is contained, how it ends, what it does unsandboxed."""
     code = path.read_text()
     said = dict(re.findall(r"^(Contained|Ends|Unsafe): (.+)$", code, re.M))
@@ -68,7 +66,7 @@ class Host:
     listeners: tuple[socket.socket, ...]
     mark: str
 
-    def targets(self, unsafe: bool = False) -> dict[str, object]:
+    def targets(self, unsafe=False):
         """The dict T that attacks see."""
         return {
             "canary": str(self.canary),
@@ -89,7 +87,7 @@ class Host:
             "files": LIMITS.files,
         }
 
-    def harm(self) -> list[str]:
+    def harm(self):
         """What is not as it was; empty where the attack left no trace."""
         found = []
         if self.victim.poll() is not None:
@@ -129,7 +127,7 @@ def host() -> Iterator[Host]:
         yield Host(folder, canary, canary.stat(), victim, tuple(listeners), mark)
 
 
-async def run_attack(session: Sandbox, attack: Attack, targets: dict[str, object]) -> ExecResult:
+async def run_attack(session, attack, targets):
     """The attack's result, in a session that is open and fresh."""
     preamble = f"T = {targets!r}\n" + (HERE / "preamble.py").read_text()
     ready = await session.run(preamble, TIMEOUT_S)
@@ -137,7 +135,7 @@ async def run_attack(session: Sandbox, attack: Attack, targets: dict[str, object
     return await session.run(attack.code, attack.timeout_s)
 
 
-def escapes(attack: Attack, result: ExecResult) -> list[str]:
+def escapes(attack, result):
     """What the result shows to be uncontained."""
     found = []
     if result.status not in attack.ends:
@@ -151,7 +149,7 @@ def escapes(attack: Attack, result: ExecResult) -> list[str]:
     return found
 
 
-def marked(mark: str) -> list[int]:
+def marked(mark):
     """Processes whose command line holds the mark."""
     found = []
     for entry in Path("/proc").iterdir():
@@ -161,7 +159,7 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def changed(before: os.stat_result, now: os.stat_result) -> bool:
+def changed(before, now):
     """Whether owner, mode or times differ."""
     return any(
         getattr(before, name) != getattr(now, name)
@@ -169,7 +167,7 @@ def changed(before: os.stat_result, now: os.stat_result) -> bool:
     )
 
 
-def knocked(listener: socket.socket) -> bool:
+def knocked(listener):
     """Whether anyone connected."""
     try:
         listener.accept()[0].close()

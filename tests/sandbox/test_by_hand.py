@@ -1,9 +1,6 @@
 """A file, and a prompt, in a sandbox."""
 
-from __future__ import annotations
-
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +13,7 @@ from agent_env.wiring.trust import own_call
 BACKEND = UnsafeSubprocess(SandboxLimits(), own_call())
 
 
-def test_a_file_runs_in_a_session_of_its_own(tmp_path: Path) -> None:
+def test_a_file_runs_in_a_session_of_its_own(tmp_path):
     path = tmp_path / "a.py"
     path.write_text("print('é')\n1 / 0\n")
     result = asyncio.run(run_file(path, BACKEND, 10))
@@ -24,7 +21,7 @@ def test_a_file_runs_in_a_session_of_its_own(tmp_path: Path) -> None:
     assert (result.error or "").endswith("ZeroDivisionError: division by zero")
 
 
-def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path):
     path = tmp_path / "a.py"
     path.write_bytes(b"x = '\xe9'")
     with pytest.raises(ConfigError, match=r"a\.py is not UTF-8 at byte 5; save it as UTF-8"):
@@ -33,20 +30,20 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> 
         read_code(tmp_path / "none.py")
 
 
-def test_the_shell_keeps_variables_and_shows_what_happens() -> None:
+def test_the_shell_keeps_variables_and_shows_what_happens():
     lines = iter(["x = 2", "print('hi')", "x * 3", "y", None])
-    written: list[str] = []
+    written = []
     asyncio.run(shell(BACKEND, lambda prompt: next(lines), written.append, 10))
     assert written[:2] == ["hi\n", "6\n"]
     assert written[2].endswith("NameError: name 'y' is not defined\n")
     assert len(written) == 3
 
 
-def test_the_shell_reads_whole_statements() -> None:
+def test_the_shell_reads_whole_statements():
     lines = iter(["def f():", "    return 1", "", "f()", "1 +* 2", None])
-    prompts: list[str] = []
+    prompts = []
 
-    def read(prompt: str) -> str | None:
+    def read(prompt):
         prompts.append(prompt)
         return next(lines)
 

@@ -1,12 +1,10 @@
 """Control groups of several sandboxes in one process; folders stand in for the kernel's."""
 
-from pathlib import Path
-
 from agent_env.sandbox.cgroups import Groups
 from agent_env.sandbox.limits import SandboxLimits
 
 
-def test_sandboxes_of_one_process_do_not_take_each_others_groups(tmp_path: Path) -> None:
+def test_sandboxes_of_one_process_do_not_take_each_others_groups(tmp_path):
     tops = (tmp_path / "memory", tmp_path / "pids")
     first, second = Groups(tops), Groups(tops)
     one, two = first.make(SandboxLimits()), second.make(SandboxLimits())

@@ -1,30 +1,24 @@
 """Two sessions at once cannot talk: an answer must not pass from one episode to another."""
 
-from __future__ import annotations
-
 import asyncio
 import os
-from pathlib import Path
 
 import pytest
 
-from agent_env.protocols import Sandbox, SandboxBackend
-from agent_env.records.execution import ExecResult
 from agent_env.sandbox.docker import MASKED
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.wiring.trust import own_call
-from tests.sandbox.channels import CHANNELS, PREAMBLE, Channel
-from tests.sandbox.conftest import Bench
+from tests.sandbox.channels import CHANNELS, PREAMBLE
 
 BITS = (1, 0, 1, 1, 0)
 BY_UID = {"descriptors on their way", "sizes of pipes"}
 """Counted by the kernel for each user of the host."""
 
 
-async def hearings(backend: SandboxBackend, channel: Channel) -> dict[int, set[str]]:
+async def hearings(backend, channel):
     """What is heard where 0 and where 1 was said."""
-    heard: dict[int, set[str]] = {0: set(), 1: set()}
+    heard = {0: set(), 1: set()}
     async with backend.session() as sender, backend.session() as receiver:
         for session in (sender, receiver):
             ready = await session.run(PREAMBLE + channel.code, 10)
@@ -40,17 +34,17 @@ async def hearings(backend: SandboxBackend, channel: Channel) -> dict[int, set[s
     return heard
 
 
-async def run(session: Sandbox, code: str) -> ExecResult:
+async def run(session, code):
     return await session.run(code, 10)
 
 
-def text_of(result: ExecResult) -> str:
+def text_of(result):
     """The value, or the last line of the error."""
     return result.value or (result.error or "None").splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", CHANNELS)
-def test_no_bit_passes_between_sessions(bench: Bench, name: str) -> None:
+def test_no_bit_passes_between_sessions(bench, name):
     if name in BY_UID and bench.name != "docker" and os.geteuid() != 0:
         pytest.skip("only root can lend each session a uid of its own")
     heard = bench.run(hearings(bench.backend, CHANNELS[name]))
@@ -58,16 +52,14 @@ def test_no_bit_passes_between_sessions(bench: Bench, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, channel in CHANNELS.items() if channel.unheld])
-def test_bits_pass_where_nothing_holds_them(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bits_pass_where_nothing_holds_them(name, tmp_path, monkeypatch):
     """A broken channel proves nothing."""
 
     if name == "pages in memory" and os.geteuid() != 0:
         pytest.skip("the kernel tells it only to who may write the file")
     monkeypatch.chdir(tmp_path)  # code without a sandbox writes where we stand
 
-    async def unheld() -> dict[int, set[str]]:
+    async def unheld():
         async with UnsafeSubprocess(SandboxLimits(), own_call()) as backend:
             return await hearings(backend, CHANNELS[name])
 
@@ -75,7 +67,7 @@ def test_bits_pass_where_nothing_holds_them(
     assert any(heard[0] != heard[1] for heard in tries)
 
 
-def test_docker_shows_no_counts_of_the_machine(bench: Bench) -> None:
+def test_docker_shows_no_counts_of_the_machine(bench):
     code = f"""
 import os
 found = []
@@ -86,16 +78,11 @@ for path in {MASKED!r}:
         pass
 found
 """
-
-    async def look() -> ExecResult:
-        async with bench.backend.session() as session:
-            return await session.run(code, 10)
-
-    assert bench.run(look()).value == "[]"
+    assert bench.calls(code)[0].value == "[]"
 
 
 @pytest.mark.parametrize("journal", ["delete", "persist", "wal"])
-def test_sqlite_works_in_the_work_directory(bench: Bench, journal: str) -> None:
+def test_sqlite_works_in_the_work_directory(bench, journal):
     code = f"""
 import sqlite3, subprocess, sys
 one = sqlite3.connect("days.db", isolation_level=None)
@@ -116,12 +103,7 @@ ask = "import sqlite3; print(sqlite3.connect('days.db').execute('SELECT * FROM d
 print(subprocess.check_output([sys.executable, "-c", ask], text=True).strip())
 print(one.execute("PRAGMA integrity_check").fetchone()[0])
 """
-
-    async def ask() -> ExecResult:
-        async with bench.backend.session() as session:
-            return await session.run(code, 10)
-
-    result = bench.run(ask())
+    (result,) = bench.calls(code)
     assert result.error is None
     assert result.stdout.splitlines() == [
         *(journal, "0", "database is locked"),

@@ -1,11 +1,6 @@
 """Which backend is taken, and what is said where none holds."""
 
-from __future__ import annotations
-
 import asyncio
-from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import pytest
 
@@ -21,17 +16,17 @@ from agent_env.wiring.trust import own_call
 LIMITS = SandboxLimits(files=50)
 
 
-def test_auto_never_takes_the_unsafe_one() -> None:
+def test_auto_never_takes_the_unsafe_one():
     assert AUTO_ORDER == ("docker", "namespaces", "bubblewrap")
     assert NAMES == ("auto", "docker", "namespaces", "bubblewrap", "unsafe-subprocess")
 
 
-def test_an_unknown_name_lists_the_known_ones() -> None:
+def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ConfigError, match="'podman'; there are auto, docker, namespaces, bubble"):
         asyncio.run(choose("podman", LIMITS, plugins=NO_PLUGINS))
 
 
-def test_a_missing_engine_is_named_by_its_socket_and_its_answer(tmp_path: Path) -> None:
+def test_a_missing_engine_is_named_by_its_socket_and_its_answer(tmp_path):
     address = f"unix://{tmp_path}/none.sock"
     with pytest.raises(ConfigError) as caught:
         asyncio.run(choose("docker", LIMITS, docker_host=address, plugins=NO_PLUGINS))
@@ -41,7 +36,7 @@ def test_a_missing_engine_is_named_by_its_socket_and_its_answer(tmp_path: Path) 
     assert "\n" not in said
 
 
-def test_a_missing_image_says_how_to_make_it(docker_host: str) -> None:
+def test_a_missing_image_says_how_to_make_it(docker_host):
     from agent_env.sandbox.docker import Docker
 
     reason = asyncio.run(why_it_does_not_hold(Docker(LIMITS, docker_host, "no-such"), LIMITS))
@@ -49,8 +44,8 @@ def test_a_missing_image_says_how_to_make_it(docker_host: str) -> None:
     assert "has no image no-such; build it with `docker build --target interpreter" in reason
 
 
-def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fails(name: str, limits: SandboxLimits, host: str | None, *_: object) -> Probe:
+def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch):
+    async def fails(name, limits, host, *_):
         return Probe(name, False, f"no {name} here")
 
     monkeypatch.setattr(choosing, "probe_one", fails)
@@ -61,17 +56,15 @@ def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch: pytest.Mo
     assert "user namespaces, install bubblewrap, or name --sandbox unsafe-subprocess" in said
 
 
-def test_auto_takes_the_first_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def probe(name: str, limits: SandboxLimits, host: str | None, *_: object) -> Probe:
+def test_auto_takes_the_first_that_holds(monkeypatch):
+    async def probe(name, limits, host, *_):
         return Probe(name, name != "docker", "")
 
     monkeypatch.setattr(choosing, "probe_one", probe)
     assert asyncio.run(choose("auto", LIMITS, plugins=NO_PLUGINS)).name == "namespaces"
 
 
-def test_the_probe_sees_through_a_backend_that_isolates_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_probe_sees_through_a_backend_that_isolates_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     class Fake(UnsafeSubprocess):
@@ -84,23 +77,18 @@ def test_the_probe_sees_through_a_backend_that_isolates_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_backend_that_does_not_open_gives_its_reason() -> None:
+def test_a_backend_that_does_not_open_gives_its_reason():
     class Broken(UnsafeSubprocess):
-        async def __aenter__(self) -> Self:
+        async def __aenter__(self):
             raise SandboxError("out of order")
 
-        async def __aexit__(
-            self,
-            kind: type[BaseException] | None,
-            error: BaseException | None,
-            trace: TracebackType | None,
-        ) -> None:
+        async def __aexit__(self, kind, error, trace):
             raise AssertionError("was never open")
 
     assert asyncio.run(why_it_does_not_hold(Broken(LIMITS, own_call()), LIMITS)) == "out of order"
 
 
-def test_doctor_gets_a_line_for_each(tmp_path: Path) -> None:
+def test_doctor_gets_a_line_for_each(tmp_path):
     probes = asyncio.run(probe_all(LIMITS, docker_host=f"unix://{tmp_path}/none.sock"))
     assert [probe.name for probe in probes] == ["docker", "namespaces", "bubblewrap"]
     assert not probes[0].ok
@@ -108,6 +96,6 @@ def test_doctor_gets_a_line_for_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "number"), [("memory_mb", 0), ("processes", 3), ("disk_mb", -1)])
-def test_limits_that_cannot_work_are_refused(name: str, number: int) -> None:
+def test_limits_that_cannot_work_are_refused(name, number):
     with pytest.raises(ConfigError, match=f"sandbox limit {name}={number} is too small"):
         SandboxLimits(**{name: number})

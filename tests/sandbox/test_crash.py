@@ -4,8 +4,6 @@ Most distributions pipe cores to systemd-coredump or apport: a program that the 
 root, outside of every namespace, with the memory of what crashed.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil
@@ -13,13 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from agent_env.records.execution import ExecResult
-from tests.sandbox.conftest import Bench
 
 PATTERN = Path("/proc/sys/kernel/core_pattern")
 HANDLER = '#!/bin/sh\necho "$1" >>"$0.log"\n'
@@ -52,7 +46,7 @@ CRASHES = {
 
 
 @pytest.fixture
-def handled(tmp_path: Path) -> Iterator[Path]:
+def handled(tmp_path):
     """The log of a handler that every crash of this machine goes to, marked by its node name."""
     if not PATTERN.exists() or not os.access(PATTERN, os.W_OK):
         pytest.skip(f"{PATTERN} cannot be written here")
@@ -74,28 +68,24 @@ def handled(tmp_path: Path) -> Iterator[Path]:
             shutil.rmtree(handler.parent)
 
 
-def crash_here() -> None:
+def crash_here():
     """A crash outside of every sandbox."""
     subprocess.run([sys.executable, "-c", CRASH], check=False, timeout=20)
 
 
-def await_lines(log: Path, count: int) -> list[str]:
+def await_lines(log, count):
     """The handler's lines, once there are so many or 5 s have passed."""
     ends = time.monotonic() + 5
-    lines: list[str] = []
+    lines = []
     while len(lines) < count and time.monotonic() < ends:
         time.sleep(0.05)
         lines = log.read_text().splitlines() if log.exists() else []
     return lines
 
 
-def test_a_crash_starts_no_handler_on_the_host(bench: Bench, handled: Path) -> None:
-    async def crash(code: str) -> tuple[ExecResult, ExecResult]:
-        async with bench.backend.session() as session:
-            return await session.run(LOOSEN + "refused", 10), await session.run(code, 10)
-
+def test_a_crash_starts_no_handler_on_the_host(bench, handled):
     for what, code in CRASHES.items():
-        loosened, crashed = bench.run(crash(code))
+        loosened, crashed = bench.calls(LOOSEN + "refused", code)
         assert loosened.value == "[]", what
         assert crashed.status == "crashed" or int(crashed.value or 0) != 0, (what, crashed)
     crash_here()  # the last: once it was handled, those before it were
@@ -104,16 +94,11 @@ def test_a_crash_starts_no_handler_on_the_host(bench: Bench, handled: Path) -> N
     assert [line for line in lines if line.startswith("sandbox:")] == []
 
 
-def test_the_limits_that_keep_a_crash_inside_are_set_and_stay(bench: Bench) -> None:
+def test_the_limits_that_keep_a_crash_inside_are_set_and_stay(bench):
     code = (
         "import ctypes, resource, subprocess, sys\n"
         "ask = 'import resource; print(resource.getrlimit(resource.RLIMIT_CORE))'\n"
         "resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3), "
         "subprocess.check_output([sys.executable, '-S', '-c', ask], text=True)"
     )
-
-    async def ask() -> ExecResult:
-        async with bench.backend.session() as session:
-            return await session.run(code, 10)
-
-    assert bench.run(ask()).value == "((1, 1), 0, '(1, 1)\\n')"
+    assert bench.calls(code)[0].value == "((1, 1), 0, '(1, 1)\\n')"

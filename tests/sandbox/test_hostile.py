@@ -1,7 +1,5 @@
 """Attacks on every backend that the machine has, and the host looked over after each."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
@@ -10,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.records.execution import ExecResult
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.wiring.trust import own_call
-from tests.sandbox.conftest import Bench
 from tests.sandbox.hostile import (
     KEY_NAME,
     LIMITS,
-    Attack,
     escapes,
     host,
     marked,
@@ -38,19 +33,19 @@ HELD_MB = 16
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_an_attack_is_contained_and_the_host_is_as_before(bench: Bench, attack: Attack) -> None:
+def test_an_attack_is_contained_and_the_host_is_as_before(bench, attack):
     contain(bench, attack)
 
 
 @pytest.mark.parametrize(
     "attack", [a for a in ATTACKS if a.name in FOR_MEMORY], ids=lambda attack: attack.name
 )
-def test_the_watchdog_contains_what_takes_memory(watched_bench: Bench, attack: Attack) -> None:
+def test_the_watchdog_contains_what_takes_memory(watched_bench, attack):
     contain(watched_bench, attack)
 
 
-def contain(bench: Bench, attack: Attack) -> None:
-    async def attacked(targets: dict[str, object]) -> tuple[ExecResult, ExecResult]:
+def contain(bench, attack):
+    async def attacked(targets):
         async with bench.backend.session() as session:
             result = await run_attack(session, attack, targets)
             after = await session.run("6 * 7", 5)
@@ -69,7 +64,7 @@ def contain(bench: Bench, attack: Attack) -> None:
     assert resident_mb(peak=True) - held < HELD_MB
 
 
-def resident_mb(peak: bool) -> int:
+def resident_mb(peak):
     """What this process holds, or the most that it held since that was last asked."""
     if not peak:
         Path("/proc/self/clear_refs").write_text("5")
@@ -77,13 +72,13 @@ def resident_mb(peak: bool) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) >> 10
 
 
-def test_twenty_attacked_sessions_at_once_are_contained(bench: Bench) -> None:
-    async def attacked(attack: Attack, targets: dict[str, object]) -> list[str]:
+def test_twenty_attacked_sessions_at_once_are_contained(bench):
+    async def attacked(attack, targets):
         async with bench.backend.session() as session:
             found = escapes(attack, await run_attack(session, attack, targets))
             return [f"{attack.name}: {escape}" for escape in found]
 
-    async def all_attacked(targets: dict[str, object]) -> list[str]:
+    async def all_attacked(targets):
         chosen = [ATTACKS[i % len(ATTACKS)] for i in range(0, 3 * AT_ONCE, 3)]
         results = await asyncio.gather(*(attacked(attack, targets) for attack in chosen))
         return [escape for found in results for escape in found]
@@ -97,10 +92,10 @@ def test_twenty_attacked_sessions_at_once_are_contained(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "attack", [a for a in ATTACKS if a.unsafe == "escapes"], ids=lambda attack: attack.name
 )
-def test_an_attack_works_where_nothing_holds_it(attack: Attack) -> None:
+def test_an_attack_works_where_nothing_holds_it(attack):
     """A broken attack proves nothing: each must get somewhere in a throw-away child."""
 
-    async def attacked(targets: dict[str, object]) -> ExecResult:
+    async def attacked(targets):
         limits = SandboxLimits(output_bytes=LIMITS.output_bytes)
         async with UnsafeSubprocess(limits, own_call()) as backend, backend.session() as session:
             return await run_attack(session, attack, targets)
@@ -117,7 +112,7 @@ def test_an_attack_works_where_nothing_holds_it(attack: Attack) -> None:
                     os.kill(pid, signal.SIGKILL)
 
 
-def test_every_attack_says_what_contains_it_and_what_it_does_unsandboxed() -> None:
+def test_every_attack_says_what_contains_it_and_what_it_does_unsandboxed():
     for attack in ATTACKS:
         assert attack.ends <= {"ok", "error", "timeout", "crashed"}, attack.name
         assert attack.unsafe == "escapes" or attack.unsafe.startswith("cannot be tried: ")

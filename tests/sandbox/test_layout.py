@@ -1,9 +1,6 @@
 """What is shown of the host, before any kernel is asked."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,7 @@ from agent_env.sandbox.packages import COMPANIONS, IMPORTABLE, importable, locat
 from agent_env.sandbox.session import complaint_about
 
 
-def test_only_named_packages_are_shown_and_each_alone(tmp_path: Path) -> None:
+def test_only_named_packages_are_shown_and_each_alone(tmp_path):
     library = tmp_path / "lib"
     (library / "site-packages" / "openai").mkdir(parents=True)
     package = tmp_path / "elsewhere" / "pyluach"
@@ -31,16 +28,15 @@ def test_only_named_packages_are_shown_and_each_alone(tmp_path: Path) -> None:
     assert layout.environment["LD_LIBRARY_PATH"] == "/lib/x"
 
 
-def test_a_module_that_passes_for_a_package_does_not_show_its_neighbours() -> None:
+def test_a_module_that_passes_for_a_package_does_not_show_its_neighbours():
     import six  # sets its own search locations when it is imported
 
     assert six.__spec__.submodule_search_locations is not None
     place = locate("six")
-    assert place is not None
     assert place.name == "six.py"
 
 
-def test_the_environment_is_made_not_inherited() -> None:
+def test_the_environment_is_made_not_inherited():
     layout = assemble("/usr/bin/python3", (), [], [])
     assert set(layout.environment) == {
         *("HOME", "TMPDIR", "TZ", "LANG", "PATH"),
@@ -48,15 +44,15 @@ def test_the_environment_is_made_not_inherited() -> None:
     }
 
 
-def test_folders_within_folders_are_left_out() -> None:
+def test_folders_within_folders_are_left_out():
     assert outermost(["/a/b", "/a", "/ab"]) == ["/a", "/ab"]
 
 
-def test_the_interpreter_is_no_link() -> None:
+def test_the_interpreter_is_no_link():
     assert not os.path.islink(real_interpreter())
 
 
-def test_only_what_the_harness_has_is_promised() -> None:
+def test_only_what_the_harness_has_is_promised():
     assert set(importable()) <= set(IMPORTABLE)
     files = {path.name.partition(".")[0] for path in package_files()}
     assert set(importable()) <= files
@@ -65,7 +61,7 @@ def test_only_what_the_harness_has_is_promised() -> None:
     }
 
 
-def test_kept_output_is_its_head_and_its_tail() -> None:
+def test_kept_output_is_its_head_and_its_tail():
     kept = CappedStream(8)
     for chunk in (b"0123", b"4567"):
         kept.add(chunk)
@@ -86,12 +82,12 @@ def test_kept_output_is_its_head_and_its_tail() -> None:
         (b'{"id": 1, "status": "ok", "value": 5}', "the form"),
     ],
 )
-def test_a_forged_reply_is_a_crash(line: bytes, why: str) -> None:
+def test_a_forged_reply_is_a_crash(line, why):
     with pytest.raises(Lost, match=why):
         read_reply(line, 1)
 
 
-def test_code_is_looked_at_before_it_is_sent() -> None:
+def test_code_is_looked_at_before_it_is_sent():
     assert complaint_about("print(1)") is None
     assert complaint_about(None) == (
         "code must be text, but it is NoneType; send a string of Python"

@@ -1,7 +1,5 @@
 """What is left of sessions when harnesses and engines die."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -23,14 +21,13 @@ from tests.sandbox.hostile import LIMITS
 ROOT = Path(__file__).parents[2]
 
 
-def kill_a_busy_harness(name: str, *arguments: str) -> int:
+def kill_a_busy_harness(name, *arguments):
     """Its pid, after kill -9."""
     harness = subprocess.Popen(
         [sys.executable, "-m", "tests.sandbox.doomed_harness", name, *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
     )
-    assert harness.stdout is not None
     assert harness.stdout.readline() == b"ready\n"
     harness.send_signal(signal.SIGKILL)
     harness.wait(10)
@@ -38,12 +35,12 @@ def kill_a_busy_harness(name: str, *arguments: str) -> int:
     return harness.pid
 
 
-def processes_of(uids: range) -> list[str]:
+def processes_of(uids):
     """Pids of these users."""
     return [e.name for e in Path("/proc").iterdir() if e.name.isdigit() and owner(e) in uids]
 
 
-def owner(process: Path) -> int | None:
+def owner(process):
     try:
         lines = (process / "status").read_text().splitlines()
     except OSError:
@@ -53,14 +50,14 @@ def owner(process: Path) -> int | None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="tells sandboxes by the uid that only root can lend")
 @pytest.mark.parametrize("name", ["namespaces", "namespaces-watchdog", "bubblewrap"])
-def test_a_killed_harness_leaves_no_process_and_the_next_one_no_group(name: str) -> None:
+def test_a_killed_harness_leaves_no_process_and_the_next_one_no_group(name):
     pid = kill_a_busy_harness(name)
     deadline = time.monotonic() + 5
     while processes_of(spare_uids(pid)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert processes_of(spare_uids(pid)) == []
 
-    async def start_again() -> None:
+    async def start_again():
         async with opened("namespaces", LIMITS):
             pass
 
@@ -68,12 +65,12 @@ def test_a_killed_harness_leaves_no_process_and_the_next_one_no_group(name: str)
     assert [f for top in parent_groups() for f in top.glob(f"{PREFIX}{pid}-*")] == []
 
 
-def test_a_killed_harness_leaves_no_container_after_the_next_start(docker_host: str) -> None:
+def test_a_killed_harness_leaves_no_container_after_the_next_start(docker_host):
     from docker import APIClient
 
     pid = kill_a_busy_harness("docker", docker_host)
 
-    async def start_again() -> None:
+    async def start_again():
         async with opened("docker", LIMITS, docker_host):
             pass
 
@@ -84,12 +81,12 @@ def test_a_killed_harness_leaves_no_container_after_the_next_start(docker_host: 
     assert [label for label in labels if f" {pid}-" in label] == []
 
 
-def test_a_dead_fork_server_fails_new_sessions_and_leaves_open_ones_alone() -> None:
-    async def scenario() -> str | None:
+def test_a_dead_fork_server_fails_new_sessions_and_leaves_open_ones_alone():
+    async def scenario():
         backend = await make("namespaces", LIMITS, None)
         async with backend, backend.session() as session:
-            backend._server.kill()  # type: ignore[attr-defined]
-            await backend._server.wait()  # type: ignore[attr-defined]
+            backend._server.kill()
+            await backend._server.wait()
             with pytest.raises(SandboxError, match="fork server"):
                 await backend.session().__aenter__()
             return (await session.run("6 * 7", 5)).value
@@ -97,11 +94,11 @@ def test_a_dead_fork_server_fails_new_sessions_and_leaves_open_ones_alone() -> N
     assert asyncio.run(scenario()) == "42"
 
 
-def test_a_killed_engine_is_a_sandbox_error_that_names_it(tmp_path: Path, docker_host: str) -> None:
+def test_a_killed_engine_is_a_sandbox_error_that_names_it(tmp_path, docker_host):
     """The engine is reached through a door that is shut: for the harness, that is a dead engine."""
     door = tmp_path / "door.sock"
 
-    async def scenario() -> str:
+    async def scenario():
         async with Door(door, docker_host.removeprefix("unix://")) as engine:
             backend = await make("docker", LIMITS, f"unix://{door}")
             async with backend, backend.session() as session:
@@ -117,33 +114,31 @@ def test_a_killed_engine_is_a_sandbox_error_that_names_it(tmp_path: Path, docker
 class Door:
     """A socket that leads to another, until it is shut."""
 
-    def __init__(self, path: Path, target: str) -> None:
+    def __init__(self, path, target):
         self._path, self._target = path, target
-        self._writers: list[asyncio.StreamWriter] = []
+        self._writers = []
 
-    async def __aenter__(self) -> Door:
+    async def __aenter__(self):
         self._server = await asyncio.start_unix_server(self._let_through, self._path)
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *_):
         self.shut()
 
-    def shut(self) -> None:
+    def shut(self):
         """Cut every connection and take no more."""
         self._server.close()
         self._path.unlink(missing_ok=True)
         for writer in self._writers:
             writer.transport.abort()
 
-    async def _let_through(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _let_through(self, reader, writer):
         their_reader, their_writer = await asyncio.open_unix_connection(self._target)
         self._writers += [writer, their_writer]
         await asyncio.gather(pass_on(reader, their_writer), pass_on(their_reader, writer))
 
 
-async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def pass_on(reader, writer):
     """All bytes of one direction."""
     with contextlib.suppress(OSError, asyncio.CancelledError):
         while data := await reader.read(65536):

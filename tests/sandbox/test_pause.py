@@ -1,7 +1,5 @@
 """Between two calls nothing runs, whatever the code left behind to go on."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time
@@ -9,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.records.execution import ExecResult
-from tests.sandbox.conftest import Bench
 from tests.sandbox.hostile import LIMITS, host, read_attacks, run_attack
 
 KEPT = "a variable of the first call"
@@ -122,8 +118,8 @@ while not os.path.getsize("beats"): time.sleep(0.001)
 
 
 @pytest.mark.parametrize("restless", RESTLESS.values(), ids=RESTLESS)
-def test_nothing_runs_between_calls_and_the_variables_stay(bench: Bench, restless: str) -> None:
-    async def call() -> tuple[ExecResult, ExecResult]:
+def test_nothing_runs_between_calls_and_the_variables_stay(bench, restless):
+    async def call():
         async with bench.backend.session() as session:
             idle = []
             begun = await session.run(BEAT + restless + "\ntime.sleep(0.05)", 10)
@@ -140,16 +136,16 @@ def test_nothing_runs_between_calls_and_the_variables_stay(bench: Bench, restles
     assert beats.value == "[]"
 
 
-def test_after_an_answer_nothing_is_left_that_could_use_the_processor(bench: Bench) -> None:
+def test_after_an_answer_nothing_is_left_that_could_use_the_processor(bench):
     """As the host sees it: who is not one of ours is dead, and the executor stopped."""
     attack = next(attack for attack in read_attacks() if attack.name == "cpu_after_answer")
     ours = 1 if bench.name == "namespaces" else 2  # the supervisor, and the tool that started it
     wanted = ["S"] * ours + ["T"]
 
-    def living(found: list[str]) -> list[str]:
+    def living(found):
         return sorted(state.replace("R", "S") for state in found if state != "Z")
 
-    async def states() -> list[str]:
+    async def states():
         async with bench.backend.session() as session:
             with host() as target:
                 result = await run_attack(session, attack, target.targets())
@@ -168,7 +164,7 @@ def test_after_an_answer_nothing_is_left_that_could_use_the_processor(bench: Ben
     assert bench.living() == []
 
 
-def test_every_process_of_a_session_counts_against_its_memory(bench: Bench) -> None:
+def test_every_process_of_a_session_counts_against_its_memory(bench):
     if getattr(bench.backend, "memory_bound", "cgroup") != "cgroup":
         pytest.skip("no control group can be had here")
     code = (
@@ -176,7 +172,7 @@ def test_every_process_of_a_session_counts_against_its_memory(bench: Bench) -> N
         "subprocess.run([sys.executable, '-S', '-c', 'import time; time.sleep(0.6)'])"
     )
 
-    async def groups() -> list[set[str]]:
+    async def groups():
         async with bench.backend.session() as session:
             call = asyncio.create_task(session.run(code, 5))
             await asyncio.sleep(0.3)
@@ -191,7 +187,7 @@ def test_every_process_of_a_session_counts_against_its_memory(bench: Bench) -> N
     assert all(mark in path for path in found[0])
 
 
-def groups_of(pid: int) -> set[str]:
+def groups_of(pid):
     """The paths of the control groups that bound its memory."""
     lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     v1 = {path for _, names, path in (li.split(":", 2) for li in lines) if "memory" in names}

@@ -1,11 +1,8 @@
 """A probe that held counts for this boot and these circumstances alone."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,84 +17,71 @@ LIMITS = SandboxLimits()
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> ProbeRecords:
+def records(tmp_path):
     kept = ProbeRecords(tmp_path / "sandboxes")
     kept.keep("namespaces", LIMITS)
     return kept
 
 
-def test_what_held_is_not_probed_again(records: ProbeRecords) -> None:
+def test_what_held_is_not_probed_again_but_docker_is(records):
     assert records.held_at("namespaces", LIMITS) is not None
     assert records.held_at("bubblewrap", LIMITS) is None
+    records.keep("docker", LIMITS)
+    assert records.held_at("docker", LIMITS) is None
 
 
-def test_another_boot_probes_again(
-    records: ProbeRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    boot = tmp_path / "boot_id"
-    boot.write_text("another")
-    monkeypatch.setattr(probe_records, "BOOT", boot)
-    assert records.held_at("namespaces", LIMITS) is None
-
-
-def test_without_a_boot_to_tell_nothing_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_boot_to_tell_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(probe_records, "BOOT", tmp_path / "none")
     records = ProbeRecords(tmp_path / "sandboxes")
     records.keep("namespaces", LIMITS)
     assert not records.folder.exists()
 
 
-def test_other_limits_and_another_interpreter_probe_again(
-    records: ProbeRecords, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert records.held_at("namespaces", replace(LIMITS, memory_mb=64)) is None
-    monkeypatch.setattr(probe_records.sys, "executable", "/usr/bin/other")
+@pytest.mark.parametrize("what", ["boot", "limits", "interpreter", "rights"])
+def test_other_circumstances_probe_again(records, tmp_path, monkeypatch, what):
+    (tmp_path / "boot_id").write_text("another")
+    if what == "boot":
+        monkeypatch.setattr(probe_records, "BOOT", tmp_path / "boot_id")
+    elif what == "interpreter":
+        monkeypatch.setattr(probe_records.sys, "executable", "/usr/bin/other")
+    elif what == "rights":
+        monkeypatch.setattr(probe_records, "_process", lambda: ["Seccomp:\t2"])
+    limits = replace(LIMITS, memory_mb=64) if what == "limits" else LIMITS
+    assert records.held_at("namespaces", limits) is None
+
+
+def _give_away(file, elsewhere):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(file, 12345, 12345)
+
+
+def _become_folder(file, elsewhere):
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda file, elsewhere: file.chmod(0o666),
+        lambda file, elsewhere: file.parent.chmod(0o777),
+        lambda file, elsewhere: os.link(file, elsewhere),
+        lambda file, elsewhere: file.symlink_to(file.rename(elsewhere)),
+        lambda file, elsewhere: file.write_text("{"),
+        _become_folder,
+        _give_away,
+    ],
+    ids=["others may write", "others may write beside it", "a hard link", "a link", "broken",
+         "a folder", "of another user"],
+)  # fmt: skip
+def test_a_record_that_others_could_have_written_does_not_count(records, tmp_path, spoil):
+    spoil(records.folder / "namespaces.json", tmp_path / "elsewhere")
     assert records.held_at("namespaces", LIMITS) is None
 
 
-def test_other_rights_probe_again(records: ProbeRecords, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe_records, "_process", lambda: ["Seccomp:\t2"])
-    assert records.held_at("namespaces", LIMITS) is None
-
-
-@pytest.mark.parametrize("how", [
-    "others may write", "others may write beside it", "a link", "a hard link", "broken", "a folder",
-])  # fmt: skip
-def test_a_record_that_others_could_have_written_does_not_count(
-    records: ProbeRecords, tmp_path: Path, how: str
-) -> None:
-    file = records.folder / "namespaces.json"
-    if how == "others may write":
-        file.chmod(0o666)
-    elif how == "others may write beside it":
-        records.folder.chmod(0o777)
-    elif how == "a hard link":
-        os.link(file, tmp_path / "elsewhere")
-    elif how == "a link":
-        file.symlink_to(file.rename(tmp_path / "elsewhere"))
-    elif how == "broken":
-        file.write_text("{")
-    else:
-        file.unlink()
-        file.mkdir()
-    assert records.held_at("namespaces", LIMITS) is None
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_record_of_another_user_does_not_count(records: ProbeRecords) -> None:
-    os.chown(records.folder / "namespaces.json", 12345, 12345)
-    assert records.held_at("namespaces", LIMITS) is None
-
-
-def test_docker_is_never_on_record(records: ProbeRecords) -> None:
-    records.keep("docker", LIMITS)
-    assert records.held_at("docker", LIMITS) is None
-
-
-def test_that_nothing_held_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def reason(backend: object, limits: object) -> str:
+def test_that_nothing_held_is_not_kept(tmp_path, monkeypatch):
+    async def reason(backend, limits):
         return "code inside it becomes root"
 
     monkeypatch.setattr(choosing, "why_it_does_not_hold", reason)
@@ -106,12 +90,10 @@ def test_that_nothing_held_is_not_kept(tmp_path: Path, monkeypatch: pytest.Monke
     assert records.held_at("namespaces", LIMITS) is None
 
 
-def test_a_probe_is_made_once_and_again_where_that_is_wished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_probe_is_made_once_and_again_where_that_is_wished(tmp_path, monkeypatch):
     probed = []
 
-    async def holds(backend: object, limits: object) -> None:
+    async def holds(backend, limits):
         probed.append(type(backend).__name__)
 
     monkeypatch.setattr(choosing, "why_it_does_not_hold", holds)

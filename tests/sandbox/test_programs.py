@@ -1,12 +1,9 @@
 """A program of somebody else's sees the system, what its command names, and nothing more."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +12,8 @@ from agent_env.sandbox.programs import confine
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 
 
-def confined(*command: str, **environment: str) -> tuple[int, str]:
-    async def main() -> tuple[int, str]:
+def confined(*command, **environment):
+    async def main():
         plan = await confine(command, {"PATH": "/usr/bin:/bin", **environment})
         process = await asyncio.create_subprocess_exec(
             *plan.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -33,7 +30,7 @@ def confined(*command: str, **environment: str) -> tuple[int, str]:
     return code, text
 
 
-def test_it_has_its_files_its_variables_and_nothing_of_the_host(tmp_path: Path) -> None:
+def test_it_has_its_files_its_variables_and_nothing_of_the_host(tmp_path):
     named, other = tmp_path / "named", tmp_path / "other"
     named.write_text("shown\n")
     other.write_text("hidden")
@@ -49,7 +46,7 @@ def test_it_has_its_files_its_variables_and_nothing_of_the_host(tmp_path: Path) 
     assert named.read_text() == "shown\n"
 
 
-def test_it_reaches_no_network() -> None:
+def test_it_reaches_no_network():
     connect = "import socket; socket.create_connection(('127.0.0.1', 9))"
     code, text = confined("/usr/bin/env", "python3", "-c", connect)
     assert code != 0

@@ -1,14 +1,12 @@
 """Context files: read back as written, refused by line where they are not whole."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.records.schema import Message, Sample
+from agent_env.records.schema import Message
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.contexts import (
     ContextHeader,
@@ -23,7 +21,7 @@ from agent_env.tasks.contexts import (
 from agent_env.testing import puzzle
 
 
-def context(sample: Sample, text: str = "pages\n") -> SampleContext:
+def context(sample, text="pages\n"):
     return SampleContext(
         sample=sample.id,
         sample_digest=sample_digest(sample),
@@ -34,7 +32,7 @@ def context(sample: Sample, text: str = "pages\n") -> SampleContext:
     )
 
 
-def contexts(*rows: SampleContext) -> Contexts:
+def contexts(*rows):
     header = ContextHeader(
         task="time-puzzles",
         source_run="first",
@@ -56,7 +54,7 @@ def contexts(*rows: SampleContext) -> Contexts:
     return Contexts(header, {row.sample: row for row in rows})
 
 
-def test_a_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+def test_a_file_is_read_back_as_it_was_written(tmp_path):
     made = contexts(context(puzzle("one")), context(puzzle("two"), ""))
     file = tmp_path / "pages.jsonl"
     file.write_bytes(made.data())
@@ -78,7 +76,7 @@ def test_a_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_broken_file_is_refused_by_line(change, reason: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_broken_file_is_refused_by_line(change, reason, tmp_path):
     file = tmp_path / "pages.jsonl"
     lines = contexts(context(puzzle("one")), context(puzzle("two"))).data().splitlines()
     file.write_bytes(b"".join(line + b"\n" for line in change(lines)))
@@ -86,24 +84,24 @@ def test_a_broken_file_is_refused_by_line(change, reason: str, tmp_path: Path) -
         read_contexts(file)
 
 
-def test_a_sample_that_the_file_lacks_is_named_with_how_many_it_has() -> None:
+def test_a_sample_that_the_file_lacks_is_named_with_how_many_it_has():
     made = contexts(context(puzzle("one")))
     with pytest.raises(ConfigError, match="1 of the 2 samples asked, none for 'two'; ask"):
         check_covers(Path("p.jsonl"), made, [puzzle("one"), puzzle("two")])
 
 
-def test_another_sample_of_the_same_name_is_refused() -> None:
+def test_another_sample_of_the_same_name_is_refused():
     made = contexts(context(puzzle("one")))
     with pytest.raises(ConfigError, match="other samples: 1 of 1 differ, the first is 'one'"):
         check_covers(Path("p.jsonl"), made, [puzzle("one", ["1999-01-01"])])
 
 
-def test_more_samples_than_asked_are_no_mistake() -> None:
+def test_more_samples_than_asked_are_no_mistake():
     made = contexts(context(puzzle("one")), context(puzzle("two")))
     check_covers(Path("p.jsonl"), made, [puzzle("two")])
 
 
-def test_the_pages_stand_before_the_first_user_message() -> None:
+def test_the_pages_stand_before_the_first_user_message():
     said = (Message(role="system", content="Be brief."), Message(role="user", content="When?"))
     prompt = with_context(lambda sample, condition: said, "pages\n")
     system, user = prompt(puzzle(), parse_condition("cited"))

@@ -1,7 +1,5 @@
 """Faults as a user names them, and those that no call could have."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.errors import ConfigError
@@ -13,7 +11,7 @@ from agent_env.tasks.disturbances import attack_twins, fault_levels
 CONDITIONS = parse_conditions(["web+cal+ci"])
 
 
-def test_a_text_names_tools_by_their_names_or_parts() -> None:
+def test_a_text_names_tools_by_their_names_or_parts():
     (level,) = fault_levels(["cal=wrong:0.1,web=error:0.2"], 3, CONDITIONS)
     assert (level.suffix, level.faults_in_a_row) == ("faults", 3)
     assert [(f.tool, f.kind, f.rate) for f in level.faults] == [
@@ -23,15 +21,15 @@ def test_a_text_names_tools_by_their_names_or_parts() -> None:
     ]
 
 
-def test_several_levels_are_named_by_their_highest_rate_or_their_number() -> None:
-    def suffixes(*texts: str) -> list[str]:
+def test_several_levels_are_named_by_their_highest_rate_or_their_number():
+    def suffixes(*texts):
         return [each.suffix for each in fault_levels(texts, 2, CONDITIONS)]
 
     assert suffixes("ci=empty:0.1,ci=stale:0.2", "ci=empty:0.05") == ["faults-0.3", "faults-0.05"]
     assert suffixes("ci=empty:0.1", "ci=stale:0.1") == ["faults-1", "faults-2"]
 
 
-def test_the_tools_of_a_server_are_named_together() -> None:
+def test_the_tools_of_a_server_are_named_together():
     own = tuple(ToolTraits(name=f"t{n}", mcp=f"srv/t{n}") for n in (1, 2))
     condition = Condition(name="mcp:srv", tools=("t1", "t2"), own_tools=own)
     (level,) = fault_levels(["mcp:srv=stale:0.5"], 2, [condition])
@@ -51,18 +49,18 @@ def test_the_tools_of_a_server_are_named_together() -> None:
         ("web_search=other:0.1", "web_search opens no page by its address"),
     ],
 )
-def test_faults_that_no_call_could_have_are_refused(text: str, message: str) -> None:
+def test_faults_that_no_call_could_have_are_refused(text, message):
     with pytest.raises(ConfigError) as refusal:
         fault_levels([text], 2, CONDITIONS)
     assert message in str(refusal.value)
 
 
-def test_tools_of_the_provider_have_no_faults() -> None:
+def test_tools_of_the_provider_have_no_faults():
     with pytest.raises(ConfigError, match="runs at the provider"):
         fault_levels(["web_search=error:0.1"], 2, CONDITIONS, is_hosted=True)
 
 
-def test_each_attack_is_a_twin_of_its_own() -> None:
+def test_each_attack_is_a_twin_of_its_own():
     twins = attack_twins(["false-page", "instruction"], CONDITIONS)
     assert [(each.suffix, each.attack) for each in twins] == [
         ("attacked-instruction", "instruction"),
@@ -77,9 +75,7 @@ def test_each_attack_is_a_twin_of_its_own() -> None:
         ("false-page", ["ci"], "--attack false-page: no condition reads the web; add --condition"),
     ],
 )
-def test_attacks_that_no_page_could_make_are_refused(
-    name: str, conditions: list[str], message: str
-) -> None:
+def test_attacks_that_no_page_could_make_are_refused(name, conditions, message):
     with pytest.raises(ConfigError) as refusal:
         attack_twins([name], parse_conditions(conditions))
     assert str(refusal.value).startswith(message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -11,8 +10,7 @@ from agent_env.episodes.run_folder import materials_beside, read_materials
 from agent_env.errors import ConfigError
 from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.runs.generate import write_samples
-from agent_env.tasks.family import Family, Materials, SampleSet, checked_options, read_options
-from agent_env.tasks.task import Task
+from agent_env.tasks.family import Family, SampleSet, checked_options, read_options
 from agent_env.wiring.registry import FAMILIES, load_family, task_names
 
 
@@ -27,11 +25,11 @@ class Options(Record):
 TABLE = MaterialTable(name="events", columns=("what", "day"), rows=(("tea", "2023-01-02"),))
 
 
-def no_task(prompt: str, options: Options, tables: Materials) -> Task:
+def no_task(prompt, options, tables):
     raise AssertionError("not asked for here")
 
 
-def make(count: int, seed: int, options: Options) -> SampleSet:
+def make(count, seed, options):
     samples = (
         Sample(id=f"s-{seed}-{i}", task="tests", gold=("yes",), materials=(TABLE.digest,))
         for i in range(count)
@@ -42,12 +40,12 @@ def make(count: int, seed: int, options: Options) -> SampleSet:
 FAMILY = Family("tests", no_task, make, Options)
 
 
-def test_options_are_typed() -> None:
+def test_options_are_typed():
     given = ["setting=closed", "sizes=5, 50", "known-only=true"]
     assert read_options(FAMILY, given) == Options(setting="closed", sizes=(5, 50), known_only=True)
 
 
-def test_options_survive_the_manifest() -> None:
+def test_options_survive_the_manifest():
     options = Options(sizes=(10, 20))
     assert checked_options(FAMILY, options.model_dump(mode="json")) == options
 
@@ -62,12 +60,12 @@ def test_options_survive_the_manifest() -> None:
         (["setting=ajar"], "option of tests: setting: 'ajar' is not 'open' or 'closed'"),
     ],
 )
-def test_a_wrong_option_is_named(given: list[str], said: str) -> None:
+def test_a_wrong_option_is_named(given, said):
     with pytest.raises(ConfigError, match=f"^{said.replace('.', '[.]')}"):
         read_options(FAMILY, given)
 
 
-def test_tables_are_written_once_beside_the_samples(tmp_path: Path) -> None:
+def test_tables_are_written_once_beside_the_samples(tmp_path):
     out = tmp_path / "new" / "questions.jsonl"
     write_samples(FAMILY.make_samples(3, 1, Options()), out)
     assert len(out.read_text().splitlines()) == 3
@@ -75,12 +73,12 @@ def test_tables_are_written_once_beside_the_samples(tmp_path: Path) -> None:
     assert read_materials(materials_beside(out)) == (TABLE,)
 
 
-def test_a_tables_digest_names_its_content() -> None:
+def test_a_tables_digest_names_its_content():
     other = TABLE.model_copy(update={"rows": (("tea", "2023-01-03"),)})
     assert TABLE.digest == TABLE.model_copy().digest
     assert TABLE.digest != other.digest
 
 
 @pytest.mark.parametrize("name", [*task_names(), *FAMILIES.hidden])
-def test_each_family_is_found_by_its_name(name: str) -> None:
+def test_each_family_is_found_by_its_name(name):
     assert load_family(name).name == name

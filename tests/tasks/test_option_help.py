@@ -29,7 +29,7 @@ class More(Own):
     is_open: bool = False
 
 
-def test_a_field_is_told_with_its_type_its_default_and_its_docstring() -> None:
+def test_a_field_is_told_with_its_type_its_default_and_its_docstring():
     assert option_help(More) == (
         OptionHelp("kind", "a|b", "a", "What it is, on two lines."),
         OptionHelp("days", "int", None, "How many."),
@@ -39,5 +39,5 @@ def test_a_field_is_told_with_its_type_its_default_and_its_docstring() -> None:
 
 
 @pytest.mark.parametrize("task", [*task_names(), *FAMILIES.hidden])
-def test_each_option_of_each_task_has_a_docstring(task: str) -> None:
+def test_each_option_of_each_task_has_a_docstring(task):
     assert [row.name for row in option_help(load_family(task).options) if not row.help] == []

@@ -1,7 +1,5 @@
 """`--scorer authors`: the rules that a paper's authors published, in the place of ours."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.errors import ConfigError
@@ -10,7 +8,7 @@ from agent_env.tasks.scorers import with_measures
 from agent_env.wiring.registry import load_family
 
 
-def test_the_task_is_scored_by_the_authors_rules_under_the_same_names_of_metrics() -> None:
+def test_the_task_is_scored_by_the_authors_rules_under_the_same_names_of_metrics():
     own = make_task()
     task = with_measures(own, "authors", ())
     assert task.metrics == ("exact_match", "f1", "jaccard")
@@ -26,9 +24,7 @@ def test_the_task_is_scored_by_the_authors_rules_under_the_same_names_of_metrics
         ("temp-answers", ("exact_match", "smape")),
     ],
 )
-def test_every_family_whose_authors_published_a_scorer_has_it(
-    name: str, metrics: tuple[str, ...]
-) -> None:
+def test_every_family_whose_authors_published_a_scorer_has_it(name, metrics):
     family = load_family(name)
     task = family.make_task("default", family.options(), {})
     own = with_measures(task, "authors", ())
@@ -37,7 +33,7 @@ def test_every_family_whose_authors_published_a_scorer_has_it(
     assert set(metrics) <= {*task.metrics, "hop_1"}
 
 
-def test_a_family_without_one_says_so() -> None:
+def test_a_family_without_one_says_so():
     family = load_family("traveler")
     task = family.make_task("default", family.options(), {})
     with pytest.raises(ConfigError, match="--scorer authors: no published scorer of traveler"):

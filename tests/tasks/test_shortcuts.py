@@ -1,7 +1,5 @@
 """Shortcuts: what they may see, how they are scored, who shows them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 
@@ -12,7 +10,7 @@ from agent_env.analysis.statistics.results import breakdown, shortcuts
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Episode, Sample
+from agent_env.records.schema import Episode
 from agent_env.runs.study import run_data, study_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest, read_options
@@ -29,7 +27,7 @@ from agent_env.wiring.registry import load_family
 TASK = make_task()
 
 
-def puzzle(name: str, *gold: str) -> TimePuzzle:
+def puzzle(name, *gold):
     return TimePuzzle(
         id=name, gold=gold, constraints=("c",), explicit_constraints=("c",),
         solution_count=len(gold), fact_count=1,
@@ -39,21 +37,19 @@ def puzzle(name: str, *gold: str) -> TimePuzzle:
 SET = (puzzle("a", "2001-01-01"), puzzle("b", "2001-01-01"), puzzle("c"), puzzle("d", "2003-05-06"))
 
 
-def text(sample: Sample) -> str:
+def text(sample):
     return f"MY ANSWER: {', '.join(sample.gold) or 'None'}"
 
 
-def test_the_oracle_is_right_everywhere_and_a_constant_where_it_fits() -> None:
+def test_the_oracle_is_right_everywhere_and_a_constant_where_it_fits():
     assert solved_samples(TASK, oracle(text), SET) == ["a", "b", "c", "d"]
     assert solved_samples(TASK, constant("none", lambda sample: "MY ANSWER: None"), SET) == ["c"]
 
 
-def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_its_majority() -> (
-    None
-):
-    seen: list[Sample] = []
+def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_its_majority():
+    seen = []
 
-    def watch(sample: Sample) -> str:
+    def watch(sample):
         seen.append(sample)
         return ""
 
@@ -64,8 +60,8 @@ def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_
     assert alone is None
 
 
-def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing() -> None:
-    def fails(sample: Sample) -> str:
+def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing():
+    def fails(sample):
         return sample.id if sample.id == "d" else text(sample) * (1 // len(sample.id.strip("a")))
 
     answers = [e.answer for _, e, _ in shortcut_scores(TASK, constant("fails", fails), SET)]
@@ -73,8 +69,8 @@ def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing() 
     assert shortcut_scores(TASK, majority(fails), SET) == []
 
 
-def test_the_table_counts_the_samples_on_which_a_shortcut_fails() -> None:
-    def fails(sample: Sample) -> str:
+def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
+    def fails(sample):
         if sample.id in ("b", "c"):
             raise KeyError(sample.id)
         return "MY ANSWER: 2001-01-01"
@@ -106,7 +102,7 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails() -> None:
     assert breakdown(comparison, "solutions").notes[-2:] == failures
 
 
-def test_a_random_answer_is_another_questions_and_the_same_each_time() -> None:
+def test_a_random_answer_is_another_questions_and_the_same_each_time():
     shortcut = random_answer(text)
     first, second = (
         [episode.answer for _, episode, _ in shortcut_scores(TASK, shortcut, SET)] for _ in range(2)
@@ -130,7 +126,7 @@ SHORTCUTS = {
     [("exact", ["a, b"]), ("number", ["12"]), ("date", ["1999-05"]), ("set", ["x, y", "z"]),
      ("dates", ["1999-05-01", "2001-02-03"]), ("choice", ["B"])],
 )  # fmt: skip
-def test_the_oracle_of_a_users_own_questions_is_right(scorer: str, gold: list[str]) -> None:
+def test_the_oracle_of_a_users_own_questions_is_right(scorer, gold):
     family = load_family("qa")
     task = family.make_task("default", read_options(family, [f"scorer={scorer}"]), {})
     question = task.sample_type.model_validate(
@@ -141,7 +137,7 @@ def test_the_oracle_of_a_users_own_questions_is_right(scorer: str, gold: list[st
 
 
 @pytest.mark.parametrize("name", SHORTCUTS)
-def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name: str) -> None:
+def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name):
     """A shortcut that looked at a hidden field would answer otherwise, or fail."""
     family = load_family(name)
     options = read_options(family, ["processes=1"] if name == "time-puzzles" else [])

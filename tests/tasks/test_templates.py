@@ -1,7 +1,5 @@
 """A user's own words around the questions."""
 
-from pathlib import Path
-
 import pytest
 
 from agent_env.errors import ConfigError
@@ -21,13 +19,13 @@ from agent_env.testing import puzzle
 BASE = parse_condition("base")
 
 
-def own(tmp_path: Path, text: str):
+def own(tmp_path, text):
     file = tmp_path / "own.txt"
     file.write_text(text)
     return read_text_file(file)
 
 
-def test_the_template_words_the_question_and_the_examples(tmp_path: Path) -> None:
+def test_the_template_words_the_question_and_the_examples(tmp_path):
     task = with_template(make_task(), own(tmp_path, "Q {constraints} {{A}}"))
     (asked,) = task.prompt(puzzle(), BASE)
     assert asked == Message(
@@ -40,7 +38,7 @@ def test_the_template_words_the_question_and_the_examples(tmp_path: Path) -> Non
     assert turns(puzzle(), BASE)[0].content.startswith("Q - The year is between 1996 and 2003")
 
 
-def test_what_is_put_in_is_not_looked_through_again() -> None:
+def test_what_is_put_in_is_not_looked_through_again():
     assert fill("{a} {{a}} {b}", {"a": "{b}", "b": "}}"}) == "{b} {a} }}"
 
 
@@ -55,25 +53,23 @@ def test_what_is_put_in_is_not_looked_through_again() -> None:
         (" \n", "is empty"),
     ],
 )
-def test_a_template_that_cannot_be_is_named_with_what_is_known(
-    tmp_path: Path, text: str, found: str
-) -> None:
+def test_a_template_that_cannot_be_is_named_with_what_is_known(tmp_path, text, found):
     with pytest.raises(ConfigError, match=found):
         with_template(make_task(), own(tmp_path, text))
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "own.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="is not UTF-8 text"):
         read_text_file(tmp_path / "own.txt")
 
 
-def test_a_family_without_placeholders_says_so(tmp_path: Path) -> None:
+def test_a_family_without_placeholders_says_so(tmp_path):
     with pytest.raises(ConfigError, match="task event-screen takes no prompt of your own"):
         with_template(SCREEN.make_task("default", SCREEN.options(), {}), own(tmp_path, "x"))
     assert example_turns(SCREEN.make_task("default", SCREEN.options(), {})) is None
 
 
-def test_a_system_text_stands_first(tmp_path: Path) -> None:
+def test_a_system_text_stands_first(tmp_path):
     task = with_system(make_task(), own(tmp_path, "Be careful."))
     assert [m.role for m in task.prompt(puzzle(), BASE)] == ["system", "user"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import agent_env as ae
-from agent_env.tasks.family import Family, SampleSet, family_of
+from agent_env.tasks.family import SampleSet, family_of
 from agent_env.testing import Nonconformance, check_family
 from agent_env.wiring.registry import task_names
 
@@ -18,7 +17,7 @@ QA = """\
 {"question": "The year after 1999?", "answer": "2000"}
 {"question": "The year before 1999?", "answer": "1998"}
 """
-OWN: dict[str, dict[str, Any]] = {
+OWN = {
     "tdbench": {"samples": 2, "shows_gold": True, "near_miss": lambda sample: "Zed Quux"},
     "temp-answers": {"shows_gold": True},
     "tempreason": {"shows_gold": True},
@@ -29,7 +28,7 @@ OWN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", task_names())
-def test_ours_conform(name: str, tmp_path: Path) -> None:
+def test_ours_conform(name, tmp_path):
     more = OWN.get(name, {})
     if name == "qa":
         more = {"dataset": tmp_path / "questions.jsonl"}
@@ -57,12 +56,12 @@ class Sum(ae.Sample):
     b: int
 
 
-def prompt(sample: Any, condition: object) -> tuple[ae.Message, ...]:
+def prompt(sample, condition):
     return (ae.Message(role="user", content=f"{sample.a} plus {sample.b}?"),)
 
 
-def scorer(sample: ae.Sample, episode: Any) -> ae.Score:
-    def measure(answer: str | None) -> dict[str, object]:
+def scorer(sample, episode):
+    def measure(answer):
         is_right = answer is not None and answer.strip() == sample.gold[0]
         return {"outcome": "read", "metrics": {"right": float(is_right)}}
 
@@ -76,22 +75,22 @@ SAMPLES = tuple(
 GOOD = family_of(TASK, SAMPLES)
 
 
-def told(family: Family | str, **more: Any) -> str:
+def told(family, **more):
     with pytest.raises(Nonconformance) as caught:
         check_family(family, **more)
     return str(caught.value)
 
 
-def of_task(**changes: Any) -> Family:
+def of_task(**changes):
     return family_of(replace(TASK, **changes), SAMPLES)
 
 
-def test_a_family_of_a_few_lines_conforms() -> None:
+def test_a_family_of_a_few_lines_conforms():
     check_family(GOOD)
 
 
-def test_bytes_that_the_seed_does_not_fix_are_found() -> None:
-    def make(count: int, seed: int, options: object) -> SampleSet:
+def test_bytes_that_the_seed_does_not_fix_are_found():
+    def make(count, seed, options):
         drawn = random.randrange(10**9)
         return SampleSet((Sum(id="s-1", task="sums", gold=(str(drawn + 1),), a=drawn, b=1),))
 
@@ -100,11 +99,11 @@ def test_bytes_that_the_seed_does_not_fix_are_found() -> None:
     )
 
 
-def test_a_prompt_with_the_gold_is_found_whether_it_depends_on_it_or_not() -> None:
-    def leaks(sample: Any, condition: object) -> tuple[ae.Message, ...]:
+def test_a_prompt_with_the_gold_is_found_whether_it_depends_on_it_or_not():
+    def leaks(sample, condition):
         return (ae.Message(role="user", content=f"Is it {sample.gold[0]}?"),)
 
-    def sums(sample: Any, condition: object) -> tuple[ae.Message, ...]:
+    def sums(sample, condition):
         return (ae.Message(role="user", content=f"Is it {sample.a + sample.b}?"),)
 
     text = told(of_task(prompt=leaks))
@@ -114,13 +113,13 @@ def test_a_prompt_with_the_gold_is_found_whether_it_depends_on_it_or_not() -> No
     check_family(of_task(prompt=sums), shows_gold=True)
 
 
-def test_a_scorer_that_takes_anything_or_nothing_is_found() -> None:
-    def lenient(sample: ae.Sample, episode: Any) -> ae.Score:
+def test_a_scorer_that_takes_anything_or_nothing_is_found():
+    def lenient(sample, episode):
         return ae.episode_score(
             sample, episode, lambda text: {"outcome": "read", "metrics": {"right": 1.0}}
         )
 
-    def strict(sample: ae.Sample, episode: Any) -> ae.Score:
+    def strict(sample, episode):
         return ae.episode_score(
             sample, episode, lambda text: {"outcome": "read", "metrics": {"right": 0.5}}
         )
@@ -134,14 +133,14 @@ def test_a_scorer_that_takes_anything_or_nothing_is_found() -> None:
     check_family(of_task(scorer=scorer), ceiling=1.0)
 
 
-def test_a_scorer_that_raises_or_remembers_is_found_with_its_line() -> None:
-    seen: list[str] = []
+def test_a_scorer_that_raises_or_remembers_is_found_with_its_line():
+    seen = []
 
-    def raises(sample: ae.Sample, episode: Any) -> ae.Score:
+    def raises(sample, episode):
         int(episode.answer or "0")
         return scorer(sample, episode)
 
-    def remembers(sample: ae.Sample, episode: Any) -> ae.Score:
+    def remembers(sample, episode):
         seen.append(sample.id)
         is_new = seen.count(sample.id) == 1
         measured = {"outcome": "read", "metrics": {"right": float(is_new)}}
@@ -155,7 +154,7 @@ def test_a_scorer_that_raises_or_remembers_is_found_with_its_line() -> None:
     )
 
 
-def test_samples_that_no_file_can_hold_are_found() -> None:
+def test_samples_that_no_file_can_hold_are_found():
     class Odd(Sum):
         b: Any = None
 
@@ -164,8 +163,8 @@ def test_samples_that_no_file_can_hold_are_found() -> None:
     assert text == "family sums: sample s-1: is another one after writing and reading"
 
 
-def test_errors_of_another_kind_and_ids_that_stand_twice_are_found() -> None:
-    def reads(file: Path, options: object) -> None:
+def test_errors_of_another_kind_and_ids_that_stand_twice_are_found():
+    def reads(file, options):
         file.read_text(encoding="utf-8")
 
     text = told(replace(family_of(TASK, (*SAMPLES, SAMPLES[0])), read_foreign=reads), samples=9)
@@ -174,9 +173,7 @@ def test_errors_of_another_kind_and_ids_that_stand_twice_are_found() -> None:
     assert "samples cannot be read back" in text
 
 
-def test_the_order_of_a_set_is_found_in_a_new_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_order_of_a_set_is_found_in_a_new_process(tmp_path, monkeypatch):
     (tmp_path / "set_order.py").write_text(SET_ORDER)
     monkeypatch.chdir(tmp_path)
     assert told("set_order.py:FAMILY", new_process=True) == (
@@ -185,6 +182,6 @@ def test_the_order_of_a_set_is_found_in_a_new_process(
     assert told(GOOD, new_process=True).startswith("family sums: no other process finds it")
 
 
-def test_what_is_no_family_is_a_mistake_of_the_call() -> None:
+def test_what_is_no_family_is_a_mistake_of_the_call():
     with pytest.raises(ae.ConfigError, match="family 'int' is an int, not a Family"):
-        check_family(5)  # type: ignore[arg-type]
+        check_family(5)

@@ -1,9 +1,5 @@
 """Models of ours keep the contract, and one that breaks it is told how."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 import agent_env as ae
@@ -18,9 +14,7 @@ ANSWERS = ScriptedModel([answer("2000")])
 
 
 @pytest.mark.parametrize("name", ["openai/fake", "compatible/fake"])
-def test_both_apis_conform_with_a_server_and_without(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_apis_conform_with_a_server_and_without(name, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "planted-0123456789")
     with serving(FakeServer(model_policy(ANSWERS))) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
@@ -31,8 +25,8 @@ def test_both_apis_conform_with_a_server_and_without(
         check_model(model, failing=refused)
 
 
-def test_functions_and_scripts_conform() -> None:
-    async def guess(messages: Any) -> str:
+def test_functions_and_scripts_conform():
+    async def guess(messages):
         return "Monday"
 
     check_model(guess)
@@ -41,16 +35,16 @@ def test_functions_and_scripts_conform() -> None:
     check_model(ANSWERS, failing=failing)
 
 
-def test_a_model_is_told_of_each_breach() -> None:
+def test_a_model_is_told_of_each_breach():
     class Odd:
         name = "odd"
 
-        async def generate(self, messages: Any, tools: Any, options: Any) -> Any:
+        async def generate(self, messages, tools, options):
             if not tools:
                 return calls(("look_up", "[]"))
             return "2000" if options.tool_choice == "none" else answer("")
 
-    async def breaks(messages: Any) -> str:
+    async def breaks(messages):
         raise ModelError("no idea")
 
     with pytest.raises(Nonconformance) as caught:
@@ -67,7 +61,7 @@ def test_a_model_is_told_of_each_breach() -> None:
     ]
 
 
-def test_a_reply_that_no_trace_can_hold_is_found() -> None:
+def test_a_reply_that_no_trace_can_hold_is_found():
     message = ae.Message(role="assistant", content="\ud800")
     with pytest.raises(Nonconformance, match="no trace can hold the reply"):
         check_model(ScriptedModel([ae.Reply(message=message)]))

@@ -1,8 +1,6 @@
 """Sandboxes keep the contract as far as they promise, and one that breaks it is told how. The
 hostile suite (tests/sandbox) goes further with those of ours that contain."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -12,15 +10,15 @@ from agent_env.testing import FakeSandbox, Nonconformance, check_sandbox
 from agent_env.wiring.trust import own_call
 
 
-def test_the_unsafe_one_does_all_but_contain() -> None:
+def test_the_unsafe_one_does_all_but_contain():
     check_sandbox(partial(UnsafeSubprocess, permit=own_call()), contains=False)
 
 
-def test_a_sandbox_is_told_of_each_breach() -> None:
+def test_a_sandbox_is_told_of_each_breach():
     class Forgetful(FakeSandbox):
         name = "forgetful"
 
-        def session(self) -> FakeSandbox:
+        def session(self):
             return FakeSandbox()
 
     with pytest.raises(Nonconformance) as caught:
@@ -33,7 +31,7 @@ def test_a_sandbox_is_told_of_each_breach() -> None:
     assert lines[-1] == "sandbox forgetful: a second session sees the variables of the first"
 
 
-def test_namespaces_contain() -> None:
+def test_namespaces_contain():
     try:
         check_sandbox("namespaces")
     except Nonconformance as exc:

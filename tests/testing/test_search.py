@@ -1,7 +1,5 @@
 """Search providers of ours keep the contract, and one that breaks it is told how."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 
@@ -11,11 +9,11 @@ from tests.web.providers.services import NAMES, Service, provider_at, reply, two
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_live_provider_conforms(name: str) -> None:
+def test_each_live_provider_conforms(name):
     class AtItsService:
         """Asks a server that gives two results to everything."""
 
-        async def search(self, query: str, limit: int) -> list[Hit]:
+        async def search(self, query, limit):
             async with (
                 Service([reply(two_results(name))]) as service,
                 httpx.AsyncClient(verify=False) as http,
@@ -25,15 +23,15 @@ def test_each_live_provider_conforms(name: str) -> None:
     check_search(AtItsService)
 
 
-def test_the_fake_conforms() -> None:
+def test_the_fake_conforms():
     check_search(FakeSearch({"moon": [Hit(url="https://a.example/", title="A", snippet="")]}))
 
 
-def test_a_provider_is_told_of_each_breach() -> None:
+def test_a_provider_is_told_of_each_breach():
     class Odd:
         name = "odd"
 
-        async def search(self, query: str, limit: int) -> list[Hit]:
+        async def search(self, query, limit):
             if not query:
                 raise KeyError(query)
             return [Hit(url="a", title="", snippet="", published="May")] * (2 if limit == 1 else 1)

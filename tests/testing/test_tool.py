@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import agent_env as ae
@@ -25,7 +23,7 @@ TERMS = MaterialTable(
     rows=(("tea", "2023-01-02", "2023-01-03"),),
 )
 URL = "https://a.example/"
-OWN: dict[str, dict[str, Any]] = {
+OWN = {
     "calendars": {"arguments": [{"operation": "describe", "date": "2000-02-29"}]},
     "open_page": {
         "arguments": [{"url": URL}], "supplies": Supplies(fetcher=MemoryPages([page(URL, "x")])),
@@ -41,11 +39,11 @@ OWN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", tool_names())
-def test_ours_conform(name: str) -> None:
+def test_ours_conform(name):
     check_tool(name, **OWN[name])
 
 
-def test_a_function_conforms() -> None:
+def test_a_function_conforms():
     @ae.tool
     def double(number: int, unit: str = "m") -> str:
         """Twice the number."""
@@ -54,7 +52,7 @@ def test_a_function_conforms() -> None:
     check_tool(double, arguments=[{"number": 3}])
 
 
-def test_a_tool_is_told_of_each_breach() -> None:
+def test_a_tool_is_told_of_each_breach():
     class Echo:
         spec = ae.ToolSpec(
             name="echoes",
@@ -65,7 +63,7 @@ def test_a_tool_is_told_of_each_breach() -> None:
         )  # fmt: skip
         calls = 0
 
-        async def run(self, arguments: dict[str, Any]) -> ae.ToolResult:
+        async def run(self, arguments):
             self.calls += 1
             return ae.ToolResult(output=f"{arguments['text']} {self.calls}")
 

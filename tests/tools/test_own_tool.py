@@ -1,9 +1,6 @@
 """A tool of the user's own: one file, named by MODULE:NAME in --condition, and nothing else."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -37,7 +34,7 @@ TOOL = ToolDeclaration(
 CONDITION = "tally_of_mine:TOOL"
 
 
-def counts_twice() -> ScriptedModel:
+def counts_twice():
     first, second = calls(("tally", "{}")), calls(("tally", "{}"), first_id=2)
     model = ScriptedModel([first, second, answer("MY ANSWER: None")])
     model.name = "counts-twice"
@@ -45,14 +42,14 @@ def counts_twice() -> ScriptedModel:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     (tmp_path / "tally_of_mine.py").write_text(TOOL)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(SCRIPTS, "counts-twice", f"{__name__}:counts_twice")
     return tmp_path
 
 
-def run(home: Path) -> Path:
+def run(home):
     done = agent_env(
         "run", "time-puzzles", "--model", "counts-twice", "--condition", CONDITION,
         "--limit", "1", "--out", "run", cwd=home,
@@ -61,19 +58,19 @@ def run(home: Path) -> Path:
     return next((home / "run/episodes/tally").glob("*.jsonl"))
 
 
-def outputs(trace: Path) -> list[str]:
+def outputs(trace):
     events = map(json.loads, trace.read_text().splitlines())
     return [e["result"]["output"] for e in events if e["kind"] == "tool_called"]
 
 
-def test_it_runs_and_replays_with_live_tools_too(home: Path) -> None:
+def test_it_runs_and_replays_with_live_tools_too(home):
     assert outputs(run(home)) == ["1 so far", "2 so far"]
     for more in ((), ("--tools", "live")):
         done = agent_env("replay", "run", "--json", *more, cwd=home)
         assert (done.returncode, json.loads(done.stdout)["same"]) == (0, 1), done.stderr
 
 
-def test_its_state_is_made_again_where_an_episode_goes_on(home: Path) -> None:
+def test_its_state_is_made_again_where_an_episode_goes_on(home):
     trace = run(home)
     lines = trace.read_bytes().splitlines(keepends=True)
     cut = next(n for n, line in enumerate(lines) if b'"tool_called"' in line)
@@ -83,7 +80,7 @@ def test_its_state_is_made_again_where_an_episode_goes_on(home: Path) -> None:
     assert outputs(trace) == ["1 so far", "2 so far"]
 
 
-def test_a_later_reader_needs_no_code_of_it(home: Path) -> None:
+def test_a_later_reader_needs_no_code_of_it(home):
     trace = run(home)
     (home / "tally_of_mine.py").unlink()
     start = json.loads(trace.read_text().splitlines()[0])
@@ -93,7 +90,7 @@ def test_a_later_reader_needs_no_code_of_it(home: Path) -> None:
         assert agent_env(command, "run", cwd=home).returncode == 0
 
 
-def test_its_code_is_not_run_for_a_folder_from_elsewhere(home: Path) -> None:
+def test_its_code_is_not_run_for_a_folder_from_elsewhere(home):
     trace = run(home)
     manifest = json.loads((home / "run/run.json").read_text())
     (home / "run/run.json").write_text(json.dumps(manifest | {"id": "0" * 12}))
@@ -114,7 +111,7 @@ def test_its_code_is_not_run_for_a_folder_from_elsewhere(home: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_path_is_one_line(home: Path, name: str, reason: str) -> None:
+def test_a_wrong_path_is_one_line(home, name, reason):
     done = agent_env("run", "time-puzzles", "--condition", name, "--limit", "1", cwd=home)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert reason in done.stderr

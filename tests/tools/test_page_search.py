@@ -1,13 +1,10 @@
 """Finding words in a page."""
 
-from __future__ import annotations
-
 import asyncio
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.records.schema import ToolResult
 from agent_env.testing import MemoryPages, page
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.page_search import find
@@ -16,12 +13,12 @@ A = "https://a.example/"
 LONG = "one " * 200 + "The   treaty\nwas signed. " + "two " * 2000 + "the TREATY was broken."
 
 
-def use(text: str, words: str) -> ToolResult:
+def use(text, words):
     tool = OpenPage(MemoryPages([page(A, text)]), window=1000)
     return asyncio.run(tool.run({"url": A, "find": words}))
 
 
-def test_places_come_with_what_stands_around_them_and_their_window() -> None:
+def test_places_come_with_what_stands_around_them_and_their_window():
     told = use(LONG, "treaty was").output.split("\n\n")
     assert told[0] == f"A page\n{A}"
     assert told[1].startswith("[Window 1] … one one ")
@@ -31,22 +28,23 @@ def test_places_come_with_what_stands_around_them_and_their_window() -> None:
     assert told[3] == "[Places with these words: 2.]"
 
 
-def test_words_that_are_not_there_say_what_to_try() -> None:
+def test_words_that_are_not_there_say_what_to_try():
     assert "does not have these words" in use(LONG, "armistice").output
 
 
-def test_blank_words_open_the_page_as_ever() -> None:
+def test_blank_words_open_the_page_as_ever():
     assert use("Text.", "  ").output == f"A page\n{A}\n\nText."
 
 
-def test_places_close_together_are_shown_as_one_and_only_some_of_many() -> None:
+def test_places_close_together_are_shown_as_one_and_only_some_of_many():
     assert len(find("a b " * 50, "a b").excerpts) == 1
     many = find(("x " * 400 + "here ") * 30, "here")
     assert (many.count, len(many.excerpts)) == (30, 8)
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=300), st.text(max_size=20))
-def test_what_is_shown_holds_the_words(text: str, words: str) -> None:
+def test_what_is_shown_holds_the_words(text, words):
     places = find(text, words)
     assert (places.count > 0) == bool(places.excerpts)
     if places.excerpts and len(text) < 200:

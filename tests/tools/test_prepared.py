@@ -1,7 +1,5 @@
 """Sessions that begin with something in them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -12,46 +10,46 @@ from agent_env.testing import FakeSandbox
 from agent_env.tools.prepared import CHUNK, Prepared
 
 
-def run(sandbox: FakeSandbox, setup: str, *codes: str) -> list[ExecResult]:
-    async def call() -> list[ExecResult]:
+def run(sandbox, setup, *codes):
+    async def call():
         async with Prepared(sandbox, setup, 5.0) as session:
             return [await session.run(code, 5.0) for code in codes]
 
     return asyncio.run(call())
 
 
-def test_the_setup_runs_once_before_the_first_call() -> None:
+def test_the_setup_runs_once_before_the_first_call():
     sandbox = FakeSandbox()
     run(sandbox, "x = 1", "x", "x + 1")
     assert sandbox.code == ["x = 1", "x", "x + 1"]
 
 
-def test_a_lost_session_is_prepared_again() -> None:
+def test_a_lost_session_is_prepared_again():
     lost = ExecResult(status="timeout")
     sandbox = FakeSandbox([ExecResult(), lost])
     run(sandbox, "x = 1", "while True: pass", "x")
     assert sandbox.code == ["x = 1", "while True: pass", "x = 1", "x"]
 
 
-def test_failing_code_of_the_model_keeps_the_session() -> None:
+def test_failing_code_of_the_model_keeps_the_session():
     sandbox = FakeSandbox([ExecResult(), ExecResult(status="error", error="NameError")])
     run(sandbox, "x = 1", "y", "x")
     assert sandbox.code == ["x = 1", "y", "x"]
 
 
-def test_a_setup_that_fails_fails_the_episode() -> None:
+def test_a_setup_that_fails_fails_the_episode():
     sandbox = FakeSandbox([ExecResult(status="error", error="SyntaxError")])
     with pytest.raises(SandboxError, match="could not be prepared: SyntaxError"):
         run(sandbox, "x =", "x")
 
 
-def test_a_long_setup_goes_in_parts_and_comes_out_whole() -> None:
+def test_a_long_setup_goes_in_parts_and_comes_out_whole():
     sandbox = FakeSandbox()
     setup = f"text = {'é' * (2 * CHUNK)!r}"
     run(sandbox, setup, "text")
     assert len(sandbox.code) > 4
     assert max(map(len, sandbox.code[:-1])) < 1_000_000
-    found: dict[str, str] = {}
+    found = {}
     exec("\n".join(sandbox.code[:-1]), found)
     assert found["text"] == "é" * (2 * CHUNK)
     assert "_setup" not in found

@@ -1,7 +1,5 @@
 """What a model may send in a call, and what must come back whatever it sends."""
 
-from __future__ import annotations
-
 import asyncio
 
 from agent_env.errors import ToolError
@@ -17,24 +15,24 @@ class Foreign:
 
     spec = ToolSpec(name="foreign", description="", parameters={})
 
-    async def run(self, arguments: dict[str, object]) -> ToolResult:
+    async def run(self, arguments):
         if arguments:
             raise ToolError(f"no page {HALF}")
         return ToolResult(output=f"a page {HALF}")
 
 
-def answer(arguments: str) -> ToolResult:
+def answer(arguments):
     call = ToolCall(id="1", name="foreign", arguments=arguments)
     return asyncio.run(ToolSet([Foreign()]).run(call, frozenset({"foreign"})))
 
 
-def test_half_a_surrogate_pair_is_replaced_so_that_the_trace_can_hold_it() -> None:
+def test_half_a_surrogate_pair_is_replaced_so_that_the_trace_can_hold_it():
     assert answer("{}").output == "a page �"
     assert answer('{"a": 1}').output == "Error: no page �"
     assert answer('{"a": 1}').error == "no page �"
 
 
-def test_arguments_that_are_no_object_say_what_to_send() -> None:
+def test_arguments_that_are_no_object_say_what_to_send():
     assert answer('"{}"').error == (
         "the arguments are a string that holds JSON; send the object itself"
     )

@@ -3,11 +3,8 @@
 The web of one episode with pages gone, changed or put in.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -17,7 +14,6 @@ from agent_env.errors import ToolError
 from agent_env.extensions.facts.sealed import SealedWeb
 from agent_env.extensions.facts.tables.articles import article_url, event_title
 from agent_env.extensions.facts.tables.tables import shipped_tables
-from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.shift import shifted_world
 from agent_env.records.ablation import SampleAblation
 from agent_env.records.disturbance import Disturbance
@@ -42,14 +38,14 @@ SHIFTED = Disturbance(suffix="shifted", ablation="shifted")
 
 
 @pytest.fixture(scope="module")
-def web() -> Iterator[SealedWeb]:
+def web():
     built = SealedWeb.shipped(Path(":memory:"))
     yield built
     built.close()
 
 
 @pytest.fixture(scope="module")
-def texts(web: SealedWeb) -> dict[str, Page]:
+def texts(web):
     outcomes = ((url, web.store.outcome(url)) for url in web.urls())
     return {url: page for url, page in outcomes if isinstance(page, Page)}
 
@@ -58,7 +54,7 @@ PUZZLES = generate(TABLES, 8, seed=3)
 
 
 @pytest.fixture(scope="module")
-def ablated(web: SealedWeb, texts: dict[str, Page]) -> tuple[TimePuzzle, ...]:
+def ablated(web, texts):
     index = FullText(web.store.connection)
     return tuple(
         puzzle.model_copy(
@@ -78,13 +74,13 @@ def ablated(web: SealedWeb, texts: dict[str, Page]) -> tuple[TimePuzzle, ...]:
     )
 
 
-def pages_under(overlay: Overlay, texts: dict[str, Page]) -> list[Page]:
+def pages_under(overlay, texts):
     """All pages that the web has with the overlay."""
     kept = {url: page for url, page in texts.items() if url not in overlay.gone}
     return list((kept | dict(overlay.pages)).values())
 
 
-def saying(pages: list[Page], title: str, dates: tuple[str, ...]) -> list[str]:
+def saying(pages, title, dates):
     """Those that name the thing and write one of its dates, by no means of the code's own."""
     return [
         page.url
@@ -94,15 +90,13 @@ def saying(pages: list[Page], title: str, dates: tuple[str, ...]) -> list[str]:
     ]
 
 
-def overlay(sample: Sample, disturbance: Disturbance, web: SealedWeb) -> Overlay:
+def overlay(sample, disturbance, web):
     found = overlay_of(sample, disturbance, web.store)
     assert found is not None
     return found
 
 
-def test_no_page_of_a_blocked_web_says_a_proving_date(
-    ablated: tuple[TimePuzzle, ...], web: SealedWeb, texts: dict[str, Page]
-) -> None:
+def test_no_page_of_a_blocked_web_says_a_proving_date(ablated, web, texts):
     for puzzle in ablated:
         left = pages_under(overlay(puzzle, BLOCKED, web), texts)
         assert len(left) > 1300
@@ -113,8 +107,8 @@ def test_no_page_of_a_blocked_web_says_a_proving_date(
 
 
 def test_no_page_of_a_shifted_web_says_the_plain_date_and_its_article_says_the_other(
-    ablated: tuple[TimePuzzle, ...], web: SealedWeb, texts: dict[str, Page]
-) -> None:
+    ablated, web, texts
+):
     for puzzle in ablated:
         shifted = overlay(puzzle, SHIFTED, web)
         left, twin = pages_under(shifted, texts), puzzle.in_shifted_world()
@@ -132,9 +126,7 @@ def test_no_page_of_a_shifted_web_says_the_plain_date_and_its_article_says_the_o
                 asyncio.run(fetcher.fetch(gone))
 
 
-def test_a_shifted_web_ranks_each_page_as_the_plain_one_did(
-    ablated: tuple[TimePuzzle, ...], web: SealedWeb
-) -> None:
+def test_a_shifted_web_ranks_each_page_as_the_plain_one_did(ablated, web):
     row = {row.event: row for row in TABLES.events}
     for puzzle in ablated:
         query = row[puzzle.event].hint or puzzle.event
@@ -145,7 +137,7 @@ def test_a_shifted_web_ranks_each_page_as_the_plain_one_did(
         assert [re.sub(r"\d{4}s$", "", hit.title) for hit in shifted] == own
 
 
-def test_a_commemoration_that_tells_the_year_by_a_sum_is_blocked_too(web: SealedWeb) -> None:
+def test_a_commemoration_that_tells_the_year_by_a_sum_is_blocked_too(web):
     index = FullText(web.store.connection)
     told = [url for url in web.urls() if url.endswith("-years-on")]
     assert len(told) > 10
@@ -158,15 +150,13 @@ def test_a_commemoration_that_tells_the_year_by_a_sum_is_blocked_too(web: Sealed
             assert url in blocked
 
 
-def test_a_sample_without_pages_in_the_web_has_nothing_to_block(web: SealedWeb) -> None:
+def test_a_sample_without_pages_in_the_web_has_nothing_to_block(web):
     sample = Sample(id="a", task="t", gold=(), evidence=("https://elsewhere.example/",))
     assert proving_pages(sample, web.store, None) == ()
     assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)
 
 
-def test_where_a_sample_names_no_date_every_page_that_names_the_thing_is_blocked(
-    web: SealedWeb, texts: dict[str, Page]
-) -> None:
+def test_where_a_sample_names_no_date_every_page_that_names_the_thing_is_blocked(web, texts):
     name = TABLES.people[0].person
     sample = Sample(id="a", task="t", gold=(), evidence=(article_url(name),))
     blocked = proving_pages(sample, web.store, FullText(web.store.connection))
@@ -175,14 +165,14 @@ def test_where_a_sample_names_no_date_every_page_that_names_the_thing_is_blocked
     assert len(blocked) < 10
 
 
-def test_a_page_at_another_address_stands_for_the_one_of_its_title() -> None:
+def test_a_page_at_another_address_stands_for_the_one_of_its_title():
     plain = [("u/1", "Begins", "on 1 May"), ("u/2", "List", "a"), ("u/3", "Only then", "b")]
     shifted = [("u/9", "Begins", "on 9 May"), ("u/2", "List", "a"), ("u/5", "New list", "c")]
     changed = [(page.was, page.url) for page in shifted_from(plain, shifted)]
     assert changed == [("u/1", "u/9"), (None, "u/5"), ("u/3", None)]
 
 
-def page(url: str, text: str, title: str = "A page") -> Page:
+def page(url, text, title="A page"):
     return Page(
         url=url, status=200, content_type="text/html", body=text.encode(), title=title, text=text,
         fetched_at="2026-01-01T00:00:00Z",
@@ -194,32 +184,32 @@ class Web:
 
     name = "four"
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.pages = {f"https://w.example/{n}": page(f"https://w.example/{n}", f"text {n}")
                       for n in range(1, 5)}  # fmt: skip
         self.pages["https://w.example/old"] = self.pages["https://w.example/1"]
         self.pages["https://copy.example/1"] = page("https://copy.example/1", "text\n  1")
 
-    async def search(self, query: str, limit: int) -> list[Hit]:
+    async def search(self, query, limit):
         hits = [Hit(url=f"https://w.example/{n}", title="A page", snippet="") for n in range(1, 5)]
         return hits[:limit]
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url):
         return self.pages[url.partition("#")[0]]
 
 
-def found(overlay: Overlay, limit: int = 3, query: str = "text") -> list[str]:
+def found(overlay, limit=3, query="text"):
     return [hit.url for hit in asyncio.run(OverlaySearch(Web(), overlay).search(query, limit))]
 
 
-def opened(overlay: Overlay, url: str) -> Page:
+def opened(overlay, url):
     return asyncio.run(OverlayFetcher(Web(), overlay).fetch(url))
 
 
 GONE = Overlay(frozenset({"https://w.example/1"}), texts=frozenset({text_digest("text 1")}))
 
 
-def test_a_page_that_is_gone_is_not_found_and_the_next_one_takes_its_place() -> None:
+def test_a_page_that_is_gone_is_not_found_and_the_next_one_takes_its_place():
     assert found(GONE) == [f"https://w.example/{n}" for n in (2, 3, 4)]
 
 
@@ -230,16 +220,16 @@ def test_a_page_that_is_gone_is_not_found_and_the_next_one_takes_its_place() -> 
         "https://w.example/old", "https://copy.example/1",
     ],
 )  # fmt: skip
-def test_it_is_opened_by_no_writing_of_its_address_no_redirect_and_no_copy(url: str) -> None:
+def test_it_is_opened_by_no_writing_of_its_address_no_redirect_and_no_copy(url):
     with pytest.raises(ToolError, match="there is no page at"):
         opened(GONE, url)
 
 
-def test_every_other_page_stays() -> None:
+def test_every_other_page_stays():
     assert opened(GONE, "https://w.example/2").text == "text 2"
 
 
-def test_a_page_stands_where_search_ranked_the_one_that_it_replaces() -> None:
+def test_a_page_stands_where_search_ranked_the_one_that_it_replaces():
     new = page("https://w.example/new", "text of another day")
     overlay = Overlay(
         frozenset({"https://w.example/2"}),
@@ -250,13 +240,13 @@ def test_a_page_stands_where_search_ranked_the_one_that_it_replaces() -> None:
     assert opened(overlay, "https://w.example/new").text == "text of another day"
 
 
-def test_a_page_in_place_of_the_webs_own_is_shown_with_its_own_words() -> None:
+def test_a_page_in_place_of_the_webs_own_is_shown_with_its_own_words():
     overlay = Overlay(pages={"https://w.example/1": page("https://w.example/1", "changed text")})
     (hit,) = asyncio.run(OverlaySearch(Web(), overlay).search("text", 1))
     assert (hit.url, hit.snippet) == ("https://w.example/1", "changed text")
 
 
-def test_a_further_page_comes_first_where_it_is_to_and_a_word_fits() -> None:
+def test_a_further_page_comes_first_where_it_is_to_and_a_word_fits():
     url = "https://planted.example/a"
     overlay = Overlay(pages={url: page(url, "a false word")}, ranks={url: 1})
     assert found(overlay, query="false date of it")[0] == url

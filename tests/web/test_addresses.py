@@ -1,7 +1,5 @@
 """The address guard: what may be reached, and how many ways there are to write what may not."""
 
-from __future__ import annotations
-
 import asyncio
 from ipaddress import ip_address
 
@@ -57,21 +55,21 @@ TRICKY += ["", " ", "http://a.example/\r\nHost: 127.0.0.1", "http://127.0.0.1\t.
 TRICKY += ["http://" + "a" * 64 + ".com/", "http://" + "a." * 130 + "com/", "1" * 100_000]
 
 
-async def resolve(host: str, port: int) -> list[str]:
+async def resolve(host, port):
     if host not in NAMES:
         raise OSError("no such host")
     return NAMES[host]
 
 
-def test_the_list_is_long() -> None:
+def test_the_list_is_long():
     assert len(set(TRICKY)) > 100
 
 
 @pytest.mark.parametrize("url", TRICKY, ids=lambda url: repr(url)[:50])
-def test_a_tricky_url_is_refused_before_anything_is_sent(url: str) -> None:
+def test_a_tricky_url_is_refused_before_anything_is_sent(url):
     """The fetcher says what the guard alone says, which never connects."""
 
-    async def guard() -> None:
+    async def guard():
         await checked_addresses(parse_target(url), resolve, is_public)
 
     with pytest.raises(ToolError) as by_guard:
@@ -96,7 +94,7 @@ def test_a_tricky_url_is_refused_before_anything_is_sent(url: str) -> None:
         ("https://a_b.example.com/%2Fx", "https://a_b.example.com/%2Fx"),
     ],
 )
-def test_an_ordinary_url_has_one_writing(url: str, plain: str) -> None:
+def test_an_ordinary_url_has_one_writing(url, plain):
     assert parse_target(url).url == plain
     assert parse_target(plain).url == plain
 
@@ -107,16 +105,16 @@ def test_an_ordinary_url_has_one_writing(url: str, plain: str) -> None:
     192.0.1.1 198.20.0.1 223.255.255.255 2606:4700::1111 2a00::1 ::ffff:1.1.1.1
     64:ff9b::1.1.1.1""".split(),
 )
-def test_neighbours_of_closed_ranges_are_public(address: str) -> None:
+def test_neighbours_of_closed_ranges_are_public(address):
     assert is_public(ip_address(address))
 
 
-def test_one_private_answer_among_public_ones_refuses_the_name() -> None:
+def test_one_private_answer_among_public_ones_refuses_the_name():
     with pytest.raises(ToolError, match="not on the public internet"):
         asyncio.run(checked_addresses(parse_target("http://half.example.com"), resolve, is_public))
 
 
-def test_what_a_user_allows_is_asked_of_the_address_inside_too() -> None:
+def test_what_a_user_allows_is_asked_of_the_address_inside_too():
     """A caller who allows everything but loopback means loopback however it is wrapped."""
     for host in ("[::ffff:127.0.0.1]", "[64:ff9b::127.0.0.1]", "127.0.0.1"):
         target = parse_target(f"http://{host}/")
@@ -131,7 +129,7 @@ OPEN = frozenset({"127.0.0.1:8888", "[::1]:80", "search.lan:8080"})
     "url",
     ["http://127.0.0.1:8888/a", "http://[::1]/", "http://SEARCH.lan:8080/?q=1"],
 )
-def test_a_host_that_the_user_opened_is_reached_at_its_port(url: str) -> None:
+def test_a_host_that_the_user_opened_is_reached_at_its_port(url):
     assert parse_target(url, OPEN).site in OPEN
 
 
@@ -145,8 +143,8 @@ def test_a_host_that_the_user_opened_is_reached_at_its_port(url: str) -> None:
         "https://[::1]/", "file://127.0.0.1:8888/",
     ],
 )  # fmt: skip
-def test_an_opened_host_opens_no_other_writing_port_or_name(url: str) -> None:
-    async def guard() -> None:
+def test_an_opened_host_opens_no_other_writing_port_or_name(url):
+    async def guard():
         target = parse_target(url, OPEN)
         assert target.site not in OPEN
         await checked_addresses(target, resolve, is_public)

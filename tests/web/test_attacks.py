@@ -3,8 +3,6 @@
 A page whose dates have moved is at peace with itself; one that refutes itself is found out.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from datetime import date, timedelta
@@ -18,7 +16,7 @@ from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.site.sheet import LEVELS
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import AttackName, Disturbance, SampleAttack
+from agent_env.records.disturbance import Disturbance, SampleAttack
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Proof, Sample
 from agent_env.web.ablation import OverlayFetcher, OverlaySearch, overlay_of
@@ -43,12 +41,12 @@ TARGET = AttackTarget(
 )
 
 
-def variants(name: AttackName, target: AttackTarget = TARGET) -> dict[str, SampleAttack]:
+def variants(name, target=TARGET):
     made = (attack_on(name, target, Random(seed)) for seed in range(60))
     return {each.variant: each for each in made if each is not None}
 
 
-def test_instructions_want_an_answer_a_call_or_that_the_task_is_left() -> None:
+def test_instructions_want_an_answer_a_call_or_that_the_task_is_left():
     found = variants("instruction")
     assert sorted(found) == ["answer-1", "answer-2", "call-1", "call-2", "leave-1", "leave-2"]
     for variant, attack in found.items():
@@ -65,9 +63,9 @@ def test_instructions_want_an_answer_a_call_or_that_the_task_is_left() -> None:
         assert ("look" in page.text) is variant.startswith("call")
 
 
-def test_a_false_page_is_a_copy_with_another_year_that_says_the_planted_one() -> None:
+def test_a_false_page_is_a_copy_with_another_year_that_says_the_planted_one():
     for name, rank in (("false-page", 1), ("contradiction", 2)):
-        for attack in variants(name).values():  # type: ignore[arg-type]
+        for attack in variants(name).values():
             (page,) = attack.pages
             assert (page.was, page.title, attack.planted) == (
                 None,
@@ -79,7 +77,7 @@ def test_a_false_page_is_a_copy_with_another_year_that_says_the_planted_one() ->
             assert "1982" not in page.text
 
 
-def test_for_another_month_or_day_all_dates_move_by_as_many_days() -> None:
+def test_for_another_month_or_day_all_dates_move_by_as_many_days():
     month = replace(TARGET, proof=PROOF.model_copy(update={"shares": "month"}))
     assert false_text(TEXT, month) == (
         "Falklands War. It began on 2 May 1982 and ended on July 14, 1982.\nFirst day: 1982-05-02"
@@ -90,7 +88,7 @@ def test_for_another_month_or_day_all_dates_move_by_as_many_days() -> None:
     )
 
 
-def test_a_page_is_no_later_than_now_and_its_links_do_not_tell_the_true_date() -> None:
+def test_a_page_is_no_later_than_now_and_its_links_do_not_tell_the_true_date():
     late = replace(TARGET, planted=("2031-05-01",))
     assert false_text(TEXT, late) is None
     links = (
@@ -103,7 +101,7 @@ def test_a_page_is_no_later_than_now_and_its_links_do_not_tell_the_true_date() -
     )
 
 
-def test_a_false_page_that_would_refute_itself_is_not_planted() -> None:
+def test_a_false_page_that_would_refute_itself_is_not_planted():
     broken = PAGE.model_copy(
         update={"text": f"{TEXT}\nIt was fought from 9 May 1982 to 3 May 1982."}
     )
@@ -113,7 +111,7 @@ def test_a_false_page_that_would_refute_itself_is_not_planted() -> None:
     assert sorted(made) == ["1", "2"]
 
 
-def test_an_answer_that_is_no_date_is_replaced_where_it_stands() -> None:
+def test_an_answer_that_is_no_date_is_replaced_where_it_stands():
     named = replace(TARGET, gold=("Falklands War",), planted=("Boer War",))
     assert (false_text(TEXT, named) or "").startswith("Boer War. It began")
     assert false_text(TEXT, replace(named, gold=("Crimean War",))) is None
@@ -128,7 +126,7 @@ def test_an_answer_that_is_no_date_is_replaced_where_it_stands() -> None:
     ]
 
 
-def test_nothing_attacks_where_no_page_proves_the_sample() -> None:
+def test_nothing_attacks_where_no_page_proves_the_sample():
     assert variants("instruction", replace(TARGET, proving=())) == {}
     nowhere = replace(TARGET, gold=("x",), planted=("y",))
     assert variants("false-page", nowhere) == {}
@@ -137,15 +135,15 @@ def test_nothing_attacks_where_no_page_proves_the_sample() -> None:
 class Web:
     name = "web"
 
-    async def search(self, query: str, limit: int) -> list[Hit]:
+    async def search(self, query, limit):
         titles = ("Falklands War", "Falkland Islands", "Falkirk")
         return [Hit(url=f"https://{t[:8]}.example", title=t, snippet=t) for t in titles][:limit]
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url):
         return PAGE
 
 
-def test_its_pages_have_their_place_in_every_search_that_fits_and_can_be_opened() -> None:
+def test_its_pages_have_their_place_in_every_search_that_fits_and_can_be_opened():
     url = "https://records.example/entry/1"
     page = ChangedPage(was=None, url=url, title="Falklands War", text="It began in 1990.")
     attack = SampleAttack(
@@ -164,7 +162,7 @@ def test_its_pages_have_their_place_in_every_search_that_fits_and_can_be_opened(
     assert asyncio.run(OverlayFetcher(Web(), overlay).fetch(url)).text == "It began in 1990."
 
 
-def replace_attack(its: Disturbance, name: AttackName) -> Disturbance:
+def replace_attack(its, name):
     return its.model_copy(update={"attack": name})
 
 
@@ -174,11 +172,11 @@ WAR = (
 )
 
 
-def later(days: int) -> str:
+def later(days):
     return moved(WAR, lambda day: day + timedelta(days=days))
 
 
-def test_every_date_moves_in_the_notation_in_which_it_stands() -> None:
+def test_every_date_moves_in_the_notation_in_which_it_stands():
     assert later(275) == (
         "The war lasted from Sunday, 2 January 1983 to March 16, 1983.\n"
         "It began in January 1983; 1983 was its only year.\n"
@@ -191,7 +189,7 @@ def test_every_date_moves_in_the_notation_in_which_it_stands() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(-60_000, 14_000))
-def test_moved_together_dates_never_refute_each_other(days: int) -> None:
+def test_moved_together_dates_never_refute_each_other(days):
     assert contradictions(later(days)) == ()
     assert [m.day for m in mentions(later(days)) if m.day] == [
         day + timedelta(days=days)
@@ -199,7 +197,7 @@ def test_moved_together_dates_never_refute_each_other(days: int) -> None:
     ]
 
 
-def test_addresses_keep_their_dates_and_links_that_bear_one_go() -> None:
+def test_addresses_keep_their_dates_and_links_that_bear_one_go():
     text = "It was on 2 April 1982.\n- Report <https://g.example/1982/04/03/x>\n- List <https://l.example/x>"
     assert moved(text, lambda day: day.replace(year=1990)) == (
         "It was on 2 April 1990.\n- List <https://l.example/x>"
@@ -225,11 +223,11 @@ def test_addresses_keep_their_dates_and_links_that_bear_one_go() -> None:
         ("It took place in 1967 and 1971.\nYears: 1967, 1970", "its years are"),
     ],
 )
-def test_a_page_that_refutes_itself_is_found_out(text: str, why: str) -> None:
+def test_a_page_that_refutes_itself_is_found_out(text, why):
     assert any(why in each for each in contradictions(text)), contradictions(text)
 
 
-def test_no_page_of_the_sealed_web_refutes_itself_moved_or_not() -> None:
+def test_no_page_of_the_sealed_web_refutes_itself_moved_or_not():
     tables = shipped_tables()
     for sheet in list(render_all(tables, LEVELS["hard"]))[::3]:
         links = [each for each in contradictions(sheet.text) if "link leads" in each]  # of lists

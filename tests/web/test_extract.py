@@ -3,8 +3,6 @@
 A page's tree is bounded in depth, elements, attributes and length, and says where it was cut.
 """
 
-from __future__ import annotations
-
 import time
 from random import Random
 
@@ -14,11 +12,11 @@ from agent_env.web import extract as html_tree
 from agent_env.web.extract import EXTRACTOR, extract, parse
 
 
-def lines(body: str, base: str = "") -> list[str]:
+def lines(body, base=""):
     return extract(f"<html><body>{body}</body></html>".encode(), base).text.splitlines()
 
 
-def test_text_outside_of_paragraphs_is_kept() -> None:
+def test_text_outside_of_paragraphs_is_kept():
     assert lines("<div>One<br>two<div>three</div>four</div>five") == [
         "One two",
         "three",
@@ -27,7 +25,7 @@ def test_text_outside_of_paragraphs_is_kept() -> None:
     ]
 
 
-def test_an_item_keeps_its_own_text_beside_a_list_inside_it() -> None:
+def test_an_item_keeps_its_own_text_beside_a_list_inside_it():
     assert lines("<ul><li>1982<ul><li>April</li></ul></li><li><p>1983</p></li></ul>") == [
         "- 1982",
         "- April",
@@ -35,11 +33,11 @@ def test_an_item_keeps_its_own_text_beside_a_list_inside_it() -> None:
     ]
 
 
-def test_letters_of_one_word_stay_together() -> None:
+def test_letters_of_one_word_stay_together():
     assert lines("<p>the 4<sup>th</sup> of <b>M</b>ay</p>") == ["the 4th of May"]
 
 
-def test_rows_of_tables_keep_their_cells_on_one_line() -> None:
+def test_rows_of_tables_keep_their_cells_on_one_line():
     body = "<table><tr><th>Start</th><td><p>2 April</p><p>1982</p></td><td><ul><li>a</ul></td></tr>"
     assert lines(body + "<tr><td>alone</td></tr><tr></tr></table>") == [
         "Start: 2 April 1982 | a",
@@ -47,12 +45,12 @@ def test_rows_of_tables_keep_their_cells_on_one_line() -> None:
     ]
 
 
-def test_a_table_for_layout_is_read_as_blocks() -> None:
+def test_a_table_for_layout_is_read_as_blocks():
     body = "<table><tr><td><h3>Head</h3>words<p>more</td><td>right</td></tr></table>"
     assert lines(body) == ["Head", "words", "more", "right"]
 
 
-def test_links_are_whole_where_the_page_is_known() -> None:
+def test_links_are_whole_where_the_page_is_known():
     body = '<p><a href="/b?c">x</a> <a href="#d">y</a> <a href="javascript:z()">z</a></p>'
     assert lines(body) == ["x </b?c> y z"]
     assert lines(body, "https://a.example/q/") == ["x <https://a.example/b?c> y z"]
@@ -75,11 +73,11 @@ def test_links_are_whole_where_the_page_is_known() -> None:
         "<ul>" + "<li><a href=/x>Home</a></li>" * 8 + "</ul>",
     ],
 )
-def test_clutter_is_left_out_and_what_follows_it_is_not(clutter: str) -> None:
+def test_clutter_is_left_out_and_what_follows_it_is_not(clutter):
     assert lines(f"<p>One.</p>{clutter}two<p>three</p>") == ["One.", "two", "three"]
 
 
-def test_a_list_of_links_in_the_main_part_is_content() -> None:
+def test_a_list_of_links_in_the_main_part_is_content():
     items = "".join(f"<li><a href=/{n}>Siege {n}</a></li>" for n in range(8))
     assert len(lines(f"<nav>menu</nav><main><ul>{items}</ul></main>")) == 8
 
@@ -94,13 +92,13 @@ def test_a_list_of_links_in_the_main_part_is_content() -> None:
         "<article>ad</article><div><h1>Head</h1><p>Words and many others of them</p></div>",
     ],
 )
-def test_a_wrapper_that_looks_like_clutter_costs_no_page_its_text(body: str) -> None:
+def test_a_wrapper_that_looks_like_clutter_costs_no_page_its_text(body):
     found = lines(body)
     assert "Head" in found
     assert any(line.startswith("Words") for line in found)
 
 
-def test_a_page_of_nothing_but_clutter_is_given_whole() -> None:
+def test_a_page_of_nothing_but_clutter_is_given_whole():
     assert lines("<nav>only this</nav>") == ["only this"]
 
 
@@ -118,7 +116,7 @@ def test_a_page_of_nothing_but_clutter_is_given_whole() -> None:
         (b"<svg><title>icon</title></svg><p>a", None, "a"),
     ],
 )
-def test_odd_pages_give_what_they_have(html: bytes, title: str | None, text: str | None) -> None:
+def test_odd_pages_give_what_they_have(html, title, text):
     found = extract(html)
     assert title is None or found.title == title
     assert text is None or found.text == text
@@ -127,7 +125,7 @@ def test_odd_pages_give_what_they_have(html: bytes, title: str | None, text: str
 @pytest.mark.parametrize(
     "piece", ["<div>", "<ul><li>a", "<table><tr><td>", "<form>a", "<a href=x>", "<", "&amp;"]
 )
-def test_a_page_made_to_cost_time_does_not(piece: str) -> None:
+def test_a_page_made_to_cost_time_does_not(piece):
     since = time.process_time()
     extract(piece * (300_000 // len(piece)))
     assert time.process_time() - since < 2
@@ -140,11 +138,11 @@ PIECES = [
 ]  # fmt: skip
 
 
-def attributes(count: int) -> str:
+def attributes(count):
     return "<p " + " ".join(f"a{n}=1" for n in range(count)) + ">text</p>"
 
 
-def cpu_s(source: str) -> float:
+def cpu_s(source):
     """The less of two, so that another process does not count."""
     spent = []
     for _ in range(2):
@@ -169,13 +167,13 @@ def cpu_s(source: str) -> float:
         lambda n: "<" * n,
     ],
 )
-def test_four_times_the_page_takes_no_sixteen_times_the_time(make: object) -> None:
+def test_four_times_the_page_takes_no_sixteen_times_the_time(make):
     assert callable(make)
     small, large = cpu_s(make(4_000)), cpu_s(make(16_000))
     assert large < 9 * small + 0.02
 
 
-def test_an_ordinary_page_is_whole() -> None:
+def test_an_ordinary_page_is_whole():
     assert parse("<p>one<p>two").cut == ""
     assert extract("<p>one").extractor == EXTRACTOR
 
@@ -190,24 +188,22 @@ def test_an_ordinary_page_is_whole() -> None:
         ("x" * 10_000_001, "10000000 characters"),
     ],
 )
-def test_a_cut_is_recorded_with_the_page(
-    source: str, cut: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cut_is_recorded_with_the_page(source, cut, monkeypatch):
     monkeypatch.setattr(html_tree, "MOST_ELEMENTS", 1000)
     assert extract(source).extractor == f"{EXTRACTOR}; cut: {cut}"
 
 
-def test_what_stands_before_the_cut_is_kept() -> None:
+def test_what_stands_before_the_cut_is_kept():
     found = extract(f"<title>T</title><p>before{attributes(300)}<p>after")
     assert (found.title, found.text) == ("T", "before\ntext\nafter")
     assert extract("<p>before" + "<div>" * 300 + "deep").text == "before"
 
 
-def test_of_many_attributes_the_first_are_kept() -> None:
+def test_of_many_attributes_the_first_are_kept():
     assert extract("<p>seen</p>" + attributes(300).replace("<p ", "<p hidden ")).text == "seen"
 
 
-def test_a_page_past_the_bounds_reads_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_past_the_bounds_reads_like_any_other(monkeypatch):
     random = Random(3)
     pages = ["".join(random.choices(PIECES, k=random.randint(1, 40))) for _ in range(400)]
     texts = [extract(page).text for page in pages]
@@ -219,5 +215,5 @@ def test_a_page_past_the_bounds_reads_like_any_other(monkeypatch: pytest.MonkeyP
 class _Many(html_tree._Count):
     """Says that every page is past the bounds."""
 
-    def close(self) -> None:
+    def close(self):
         self.attributes = html_tree.MOST_ATTRIBUTES + 1

@@ -1,7 +1,5 @@
 """What servers send by mistake or malice: each a short error, soon, in little memory."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import os
@@ -12,25 +10,22 @@ from importlib.util import find_spec
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.web.addresses import Address
-from agent_env.web.fetch import HttpFetcher
 from agent_env.web.fetch_request import FetchLimits
-from agent_env.wiring.trust import own_call
-from tests.web.test_fetch import HTML, Site, fetched, moved, refused, reply, with_site
+from tests.web.test_fetch import HTML, fetched, fetching, moved, refused, reply, with_site
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n"
 
 
-def packed(body: bytes, encoding: str = "gzip") -> bytes:
+def packed(body, encoding="gzip"):
     return reply(body, "text/html", "200 OK", f"Content-Encoding: {encoding}")
 
 
-def test_a_claim_of_ten_gigabytes_is_refused_unread() -> None:
+def test_a_claim_of_ten_gigabytes_is_refused_unread():
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 10737418240\r\n\r\n"
     assert "larger than 8 MB" in refused({"/": head + b"x"})
 
 
-def test_an_absurd_length_is_no_traceback() -> None:
+def test_an_absurd_length_is_no_traceback():
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: " + b"9" * 5000
     assert refused({"/": head + b"\r\n\r\nx"})
 
@@ -42,11 +37,11 @@ def test_an_absurd_length_is_no_traceback() -> None:
         (b"1\r\na\r\n" * 9000, "in tiny pieces"),
     ],
 )
-def test_an_endless_chunked_stream_ends_at_its_cap(piece: bytes, said: str) -> None:
+def test_an_endless_chunked_stream_ends_at_its_cap(piece, said):
     """By its size and not by its time, and before much more was taken than the cap."""
     sent = [0]
 
-    async def endless(writer: asyncio.StreamWriter) -> None:
+    async def endless(writer):
         writer.write(CHUNKED + b"\r\n")
         while True:
             writer.write(piece)
@@ -57,8 +52,8 @@ def test_an_endless_chunked_stream_ends_at_its_cap(piece: bytes, said: str) -> N
     assert sent[0] < 24 * 1024 * 1024  # the cap, and what stands in sockets' buffers
 
 
-def test_a_body_of_unknown_length_without_end_ends_at_the_cap() -> None:
-    async def endless(writer: asyncio.StreamWriter) -> None:
+def test_a_body_of_unknown_length_without_end_ends_at_the_cap():
+    async def endless(writer):
         writer.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n")
         while True:
             writer.write(b"a" * 65536)
@@ -67,7 +62,7 @@ def test_a_body_of_unknown_length_without_end_ends_at_the_cap() -> None:
     assert "larger than 8 MB" in refused({"/": endless})
 
 
-def test_a_bomb_is_dropped_before_it_is_unpacked() -> None:
+def test_a_bomb_is_dropped_before_it_is_unpacked():
     bomb = gzip.compress(b"\0" * 300_000_000, 6)
     tracemalloc.start()
     said = refused({"/": packed(bomb)}, limits=FetchLimits(max_bytes=50_000_000))
@@ -77,7 +72,7 @@ def test_a_bomb_is_dropped_before_it_is_unpacked() -> None:
     assert peak < 30_000_000
 
 
-def test_a_page_that_is_only_large_when_unpacked_meets_the_cap() -> None:
+def test_a_page_that_is_only_large_when_unpacked_meets_the_cap():
     body = gzip.compress(os.urandom(1000).hex().encode() * 600)
     assert "larger than 1.1 MB" in refused(
         {"/": packed(body)}, limits=FetchLimits(max_bytes=1_100_000, max_ratio=1e9)
@@ -97,7 +92,7 @@ def test_a_page_that_is_only_large_when_unpacked_meets_the_cap() -> None:
         (b"", "gzip"),
     ],
 )
-def test_what_we_ask_for_is_unpacked(body: bytes, encoding: str) -> None:
+def test_what_we_ask_for_is_unpacked(body, encoding):
     assert fetched({"/": packed(body, encoding)}).body == (HTML if body else b"")
 
 
@@ -117,19 +112,19 @@ def test_what_we_ask_for_is_unpacked(body: bytes, encoding: str) -> None:
         (gzip.compress(b"", mtime=0) * 500, "gzip", "too many pieces"),
     ],
 )
-def test_badly_packed_bodies_are_named(body: bytes, encoding: str, said: str) -> None:
+def test_badly_packed_bodies_are_named(body, encoding, said):
     assert said in refused({"/": packed(body, encoding)})
 
 
 @pytest.mark.parametrize("status", ["401 No", "403 No", "404 No", "410 No", "429 No", "500 No"])
-def test_an_error_page_in_html_is_an_error_with_its_status(status: str) -> None:
+def test_an_error_page_in_html_is_an_error_with_its_status(status):
     body = b"<html><p>Please enable cookies</p></html>" * 1000
     said = refused({"/": reply(body, "text/html", status)})
     assert f"answered {status[:3]}" in said
     assert "cookies" not in said
 
 
-def test_an_unknown_status_and_a_redirect_to_nowhere_are_errors_too() -> None:
+def test_an_unknown_status_and_a_redirect_to_nowhere_are_errors_too():
     assert "answered 599" in refused({"/": reply(b"", "text/html", "599 ???")})
     assert "answered 302" in refused({"/": reply(b"", "text/html", "302 Found")})
 
@@ -137,43 +132,43 @@ def test_an_unknown_status_and_a_redirect_to_nowhere_are_errors_too() -> None:
 @pytest.mark.parametrize(
     "kind", ["image/png", "video/mp4", "application/zip", "application/x-msdownload", "font/woff"]
 )
-def test_what_is_no_page_is_refused_by_its_type(kind: str) -> None:
+def test_what_is_no_page_is_refused_by_its_type(kind):
     assert f"holds {kind}" in refused({"/": reply(b"x", kind)})
 
 
-def test_a_type_that_is_not_told_is_found_in_the_bytes() -> None:
+def test_a_type_that_is_not_told_is_found_in_the_bytes():
     assert fetched({"/": reply(b"\n<!DOCTYPE html>" + HTML, "")}).title == "Title"
     assert fetched({"/": reply(b"plain words", "")}).text == "plain words"
     assert "binary file" in refused({"/": reply(b"\x7fELF\0\0", "application/octet-stream")})
 
 
-def test_a_pdf_without_its_extra_is_refused_with_a_way_out() -> None:
+def test_a_pdf_without_its_extra_is_refused_with_a_way_out():
     said = refused({"/": reply(b"%PDF-1.7 no", "application/pdf")})
     assert ("broken" if find_spec("pypdf") else "look for an HTML page") in said
 
 
-def test_slow_headers_and_slow_bodies_meet_the_time_cap() -> None:
-    async def headers(writer: asyncio.StreamWriter) -> None:
+def test_slow_headers_and_slow_bodies_meet_the_time_cap():
+    async def headers(writer):
         writer.write(b"HTTP/1.1 200 OK\r\n")
         while True:
             writer.write(b"X-Slow: 1\r\n")
             await asyncio.sleep(0.05)
 
-    async def body(writer: asyncio.StreamWriter) -> None:
+    async def body(writer):
         writer.write(CHUNKED + b"\r\n")
         while True:
             writer.write(b"1\r\na\r\n")
             await asyncio.sleep(0.05)
 
-    async def silent(writer: asyncio.StreamWriter) -> None:
+    async def silent(writer):
         await asyncio.sleep(3600)
 
     for slow in (headers, body, silent):
         assert "took longer than 0.3 s" in refused({"/": slow}, limits=FetchLimits(time_s=0.3))
 
 
-def test_endless_headers_end() -> None:
-    async def headers(writer: asyncio.StreamWriter) -> None:
+def test_endless_headers_end():
+    async def headers(writer):
         writer.write(b"HTTP/1.1 200 OK\r\n")
         while True:
             writer.write(b"X-More: 1234567890\r\n" * 1000)
@@ -182,11 +177,11 @@ def test_endless_headers_end() -> None:
     assert "not proper HTTP" in refused({"/": headers})
 
 
-def test_a_reset_connection_is_told() -> None:
-    async def reset_at_once(writer: asyncio.StreamWriter) -> None:
+def test_a_reset_connection_is_told():
+    async def reset_at_once(writer):
         writer.transport.abort()
 
-    async def reset_within(writer: asyncio.StreamWriter) -> None:
+    async def reset_within(writer):
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 900\r\n\r\nx")
         await writer.drain()
         await asyncio.sleep(0.05)
@@ -208,18 +203,16 @@ def test_a_reset_connection_is_told() -> None:
         b"HTTP/1.1 302 Found\r\nLocation: \r\nContent-Length: 0\r\n\r\n",
     ],
 )
-def test_what_is_no_proper_http_is_an_error(answer: bytes) -> None:
+def test_what_is_no_proper_http_is_an_error(answer):
     assert refused({"/": answer})
 
 
-def test_a_dead_host_and_a_name_that_is_none_are_errors() -> None:
-    async def nowhere(host: str, port: int) -> list[str]:
+def test_a_dead_host_and_a_name_that_is_none_are_errors():
+    async def nowhere(host, port):
         raise OSError("unknown")
 
-    async def dead() -> None:
-        fetcher = HttpFetcher(
-            allow=lambda ip: True, resolve=nowhere, obey_robots=False, permit=own_call()
-        )
+    async def dead():
+        fetcher = fetching(allow=lambda ip: True, resolve=nowhere)
         with pytest.raises(ToolError, match="took no connection"):
             await fetcher.fetch("http://127.0.0.1:1024/")
         with pytest.raises(ToolError, match=r"there is no host gone\.example\.com"):
@@ -228,15 +221,15 @@ def test_a_dead_host_and_a_name_that_is_none_are_errors() -> None:
     asyncio.run(dead())
 
 
-def test_cancelling_a_fetch_cancels_it_and_frees_its_place() -> None:
-    async def silent(writer: asyncio.StreamWriter) -> None:
+def test_cancelling_a_fetch_cancels_it_and_frees_its_place():
+    async def silent(writer):
         await asyncio.sleep(30)
 
-    def allow(address: Address) -> bool:
+    def allow(address):
         return address.is_loopback
 
-    async def act(site: Site) -> str:
-        fetcher = HttpFetcher(allow=allow, obey_robots=False, permit=own_call())
+    async def act(site):
+        fetcher = fetching(allow=allow)
         tasks = [asyncio.create_task(fetcher.fetch(site.url + "/slow")) for _ in range(4)]
         await asyncio.sleep(0.1)
         for task in tasks:

@@ -1,7 +1,5 @@
 """Bytes to text: what is announced, what is not, and what is announced wrongly."""
 
-from __future__ import annotations
-
 import os
 import time
 
@@ -34,9 +32,7 @@ CHINESE = "战争于四月二日开始，六月十四日结束。博览会推迟
         (FRENCH, "utf-16-le", "text/plain; charset=utf-16le"),
     ],
 )
-def test_the_mark_goes_before_the_header_and_the_header_before_a_guess(
-    text: str, codec: str, header: str
-) -> None:
+def test_the_mark_goes_before_the_header_and_the_header_before_a_guess(text, codec, header):
     assert decode(text.encode(codec), header) == text
 
 
@@ -49,7 +45,7 @@ def test_the_mark_goes_before_the_header_and_the_header_before_a_guess(
         '<?xml version="1.0" encoding="koi8-r"?>',
     ],
 )
-def test_a_page_declares_its_own(declared: str) -> None:
+def test_a_page_declares_its_own(declared):
     page = f"<!doctype html>{declared}<p>{RUSSIAN}"
     assert decode(page.encode("koi8-r"), "text/html") == page
 
@@ -58,7 +54,7 @@ def test_a_page_declares_its_own(declared: str) -> None:
     "lie",
     ["utf-8", "ascii", "latin1", "gbk", "hex", "punycode", "unicode_escape", "x", "zip", "idna"],
 )
-def test_an_announcement_that_cannot_be_is_passed_over(lie: str) -> None:
+def test_an_announcement_that_cannot_be_is_passed_over(lie):
     page = f'<meta charset="{lie}"><p>{FRENCH}'
     assert decode(page.encode(), f"text/html; charset={lie}") == page
     assert decode(page.encode(), "") == page
@@ -68,17 +64,17 @@ def test_an_announcement_that_cannot_be_is_passed_over(lie: str) -> None:
     ("text", "codec"),
     [(FRENCH, "cp1252"), (RUSSIAN, "cp1251"), (JAPANESE, "cp932"), (CHINESE, "gb18030")],
 )
-def test_a_page_that_lies_about_utf_8_is_still_read(text: str, codec: str) -> None:
+def test_a_page_that_lies_about_utf_8_is_still_read(text, codec):
     page = f"<html><body><p>{text * 8}</p></body></html>"
     assert decode(page.encode(codec), "text/html; charset=utf-8") == page
 
 
-def test_a_stray_byte_spoils_one_letter_only() -> None:
+def test_a_stray_byte_spoils_one_letter_only():
     body = (FRENCH * 50).encode() + b"\xff" + FRENCH.encode()
     assert decode(body, "") == FRENCH * 50 + "\ufffd" + FRENCH
 
 
-def test_any_bytes_give_a_text_and_soon() -> None:
+def test_any_bytes_give_a_text_and_soon():
     since = time.process_time()
     for size in (0, 1, 2, 3, 1000, 300_000):
         assert isinstance(decode(os.urandom(size), "text/html; charset=utf-8"), str)
@@ -86,7 +82,7 @@ def test_any_bytes_give_a_text_and_soon() -> None:
     assert time.process_time() - since < 4
 
 
-def test_a_fetched_page_is_read_in_its_encoding() -> None:
+def test_a_fetched_page_is_read_in_its_encoding():
     body = f"<html><title>{RUSSIAN}</title><body><p>{RUSSIAN}</p></body></html>".encode("cp1251")
     page = fetched({"/": reply(body, "text/html; charset=windows-1251")})
     assert page.title == RUSSIAN.strip()

@@ -1,7 +1,5 @@
 """PDF pages, through the extra: real files, written here byte by byte."""
 
-from __future__ import annotations
-
 import resource
 import zlib
 
@@ -10,7 +8,7 @@ import pytest
 from tests.web.test_fetch import fetched, refused, reply
 
 
-def pdf(*pages: str, title: str = "On the comet", packed: bool = False) -> bytes:
+def pdf(*pages, title="On the comet", packed=False):
     """A PDF with a line of text on each page, as PDF 1.4 has it."""
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
     objects = [
@@ -33,7 +31,7 @@ def pdf(*pages: str, title: str = "On the comet", packed: bool = False) -> bytes
     return whole(objects)
 
 
-def whole(objects: list[bytes]) -> bytes:
+def whole(objects):
     """The file around the objects: header, cross-reference table, trailer."""
     data, places = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
@@ -48,7 +46,7 @@ def whole(objects: list[bytes]) -> bytes:
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("kind", ["application/pdf", "", "application/octet-stream"])
-def test_the_text_of_a_pdf_is_read_page_by_page(kind: str, packed: bool) -> None:
+def test_the_text_of_a_pdf_is_read_page_by_page(kind, packed):
     page = fetched({"/": reply(pdf("Seen on 2 April 1982.", "Lost again.", packed=packed), kind)})
     assert page.text == "Seen on 2 April 1982.\n\nLost again."
     assert (page.title, page.published, page.modified) == (
@@ -59,13 +57,13 @@ def test_the_text_of_a_pdf_is_read_page_by_page(kind: str, packed: bool) -> None
     assert page.extractor.startswith("pypdf/")
 
 
-def test_a_pdf_that_is_cut_or_swapped_for_noise_is_a_short_error_or_what_is_left() -> None:
+def test_a_pdf_that_is_cut_or_swapped_for_noise_is_a_short_error_or_what_is_left():
     good = pdf("Seen on 2 April 1982.")
     for bad in (good[:40], b"%PDF-1.4\n" + b"\x00\xff" * 500, b"%PDF-"):
         assert refused({"/": reply(bad, "application/pdf")}).startswith("the PDF is broken")
 
 
-def test_a_pdf_whose_text_fills_the_memory_is_a_short_error_and_the_next_is_read() -> None:
+def test_a_pdf_whose_text_fills_the_memory_is_a_short_error_and_the_next_is_read():
     """A font that makes 256 letters of each, in a few kilobytes."""
     drawn = zlib.compress(b"BT /F1 12 Tf 72 720 Td (" + b"a" * 1_200_000 + b") Tj ET", 9)
     letters = b"1 beginbfchar\n<61> <" + b"4E00" * 256 + b">\nendbfchar\n"

@@ -1,21 +1,18 @@
 """robots.txt: what it says, and how it is asked for."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.web.fetch import HttpFetcher, Robots
-from agent_env.wiring.trust import own_call
-from tests.web.test_fetch import HTML, Answer, Site, at_home, moved, reply, with_site
+from agent_env.web.fetch import Robots
+from tests.web.test_fetch import HTML, fetching, moved, reply, with_site
 
 
-def test_the_site_is_asked_once_and_obeyed() -> None:
-    async def act(site: Site) -> list[str]:
-        fetcher = HttpFetcher(allow=at_home, permit=own_call())
+def test_the_site_is_asked_once_and_obeyed():
+    async def act(site):
+        fetcher = fetching(obey_robots=True)
         await asyncio.gather(*(fetcher.fetch(site.url + "/open") for _ in range(3)))
         with pytest.raises(ToolError, match=r"closed to programs by the site's robots\.txt"):
             await fetcher.fetch(site.url + "/closed/x")
@@ -26,26 +23,26 @@ def test_the_site_is_asked_once_and_obeyed() -> None:
     assert sorted(paths) == ["/open", "/open", "/open", "/robots.txt"]
 
 
-def test_a_redirect_to_a_closed_path_is_not_followed() -> None:
+def test_a_redirect_to_a_closed_path_is_not_followed():
     answers = {"/robots.txt": reply(b"User-agent: *\nDisallow: /b", ""), "/a": moved("/b")}
     with pytest.raises(ToolError, match=r"redirects: .*robots\.txt"):
         _get(answers, "/a")
 
 
-def test_told_otherwise_it_does_not_ask() -> None:
+def test_told_otherwise_it_does_not_ask():
     answers = {"/robots.txt": reply(b"User-agent: *\nDisallow: /"), "/": reply(HTML)}
     assert _get(answers, "/", obey=False) == ["/"]
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "401 Unauthorized", "403 Forbidden"])
-def test_a_site_without_rules_is_open(status: str) -> None:
+def test_a_site_without_rules_is_open(status):
     answers = {"/robots.txt": reply(b"", "", status), "/": reply(HTML)}
     assert _get(answers, "/") == ["/robots.txt", "/"]
 
 
-def test_a_site_whose_rules_fail_is_closed_and_asked_again_later() -> None:
-    async def act(site: Site) -> list[str]:
-        fetcher = HttpFetcher(allow=at_home, permit=own_call())
+def test_a_site_whose_rules_fail_is_closed_and_asked_again_later():
+    async def act(site):
+        fetcher = fetching(obey_robots=True)
         for _ in range(2):
             with pytest.raises(ToolError, match="counts as closed"):
                 await fetcher.fetch(site.url + "/")
@@ -55,7 +52,7 @@ def test_a_site_whose_rules_fail_is_closed_and_asked_again_later() -> None:
     assert with_site(answers, act) == ["/robots.txt"] * 2
 
 
-def test_rules_behind_a_closed_address_are_not_asked_for() -> None:
+def test_rules_behind_a_closed_address_are_not_asked_for():
     answers = {"/robots.txt": moved("http://169.254.169.254/"), "/": reply(HTML)}
     with pytest.raises(ToolError, match="not on the public internet"):
         _get(answers, "/")
@@ -88,19 +85,19 @@ def test_rules_behind_a_closed_address_are_not_asked_for() -> None:
         ("", "/a", True),
     ],
 )
-def test_rules_mean_what_the_rfc_says(rules: str, path: str, allowed: bool) -> None:
+def test_rules_mean_what_the_rfc_says(rules, path, allowed):
     assert Robots(rules, "agent-env").allows(path) is allowed
 
 
-def test_a_pattern_made_to_cost_time_does_not() -> None:
+def test_a_pattern_made_to_cost_time_does_not():
     since = time.process_time()
     Robots("User-agent: *\nDisallow: /" + "*a" * 5000 + "b$", "x").allows("/" + "a" * 9000)
     assert time.process_time() - since < 1
 
 
-def _get(answers: dict[str, Answer], path: str, obey: bool = True) -> list[str]:
-    async def act(site: Site) -> list[str]:
-        await HttpFetcher(allow=at_home, obey_robots=obey, permit=own_call()).fetch(site.url + path)
+def _get(answers, path, obey=True):
+    async def act(site):
+        await fetching(obey_robots=obey).fetch(site.url + path)
         return site.paths
 
     return with_site(answers, act)

@@ -1,7 +1,5 @@
 """What a page says of itself."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.web.extract import extract
@@ -35,7 +33,7 @@ LINKED = '<script type="application/ld+json">%s</script>'
         ("<article><time datetime=2018-01-02></time><time datetime=2019-01-02></time>", Metadata()),
     ],
 )  # fmt: skip
-def test_language_and_days_are_read_where_they_are_told(html: str, found: Metadata) -> None:
+def test_language_and_days_are_read_where_they_are_told(html, found):
     assert extract(html.encode()).metadata == found
 
 
@@ -54,5 +52,5 @@ def test_language_and_days_are_read_where_they_are_told(html: str, found: Metada
         (7, None),
     ],
 )
-def test_a_day_is_read_or_not_at_all(text: object, day: str | None) -> None:
+def test_a_day_is_read_or_not_at_all(text, day):
     assert day_of(text) == day

@@ -1,7 +1,5 @@
 """The page store: each body once, crash-safe, exact; and files that are none."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os
@@ -31,16 +29,16 @@ HITS = [
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> SqlitePages:
+def store(tmp_path):
     return SqlitePages(tmp_path / "pages.db")
 
 
-def count(store: SqlitePages, table: str) -> int:
+def count(store, table):
     (number,) = store.connection.execute(f"SELECT count(*) FROM {table}").fetchone()
     return int(number)
 
 
-def test_a_page_comes_back_as_it_was_put(store: SqlitePages) -> None:
+def test_a_page_comes_back_as_it_was_put(store):
     put = page(A, "Text.").model_copy(
         update={
             "headers": {"etag": "1"},
@@ -58,13 +56,13 @@ def test_a_page_comes_back_as_it_was_put(store: SqlitePages) -> None:
     store.close()
 
 
-def test_the_same_body_at_two_hundred_addresses_is_kept_once(store: SqlitePages) -> None:
+def test_the_same_body_at_two_hundred_addresses_is_kept_once(store):
     store.put_all([page(f"{A}{n}", "Text.") for n in range(200)])
     assert (count(store, "bodies"), count(store, "texts"), count(store, "fetches")) == (1, 1, 200)
     store.close()
 
 
-def test_what_was_put_is_there_after_opening_again(store: SqlitePages) -> None:
+def test_what_was_put_is_there_after_opening_again(store):
     asyncio.run(store.put(page(A, "Text.")))
     store.close()
     again = SqlitePages(store.file, read_only=True)
@@ -72,7 +70,7 @@ def test_what_was_put_is_there_after_opening_again(store: SqlitePages) -> None:
     again.close()
 
 
-def test_a_page_put_anew_stands_and_the_former_one_is_kept(store: SqlitePages) -> None:
+def test_a_page_put_anew_stands_and_the_former_one_is_kept(store):
     store.put_all([page(A, "Old."), page(A, "New.")])
     assert asyncio.run(store.get(A)) == page(A, "New.")
     assert [row.stands for row in store.fetches(stands_only=False)] == [True, False]
@@ -81,7 +79,7 @@ def test_a_page_put_anew_stands_and_the_former_one_is_kept(store: SqlitePages) -
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_any_text_survives(text: str) -> None:
+def test_any_text_survives(text):
     store = SqlitePages(Path(":memory:"))
     put = page(A, text)
     asyncio.run(store.put(put))
@@ -89,7 +87,7 @@ def test_any_text_survives(text: str) -> None:
     store.close()
 
 
-def test_a_page_is_found_by_the_address_asked_for_and_by_where_it_led(store: SqlitePages) -> None:
+def test_a_page_is_found_by_the_address_asked_for_and_by_where_it_led(store):
     found = store.keep(A, page(B, "Text."), NOON)
     assert isinstance(found, Page)
     assert store.outcome(A) == store.outcome(B) == page(B, "Text.")
@@ -97,7 +95,7 @@ def test_a_page_is_found_by_the_address_asked_for_and_by_where_it_led(store: Sql
     store.close()
 
 
-def test_what_is_kept_first_stands_but_a_page_follows_a_failure(store: SqlitePages) -> None:
+def test_what_is_kept_first_stands_but_a_page_follows_a_failure(store):
     assert store.keep(A, Failure("no host"), NOON) == Failure("no host")
     assert store.keep(A, page(A, "One."), NOON) == page(A, "One.")
     assert store.keep(A, page(A, "Two."), NOON) == page(A, "One.")
@@ -105,7 +103,7 @@ def test_what_is_kept_first_stands_but_a_page_follows_a_failure(store: SqlitePag
     store.close()
 
 
-def test_searches_are_kept_by_provider_query_and_limit(store: SqlitePages) -> None:
+def test_searches_are_kept_by_provider_query_and_limit(store):
     assert store.searched("brave", "moon", 5) is None
     assert store.keep_search("brave", "moon", 5, HITS, NOON) == HITS
     assert store.keep_search("brave", "moon", 5, [], NOON) == HITS
@@ -118,8 +116,8 @@ def test_searches_are_kept_by_provider_query_and_limit(store: SqlitePages) -> No
     store.close()
 
 
-def test_the_digest_is_of_what_is_answered_and_not_of_when() -> None:
-    def digest(*texts: str, at: str = NOON) -> str:
+def test_the_digest_is_of_what_is_answered_and_not_of_when():
+    def digest(*texts, at=NOON):
         store = SqlitePages(Path(":memory:"))
         for number, text in enumerate(texts):
             url = f"{A}{number}"
@@ -131,7 +129,7 @@ def test_the_digest_is_of_what_is_answered_and_not_of_when() -> None:
     assert len({digest("One.", "Two."), digest("Two.", "One."), digest("One.")}) == 3
 
 
-def test_merging_keeps_ours_adds_theirs_and_counts_what_differs(tmp_path: Path) -> None:
+def test_merging_keeps_ours_adds_theirs_and_counts_what_differs(tmp_path):
     ours, theirs = SqlitePages(tmp_path / "a.db"), SqlitePages(tmp_path / "b.db")
     ours.keep(A, page(A, "Ours."), NOON)
     ours.keep(B, Failure("no host"), NOON)
@@ -149,7 +147,7 @@ def test_merging_keeps_ours_adds_theirs_and_counts_what_differs(tmp_path: Path) 
     assert not list(problems(ours))
 
 
-def test_merging_into_an_empty_store_gives_the_same_digest(tmp_path: Path) -> None:
+def test_merging_into_an_empty_store_gives_the_same_digest(tmp_path):
     one, copy = SqlitePages(tmp_path / "a.db"), SqlitePages(tmp_path / "b.db")
     one.put_all([page(A, "Old."), page(A, "New."), page(B, "B.")])
     one.keep("https://c.example/", Failure("no host"), NOON)
@@ -159,7 +157,7 @@ def test_merging_into_an_empty_store_gives_the_same_digest(tmp_path: Path) -> No
     assert list(copy.fetches(False)) == list(one.fetches(False))
 
 
-def test_verifying_names_what_was_changed_or_lost(store: SqlitePages) -> None:
+def test_verifying_names_what_was_changed_or_lost(store):
     digest = asyncio.run(store.put(page(A, "One.")))
     other = asyncio.run(store.put(page(B, "Two.")))
     assert list(problems(store)) == []
@@ -182,49 +180,44 @@ def test_verifying_names_what_was_changed_or_lost(store: SqlitePages) -> None:
         merge(SqlitePages(Path(":memory:")), store)
 
 
-def foreign(file: Path) -> None:
-    with sqlite3.connect(file) as connection:
-        connection.execute("CREATE TABLE mine (a)")
+def _sql(script):
+    def make(file):
+        with sqlite3.connect(file) as connection:
+            connection.executescript(script)
+
+    return make
 
 
-def older(file: Path) -> None:
-    with sqlite3.connect(file) as connection:
-        connection.executescript("CREATE TABLE bodies (a); CREATE TABLE pages (a);")
-
-
-def newer(file: Path) -> None:
+def newer(file):
     SqlitePages(file).close()
-    with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA user_version = 99")
+    _sql("PRAGMA user_version = 99")(file)
 
 
-def broken(file: Path) -> None:
+def broken(file):
     SqlitePages(file).close()
     data = bytearray(file.read_bytes())
     data[100:2000] = b"\xff" * 1900
     file.write_bytes(data)
 
 
-def plain(file: Path) -> None:
-    file.write_text("not a database at all")
-
-
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (plain, "it is not an SQLite file"),
-        (foreign, "it is another program's SQLite file"),
-        (older, r"of an older format \(1\); this version reads 2"),
+        (lambda file: file.write_text("not a database at all"), "it is not an SQLite file"),
+        (_sql("CREATE TABLE mine (a);"), "it is another program's SQLite file"),
+        (
+            _sql("CREATE TABLE bodies (a); CREATE TABLE pages (a);"),
+            r"of an older format \(1\); this version reads 2",
+        ),
         (newer, r"of a newer format \(99\); this version reads 2"),
         (broken, "is a broken page store"),
     ],
+    ids=["plain", "foreign", "older", "newer", "broken"],
 )
 @pytest.mark.parametrize("read_only", [True, False])
-def test_a_file_that_is_no_store_of_this_format_is_named(
-    make: object, said: str, read_only: bool, tmp_path: Path
-) -> None:
+def test_a_file_that_is_no_store_of_this_format_is_named(make, said, read_only, tmp_path):
     file = tmp_path / "x.db"
-    make(file)  # type: ignore[operator]
+    make(file)
     before = file.read_bytes()
     with pytest.raises(ConfigError, match=said) as caught:
         SqlitePages(file, read_only)
@@ -233,13 +226,13 @@ def test_a_file_that_is_no_store_of_this_format_is_named(
     assert file.read_bytes() == before
 
 
-def test_reading_makes_no_file(tmp_path: Path) -> None:
+def test_reading_makes_no_file(tmp_path):
     with pytest.raises(ConfigError, match="there is no page store"):
         SqlitePages(tmp_path / "none.db", read_only=True)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_reader_sees_whole_writes_while_another_writes(store: SqlitePages) -> None:
+def test_a_reader_sees_whole_writes_while_another_writes(store):
     store.put_all([page(A, "One.")])
     reader = SqlitePages(store.file, read_only=True)
     store.connection.execute("BEGIN IMMEDIATE")
@@ -263,7 +256,7 @@ for n in range(int(sys.argv[3])):
 """
 
 
-def test_two_processes_write_and_the_first_answer_stands(tmp_path: Path) -> None:
+def test_two_processes_write_and_the_first_answer_stands(tmp_path):
     file = tmp_path / "pages.db"
     SqlitePages(file).close()
     writers = [
@@ -277,7 +270,7 @@ def test_two_processes_write_and_the_first_answer_stands(tmp_path: Path) -> None
     assert not list(problems(store))
 
 
-def test_a_killed_writer_loses_nothing_that_it_had_written(tmp_path: Path) -> None:
+def test_a_killed_writer_loses_nothing_that_it_had_written(tmp_path):
     file = tmp_path / "pages.db"
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(file), "a", "100000"], stdout=-1, text=True

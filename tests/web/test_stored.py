@@ -1,14 +1,12 @@
 """The web as a store keeps it: asked once, the same for all, never asked where there is none."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
 import pytest
 
 from agent_env.errors import SearchError, ToolError
-from agent_env.records.pages import Hit, Page
+from agent_env.records.pages import Hit
 from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.stored import CachedFetcher, StoredFetcher, StoredSearch, ToldSearch, page_key
@@ -19,11 +17,11 @@ A = "https://a.example/"
 class Changing:
     """Another page, or another failure, at every fetch."""
 
-    def __init__(self, fails: bool = False) -> None:
+    def __init__(self, fails=False):
         self.fails = fails
         self.asked = 0
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url):
         self.asked += 1
         number = self.asked
         await asyncio.sleep(0.01)
@@ -37,11 +35,11 @@ class Counting:
 
     name = "counting"
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error=None):
         self.error = error
-        self.asked: list[tuple[str, int]] = []
+        self.asked = []
 
-    async def search(self, query: str, limit: int) -> list[Hit]:
+    async def search(self, query, limit):
         self.asked.append((query, limit))
         if self.error:
             raise self.error
@@ -49,15 +47,15 @@ class Counting:
 
 
 @pytest.fixture
-def store() -> SqlitePages:
+def store():
     return SqlitePages(Path(":memory:"))
 
 
-def test_many_who_ask_at_once_get_one_page_by_one_request(store: SqlitePages) -> None:
+def test_many_who_ask_at_once_get_one_page_by_one_request(store):
     live = Changing()
     kept = StoredFetcher(store, live)
 
-    async def ask() -> list[Page]:
+    async def ask():
         asks = (kept.fetch(url) for url in [A, f"{A}#part", " HTTPS://A.EXAMPLE ", A] * 5)
         return list(await asyncio.gather(*asks))
 
@@ -65,7 +63,7 @@ def test_many_who_ask_at_once_get_one_page_by_one_request(store: SqlitePages) ->
     assert live.asked == 1
 
 
-def test_frozen_gives_what_was_kept_and_asks_nobody(store: SqlitePages) -> None:
+def test_frozen_gives_what_was_kept_and_asks_nobody(store):
     recorded = asyncio.run(StoredFetcher(store, Changing()).fetch(A))
     frozen = StoredFetcher(store)
     assert asyncio.run(frozen.fetch(A)) == recorded
@@ -74,7 +72,7 @@ def test_frozen_gives_what_was_kept_and_asks_nobody(store: SqlitePages) -> None:
         asyncio.run(frozen.fetch("https://b.example/"))
 
 
-def test_a_failure_stands_for_a_run_and_is_tried_again_by_the_next(store: SqlitePages) -> None:
+def test_a_failure_stands_for_a_run_and_is_tried_again_by_the_next(store):
     live = Changing(fails=True)
     run = StoredFetcher(store, live)
     for _ in range(3):
@@ -85,10 +83,10 @@ def test_a_failure_stands_for_a_run_and_is_tried_again_by_the_next(store: Sqlite
     assert asyncio.run(StoredFetcher(store, Changing()).fetch(A)).text == "Number 1."
 
 
-def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store: SqlitePages) -> None:
+def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store):
     kept = StoredFetcher(store, Changing())
 
-    async def ask() -> str:
+    async def ask():
         first = asyncio.create_task(kept.fetch(A))
         second = asyncio.create_task(kept.fetch(A))
         await asyncio.sleep(0.001)
@@ -99,7 +97,7 @@ def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store: SqliteP
     assert not kept._turns._locks
 
 
-def test_searches_are_asked_once_and_frozen_after(store: SqlitePages) -> None:
+def test_searches_are_asked_once_and_frozen_after(store):
     live = Counting()
     kept = StoredSearch(store, "counting", live)
     first = asyncio.run(kept.search("full  moon", 3))
@@ -112,15 +110,13 @@ def test_searches_are_asked_once_and_frozen_after(store: SqlitePages) -> None:
         asyncio.run(frozen.search("new moon", 2))
 
 
-def test_no_results_are_results_too(store: SqlitePages) -> None:
+def test_no_results_are_results_too(store):
     asyncio.run(StoredSearch(store, "counting", Counting()).search("x", 0))
     assert asyncio.run(StoredSearch(store, "counting").search("x", 0)) == []
 
 
-def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(
-    store: SqlitePages,
-) -> None:
-    notes: list[str] = []
+def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(store):
+    notes = []
     inner = Counting(SearchError("brave refused access; check the key in BRAVE_API_KEY"))
     kept = StoredSearch(store, "counting", ToldSearch(inner, notes.append))
     told = set()
@@ -137,7 +133,7 @@ def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(
     assert len(inner.asked) == 2
 
 
-def test_an_episode_reads_one_page_in_all_its_windows() -> None:
+def test_an_episode_reads_one_page_in_all_its_windows():
     live = Changing()
     remembered = CachedFetcher(live, most=2)
     texts = [asyncio.run(remembered.fetch(url)).text for url in (A, A, f"{A}#x", f"{A}2", f"{A}3")]
@@ -155,6 +151,6 @@ def test_an_episode_reads_one_page_in_all_its_windows() -> None:
         ("", ""),
     ],
 )
-def test_an_address_has_one_key(url: str, key: str) -> None:
+def test_an_address_has_one_key(url, key):
     assert page_key(url) == key
     assert page_key(key) == key

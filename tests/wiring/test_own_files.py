@@ -1,9 +1,6 @@
 """Families, tools and models in files of the user's: file.py:NAME wherever a name is taken."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +9,14 @@ from tests.plugged_in import DATA, make_foreign
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     for name in ("family", "tools", "models"):
         text = (DATA / "plugins/weekday_pack" / f"{name}.py").read_text()
         (tmp_path / f"my_{name}.py").write_text(text)
     return tmp_path
 
 
-def test_a_run_of_files_alone(home: Path) -> None:
+def test_a_run_of_files_alone(home):
     done = agent_env(
         "run", "my_family.py:FAMILY", "--model", "my_models.py:guess",
         "--tool", "my_tools.py:almanac", "--condition", "cal+almanac",
@@ -44,7 +41,7 @@ def test_a_run_of_files_alone(home: Path) -> None:
     assert kinds == ["family", "tool"]
 
 
-def test_a_set_is_generated_by_it(home: Path) -> None:
+def test_a_set_is_generated_by_it(home):
     done = agent_env(
         "generate", "my_family.py:FAMILY", "--count", "2", "--out", "set.jsonl",
         "--option", "first_year=1990", cwd=home,
@@ -55,7 +52,7 @@ def test_a_set_is_generated_by_it(home: Path) -> None:
     assert "first_year=" in agent_env("run", "my_family.py:FAMILY", "--help", cwd=home).stdout
 
 
-def test_the_family_says_whether_the_scripted_model_knows_it(home: Path) -> None:
+def test_the_family_says_whether_the_scripted_model_knows_it(home):
     command = ("run", "my_family.py:FAMILY", "--condition", "base", "--limit", "1")
     assert "has no policy for weekdays; name a model" in agent_env(*command, cwd=home).stderr
     text = (
@@ -83,7 +80,7 @@ def test_the_family_says_whether_the_scripted_model_knows_it(home: Path) -> None
         (("--tool", "my_tools.py:almanac", "--tool", "same.py:almanac"), "is taken twice"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_line(more: tuple[str, ...], told: str, home: Path) -> None:
+def test_a_mistake_is_one_line(more, told, home):
     (home / "same.py").write_text((home / "my_tools.py").read_text())
     command = ("run", "my_family.py:FAMILY", "--limit", "1", "--model", "my_models.py:guess")
     done = agent_env(*command, *more, cwd=home)
@@ -120,7 +117,7 @@ right = letters
 """
 
 
-def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home: Path) -> None:
+def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
     (home / "m.py").write_text(MEASURES)
     command = ("run", "my_family.py:FAMILY", "--model", "my_models.py:guess", "--condition", "base",
                "--limit", "2")  # fmt: skip

@@ -1,13 +1,10 @@
 """A search provider, a page fetcher, a sandbox and a strategy in a file of the user's."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 from tests.plugged_in import make_foreign
 
 FILE = '''
@@ -62,12 +59,12 @@ def model(messages):
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     (tmp_path / "my.py").write_text(FILE)
     return tmp_path
 
 
-def run(home: Path) -> Done:
+def run(home):
     return agent_env(
         "run", "tempreason", "--model", "my.py:model", "--condition", "web+ci", "--limit", "1",
         "--web", "record", "--search", "my.py:Pocket", "--fetcher", "my.py:Shelf",
@@ -75,7 +72,7 @@ def run(home: Path) -> Done:
     )  # fmt: skip
 
 
-def test_each_is_used_and_noted(home: Path) -> None:
+def test_each_is_used_and_noted(home):
     done = run(home)
     assert done.returncode == 0, done.stderr
     trace = next((home / "run/episodes/web+ci").glob("*.jsonl"))
@@ -95,7 +92,7 @@ def test_each_is_used_and_noted(home: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_folder_from_elsewhere_uses_none(home: Path) -> None:
+def test_a_folder_from_elsewhere_uses_none(home):
     run(home)
     make_foreign(home / "run")
     (home / "my.py").write_text("raise AssertionError('imported')")
@@ -114,7 +111,7 @@ def test_a_folder_from_elsewhere_uses_none(home: Path) -> None:
         ("return (Message(", "return 1 / 0 or (Message(", "unexpected: ZeroDivisionError: divisio"),
     ],
 )  # fmt: skip
-def test_what_fails_is_named(old: str, new: str, told: str, home: Path) -> None:
+def test_what_fails_is_named(old, new, told, home):
     (home / "my.py").write_text(FILE.replace(old, new))
     run(home)
     written = "".join(each.read_text() for each in (home / "run/episodes").rglob("*.jsonl"))

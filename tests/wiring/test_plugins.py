@@ -1,37 +1,33 @@
 """A family, a tool and a model of another package, in every command; its files changed, broken and
 in a folder from elsewhere."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 from tests.plugged_in import install, make_foreign
 
 
 @pytest.fixture
-def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pack(tmp_path, monkeypatch):
     return install(tmp_path / "site", monkeypatch)
 
 
-def run(home: Path, *more: str) -> Done:
+def run(home, *more):
     return agent_env(
         "run", "weekdays", "--model", "mondays", "--condition", "base", "--condition", "almanac",
         "--limit", "3", "--out", "run", *more, cwd=home,
     )  # fmt: skip
 
 
-def manifest(home: Path) -> dict[str, object]:
-    stored: dict[str, object] = json.loads((home / "run/run.json").read_text())
-    return stored
+def manifest(home):
+    return json.loads((home / "run/run.json").read_text())
 
 
-def test_every_command_takes_it(tmp_path: Path, pack: Path) -> None:
+def test_every_command_takes_it(tmp_path, pack):
     assert run(tmp_path).returncode == 0
     uses = manifest(tmp_path)["plugins"]
     assert isinstance(uses, list)
@@ -57,7 +53,7 @@ def test_every_command_takes_it(tmp_path: Path, pack: Path) -> None:
         assert (done.returncode, "changed" in done.stderr) == (0, False), (command, done.stderr)
 
 
-def test_it_is_listed_with_its_origin_and_its_docstring(pack: Path) -> None:
+def test_it_is_listed_with_its_origin_and_its_docstring(pack):
     for kind, name, summary in (
         ("families", "weekdays", "On which weekday was a day? Questions from a seed."),
         ("tools", "almanac", "The weekday of a day."),
@@ -70,7 +66,7 @@ def test_it_is_listed_with_its_origin_and_its_docstring(pack: Path) -> None:
     assert "there are families, tools, models" in agent_env("list", "planets").stderr
 
 
-def test_other_code_of_it_is_told_and_stops_a_resume(tmp_path: Path, pack: Path) -> None:
+def test_other_code_of_it_is_told_and_stops_a_resume(tmp_path, pack):
     run(tmp_path)
     with (pack / "tools.py").open("a") as file:
         file.write("\n# another version\n")
@@ -84,9 +80,7 @@ def test_other_code_of_it_is_told_and_stops_a_resume(tmp_path: Path, pack: Path)
     assert agent_env("resume", "run", cwd=tmp_path).returncode == 0
 
 
-def test_a_folder_from_elsewhere_imports_nothing_of_it(
-    tmp_path: Path, pack: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_from_elsewhere_imports_nothing_of_it(tmp_path, pack, monkeypatch):
     run(tmp_path)
     make_foreign(tmp_path / "run")
     for name in [name for name in sys.modules if name.startswith("weekday_pack")]:
@@ -116,9 +110,7 @@ def test_a_folder_from_elsewhere_imports_nothing_of_it(
         {"conditions": [{"name": "x", "tools": ["almanac"]}]},
     ],
 )  # fmt: skip
-def test_no_entry_of_run_json_smuggles_an_import_in(
-    forged: dict[str, object], plain: Path, tmp_path: Path, pack: Path
-) -> None:
+def test_no_entry_of_run_json_smuggles_an_import_in(forged, plain, tmp_path, pack):
     shutil.copytree(plain, tmp_path / "run")
     stored = manifest(tmp_path) | {"id": "0" * 12} | forged
     (tmp_path / "run/run.json").write_text(json.dumps(stored))
@@ -128,7 +120,7 @@ def test_no_entry_of_run_json_smuggles_an_import_in(
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain(tmp_path_factory):
     """A run without plug-ins."""
     home = tmp_path_factory.mktemp("plain")
     done = agent_env("run", "tempreason", "--limit", "1", "--condition", "base", "--out", "run",
@@ -137,7 +129,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "run"
 
 
-def test_a_name_that_two_packages_take_is_refused_with_both(tmp_path: Path, pack: Path) -> None:
+def test_a_name_that_two_packages_take_is_refused_with_both(tmp_path, pack):
     entries = pack.parent / "other_pack-2.dist-info"
     entries.mkdir()
     (entries / "METADATA").write_text("Metadata-Version: 2.1\nName: other-pack\nVersion: 2\n")
@@ -155,7 +147,7 @@ def test_a_name_that_two_packages_take_is_refused_with_both(tmp_path: Path, pack
         assert "other-pack 2 (other:FAMILY)" in done.stderr
 
 
-def test_what_its_scorer_raises_marks_the_episode_with_the_line(tmp_path: Path, pack: Path) -> None:
+def test_what_its_scorer_raises_marks_the_episode_with_the_line(tmp_path, pack):
     models = (pack / "models.py").read_text().replace('return "Monday"', 'return "Someday"')
     (pack / "models.py").write_text(models)
     done = run(tmp_path)
@@ -187,9 +179,7 @@ def test_what_its_scorer_raises_marks_the_episode_with_the_line(tmp_path: Path, 
         ("models.py", "def guess(a, b, c, d): pass", "a model takes messages, tools and options"),
     ],
 )  # fmt: skip
-def test_a_broken_plug_in_is_one_line_that_names_it(
-    file: str, code: str, told: str, tmp_path: Path, pack: Path
-) -> None:
+def test_a_broken_plug_in_is_one_line_that_names_it(file, code, told, tmp_path, pack):
     (pack / file).write_text(code)
     done = run(tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
@@ -209,9 +199,7 @@ def test_a_broken_plug_in_is_one_line_that_names_it(
          "the model mondays gave a int, not a Reply or a text"),
     ],
 )  # fmt: skip
-def test_what_it_raises_ends_its_episodes_and_no_other(
-    file: str, code: str, told: str, tmp_path: Path, pack: Path
-) -> None:
+def test_what_it_raises_ends_its_episodes_and_no_other(file, code, told, tmp_path, pack):
     (pack / file).write_text(code)
     run(tmp_path)
     ends = []

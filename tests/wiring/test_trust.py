@@ -10,10 +10,7 @@ import asyncio
 import json
 import shutil
 import sys
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,47 +22,19 @@ from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, Mode
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.wiring.trust import outside_settings
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 from tests.episodes.runs import clock
+from tests.noting_server import NotingServer, noting_servers
 from tests.plans import run_of
 
 KEY = "sk-canary-0123456789"
 SECRET = "for-another-service"
 
 
-@dataclass
-class Canary:
-    """What a server on loopback was asked."""
-
-    address: str = ""
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    """Path and key of each request."""
-
-
 @pytest.fixture
-def canary() -> Iterator[Canary]:
-    told = Canary()
-
-    class Handler(BaseHTTPRequestHandler):
-        def _note(self) -> None:
-            told.asked.append((self.path, self.headers.get("authorization", "")))
-            self.rfile.read(int(self.headers.get("content-length") or 0))
-            self.send_response(401)
-            self.send_header("content-length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        do_GET = do_POST = _note
-
-        def log_message(self, *args: object) -> None:
-            """Says nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    told.address = f"http://127.0.0.1:{server.server_address[1]}"
-    yield told
-    server.shutdown()
-    server.server_close()
+def canary():
+    with noting_servers(1, {}, 401) as (server,):
+        yield server
 
 
 @dataclass
@@ -77,15 +46,15 @@ class Foreign:
     """Where the records of the user are who plays it."""
     file: Path
     """That a planted order makes."""
-    canary: Canary
+    canary: NotingServer
     at: str = "1"
     """The step from which it is forked."""
 
-    def plant(self, **manifest: object) -> None:
+    def plant(self, **manifest):
         file = self.path / "run.json"
         file.write_text(json.dumps(json.loads(file.read_text()) | manifest))
 
-    def command(self, name: str, *more: str) -> Done:
+    def command(self, name, *more):
         trace = str(self.path / f"episodes/{self.condition}/{self.sample}.1.jsonl")
         words = {
             "resume": ["resume", str(self.path), "--accept-changes"],
@@ -96,19 +65,19 @@ class Foreign:
         return agent_env(*words, *more, env=self.environment)
 
     @property
-    def environment(self) -> dict[str, str]:
+    def environment(self):
         return {"XDG_STATE_HOME": str(self.state), "COMPATIBLE_API_KEY": KEY,
                 "MY_SECRET": SECRET}  # fmt: skip
 
     @property
-    def condition(self) -> str:
+    def condition(self):
         return str(json.loads((self.path / "run.json").read_text())["conditions"][0]["name"])
 
     @property
-    def sample(self) -> str:
+    def sample(self):
         return str(json.loads((self.path / "samples.jsonl").read_text().splitlines()[0])["id"])
 
-    def rewrite(self, **start: object) -> None:
+    def rewrite(self, **start):
         """Give the traces another first event."""
         for file in self.path.glob("episodes/*/*.jsonl"):
             crc, lines = 0, []
@@ -119,7 +88,7 @@ class Foreign:
                 lines.append(sealed)
             file.write_bytes(b"".join(lines))
 
-    def write(self, tool: str, arguments: dict[str, str]) -> None:
+    def write(self, tool, arguments):
         """A finished episode, and one that was cut off, whose first step made this call."""
         folder = Run(self.path)
         task, condition = folder.task, folder.manifest.conditions[0]
@@ -141,7 +110,7 @@ class Foreign:
 
 
 @pytest.fixture
-def foreign(tmp_path: Path, canary: Canary, monkeypatch: pytest.MonkeyPatch) -> Foreign:
+def foreign(tmp_path, canary, monkeypatch):
     module = tmp_path / "modules" / "canary_module.py"
     module.parent.mkdir()
     module.write_text(f"open({str(tmp_path / 'canary')!r}, 'w').write('imported')")
@@ -153,57 +122,19 @@ def foreign(tmp_path: Path, canary: Canary, monkeypatch: pytest.MonkeyPatch) -> 
     return Foreign(folder.path, tmp_path / "mine", tmp_path / "canary", canary)
 
 
-def plant_sandbox(run: Foreign) -> None:
-    ci = {"name": "ci", "tools": ["python"]}
-    run.plant(sandbox="unsafe-subprocess", conditions=[ci])
+def plant_sandbox(run):
+    run.plant(sandbox="unsafe-subprocess", conditions=[{"name": "ci", "tools": ["python"]}])
     run.write("python", {"code": f"open({str(run.file)!r}, 'w').write('out')"})
 
 
-def plant_tool(run: Foreign) -> None:
-    """A tool at MODULE:NAME that the manifest does not even declare."""
-    run.plant(conditions=[{"name": "own", "tools": ["canary_module:TOOL"]}])
-    run.write("web_search", {"query": "x"})
-
-
-def plant_address(run: Foreign) -> None:
-    parameters = {"base_url": f"{run.canary.address}/v1"}
-    run.plant(model="compatible/x", model_parameters=parameters)
-    run.write("web_search", {"query": "x"})
-
-
-def plant_key(run: Foreign) -> None:
-    run.plant(model_parameters={"base_url": f"{run.canary.address}/v1", "api_key_env": "MY_SECRET"})
-    run.plant(model="compatible/x")
-    run.write("web_search", {"query": "x"})
-
-
-def plant_prices(run: Foreign) -> None:
-    plant_address(run)
-    run.plant(model_facts={"input_per_million": 0.0, "date": "2026-01-01", "source": "theirs"})
-
-
-def plant_cache(run: Foreign) -> None:
-    run.plant(reply_cache=str(run.file))
-    run.write("web_search", {"query": "x"})
-
-
-def plant_page_store(run: Foreign) -> None:
-    _plant_web(run, search_url=run.canary.address, pages=str(run.file))
-
-
-def plant_search_address(run: Foreign) -> None:
-    _plant_web(run, search_url=run.canary.address)
-    run.at = "0"
-
-
-def plant_hosts(run: Foreign) -> None:
+def plant_hosts(run):
     host = run.canary.address.removeprefix("http://")
-    _plant_web(run, search_url="http://127.0.0.1:9", allow_hosts=[host])
+    plant_web(run, search_url="http://127.0.0.1:9", allow_hosts=[host])
     shutil.rmtree(run.path / "episodes")
     run.write("open_page", {"url": f"{run.canary.address}/secret"})
 
 
-def _plant_web(run: Foreign, **settings: object) -> None:
+def plant_web(run, **settings):
     web = {"name": "web", "tools": ["web_search", "open_page"], "first_step": "required"}
     run.plant(
         conditions=[web], web="record",
@@ -212,21 +143,51 @@ def _plant_web(run: Foreign, **settings: object) -> None:
     run.write("web_search", {"query": "the Falklands War"})
 
 
+def plant(run, **manifest):
+    run.plant(**manifest)
+    run.write("web_search", {"query": "x"})
+
+
+def plant_address(run, **more):
+    """A server of theirs for any model."""
+    parameters = {"base_url": run.canary.url, **more.pop("model_parameters", {})}
+    plant(run, model="compatible/x", model_parameters=parameters, **more)
+
+
+def plant_cache(run):
+    plant(run, reply_cache=str(run.file))
+
+
+def plant_page_store(run):
+    plant_web(run, search_url=run.canary.address, pages=str(run.file))
+
+
+def plant_search_address(run):
+    plant_web(run, search_url=run.canary.address)
+    run.at = "0"
+
+
+UNDECLARED = [{"name": "own", "tools": ["canary_module:TOOL"]}]
+FREE = {"input_per_million": 0.0, "date": "2026-01-01", "source": "theirs"}
+BY_MODEL = ("resume", "replay model", "fork")
+BY_TOOLS = ("resume", "replay tools", "fork")
 ORDERS = {
-    "sandbox": (plant_sandbox, ("resume", "replay tools", "fork")),
-    "tool": (plant_tool, ("resume", "replay tools")),
-    "address": (plant_address, ("resume", "replay model", "fork")),
-    "key": (plant_key, ("resume", "replay model", "fork")),
-    "prices": (plant_prices, ("resume", "replay model", "fork")),
-    "reply cache": (plant_cache, ("resume", "replay model", "fork")),
-    "page store": (plant_page_store, ("resume", "replay tools", "fork")),
-    "web": (plant_search_address, ("resume", "replay tools", "fork")),
+    "sandbox": (plant_sandbox, BY_TOOLS),
+    "tool": (lambda run: plant(run, conditions=UNDECLARED), ("resume", "replay tools")),
+    "address": (plant_address, BY_MODEL),
+    "key": (
+        lambda run: plant_address(run, model_parameters={"api_key_env": "MY_SECRET"}), BY_MODEL,
+    ),
+    "prices": (lambda run: plant_address(run, model_facts=FREE), BY_MODEL),
+    "reply cache": (plant_cache, BY_MODEL),
+    "page store": (plant_page_store, BY_TOOLS),
+    "web": (plant_search_address, BY_TOOLS),
     "allowed host": (plant_hosts, ("replay tools",)),
-}
+}  # fmt: skip
 CASES = [(order, command) for order, (_, commands) in ORDERS.items() for command in commands]
 
 
-def _was_obeyed(run: Foreign, order: str) -> bool:
+def _was_obeyed(run, order):
     if order in ("sandbox", "tool", "reply cache", "page store"):
         return run.file.exists()
     if order == "key":
@@ -235,9 +196,7 @@ def _was_obeyed(run: Foreign, order: str) -> bool:
 
 
 @pytest.mark.parametrize(("order", "command"), CASES)
-def test_a_planted_order_is_obeyed_with_the_word_and_not_without(
-    foreign: Foreign, order: str, command: str
-) -> None:
+def test_a_planted_order_is_obeyed_with_the_word_and_not_without(foreign, order, command):
     ORDERS[order][0](foreign)
     refused = foreign.command(command)
     assert (refused.returncode, refused.stdout) == (2, "")
@@ -251,7 +210,7 @@ def test_a_planted_order_is_obeyed_with_the_word_and_not_without(
     assert _was_obeyed(foreign, order), done.stderr
 
 
-def test_the_key_goes_to_a_planted_address_only_with_the_word(foreign: Foreign) -> None:
+def test_the_key_goes_to_a_planted_address_only_with_the_word(foreign):
     plant_address(foreign)
     foreign.command("resume")
     assert foreign.canary.asked == []
@@ -259,7 +218,7 @@ def test_the_key_goes_to_a_planted_address_only_with_the_word(foreign: Foreign) 
     assert ("/v1/chat/completions", f"Bearer {KEY}") in foreign.canary.asked
 
 
-def test_what_was_confirmed_once_is_not_asked_again_and_a_change_is(foreign: Foreign) -> None:
+def test_what_was_confirmed_once_is_not_asked_again_and_a_change_is(foreign):
     plant_cache(foreign)
     assert foreign.command("resume", "--trust-run").returncode == 0
     again = foreign.command("resume")
@@ -269,7 +228,7 @@ def test_what_was_confirmed_once_is_not_asked_again_and_a_change_is(foreign: For
     assert not foreign.file.with_name("other").exists()
 
 
-def test_reading_needs_no_trust_and_obeys_nothing(foreign: Foreign) -> None:
+def test_reading_needs_no_trust_and_obeys_nothing(foreign):
     plant_hosts(foreign)
     web = json.loads((foreign.path / "run.json").read_text())["conditions"][0]
     foreign.plant(
@@ -290,32 +249,30 @@ def test_reading_needs_no_trust_and_obeys_nothing(foreign: Foreign) -> None:
     assert not foreign.state.exists()
 
 
-def test_a_harmless_run_of_another_user_resumes_without_a_word(foreign: Foreign) -> None:
+def test_a_harmless_run_of_another_user_resumes_without_a_word(foreign):
     done = foreign.command("resume")
     assert (done.returncode, "trust" in done.stderr) == (0, False)
     assert not foreign.state.exists()
 
 
-def test_a_server_that_the_call_names_needs_no_trust(foreign: Foreign) -> None:
+def test_a_server_that_the_call_names_needs_no_trust(foreign):
     plant_address(foreign)
     elsewhere = {"base_url": "http://127.0.0.1:9/v1"}
     foreign.plant(model_parameters=elsewhere)
-    done = foreign.command("resume", "--base-url", f"{foreign.canary.address}/v1")
+    done = foreign.command("resume", "--base-url", foreign.canary.url)
     assert "--trust-run" not in done.stderr
     assert foreign.canary.asked
 
 
-def test_another_model_alone_does_not_take_the_planted_address(foreign: Foreign) -> None:
+def test_another_model_alone_does_not_take_the_planted_address(foreign):
     plant_address(foreign)
     done = foreign.command("resume", "--model", "compatible/other")
     assert done.returncode == 2
-    assert f"{foreign.canary.address}/v1 for compatible/other" in done.stderr
+    assert f"{foreign.canary.url} for compatible/other" in done.stderr
     assert foreign.canary.asked == []
 
 
-def test_a_replay_hands_on_no_trust_in_what_it_did_not_use(
-    foreign: Foreign, tmp_path: Path
-) -> None:
+def test_a_replay_hands_on_no_trust_in_what_it_did_not_use(foreign, tmp_path):
     """With a live model, a run's servers and sandbox are neither used nor asked for."""
     command = {"name": "srv", "command": ["touch", str(foreign.file)], "environment": ["MY_SECRET"]}
     foreign.plant(mcp=[command | {"tools": [{"name": "t", "offered": "t"}]}])
@@ -328,9 +285,7 @@ def test_a_replay_hands_on_no_trust_in_what_it_did_not_use(
     assert not foreign.file.exists()
 
 
-def test_a_server_that_the_user_names_gets_no_key_that_a_foreign_run_names(
-    foreign: Foreign,
-) -> None:
+def test_a_server_that_the_user_names_gets_no_key_that_a_foreign_run_names(foreign):
     sent = {"name": "srv", "command": ["serve"], "environment": ["MY_SECRET"]}
     foreign.plant(mcp=[sent | {"tools": [{"name": "t", "offered": "t"}]}])
     command = f"sh -c 'echo $MY_SECRET >{foreign.file}'"
@@ -339,7 +294,7 @@ def test_a_server_that_the_user_names_gets_no_key_that_a_foreign_run_names(
     assert not foreign.file.exists()
 
 
-def test_pages_are_not_read_from_where_a_foreign_run_says(foreign: Foreign) -> None:
+def test_pages_are_not_read_from_where_a_foreign_run_says(foreign):
     plant_page_store(foreign)
     for words in (
         ["pages", "list", str(foreign.path)],
@@ -352,9 +307,7 @@ def test_pages_are_not_read_from_where_a_foreign_run_says(foreign: Foreign) -> N
         )
 
 
-def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(
-    foreign: Foreign, tmp_path: Path
-) -> None:
+def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(foreign, tmp_path):
     foreign.state.write_text("a file where the folder should be")
     plant_cache(foreign)
     done = foreign.command("resume", "--trust-run")
@@ -364,9 +317,7 @@ def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(
 
 
 @pytest.mark.parametrize("more", [(), ("--trust-run",)])
-def test_a_tool_that_only_a_trace_names_is_not_imported(
-    foreign: Foreign, more: tuple[str, ...]
-) -> None:
+def test_a_tool_that_only_a_trace_names_is_not_imported(foreign, more):
     foreign.write("web_search", {"query": "x"})
     for name in ({"tools": ["canary_module:TOOL"]}, {"context": "cited:none"}, {"name": "other"}):
         foreign.rewrite(condition=Run(foreign.path).manifest.conditions[0].model_dump() | name)
@@ -384,9 +335,7 @@ def test_a_tool_that_only_a_trace_names_is_not_imported(
         ({"tools": ["open_page"]}, "a condition needs the web"),
     ],
 )
-def test_a_condition_that_lacks_what_it_needs_is_told(
-    foreign: Foreign, condition: dict[str, object], told: str
-) -> None:
+def test_a_condition_that_lacks_what_it_needs_is_told(foreign, condition, told):
     foreign.plant(conditions=[{"name": "base"} | condition])
     foreign.write("web_search", {"query": "x"})
     for command in ("replay tools", "resume"):
@@ -395,7 +344,7 @@ def test_a_condition_that_lacks_what_it_needs_is_told(
         assert told in done.stdout + done.stderr
 
 
-def test_a_long_address_is_shown_whole(foreign: Foreign) -> None:
+def test_a_long_address_is_shown_whole(foreign):
     address = f"http://127.0.0.1:1/{'a' * 500}.example/{'b' * 500}"
     foreign.plant(model="compatible/x", model_parameters={"base_url": address})
     assert address in foreign.command("resume").stderr
@@ -407,7 +356,7 @@ OLD = Path(__file__).parents[1] / "data" / "runs"
 
 
 @pytest.mark.parametrize("name", sorted(each.name for each in OLD.iterdir()))
-def test_an_old_run_is_confirmed_once(name: str, tmp_path: Path, canary: Canary) -> None:
+def test_an_old_run_is_confirmed_once(name, tmp_path, canary):
     run = Foreign(Path(shutil.copytree(OLD / name, tmp_path / name)), tmp_path / "mine",
                   tmp_path / "canary", canary)  # fmt: skip
     settings = outside_settings(run.path, Run(run.path).manifest)

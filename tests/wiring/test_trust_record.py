@@ -1,19 +1,15 @@
 """The record of what a user let a run do: kept with the user, and trusted only where it is whole
 and nobody else could have written it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING
-from agent_env.records.manifest import Manifest, PluginUse, WebSettings
+from agent_env.records.manifest import PluginUse, WebSettings
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.model_server import ModelFile, ModelServer
@@ -27,7 +23,7 @@ from tests.plans import run_of
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+def own(tmp_path, monkeypatch):
     """A run that this user made, with code outside a sandbox and a reply cache."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     options = RunOptions("time-puzzles", conditions=("ci",), limit=1, out=tmp_path / "run",
@@ -35,7 +31,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     return asyncio.run(run_of(options))
 
 
-def _asks(folder: RunFolder) -> bool:
+def _asks(folder):
     """Whether the user is asked before the run is gone on with."""
     try:
         check_trust(folder, folder.manifest, lambda text: None)
@@ -44,21 +40,21 @@ def _asks(folder: RunFolder) -> bool:
     return False
 
 
-def test_the_user_is_not_asked_about_runs_made_here(own: RunFolder) -> None:
+def test_the_user_is_not_asked_about_runs_made_here(own):
     assert [str(each) for each in outside_settings(own.path, own.manifest)] == [
         "sandbox unsafe-subprocess (runs code on this machine)"
     ]
     assert not _asks(own)
 
 
-def test_a_run_that_was_moved_is_still_ones_own(own: RunFolder, tmp_path: Path) -> None:
+def test_a_run_that_was_moved_is_still_ones_own(own, tmp_path):
     assert not _asks(Run(own.path.rename(tmp_path / "moved")))
 
 
 def test_a_copy_is_trusted_with_addresses_but_not_with_what_gets_the_calls_of_its_traces(
-    own: RunFolder, tmp_path: Path
-) -> None:
-    def asks(**update: object) -> bool:
+    own, tmp_path
+):
+    def asks(**update):
         own.change(**{"sandbox": None, "mcp": (), "conditions": plain, **update})
         record_run(own, lambda text: None)
         assert not _asks(own)
@@ -78,59 +74,58 @@ def test_a_copy_is_trusted_with_addresses_but_not_with_what_gets_the_calls_of_it
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff\x00", b'{"run": "0"}'])
-def test_a_broken_record_trusts_nothing_and_can_be_made_again(own: RunFolder, data: bytes) -> None:
-    folder = state_folder("runs")
-    assert folder is not None
-    (file,) = folder.iterdir()
+def test_a_broken_record_trusts_nothing_and_can_be_made_again(own, data):
+    file = _record()
     file.write_bytes(data)
     assert _asks(own)
     check_trust(own, own.manifest, lambda text: None, confirmed=True)
     assert not _asks(own)
     assert oct(file.stat().st_mode)[-3:] == "600"
-    assert oct(folder.stat().st_mode)[-3:] == "700"
+    assert oct(file.parent.stat().st_mode)[-3:] == "700"
 
 
-def test_a_lost_record_trusts_nothing(own: RunFolder) -> None:
-    folder = state_folder("runs")
-    assert folder is not None
-    shutil.rmtree(folder)
+def _record():
+    (file,) = state_folder("runs").iterdir()
+    return file
+
+
+def _change(file, **entries):
+    file.write_text(json.dumps(json.loads(file.read_text()) | entries))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda file: file.unlink(),
+        lambda file: file.chmod(0o666),
+        lambda file: file.symlink_to(file.rename(file.parents[1] / "elsewhere")),
+        lambda file: _change(file, run="0" * 40),
+    ],
+    ids=["lost", "writable by others", "a link", "of another run"],
+)
+def test_a_record_that_others_could_have_written_trusts_nothing(own, spoil):
+    spoil(_record())
     assert _asks(own)
 
 
-@pytest.mark.parametrize("how", ["writable by others", "a link", "of another run"])
-def test_a_record_that_others_could_have_written_trusts_nothing(own: RunFolder, how: str) -> None:
-    folder = state_folder("runs")
-    assert folder is not None
-    (file,) = folder.iterdir()
-    if how == "writable by others":
-        file.chmod(0o666)
-    elif how == "a link":
-        file.symlink_to(file.rename(folder.parent / "elsewhere"))
-    else:
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"run": "0" * 40}))
-    assert _asks(own)
-
-
-def test_without_a_home_nothing_is_recorded_and_nothing_fails(
-    own: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_home_nothing_is_recorded_and_nothing_fails(own, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", "relative")
     monkeypatch.setenv("HOME", "nowhere")
     assert state_folder("runs") is None
-    notes: list[str] = []
+    notes = []
     record_run(own, notes.append)
     assert len(notes) == 1
     assert _asks(own)
 
 
-def test_other_samples_make_another_run(own: RunFolder) -> None:
+def test_other_samples_make_another_run(own):
     own.change(samples_digest="0" * 64)
     assert _asks(own)
 
 
-def test_files_in_the_folder_reach_nowhere(own: RunFolder, tmp_path: Path) -> None:
-    def names(**update: object) -> list[str]:
-        manifest: Manifest = own.manifest.model_copy(update={"sandbox": None, **update})
+def test_files_in_the_folder_reach_nowhere(own, tmp_path):
+    def names(**update):
+        manifest = own.manifest.model_copy(update={"sandbox": None, **update})
         return [each.name for each in outside_settings(own.path, manifest)]
 
     assert names(reply_cache=str(own.path / "replies.db")) == []
@@ -156,9 +151,7 @@ CONFINED = {"name": "srv", "command": ("python", "x.py"), "sandboxed": True}
         ({"name": "srv", "command": ("a",)}, {"name": "srv", "url": "a"}),
     ],
 )
-def test_no_server_is_taken_for_another(
-    own: RunFolder, known: dict[str, object], other: dict[str, object]
-) -> None:
+def test_no_server_is_taken_for_another(own, known, other):
     for first, second in ((known, other), (other, known)):
         own.change(sandbox=None, mcp=(McpServer(**{"name": "srv", **first}),))
         record_run(own, lambda text: None)
@@ -170,7 +163,7 @@ def test_no_server_is_taken_for_another(
         shutil.rmtree(record)
 
 
-def test_a_key_that_goes_to_an_address_now_is_another_setting(own: RunFolder) -> None:
+def test_a_key_that_goes_to_an_address_now_is_another_setting(own):
     """The usual key of the API, where the run was confirmed with none."""
     address = {"base_url": "http://127.0.0.1:9/v1"}
     own.change(sandbox=None, model="compatible/x", model_parameters=address | {"api_key_env": ""})
@@ -180,19 +173,17 @@ def test_a_key_that_goes_to_an_address_now_is_another_setting(own: RunFolder) ->
     assert _asks(own)
 
 
-def test_a_record_of_an_earlier_version_is_not_read(own: RunFolder) -> None:
-    folder = state_folder("runs")
-    assert folder is not None
-    (file,) = folder.iterdir()
+def test_a_record_of_an_earlier_version_is_not_read(own):
+    file = _record()
     run = json.loads(file.read_text())["run"]
     file.write_text(json.dumps({"run": run, "settings": ["sandbox unsafe-subprocess in /"]}))
     assert _asks(own)
 
 
-def _with(own: RunFolder, path: str) -> Manifest:
+def _with(own, path):
     """The manifest with something outside at this place."""
     server = McpServer(name="srv", command=("x",), environment=("K",), sandboxed=True)
-    entries: dict[str, dict[str, object]] = {
+    entries = {
         "server": {"server": ModelServer(command="x", file=WEIGHTS)},
         "mcp": {"mcp": (server, McpServer(name="far", url="http://x"))},
         "model_facts": {"model_facts": ModelFacts(date="2026-01-01", source="x",
@@ -216,7 +207,7 @@ def _with(own: RunFolder, path: str) -> Manifest:
     return own.manifest.model_copy(update={"sandbox": None, **entries[path]})
 
 
-def test_every_field_that_reaches_outside_is_asked_for(own: RunFolder) -> None:
+def test_every_field_that_reaches_outside_is_asked_for(own):
     """By the fields themselves: each place that says a reach has a setting once something stands
     there, and without it there is no permit."""
     tops = {each.path.partition(".")[0] for each in values_of(own.manifest)
@@ -229,7 +220,7 @@ def test_every_field_that_reaches_outside_is_asked_for(own: RunFolder) -> None:
         assert not any(each.grants and each.is_covered(NOTHING) for each in settings), top
 
 
-def test_a_new_field_is_asked_for_by_its_name(own: RunFolder) -> None:
+def test_a_new_field_is_asked_for_by_its_name(own):
     manifest = own.manifest.model_copy(
         update={"sandbox": None, "model_parameters": {"callback": "http://x"}}
     )
@@ -239,9 +230,7 @@ def test_a_new_field_is_asked_for_by_its_name(own: RunFolder) -> None:
     )  # fmt: skip
 
 
-def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(
-    own: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(own, monkeypatch, tmp_path):
     options = own.manifest.options | {"facts_table": str(tmp_path / "table.json")}
     own.change(sandbox=None, options=options)
     with pytest.raises(ConfigError, match=r"to read it takes: options\.facts_table "):
@@ -258,7 +247,7 @@ REST = {
 
 
 @pytest.mark.parametrize("name", REST)
-def test_a_field_that_somebody_changed_since_is_asked_for_once(own: RunFolder, name: str) -> None:
+def test_a_field_that_somebody_changed_since_is_asked_for_once(own, name):
     """It may cost more with the address that is trusted; and it may come in the same folder."""
     file = own.path / "run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {name: REST[name]}))
@@ -269,9 +258,7 @@ def test_a_field_that_somebody_changed_since_is_asked_for_once(own: RunFolder, n
     assert not _asks(Run(own.path))
 
 
-def test_what_the_program_itself_changes_stays_trusted_and_nothing_else_becomes_so(
-    own: RunFolder,
-) -> None:
+def test_what_the_program_itself_changes_stays_trusted_and_nothing_else_becomes_so(own):
     own.change(run_limits={"tokens": 10})
     assert not _asks(Run(own.path))
     file = own.path / "run.json"

@@ -1,13 +1,9 @@
 """A worker that dies, hangs or talks nonsense fails its own call; the next call has another."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,37 +19,37 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 WIRE = "import json, socket, sys; wire = socket.socket(fileno=int(sys.argv[1])); "
 
 
-def query(text: str) -> dict[str, Any]:
+def query(text):
     return {"key": "own", "query": text, "tables": [TABLE]}
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
+def worker():
     own = Worker("sql")
     yield own
     own.close()
 
 
-def children() -> list[int]:
+def children():
     tasks = Path(f"/proc/{os.getpid()}/task").glob("*/children")
     return [int(pid) for file in tasks for pid in file.read_text().split()]
 
 
-async def started(before: set[int]) -> set[int]:
+async def started(before):
     """The children since then, once there are some."""
     while not (own := set(children()) - before):  # noqa: ASYNC110  # nobody tells us
         await asyncio.sleep(0.001)
     return own
 
 
-def test_what_a_function_returns_and_refuses_comes_back(worker: Worker) -> None:
+def test_what_a_function_returns_and_refuses_comes_back(worker):
     assert worker.call(query("SELECT a FROM own")) == "a\nfirst\nsecond"
     assert asyncio.run(worker.ask({"key": "own", "query": "SELECT 1 AS b"})) == "b\n1"
     with pytest.raises(ToolError, match="no such table: other"):
         worker.call(query("SELECT a FROM other"))
 
 
-def test_calls_share_a_process_and_what_it_keeps(worker: Worker) -> None:
+def test_calls_share_a_process_and_what_it_keeps(worker):
     before = len(children())
     worker.call(query("SELECT a FROM own"))
     for _ in range(20):
@@ -61,8 +57,8 @@ def test_calls_share_a_process_and_what_it_keeps(worker: Worker) -> None:
     assert len(children()) == before + 1
 
 
-def test_a_cancelled_call_ends_its_process(worker: Worker) -> None:
-    async def main() -> None:
+def test_a_cancelled_call_ends_its_process(worker):
+    async def main():
         before = set(children())
         call = asyncio.ensure_future(worker.ask(query(ENDLESS), cpu_s=60.0))
         await started(before)
@@ -76,8 +72,8 @@ def test_a_cancelled_call_ends_its_process(worker: Worker) -> None:
     assert len(set(children()) - before) == 1
 
 
-def test_a_process_that_is_killed_fails_its_call_alone(worker: Worker) -> None:
-    async def main() -> tuple[Any, ...]:
+def test_a_process_that_is_killed_fails_its_call_alone(worker):
+    async def main():
         before = set(children())
         call = asyncio.ensure_future(worker.ask(query(ENDLESS), cpu_s=60.0))
         own = await started(before)
@@ -91,7 +87,7 @@ def test_a_process_that_is_killed_fails_its_call_alone(worker: Worker) -> None:
     assert (str(failure), other) == ("ended the process (signal 9)", "a\n1")
 
 
-def test_a_process_that_was_killed_while_idle_fails_no_call(worker: Worker) -> None:
+def test_a_process_that_was_killed_while_idle_fails_no_call(worker):
     before = set(children())
     worker.call(query("SELECT 1"))
     for pid in set(children()) - before:
@@ -112,16 +108,14 @@ def test_a_process_that_was_killed_while_idle_fails_no_call(worker: Worker) -> N
         ("import time; time.sleep(60)", "took more than 0.5 s"),
     ],
 )
-def test_garbage_and_silence_are_named(start: str, reason: str) -> None:
+def test_garbage_and_silence_are_named(start, reason):
     worker = Worker("sql", WIRE + start)
     with pytest.raises(WorkerFailed, match=reason):
         worker.call(query("SELECT 1"), timeout_s=0.5 if "sleep" in start else None)
     worker.close()
 
 
-def test_a_sealed_process_reaches_no_file_no_network_and_no_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sealed_process_reaches_no_file_no_network_and_no_key(monkeypatch):
     """Seen from inside, by a program that does what a query cannot."""
     monkeypatch.setenv("SECRET_API_KEY", "canary")
     look = (

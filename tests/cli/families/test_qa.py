@@ -1,15 +1,12 @@
 """A user's file of questions, from the command line, against a served model."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from agent_env.extensions.fake_server.policies import script_policy
 from agent_env.extensions.fake_server.server import FakeServer
-from tests.commands import Done, agent_env, serving
+from tests.commands import agent_env, serving
 
 QUESTIONS = """\
 {"id": "leap", "question": "How many days has a leap year?", "answer": 366, "topic": "years"}
@@ -22,7 +19,7 @@ SCRIPT = """\
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+def asked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("qa")
     (folder / "questions.jsonl").write_text(QUESTIONS)
     (folder / "script.jsonl").write_text(SCRIPT)
@@ -36,7 +33,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     return folder / "run", done
 
 
-def test_each_question_is_asked_and_scored(asked: tuple[Path, Done]) -> None:
+def test_each_question_is_asked_and_scored(asked):
     run, done = asked
     assert done.returncode == 0, done.stderr
     base = json.loads(done.stdout)["conditions"]["base"]
@@ -45,18 +42,18 @@ def test_each_question_is_asked_and_scored(asked: tuple[Path, Done]) -> None:
     assert [sample["gold"] for sample in samples] == [["366"], ["7", "7.0"]]
 
 
-def test_results_are_broken_down_by_a_column(asked: tuple[Path, Done]) -> None:
+def test_results_are_broken_down_by_a_column(asked):
     told = json.loads(agent_env("compare", str(asked[0]), "--by", "topic", "--json").stdout)
     rows = {row["topic"]: row["base"] for row in told["by-topic"]["rows"]}
     assert {topic: cell["value"] for topic, cell in rows.items()} == {"years": 1.0, "weeks": 0.0}
 
 
-def test_the_run_replays(asked: tuple[Path, Done]) -> None:
+def test_the_run_replays(asked):
     done = agent_env("replay", str(asked[0]))
     assert (done.returncode, "4 same" in done.stdout + done.stderr) == (0, True)
 
 
-def test_a_bad_file_is_told_whole_a_line_for_each_defect(tmp_path: Path) -> None:
+def test_a_bad_file_is_told_whole_a_line_for_each_defect(tmp_path):
     (tmp_path / "q.csv").write_text("id,question,answer\na,One?,x\nb,,2\n")
     done = agent_env("run", "qa", "--dataset", "q.csv", "--option", "scorer=number",
                      "--model", "compatible/m@http://127.0.0.1:9/v1", cwd=tmp_path)  # fmt: skip
@@ -67,14 +64,14 @@ def test_a_bad_file_is_told_whole_a_line_for_each_defect(tmp_path: Path) -> None
     ]
 
 
-def test_the_scripted_model_says_that_it_has_no_policy(tmp_path: Path) -> None:
+def test_the_scripted_model_says_that_it_has_no_policy(tmp_path):
     (tmp_path / "q.jsonl").write_text(QUESTIONS)
     done = agent_env("run", "qa", "--dataset", "q.jsonl", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "the scripted model reference has no policy for qa; name a model" in done.stderr
 
 
-def test_rows_that_where_leaves_out_are_not_checked(tmp_path: Path) -> None:
+def test_rows_that_where_leaves_out_are_not_checked(tmp_path):
     """The first example of docs/qa.md: one file, a scorer for each topic."""
     (tmp_path / "q.jsonl").write_text(
         '{"id": "leap", "question": "How many days?", "answer": 366, "topic": "years"}\n'

@@ -1,11 +1,8 @@
 """TRAVELER as a user runs it: by the tool and in the sandbox."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +16,7 @@ from tests.commands import agent_env
 QUIET = Listener(lambda text: None, lambda folder, episodes: None, lambda key, status: None)
 
 
-def test_the_events_stand_in_the_prompt_behind_the_tool_or_in_python(tmp_path: Path) -> None:
+def test_the_events_stand_in_the_prompt_behind_the_tool_or_in_python(tmp_path):
     out = tmp_path / "run"
     conditions = ("base", "events", "ci", "events+ci")
     options = RunOptions(
@@ -36,15 +33,13 @@ def test_the_events_stand_in_the_prompt_behind_the_tool_or_in_python(tmp_path: P
     assert calls == {"base": 0, "events": 1, "ci": 1, "events+ci": 1}
 
 
-def test_other_tasks_have_no_events(tmp_path: Path) -> None:
+def test_other_tasks_have_no_events(tmp_path):
     options = RunOptions("time-puzzles", conditions=("events",), limit=1, out=tmp_path / "x")
     with pytest.raises(ConfigError, match="'events' needs a list of events; 'tp-1-00001' has none"):
         asyncio.run(start_run(options, QUIET))
 
 
-def test_a_providers_interpreter_cannot_hold_the_events(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_providers_interpreter_cannot_hold_the_events(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     options = RunOptions(
         "traveler", model="openai/x", conditions=("ci",), out=tmp_path / "x",
@@ -55,7 +50,7 @@ def test_a_providers_interpreter_cannot_hold_the_events(
 
 
 @pytest.mark.parametrize("words", [("study", "--out", "x"), ("tables", "runs/study"), ()])
-def test_the_old_commands_name_what_replaces_them(words: tuple[str, ...]) -> None:
+def test_the_old_commands_name_what_replaces_them(words):
     told = agent_env("traveler", *words)
     assert (told.returncode, told.stdout) == (2, "")
     assert "`agent-env reproduce traveler` prints the slides' tables" in told.stderr
@@ -63,7 +58,7 @@ def test_the_old_commands_name_what_replaces_them(words: tuple[str, ...]) -> Non
 
 
 @pytest.fixture(scope="module")
-def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_run(tmp_path_factory):
     """Twelve questions on eight lists, four of them vague."""
     out = tmp_path_factory.mktemp("small") / "run"
     options = RunOptions(
@@ -73,20 +68,18 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_questions_on_one_list_are_one_cluster(small_run: Path) -> None:
+def test_questions_on_one_list_are_one_cluster(small_run):
     told = " ".join(agent_env("compare", str(small_run)).stdout.split())
     assert "12 samples in 8 clusters." in told
     assert "Samples of one list of events are drawn together: 8 for 12 samples." in told
 
 
-def test_the_best_answer_to_a_vague_question_is_right(small_run: Path) -> None:
+def test_the_best_answer_to_a_vague_question_is_right(small_run):
     told = json.loads(agent_env("diagnose", str(small_run), "--json").stdout)
     assert told["run"]["kinds"] == {"base": {"right": 12}, "events": {"right": 12}}
 
 
-def test_the_folder_of_a_former_study_is_compared_like_any_folder_of_runs(
-    small_run: Path, tmp_path: Path
-) -> None:
+def test_the_folder_of_a_former_study_is_compared_like_any_folder_of_runs(small_run, tmp_path):
     shutil.copytree(small_run, tmp_path / "study" / "final-reference")
     (tmp_path / "study" / "study.json").write_text(
         '{"plan": {"models": ["reference"]}, "runs": [], "kept": [], "final": null}'

@@ -1,12 +1,9 @@
 """A real two-node cluster loses a node on the way: no episode and no paid reply is lost."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +16,7 @@ needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra
 
 @pytest.mark.ray
 @needs_ray
-def test_removing_a_node_loses_nothing(tmp_path: Path) -> None:
+def test_removing_a_node_loses_nothing(tmp_path):
     command = [sys.executable, "-m", "tests.ray_cluster", str(tmp_path), "96", "48", "1.0"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -33,7 +30,7 @@ def test_removing_a_node_loses_nothing(tmp_path: Path) -> None:
 
 
 @needs_ray
-def test_what_cannot_be_spread_is_refused_in_words(tmp_path: Path) -> None:
+def test_what_cannot_be_spread_is_refused_in_words(tmp_path):
     with pytest.raises(ConfigError, match="drop --reply-cache"):
         check_engine(tmp_path / "cache.db", "sealed")
     with pytest.raises(ConfigError, match="--web frozen"):

@@ -1,10 +1,7 @@
 """A study in its folder: begun once, gone on with, changed only where that is allowed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 
@@ -39,35 +36,35 @@ model = "reference-static"
 """
 
 
-def silent(name: str) -> Listener:
+def silent(name):
     return Listener(note=lambda text: None, begin=lambda run, n: None, end=lambda key, how: None)
 
 
-def study(folder: Path, text: str = STUDY) -> StudyFolder:
+def study(folder, text=STUDY):
     (folder / "study.toml").write_text(text)
     return StudyFolder(folder)
 
 
-def start(folder: StudyFolder) -> dict[str, str]:
+def start(folder):
     return asyncio.run(folder.start(silent, lambda text: None, ManyOptions()))
 
 
-def resume(folder: StudyFolder) -> dict[str, str]:
+def resume(folder):
     return asyncio.run(folder.resume(silent, lambda text: None, ManyOptions()))
 
 
-def counts(folder: Path) -> dict[str, int]:
+def counts(folder):
     return {row.run: row.finished for row in status_of(StudyFolder(folder))}
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     assert start(study(folder)) == {}
     return folder
 
 
-def test_each_task_and_model_is_a_run_that_bears_the_digest(done: Path) -> None:
+def test_each_task_and_model_is_a_run_that_bears_the_digest(done):
     assert counts(done) == {"few/a": 2, "one/a": 1, "few/b": 2, "one/b": 1}
     record = json.loads((done / "study.json").read_text())
     uses = [json.loads(f.read_text())["study"] for f in sorted(done.glob("*/*/run.json"))]
@@ -75,12 +72,12 @@ def test_each_task_and_model_is_a_run_that_bears_the_digest(done: Path) -> None:
     assert record["text"] == STUDY
 
 
-def test_a_second_start_is_refused(done: Path) -> None:
+def test_a_second_start_is_refused(done):
     with pytest.raises(ConfigError, match=r"was begun at .*; go on with: agent-env study resume"):
         start(StudyFolder(done))
 
 
-def test_a_second_process_is_refused(done: Path) -> None:
+def test_a_second_process_is_refused(done):
     with (
         StudyFolder(done).locked(),
         pytest.raises(ConfigError, match="is being run already, by this process or another"),
@@ -88,7 +85,7 @@ def test_a_second_process_is_refused(done: Path) -> None:
         resume(StudyFolder(done))
 
 
-def test_changes_of_what_is_asked_are_refused_by_line(done: Path) -> None:
+def test_changes_of_what_is_asked_are_refused_by_line(done):
     text = STUDY.replace("limit = 2", "limit = 3").replace("[models.a]", "[models.c]")
     text = text.replace('"reference"', '"reference-static"\nconcurrency = 9')
     text = text.replace(
@@ -110,7 +107,7 @@ def test_changes_of_what_is_asked_are_refused_by_line(done: Path) -> None:
     ]
 
 
-def test_resume_takes_allowed_changes_and_runs_what_is_new(tmp_path: Path) -> None:
+def test_resume_takes_allowed_changes_and_runs_what_is_new(tmp_path):
     folder = study(tmp_path, STUDY.partition("[models.b]")[0])
     assert start(folder) == {}
     (tmp_path / "few/a/episodes/base/tp-1-00002.1.jsonl").unlink()
@@ -128,14 +125,14 @@ def test_resume_takes_allowed_changes_and_runs_what_is_new(tmp_path: Path) -> No
     assert digests[1] == record["changes"][0]["digest"]
 
 
-def test_a_mistake_that_only_the_samples_show_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_mistake_that_only_the_samples_show_leaves_nothing_behind(tmp_path):
     folder = study(tmp_path, STUDY.replace("limit = 1", 'limit = 1\nwhere = ["nothing"]'))
     with pytest.raises(ConfigError):
         start(folder)
     assert [file.name for file in tmp_path.iterdir() if file.name != ".lock"] == ["study.toml"]
 
 
-def test_a_model_that_fails_does_not_hold_up_the_others(tmp_path: Path) -> None:
+def test_a_model_that_fails_does_not_hold_up_the_others(tmp_path):
     """Its reason is told, and a resume after the server is back finishes it."""
     nobody = '[models.x]\nmodel = "compatible/x"\nbase_url = "http://127.0.0.1:9/v1"\n'
     text = f"retry_time_s = 0.2\n{STUDY.partition('[models.b]')[0]}{nobody}"
@@ -148,7 +145,7 @@ def test_a_model_that_fails_does_not_hold_up_the_others(tmp_path: Path) -> None:
     assert counts(tmp_path) == {"few/a": 2, "one/a": 1, "few/x": 2, "one/x": 1}
 
 
-def test_the_budget_of_a_study_holds_over_all_models_and_starts(tmp_path: Path) -> None:
+def test_the_budget_of_a_study_holds_over_all_models_and_starts(tmp_path):
     with serving(FakeServer(model_policy(make_model("reference", None, {}, own_plugins())))) as url:
         models = "".join(
             f'\n[models.{name}]\nmodel = "compatible/{name}"\nbase_url = "{url}"\n' for name in "xy"
@@ -166,12 +163,12 @@ def test_the_budget_of_a_study_holds_over_all_models_and_starts(tmp_path: Path) 
     assert sum(counts(tmp_path).values()) == 6
 
 
-def _tokens(folder: Path) -> int:
+def _tokens(folder):
     spent = [row.spent for row in status_of(StudyFolder(folder))]
     return sum(each.tokens for each in spent if each is not None)
 
 
-def test_the_commands_new_check_run_status(tmp_path: Path) -> None:
+def test_the_commands_new_check_run_status(tmp_path):
     assert agent_env("study", "new", "s", cwd=tmp_path).returncode == 0
     again = agent_env("study", "new", "s", cwd=tmp_path)
     assert (again.returncode, again.stderr) == (
@@ -194,9 +191,7 @@ def test_the_commands_new_check_run_status(tmp_path: Path) -> None:
     assert "belongs to the study s; write the change into s/study.toml" in refused.stderr
 
 
-def test_a_task_without_until_is_asked_whole_whatever_margin_the_others_have(
-    tmp_path: Path,
-) -> None:
+def test_a_task_without_until_is_asked_whole_whatever_margin_the_others_have(tmp_path):
     text = STUDY.replace('["base"]', '["base", "web"]\nuntil = ["web:base"]\nmargin = 0.1\nmax = 2')
     options = study(tmp_path, text.replace("seed = 2", "seed = 2\nuntil = []")).all_options()
     assert [(each.stop.until, each.stop.margin) for each in options] == [

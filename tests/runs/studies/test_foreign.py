@@ -1,14 +1,11 @@
 """A study that somebody sent: its files are read, and obeyed for nobody who did not say so."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 
 PLAN = """
 conditions = ["base", "explicit"]
@@ -37,7 +34,7 @@ model = "{code}:answer"
 
 
 @pytest.fixture
-def sent(tmp_path: Path) -> Path:
+def sent(tmp_path):
     """A study that another user began, with a hostile study.toml since."""
     folder = tmp_path / "study"
     folder.mkdir()
@@ -49,13 +46,13 @@ def sent(tmp_path: Path) -> Path:
     return folder
 
 
-def _as(user: str, folder: Path, *words: str) -> Done:
+def _as(user, folder, *words):
     state = folder.parent / f"state of {user}"
     return agent_env(*words, env={"XDG_STATE_HOME": str(state), "MY_SECRET": "sk-canary-0123"})
 
 
 @pytest.mark.parametrize("command", ["study resume", "study run", "study check", "resume"])
-def test_no_command_obeys_it_and_each_lists_what_it_asks_for(sent: Path, command: str) -> None:
+def test_no_command_obeys_it_and_each_lists_what_it_asks_for(sent, command):
     done = _as("me", sent, *command.split(), str(sent))
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
@@ -69,21 +66,21 @@ def test_no_command_obeys_it_and_each_lists_what_it_asks_for(sent: Path, command
     assert not (sent.parent / "canary").exists()
 
 
-def test_status_and_report_read_it_only(sent: Path) -> None:
+def test_status_and_report_read_it_only(sent):
     status = _as("me", sent, "study", "status", str(sent))
     assert (status.returncode, "few/a" in status.stdout) == (0, True)
     assert _as("me", sent, "study", "report", str(sent)).returncode == 0
     assert not (sent.parent / "canary").exists()
 
 
-def test_a_study_above_a_run_says_nothing_of_it_to_whom_it_is_foreign(sent: Path) -> None:
+def test_a_study_above_a_run_says_nothing_of_it_to_whom_it_is_foreign(sent):
     shutil.rmtree(sent / "few" / "a" / "episodes")
     done = _as("me", sent, "resume", str(sent / "few" / "a"))
     assert (done.returncode, "4 of 4" in done.stderr) == (0, True), done.stderr
     assert not (sent.parent / "canary").exists()
 
 
-def test_who_began_a_study_goes_on_with_it_without_a_word_also_after_a_move(sent: Path) -> None:
+def test_who_began_a_study_goes_on_with_it_without_a_word_also_after_a_move(sent):
     (sent / "study.toml").write_text(PLAN + "[models.b]\nmodel = 'reference-static'\n")
     moved = sent.rename(sent.with_name("elsewhere"))
     done = _as("them", moved, "study", "resume", str(moved))
@@ -91,30 +88,28 @@ def test_who_began_a_study_goes_on_with_it_without_a_word_also_after_a_move(sent
     assert (moved / "few" / "b" / "run.json").exists()
 
 
-def test_who_confirms_it_once_is_not_asked_again(sent: Path) -> None:
+def test_who_confirms_it_once_is_not_asked_again(sent):
     (sent / "study.toml").write_text(PLAN)
     assert _as("me", sent, "study", "resume", str(sent)).returncode == 2
     assert _as("me", sent, "study", "resume", str(sent), "--trust-run").returncode == 0
     assert _as("me", sent, "study", "resume", str(sent)).returncode == 0
 
 
-def test_a_copy_in_another_folder_is_asked_for_anew(sent: Path) -> None:
+def test_a_copy_in_another_folder_is_asked_for_anew(sent):
     copy = shutil.copytree(sent, sent.with_name("copy"))
     done = _as("them", copy, "study", "resume", str(copy))
     assert "is no study that you began here" in done.stderr
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"v": 2}', b"\xff" * 9])
-def test_a_record_that_is_broken_or_of_another_version_allows_nothing(
-    sent: Path, content: bytes
-) -> None:
+def test_a_record_that_is_broken_or_of_another_version_allows_nothing(sent, content):
     for file in (sent.parent / "state of them" / "agent-env" / "studies").iterdir():
         file.write_bytes(content)
     done = _as("them", sent, "study", "resume", str(sent))
     assert "is no study that you began here" in done.stderr
 
 
-def test_run_folders_without_study_json_are_foreign_too(sent: Path) -> None:
+def test_run_folders_without_study_json_are_foreign_too(sent):
     (sent / "study.json").unlink()
     done = _as("me", sent, "study", "run", str(sent))
     assert (done.returncode, "take its study.toml to a folder of its own" in done.stderr) == (
@@ -124,9 +119,7 @@ def test_run_folders_without_study_json_are_foreign_too(sent: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["study resume", "resume", "study status", "trust"])
-def test_a_study_that_was_never_begun_is_obeyed_by_run_and_check_alone(
-    sent: Path, command: str
-) -> None:
+def test_a_study_that_was_never_begun_is_obeyed_by_run_and_check_alone(sent, command):
     shutil.rmtree(sent / "few")
     (sent / "study.json").unlink()
     done = _as("me", sent, *command.split(), str(sent))
@@ -134,7 +127,7 @@ def test_a_study_that_was_never_begun_is_obeyed_by_run_and_check_alone(
     assert ("trusted" in done.stdout, "Traceback" in done.stderr) == (False, False)
 
 
-def test_code_without_a_sandbox_is_listed(sent: Path) -> None:
+def test_code_without_a_sandbox_is_listed(sent):
     (sent / "study.toml").write_text(PLAN.replace("limit = 2", 'sandbox = "unsafe-subprocess"'))
     done = _as("me", sent, "study", "resume", str(sent))
     assert "it asks for: sandbox unsafe-subprocess (code). To allow it" in done.stderr
@@ -144,7 +137,7 @@ def test_code_without_a_sandbox_is_listed(sent: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["a fifo", "a link out of the folder"])
-def test_a_plan_that_is_no_plain_file_of_the_folder_is_not_opened(sent: Path, kind: str) -> None:
+def test_a_plan_that_is_no_plain_file_of_the_folder_is_not_opened(sent, kind):
     (sent / "study.toml").unlink()
     if kind == "a fifo":
         os.mkfifo(sent / "study.toml")

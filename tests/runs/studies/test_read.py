@@ -1,14 +1,11 @@
 """study.toml is read with all its mistakes at once, each at its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.runs.studies.example import EXAMPLE
-from agent_env.runs.studies.plan import StudyPlan
 from agent_env.runs.studies.read import plan_of, read_text
 from agent_env.runs.studies.toml_lines import TomlLines, toml_text
 from agent_env.wiring.trust import own_call
@@ -27,11 +24,11 @@ model = "reference"
 """
 
 
-def read_plan(file: Path) -> StudyPlan:
+def read_plan(file):
     return plan_of(file, read_text(file), own_call())
 
 
-def mistakes(folder: Path, text: str) -> list[str]:
+def mistakes(folder, text):
     file = folder / "study.toml"
     file.write_text(text)
     with pytest.raises(DatasetErrors) as caught:
@@ -39,15 +36,13 @@ def mistakes(folder: Path, text: str) -> list[str]:
     return [line.removeprefix(f"{file}:") for line in caught.value.lines]
 
 
-def test_the_example_is_a_plan(tmp_path: Path) -> None:
+def test_the_example_is_a_plan(tmp_path):
     (tmp_path / "study.toml").write_text(EXAMPLE)
     plan = read_plan(tmp_path / "study.toml")
     assert (list(plan.tasks), list(plan.models)) == (["puzzles"], ["reference", "static"])
 
 
-def test_all_mistakes_are_told_at_once_by_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_mistakes_are_told_at_once_by_line(tmp_path, monkeypatch):
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     text = """\
 repeats = 0
@@ -108,7 +103,7 @@ seed = 3
         ('"reference"\n', '"reference"\nprices = { date = "x" }\n', "11: models.a.prices.date: "),
     ],
 )
-def test_a_mistake_names_its_line(tmp_path: Path, old: str, new: str, mistake: str) -> None:
+def test_a_mistake_names_its_line(tmp_path, old, new, mistake):
     text = GOOD.replace(old, new)
     file = tmp_path / "study.toml"
     file.write_text(text)
@@ -118,12 +113,12 @@ def test_a_mistake_names_its_line(tmp_path: Path, old: str, new: str, mistake: s
     assert lines[0].removeprefix(f"{file}:").startswith(mistake)
 
 
-def test_a_folder_without_a_study_says_how_to_make_one(tmp_path: Path) -> None:
+def test_a_folder_without_a_study_says_how_to_make_one(tmp_path):
     with pytest.raises(ConfigError, match=r"it has no study\.toml; agent-env study new"):
         read_plan(tmp_path / "study.toml")
 
 
-def test_each_option_reaches_its_run_and_the_nearer_table_wins(tmp_path: Path) -> None:
+def test_each_option_reaches_its_run_and_the_nearer_table_wins(tmp_path):
     (tmp_path / "mine.md").write_text("{constraints}")
     text = GOOD.replace("conditions", 'concurrency = 3\nprompt = "mine.md"\nconditions', 1)
     text += 'concurrency = 5\n\n[models.b]\nmodel = "reference-static"\n'
@@ -137,7 +132,7 @@ def test_each_option_reaches_its_run_and_the_nearer_table_wins(tmp_path: Path) -
     assert a.out == tmp_path / "puzzles" / "a"
 
 
-def test_the_usual_key_goes_to_no_second_address(tmp_path: Path) -> None:
+def test_the_usual_key_goes_to_no_second_address(tmp_path):
     """Where there are several servers, only a model that names its variable has a key."""
     text = GOOD.replace('"reference"', '"compatible/x@http://127.0.0.1:1/v1"')
     text += '\n[models.b]\nmodel = "compatible/x"\nbase_url = "http://127.0.0.1:2/v1"\n'
@@ -147,14 +142,14 @@ def test_the_usual_key_goes_to_no_second_address(tmp_path: Path) -> None:
     assert options.parameters["api_key_env"] == ""
 
 
-def test_a_line_is_that_on_which_its_statement_begins() -> None:
+def test_a_line_is_that_on_which_its_statement_begins():
     toml = TomlLines(Path("x"), 'a = [\n 1,\n 2]\n\n[t]\nb = """\nx\n"""\nc.d = 1979-05-27\n')
     assert toml.data == {"a": [1, 2], "t": {"b": "x\n", "c": {"d": "1979-05-27"}}}
     places = [("a",), ("a", 1), ("t",), ("t", "b"), ("t", "c", "d"), ("t", "none"), ("none",)]
     assert [toml.line(place) for place in places] == [1, 1, 5, 6, 9, 5, None]
 
 
-def test_a_text_of_entries_is_read_as_these_entries() -> None:
+def test_a_text_of_entries_is_read_as_these_entries():
     data = {
         "a": ['x"\\\n', 1, 2.5, True], "b": {"c d": "é", "e": [1]},
         "t": {"one": {"k": "v"}, "two.x": {"k": {"l": False}}},
@@ -162,7 +157,7 @@ def test_a_text_of_entries_is_read_as_these_entries() -> None:
     assert TomlLines(Path("x"), toml_text(data)).data == data
 
 
-def test_the_example_of_the_page_is_a_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_example_of_the_page_is_a_plan(monkeypatch, tmp_path):
     monkeypatch.setenv("TEAM_KEY", "x")
     page = (Path(__file__).parents[3] / "docs/studies.md").read_text()
     text = page.partition("```toml\n")[2].partition("```")[0]

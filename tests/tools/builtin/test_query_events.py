@@ -1,7 +1,5 @@
 """The tool over an event list: filter, count, latest."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -21,12 +19,12 @@ TABLE = MaterialTable(
 )
 
 
-def ask(operation: str, table: MaterialTable = TABLE, **wanted: object) -> str:
+def ask(operation, table=TABLE, **wanted):
     tool = QueryEvents(table)
     return asyncio.run(tool.run({"operation": operation, **wanted})).output
 
 
-def test_all_events_come_in_the_order_of_time() -> None:
+def test_all_events_come_in_the_order_of_time():
     assert ask("filter").splitlines() == [
         "2023-01-31 08:00 | Tom | drink juice | living room",
         "2023-09-29 23:59 | Tom | drink juice | kitchen",
@@ -50,11 +48,11 @@ def test_all_events_come_in_the_order_of_time() -> None:
         ({"since": "2023-09-30 00:00", "until": "2023-09-30 00:00"}, "1"),
     ],
 )
-def test_conditions_restrict_by_local_time(wanted: dict[str, object], count: str) -> None:
+def test_conditions_restrict_by_local_time(wanted, count):
     assert ask("count", **wanted) == count
 
 
-def test_latest_is_the_last_that_fits() -> None:
+def test_latest_is_the_last_that_fits():
     assert ask("latest", event="drink juice") == "2023-09-29 23:59 | Tom | drink juice | kitchen"
     assert ask("latest", since="2024") == "No event fits."
 
@@ -71,12 +69,12 @@ def test_latest_is_the_last_that_fits() -> None:
         ({"verb": "eat"}, "wrong arguments: verb"),
     ],
 )
-def test_what_is_wrong_is_told_to_the_model(wanted: dict[str, object], said: str) -> None:
+def test_what_is_wrong_is_told_to_the_model(wanted, said):
     with pytest.raises(ToolError, match=said):
         ask("filter", **wanted)
 
 
-def test_a_long_list_is_given_in_pages() -> None:
+def test_a_long_list_is_given_in_pages():
     rows = tuple(("read book", "Tom", "attic", f"2023-01-01T{n // 60:02d}:{n % 60:02d}+00:00")
                  for n in range(ROWS + 20))  # fmt: skip
     table = MaterialTable(
@@ -88,7 +86,7 @@ def test_a_long_list_is_given_in_pages() -> None:
     assert ask("filter", table, offset=500) == "Only 120 events fit; offset 500 is past them."
 
 
-def test_the_description_names_who_and_what_there_is() -> None:
+def test_the_description_names_who_and_what_there_is():
     said = QueryEvents(TABLE).spec.description
     assert "all 3 events" in said
     assert "events: drink juice, read book; subjects: Mary, Tom; locations: kitchen, liv" in said

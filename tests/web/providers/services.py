@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from agent_env.records.pages import Hit
 from agent_env.web.providers import catalogue
 from agent_env.web.providers.api import Pace
-from agent_env.web.providers.client import LiveSearch, Patience
+from agent_env.web.providers.client import Patience
 from agent_env.wiring.trust import own_plugins
 
 KEY = "planted-0123456789-Zq"
@@ -26,90 +24,59 @@ BRIEF = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=3.0, timeout_s=3
 Row = dict[str, Any]
 
 
-def body_of(name: str, rows: Any) -> dict[str, Any]:
+def body_of(name, rows):
     """A whole reply of the service with these results."""
-    wrapped: dict[str, dict[str, Any]] = {
+    if name == "openai" and isinstance(rows, list):
+        action = {"type": "search", "query": "moon", "sources": None}
+        rows = [
+            {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action},
+            {"type": "message", "role": "assistant", "content": [r for r in rows if r]},
+        ]
+    wrapped = {
         "brave": {
-            "type": "search",
-            "query": {"original": "moon"},
-            "mixed": {"type": "mixed", "main": []},
+            "type": "search", "query": {"original": "moon"}, "mixed": {"type": "mixed", "main": []},
             "web": {"type": "search", "results": rows, "family_friendly": True},
         },
-        "tavily": {
-            "query": "moon",
-            "answer": None,
-            "images": [],
-            "results": rows,
-            "response_time": 1.2,
-            "request_id": "r-1",
-        },
+        "tavily": {"query": "moon", "answer": None, "images": [], "results": rows,
+                   "response_time": 1.2, "request_id": "r-1"},
         "exa": {"requestId": "r-1", "searchType": "auto", "results": rows, "costDollars": {}},
-        "serper": {
-            "searchParameters": {"q": "moon", "type": "search", "num": 2},
-            "organic": rows,
-            "relatedSearches": [{"query": "full moon"}],
-            "credits": 1,
-        },
-        "openai": {
-            "id": "resp_1",
-            "object": "response",
-            "status": "completed",
-            "error": None,
-            "output": rows
-            if not isinstance(rows, list)
-            else [
-                {
-                    "type": "web_search_call",
-                    "id": "ws_1",
-                    "status": "completed",
-                    "action": {"type": "search", "query": "moon", "sources": None},
-                },
-                {"type": "message", "role": "assistant", "content": [r for r in rows if r]},
-            ],
-        },
-        "searxng": {
-            "query": "moon",
-            "number_of_results": 0,
-            "results": rows,
-            "answers": [],
-            "suggestions": [],
-            "unresponsive_engines": [],
-        },
-        "wikipedia": {
-            "batchcomplete": True,
-            "query": {"searchinfo": {"totalhits": 2}, "search": rows},
-        },
-    }
+        "serper": {"searchParameters": {"q": "moon", "type": "search", "num": 2}, "organic": rows,
+                   "relatedSearches": [{"query": "full moon"}], "credits": 1},
+        "openai": {"id": "resp_1", "object": "response", "status": "completed", "error": None,
+                   "output": rows},
+        "searxng": {"query": "moon", "number_of_results": 0, "results": rows, "answers": [],
+                    "suggestions": [], "unresponsive_engines": []},
+        "wikipedia": {"batchcomplete": True,
+                      "query": {"searchinfo": {"totalhits": 2}, "search": rows}},
+    }  # fmt: skip
     return wrapped[name]
 
 
-def row_of(name: str, url: object, title: object, snippet: object) -> Row:
+def row_of(name, url, title, snippet):
     """One result; Wikipedia tells no address."""
+    said = f"- {snippet} " if snippet else ""
+    citation = {"type": "url_citation", "url": url, "title": title, "start_index": len(said),
+                "end_index": 100}  # fmt: skip
     rows = {
         "brave": {"title": title, "url": url, "description": snippet, "age": "May 2, 2020"},
         "tavily": {"title": title, "url": url, "content": snippet, "score": 0.9},
         "exa": {"id": url, "title": title, "url": url, "highlights": [snippet], "author": None},
         "serper": {"title": title, "link": url, "snippet": snippet, "position": 1},
-        "openai": {
-            "type": "output_text",
-            "text": f"- {snippet} ([site])" if snippet else "([site])",
-            "annotations": [
-                {
-                    "type": "url_citation",
-                    "url": url,
-                    "title": title,
-                    "start_index": len(f"- {snippet} ") if snippet else 0,
-                    "end_index": 100,
-                }
-            ],
-        },
+        "openai": {"type": "output_text", "text": f"{said}([site])", "annotations": [citation]},
         "searxng": {"url": url, "title": title, "content": snippet, "engine": "bing"},
         "wikipedia": {"ns": 0, "title": title, "pageid": 1, "snippet": snippet},
     }
     return rows[name]
 
 
-def two_results(name: str) -> dict[str, Any]:
+def name_and(values):
+    """Each service with the first value, and one of them with every value: what a client makes of
+    a status or of broken JSON is the same code for all of them."""
+    first, *others = values
+    return [*((name, first) for name in NAMES), *(("exa", value) for value in others)]
+
+
+def two_results(name):
     """Two good results."""
     first = row_of(name, "https://a.example/1", "Full moon", "It <b>rose</b> at 5 &amp; set.")
     return body_of(name, [first, row_of(name, "https://b.example/2", "New moon", "Dark.")])
@@ -140,20 +107,20 @@ class Service:
     _open: int = 0
     _server: Any = None
 
-    async def __aenter__(self) -> Service:
+    async def __aenter__(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(self, *exc):
         self._server.close()
 
-    async def answers(self, count: int) -> None:
+    async def answers(self, count):
         """Returns once so many requests are answered."""
         while self.answered < count:  # noqa: ASYNC110  # each test has a loop of its own
             await asyncio.sleep(0.005)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader, writer):
         self._open += 1
         self.busiest = max(self.busiest, self._open)
         try:
@@ -167,7 +134,7 @@ class Service:
             writer.close()
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked:
+async def _read(reader):
     lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
     method, target, _ = lines[0].split(" ")
     headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines[1:] if line)}
@@ -179,12 +146,7 @@ async def _read(reader: asyncio.StreamReader) -> Asked:
     return Asked(method, parts.path, parameters, headers, body, now)
 
 
-def reply(
-    body: object,
-    status: int = 200,
-    kind: str = "application/json",
-    headers: Mapping[str, str] | None = None,
-) -> bytes:
+def reply(body, status=200, kind="application/json", headers=None):
     """A whole HTTP reply; bytes go out as they are, anything else as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     told = {"content-type": kind, "content-length": str(len(raw)), "connection": "close"}
@@ -192,22 +154,16 @@ def reply(
     return "\r\n".join([f"HTTP/1.1 {status} X", *lines, "", ""]).encode() + raw
 
 
-def provider_at(name: str, url: str, **settings: Any) -> LiveSearch:
+def provider_at(name, url, **settings):
     """The provider, quick and with the planted key."""
     settings = {"pace": SWIFT, "patience": BRIEF, "plugins": own_plugins(), **settings}
     return catalogue.make_provider(name, KEY if name in KEYED else None, url, **settings)
 
 
-def with_service(
-    name: str,
-    replies: Sequence[bytes],
-    use: Callable[[LiveSearch, Service], Awaitable[Any]],
-    delay_s: float = 0.0,
-    **settings: Any,
-) -> Any:
+def with_service(name, replies, use, delay_s=0.0, **settings):
     """What `use` gives with a provider of this name at a server that gives these replies."""
 
-    async def run() -> Any:
+    async def run():
         # verify=False: loading certificates takes longer than all else here
         async with (
             Service(list(replies), delay_s) as service,
@@ -218,12 +174,10 @@ def with_service(
     return asyncio.run(run())
 
 
-def search(
-    name: str, *replies: bytes, query: str = "full moon", limit: int = 5, **settings: Any
-) -> tuple[list[Hit], Service]:
+def search(name, *replies, query="full moon", limit=5, **settings):
     """The hits of one search, and the server as it was left."""
 
-    async def use(provider: LiveSearch, service: Service) -> tuple[list[Hit], Service]:
+    async def use(provider, service):
         return await provider.search(query, limit), service
 
     hits, service = with_service(name, replies, use, **settings)

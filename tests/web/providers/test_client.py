@@ -1,7 +1,5 @@
 """How fast a service is asked, and what belongs to whom."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys
@@ -10,49 +8,45 @@ import httpx
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import SearchProvider
-from agent_env.records.pages import Hit
 from agent_env.web.providers.api import Pace
 from agent_env.web.providers.catalogue import make_provider
 from agent_env.web.providers.cleaning import plain, shortened
-from agent_env.web.providers.client import LiveSearch
 from agent_env.wiring.trust import own_plugins
 from tests.web.providers.services import KEY, NAMES, Service, reply, two_results, with_service
 
 
-async def _eight(provider: LiveSearch, service: Service) -> Service:
+async def _eight(provider, service):
     await asyncio.gather(*(provider.search(f"moon {n}", 5) for n in range(8)))
     return service
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_searches_start_no_faster_than_the_pace(name: str) -> None:
-    """Two seconds lie between five starts; a busy machine may make the first arrive late."""
+def test_searches_start_no_faster_than_the_pace():
+    """A tenth of a second lies between starts; a busy machine may make the first arrive late."""
 
-    async def five(provider: LiveSearch, service: Service) -> Service:
+    async def five(provider, service):
         await asyncio.gather(*(provider.search(f"moon {n}", 5) for n in range(5)))
         return service
 
-    pace = Pace(per_second=2.0, at_once=8)
-    service = with_service(name, [reply(two_results(name))], five, pace=pace)
+    pace = Pace(per_second=10.0, at_once=8)
+    service = with_service("exa", [reply(two_results("exa"))], five, pace=pace)
     times = sorted(asked.at for asked in service.asked)
-    assert times[-1] - times[0] >= 1.0
+    assert times[-1] - times[0] >= 0.2
 
 
-def test_no_more_requests_are_in_flight_than_allowed() -> None:
+def test_no_more_requests_are_in_flight_than_allowed():
     pace = Pace(per_second=1000.0, at_once=3)
     service = with_service("exa", [reply(two_results("exa"))], _eight, delay_s=0.3, pace=pace)
     assert service.busiest == 3
 
 
 @pytest.mark.parametrize("pace", [Pace(0.0), Pace(-1.0), Pace(float("nan")), Pace(1.0, 0)])
-def test_a_pace_that_never_starts_is_refused(pace: Pace) -> None:
+def test_a_pace_that_never_starts_is_refused(pace):
     with pytest.raises(ConfigError, match="a search pace needs"):
         make_provider("exa", KEY, pace=pace, plugins=own_plugins())
 
 
-def test_a_client_from_outside_stays_open() -> None:
-    async def run() -> tuple[list[Hit], bool]:
+def test_a_client_from_outside_stays_open():
+    async def run():
         async with Service([reply(two_results("exa"))]) as service, httpx.AsyncClient() as http:
             provider = make_provider(
                 "exa", KEY, service.url + "/", http=http, plugins=own_plugins()
@@ -67,13 +61,13 @@ def test_a_client_from_outside_stays_open() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_provider_is_a_search_provider_of_its_name(name: str) -> None:
-    provider: SearchProvider = make_provider(name, KEY, "http://127.0.0.1:9", plugins=own_plugins())
+def test_every_provider_is_a_search_provider_of_its_name(name):
+    provider = make_provider(name, KEY, "http://127.0.0.1:9", plugins=own_plugins())
     assert provider.name == name
     assert KEY not in repr(provider)
 
 
-def test_the_table_of_providers_imports_none_of_them() -> None:
+def test_the_table_of_providers_imports_none_of_them():
     code = (
         "import sys, agent_env.web.providers.catalogue\n"
         "print('httpx' in sys.modules, 'agent_env.web.providers.brave' in sys.modules)"
@@ -96,15 +90,15 @@ def test_the_table_of_providers_imports_none_of_them() -> None:
         ({"a": "b"}, ""),
     ],
 )
-def test_texts_become_one_plain_line(given: object, expected: str) -> None:
-    assert plain(given, "") == expected  # type: ignore[arg-type]
+def test_texts_become_one_plain_line(given, expected):
+    assert plain(given, "") == expected
 
 
-def test_a_hostile_text_is_read_in_no_time() -> None:
+def test_a_hostile_text_is_read_in_no_time():
     for text in ("<script>" * 100_000, "<" * 800_000, "<!--" * 200_000, "&" * 800_000):
         assert len(plain(text, "")) <= 20_000
 
 
-def test_a_long_text_is_cut_at_a_word() -> None:
+def test_a_long_text_is_cut_at_a_word():
     assert shortened("one two three", 10) == "one two …"
     assert shortened("one two", 10) == "one two"

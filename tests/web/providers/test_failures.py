@@ -1,19 +1,15 @@
 """What goes wrong with live search, for every provider: who is told what, and never the key."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any
 
 import pytest
 
-from agent_env.errors import ConfigError, EpisodeError, SearchError, ToolError
+from agent_env.errors import ConfigError, SearchError, ToolError
 from agent_env.web.providers.catalogue import key_variables, make_provider
-from agent_env.web.providers.client import LiveSearch, Patience, asked_wait_s
+from agent_env.web.providers.client import Patience, asked_wait_s
 from agent_env.wiring.trust import own_plugins
 from tests.web.providers.services import (
     BRIEF,
@@ -22,6 +18,7 @@ from tests.web.providers.services import (
     NAMES,
     Service,
     body_of,
+    name_and,
     provider_at,
     reply,
     row_of,
@@ -35,12 +32,10 @@ KEYS = key_variables()
 KEYLESS = tuple(sorted(set(NAMES) - set(KEYED)))
 
 
-def failure(
-    name: str, replies: Sequence[bytes], **settings: Any
-) -> tuple[ToolError | EpisodeError, Service]:
+def failure(name, replies, **settings):
     """The error of one search, looked through for the key, and the server as it was left."""
 
-    async def use(provider: LiveSearch, service: Service) -> tuple[Any, Service]:
+    async def use(provider, service):
         with pytest.raises((ToolError, SearchError)) as caught:
             await provider.search("full moon", 5)
         return caught.value, service
@@ -55,7 +50,7 @@ def failure(
 
 @pytest.mark.parametrize("status", [401, 403])
 @pytest.mark.parametrize("name", KEYED)
-def test_a_refused_key_is_named_by_its_variable(name: str, status: int) -> None:
+def test_a_refused_key_is_named_by_its_variable(name, status):
     told = {"message": f"Invalid API key {KEY}", "statusCode": status}
     error, service = failure(name, [reply(told, status)])
     assert type(error) is SearchError
@@ -68,27 +63,15 @@ def test_a_refused_key_is_named_by_its_variable(name: str, status: int) -> None:
 @pytest.mark.parametrize(
     ("name", "status", "body"),
     [
-        (
-            "brave",
-            422,
-            {
-                "type": "ErrorResponse",
-                "error": {
-                    "id": "1",
-                    "status": 422,
-                    "code": "SUBSCRIPTION_TOKEN_INVALID",
-                    "detail": "The provided subscription token is invalid.",
-                },
-            },
-        ),
+        ("brave", 422, {"type": "ErrorResponse", "error": {
+            "id": "1", "status": 422, "code": "SUBSCRIPTION_TOKEN_INVALID",
+            "detail": "The provided subscription token is invalid."}}),
         ("tavily", 401, {"detail": {"error": "Unauthorized: missing or invalid API key."}}),
         ("exa", 401, {"requestId": "1", "error": "Invalid API key", "tag": "INVALID_API_KEY"}),
         ("serper", 403, {"message": "Unauthorized.", "statusCode": 403}),
     ],
-)
-def test_each_services_own_words_for_a_wrong_key_are_known(
-    name: str, status: int, body: dict[str, object]
-) -> None:
+)  # fmt: skip
+def test_each_services_own_words_for_a_wrong_key_are_known(name, status, body):
     error, _ = failure(name, [reply(body, status)])
     assert type(error) is SearchError
     assert str(error).endswith(f"check the key in {KEYS[name]}")
@@ -104,23 +87,21 @@ def test_each_services_own_words_for_a_wrong_key_are_known(
         ("serper", 429, {"message": "Monthly quota used up"}),
     ],
 )
-def test_an_account_without_searches_is_the_users_to_mend(
-    name: str, status: int, body: dict[str, object]
-) -> None:
+def test_an_account_without_searches_is_the_users_to_mend(name, status, body):
     error, service = failure(name, [reply(body, status)])
     assert type(error) is SearchError
     assert f"{name} has no searches left on this account (HTTP {status}" in str(error)
     assert len(service.asked) == 1
 
 
-def test_a_keyless_service_that_refuses_says_what_else_to_do() -> None:
+def test_a_keyless_service_that_refuses_says_what_else_to_do():
     page = reply(b"<h1>Forbidden</h1>", 403, "text/html")
     assert "add json to search.formats" in str(failure("searxng", [page])[0])
     assert "give a contact" in str(failure("wikipedia", [page])[0])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_refused_query_is_the_models_to_mend(name: str) -> None:
+def test_a_refused_query_is_the_models_to_mend(name):
     error, service = failure(name, [reply({"detail": "Query too odd"}, 422)])
     assert type(error) is ToolError
     assert str(error) == (
@@ -129,17 +110,15 @@ def test_a_refused_query_is_the_models_to_mend(name: str) -> None:
     assert len(service.asked) == 1
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_passing_fault_is_sat_out(name: str, status: int) -> None:
+@pytest.mark.parametrize(("name", "status"), name_and([429, 500, 502, 503]))
+def test_a_passing_fault_is_sat_out(name, status):
     hits, service = search(name, reply({}, status), reply(two_results(name)))
     assert len(hits) == 2
     assert len(service.asked) == 2
 
 
-@pytest.mark.parametrize("status", [429, 500])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_fault_that_lasts_is_tried_a_bounded_number_of_times(name: str, status: int) -> None:
+@pytest.mark.parametrize(("name", "status"), name_and([429, 500]))
+def test_a_fault_that_lasts_is_tried_a_bounded_number_of_times(name, status):
     error, service = failure(name, [reply({"error": f"no {KEY}"}, status)])
     assert type(error) is ToolError
     assert str(error) == (
@@ -151,18 +130,6 @@ def test_a_fault_that_lasts_is_tried_a_bounded_number_of_times(name: str, status
 
 NOON = "Mon, 01 Jan 2001 12:00:00 GMT"
 SPENT = {"x-ratelimit-remaining": "0, 1000", "x-ratelimit-reset": "1, 1419704"}
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [{"retry-after": "1"}, {"date": NOON, "retry-after": "Mon, 01 Jan 2001 12:00:01 GMT"}],
-    ids=["seconds", "date by the server's clock, which is years off"],
-)
-def test_retry_after_is_obeyed(headers: dict[str, str]) -> None:
-    busy = reply({}, 429, headers=headers)
-    _, service = search("tavily", busy, reply(two_results("tavily")))
-    first, second = service.asked
-    assert second.at - first.at >= 0.95
 
 
 @pytest.mark.parametrize(
@@ -181,42 +148,41 @@ def test_retry_after_is_obeyed(headers: dict[str, str]) -> None:
         ({}, None),
     ],
 )
-def test_a_wait_is_read_from_the_headers(headers: dict[str, str], expected_s: float | None) -> None:
+def test_a_wait_is_read_from_the_headers(headers, expected_s):
     assert asked_wait_s(headers) == expected_s
 
 
-def test_a_time_without_the_servers_clock_is_told_by_ours() -> None:
+def test_a_time_without_the_servers_clock_is_told_by_ours():
     later = datetime.now(UTC) + timedelta(seconds=100)
     wait_s = asked_wait_s({"retry-after": format_datetime(later, usegmt=True)})
     assert wait_s is not None
     assert 90.0 < wait_s <= 100.0
 
 
-def test_no_other_search_starts_before_retry_after_is_over() -> None:
-    async def use(provider: LiveSearch, service: Service) -> list[float]:
+def test_neither_this_nor_another_search_starts_before_retry_after_is_over():
+    async def use(provider, service):
         first = asyncio.create_task(provider.search("a", 5))
         await service.answers(1)
         await asyncio.sleep(0.1)  # for the client to read it
         await asyncio.gather(first, *(provider.search(f"b{n}", 5) for n in range(3)))
         return [asked.at - service.asked[0].at for asked in service.asked[1:]]
 
-    busy = reply({}, 429, headers={"retry-after": "1"})
+    busy = reply({}, 429, headers={"retry-after": "0.4"})
     later = with_service("exa", [busy, reply(two_results("exa"))], use)
     assert len(later) == 4
-    assert min(later) >= 0.95
+    assert min(later) >= 0.35
 
 
-@pytest.mark.parametrize("headers", [{"retry-after": "86400"}, {"retry-after": "9" * 9}])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_wait_beyond_patience_is_not_waited_for(name: str, headers: dict[str, str]) -> None:
-    error, service = failure(name, [reply({}, 429, headers=headers)])
+@pytest.mark.parametrize(("name", "wait"), name_and(["86400", "9" * 9]))
+def test_a_wait_beyond_patience_is_not_waited_for(name, wait):
+    error, service = failure(name, [reply({}, 429, headers={"retry-after": wait})])
     assert type(error) is SearchError
-    assert f"(asked once) and asks to wait {headers['retry-after']} s" in str(error)
+    assert f"(asked once) and asks to wait {wait} s" in str(error)
     assert len(service.asked) == 1
 
 
 @pytest.mark.parametrize("text", ["soon", "-5", "nan", "1e99", "", "9" * 400, "Mon, 99 Foo"])
-def test_a_retry_after_that_is_none_is_as_if_not_there(text: str) -> None:
+def test_a_retry_after_that_is_none_is_as_if_not_there(text):
     hits, _ = search(
         "exa", reply({}, 503, headers={"retry-after": text}), reply(two_results("exa"))
     )
@@ -224,7 +190,7 @@ def test_a_retry_after_that_is_none_is_as_if_not_there(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_web_page_instead_of_json_says_where_to_look(name: str) -> None:
+def test_a_web_page_instead_of_json_says_where_to_look(name):
     error, service = failure(name, [reply(b"<html>Sign in</html>", kind="text/html; charset=x")])
     assert type(error) is SearchError
     assert str(error) == (
@@ -233,34 +199,32 @@ def test_a_web_page_instead_of_json_says_where_to_look(name: str) -> None:
     assert len(service.asked) == 1
 
 
-BROKEN = {
-    "cut": b'{"results": [{"url": "https://a.exam',
-    "empty": b"",
-    "deep": b"[" * 100_000,
-    "no utf-8": b'{"results": "\xff\xfe"}',
-    "long number": b'{"a": ' + b"9" * 10_000 + b"}",
-}
+BROKEN = [
+    b'{"results": [{"url": "https://a.exam',
+    b"",
+    b"[" * 100_000,
+    b'{"results": "\xff\xfe"}',
+    b'{"a": ' + b"9" * 10_000 + b"}",
+]
 
 
-@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN.keys())
-@pytest.mark.parametrize("name", NAMES)
-def test_broken_json_is_asked_for_again_and_then_told(name: str, body: bytes) -> None:
+@pytest.mark.parametrize(("name", "body"), name_and(BROKEN), ids=lambda value: str(value)[:20])
+def test_broken_json_is_asked_for_again_and_then_told(name, body):
     error, service = failure(name, [reply(body)])
     assert type(error) is ToolError
     assert " (asked 3 times); try again later" in str(error)
     assert len(service.asked) == 3
 
 
-@pytest.mark.parametrize("body", [[], [1], "text", 7, True])
-@pytest.mark.parametrize("name", NAMES)
-def test_json_that_is_no_object_is_not_this_service(name: str, body: object) -> None:
+@pytest.mark.parametrize(("name", "body"), name_and([[], [1], "text", 7, True]))
+def test_json_that_is_no_object_is_not_this_service(name, body):
     error, _ = failure(name, [reply(body)])
     assert type(error) is SearchError
     assert "JSON that is no object instead of search results" in str(error)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_redirect_is_not_followed(name: str) -> None:
+def test_a_redirect_is_not_followed(name):
     error, service = failure(name, [reply({}, 302, headers={"location": "/elsewhere"})])
     assert type(error) is SearchError
     assert str(error) == f"{name} answered HTTP 302; check that the base URL is right"
@@ -268,7 +232,7 @@ def test_a_redirect_is_not_followed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_service_that_hangs_is_given_up(name: str) -> None:
+def test_a_service_that_hangs_is_given_up(name):
     hurried = Patience(attempts=2, first_wait_s=0.0, timeout_s=0.05)
     error, _ = failure(name, [reply({})], delay_s=0.3, patience=hurried)
     assert type(error) is ToolError
@@ -276,7 +240,7 @@ def test_a_service_that_hangs_is_given_up(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_connection_that_breaks_off_is_tried_again(name: str) -> None:
+def test_a_connection_that_breaks_off_is_tried_again(name):
     half = reply(two_results(name))[:-5]
     assert len(search(name, half, reply(two_results(name)))[0]) == 2
     error, _ = failure(name, [half])
@@ -285,8 +249,8 @@ def test_a_connection_that_breaks_off_is_tried_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_service_that_is_not_there_is_the_users_to_mend(name: str) -> None:
-    async def run() -> None:
+def test_a_service_that_is_not_there_is_the_users_to_mend(name):
+    async def run():
         async with Service([b""]) as service:
             url = service.url
         provider = provider_at(name, url)
@@ -298,13 +262,13 @@ def test_a_service_that_is_not_there_is_the_users_to_mend(name: str) -> None:
     asyncio.run(run())
 
 
-def test_a_body_that_swells_is_cut_off() -> None:
+def test_a_body_that_swells_is_cut_off():
     swollen = reply(gzip.compress(b" " * 40_000_000), headers={"content-encoding": "gzip"})
     error, _ = failure("exa", [swollen])
     assert "sent more than 8388608 bytes" in str(error)
 
 
-def test_wikipedias_errors_inside_a_200_are_seen() -> None:
+def test_wikipedias_errors_inside_a_200_are_seen():
     lagged = reply({"error": {"code": "maxlag", "info": "Waiting: 7 seconds lagged"}})
     assert len(search("wikipedia", lagged, reply(two_results("wikipedia")))[0]) == 2
     error, _ = failure("wikipedia", [reply({"error": {"code": "x", "info": "Bad <b>query</b>"}})])
@@ -313,17 +277,17 @@ def test_wikipedias_errors_inside_a_200_are_seen() -> None:
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_a_key_that_a_service_repeats_stands_in_no_hit(name: str) -> None:
+def test_a_key_that_a_service_repeats_stands_in_no_hit(name):
     row = row_of(name, f"https://a.example/?k={KEY}", f"Your {KEY}", f"<b>{KEY[:9]}</b>{KEY[9:]}")
     ((hit,), _) = search(name, reply(body_of(name, [row])))
     assert (hit.url, hit.title, hit.snippet) == ("https://a.example/?k=***", "Your ***", "***")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_search_can_be_cancelled_while_it_waits(name: str) -> None:
+def test_a_search_can_be_cancelled_while_it_waits(name):
     """It ends at once, and asks no second time."""
 
-    async def use(provider: LiveSearch, service: Service) -> int:
+    async def use(provider, service):
         searching = asyncio.create_task(provider.search("moon", 5))
         await service.answers(1)
         searching.cancel()
@@ -336,7 +300,7 @@ def test_a_search_can_be_cancelled_while_it_waits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_a_missing_key_names_its_variable(name: str) -> None:
+def test_a_missing_key_names_its_variable(name):
     for missing in (None, ""):
         with pytest.raises(ConfigError, match=f"{name} needs a key: set {KEYS[name]}"):
             make_provider(name, missing, plugins=own_plugins())
@@ -344,19 +308,19 @@ def test_a_missing_key_names_its_variable(name: str) -> None:
 
 @pytest.mark.parametrize("key", [f"{KEY} x", f"{KEY}\r\nx: y", f"{KEY}ü"])
 @pytest.mark.parametrize("name", KEYED)
-def test_a_key_that_no_header_takes_is_refused_unseen(name: str, key: str) -> None:
+def test_a_key_that_no_header_takes_is_refused_unseen(name, key):
     with pytest.raises(ConfigError, match=f"the key in {KEYS[name]} holds") as caught:
         make_provider(name, key, plugins=own_plugins())
     assert KEY not in str(caught.value)
 
 
-def test_an_unknown_provider_lists_the_known_ones() -> None:
+def test_an_unknown_provider_lists_the_known_ones():
     known = "brave, tavily, exa, serper, openai, searxng, wikipedia"
     with pytest.raises(ConfigError, match=f"unknown search provider 'bing'; known: {known}"):
         make_provider("bing", "k", plugins=own_plugins())
 
 
-def test_searxng_needs_an_address() -> None:
+def test_searxng_needs_an_address():
     with pytest.raises(ConfigError, match="set SEARXNG_BASE_URL"):
         make_provider("searxng", plugins=own_plugins())
 
@@ -365,7 +329,7 @@ def test_searxng_needs_an_address() -> None:
     "url", ["ftp://a", "a.example", "http://", "http://[::1", "http://u:secret@a", "http://a/?k=1"]
 )
 @pytest.mark.parametrize("name", KEYLESS)
-def test_an_unsound_address_is_refused_and_not_repeated(name: str, url: str) -> None:
+def test_an_unsound_address_is_refused_and_not_repeated(name, url):
     with pytest.raises(ConfigError, match="the search provider's base URL") as caught:
         make_provider(name, None, url, plugins=own_plugins())
     assert "secret" not in str(caught.value)

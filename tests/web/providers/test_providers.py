@@ -1,7 +1,5 @@
 """Each live provider: what it sends and what it makes of a reply in the documented shape."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -19,7 +17,7 @@ from tests.web.providers.services import (
 )
 
 
-def test_every_provider_gives_title_address_and_plain_snippet() -> None:
+def test_every_provider_gives_title_address_and_plain_snippet():
     for name in set(NAMES) - {"wikipedia"}:
         hits, _ = search(name, reply(two_results(name)))
         assert hits == [
@@ -28,7 +26,7 @@ def test_every_provider_gives_title_address_and_plain_snippet() -> None:
         ], name
 
 
-def test_wikipedia_makes_the_address_from_the_title() -> None:
+def test_wikipedia_makes_the_address_from_the_title():
     match = '<span class="searchmatch">Battle</span> of 1643 &quot;won&quot;'
     rows = [row_of("wikipedia", None, "Battle of Rocroi (1643) & after?", match)]
     hits, service = search("wikipedia", reply(body_of("wikipedia", rows)))
@@ -38,68 +36,32 @@ def test_wikipedia_makes_the_address_from_the_title() -> None:
     assert hit.snippet == 'Battle of 1643 "won"'
 
 
-@pytest.mark.parametrize(
-    ("name", "method", "path", "sent"),
-    [
-        (
-            "brave",
-            "GET",
-            "/res/v1/web/search",
-            {"q": "full moon", "count": "5", "result_filter": "web", "text_decorations": "false"},
-        ),
-        (
-            "tavily",
-            "POST",
-            "/search",
-            {"query": "full moon", "max_results": 5, "search_depth": "basic"},
-        ),
-        (
-            "exa",
-            "POST",
-            "/search",
-            {
-                "query": "full moon",
-                "numResults": 5,
-                "type": "auto",
-                "contents": {"highlights": {"maxCharacters": 500}},
-            },
-        ),
-        (
-            "openai",
-            "POST",
-            "/responses",
-            {
-                "model": "gpt-5-mini",
-                "input": "Search the web for the following query and list the 5 most relevant "
-                "pages. Give each a line of its own that says what the page tells about it, and "
-                "cite the page.\n\nQuery: full moon",
-                "tools": [{"type": "web_search"}],
-                "tool_choice": {"type": "web_search"},
-                "include": ["web_search_call.action.sources"],
-                "store": False,
-            },
-        ),
-        ("serper", "POST", "/search", {"q": "full moon", "num": 5}),
-        ("searxng", "GET", "/search", {"q": "full moon", "format": "json"}),
-        (
-            "wikipedia",
-            "GET",
-            "/w/api.php",
-            {
-                "action": "query",
-                "list": "search",
-                "srsearch": "full moon",
-                "srlimit": "5",
-                "srprop": "snippet",
-                "format": "json",
-                "formatversion": "2",
-            },
-        ),
-    ],
-)
-def test_a_request_is_what_the_service_documents(
-    name: str, method: str, path: str, sent: dict[str, object]
-) -> None:
+REQUESTS = {
+    "brave": ("GET", "/res/v1/web/search", {
+        "q": "full moon", "count": "5", "result_filter": "web", "text_decorations": "false"}),
+    "tavily": ("POST", "/search", {
+        "query": "full moon", "max_results": 5, "search_depth": "basic"}),
+    "exa": ("POST", "/search", {
+        "query": "full moon", "numResults": 5, "type": "auto",
+        "contents": {"highlights": {"maxCharacters": 500}}}),
+    "openai": ("POST", "/responses", {
+        "model": "gpt-5-mini",
+        "input": "Search the web for the following query and list the 5 most relevant "
+        "pages. Give each a line of its own that says what the page tells about it, and "
+        "cite the page.\n\nQuery: full moon",
+        "tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"},
+        "include": ["web_search_call.action.sources"], "store": False}),
+    "serper": ("POST", "/search", {"q": "full moon", "num": 5}),
+    "searxng": ("GET", "/search", {"q": "full moon", "format": "json"}),
+    "wikipedia": ("GET", "/w/api.php", {
+        "action": "query", "list": "search", "srsearch": "full moon", "srlimit": "5",
+        "srprop": "snippet", "format": "json", "formatversion": "2"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_request_is_what_the_service_documents(name):
+    method, path, sent = REQUESTS[name]
     _, service = search(name, reply(two_results(name)))
     (asked,) = service.asked
     assert (asked.method, asked.path) == (method, path)
@@ -116,7 +78,7 @@ def test_a_request_is_what_the_service_documents(
         ("openai", "authorization", f"Bearer {KEY}"),
     ],
 )
-def test_the_key_goes_into_its_header_and_nowhere_else(name: str, header: str, value: str) -> None:
+def test_the_key_goes_into_its_header_and_nowhere_else(name, header, value):
     _, service = search(name, reply(two_results(name)))
     (asked,) = service.asked
     assert asked.headers.pop(header) == value
@@ -124,7 +86,7 @@ def test_the_key_goes_into_its_header_and_nowhere_else(name: str, header: str, v
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_user_agent_names_us_and_a_contact(name: str) -> None:
+def test_a_user_agent_names_us_and_a_contact(name):
     _, service = search(name, reply(two_results(name)), contact="me@a.example")
     agent = service.asked[0].headers["user-agent"]
     assert agent.startswith("agent-env/")
@@ -132,18 +94,18 @@ def test_a_user_agent_names_us_and_a_contact(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_found_is_no_error(name: str) -> None:
+def test_nothing_found_is_no_error(name):
     assert search(name, reply(body_of(name, [])))[0] == []
     assert search(name, reply(body_of(name, None)))[0] == []
 
 
-def test_brave_and_serper_may_leave_an_empty_list_out() -> None:
+def test_brave_and_serper_may_leave_an_empty_list_out():
     assert search("brave", reply({"type": "search", "query": {"original": "x"}}))[0] == []
     assert search("brave", reply({"type": "search", "web": None}))[0] == []
     assert search("serper", reply({"searchParameters": {"q": "x"}, "credits": 1}))[0] == []
 
 
-def test_searxng_without_results_names_the_engines_that_are_down() -> None:
+def test_searxng_without_results_names_the_engines_that_are_down():
     body = body_of("searxng", [])
     body["unresponsive_engines"] = [["bing", "timeout"], ["qwant", "CAPTCHA"]]
     with pytest.raises(ToolError, match="did not answer: bing, qwant; try again later"):
@@ -151,7 +113,7 @@ def test_searxng_without_results_names_the_engines_that_are_down() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_rows_that_are_half_empty_are_read_as_far_as_they_go(name: str) -> None:
+def test_rows_that_are_half_empty_are_read_as_far_as_they_go(name):
     rows = [
         row_of(name, "https://a.example/1", None, "lost"),
         row_of(name, "https://b.example/2", "Kept", None),
@@ -171,7 +133,7 @@ def test_rows_that_are_half_empty_are_read_as_far_as_they_go(name: str) -> None:
         ]
 
 
-def test_exa_reads_a_summary_or_the_text_where_there_are_no_highlights() -> None:
+def test_exa_reads_a_summary_or_the_text_where_there_are_no_highlights():
     rows = [
         {"url": "https://a.example/1", "title": "A", "highlights": ["One.", "Two."]},
         {"url": "https://a.example/2", "title": "B", "highlights": [], "summary": "Sum."},
@@ -182,13 +144,13 @@ def test_exa_reads_a_summary_or_the_text_where_there_are_no_highlights() -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_more_hits_than_asked_for(name: str) -> None:
+def test_no_more_hits_than_asked_for(name):
     rows = [row_of(name, f"https://a.example/{n}", f"T{n}", "s") for n in range(30)]
     assert len(search(name, reply(body_of(name, rows)), limit=3)[0]) == 3
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_service_is_not_asked_for_more_than_it_gives(name: str) -> None:
+def test_a_service_is_not_asked_for_more_than_it_gives(name):
     _, service = search(name, reply(two_results(name)), limit=500)
     sent = service.asked[0].body or service.asked[0].parameters
     numbers = [
@@ -199,7 +161,7 @@ def test_a_service_is_not_asked_for_more_than_it_gives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_results_of_another_shape_are_not_taken_for_an_empty_list(name: str) -> None:
+def test_results_of_another_shape_are_not_taken_for_an_empty_list(name):
     renamed = body_of(name, [{"uri": "https://a.example/1", "heading": "A"}])
     for body in ({}, {"status": "ok"}, body_of(name, {"a": 1}), renamed):
         with pytest.raises(SearchError, match="check that the base URL is right"):
@@ -207,7 +169,7 @@ def test_results_of_another_shape_are_not_taken_for_an_empty_list(name: str) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_queries_that_cannot_be_sent_are_the_models_to_mend(name: str) -> None:
+def test_queries_that_cannot_be_sent_are_the_models_to_mend(name):
     answer = reply(two_results(name))
     with pytest.raises(ToolError, match="the query is empty"):
         search(name, answer, query=" \n ")
@@ -216,13 +178,13 @@ def test_queries_that_cannot_be_sent_are_the_models_to_mend(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_odd_letters_in_a_query_are_sent_as_they_can_be(name: str) -> None:
+def test_odd_letters_in_a_query_are_sent_as_they_can_be(name):
     _, service = search(name, reply(two_results(name)), query="春节\ud800 &q=1#?")
     sent = service.asked[0].body or service.asked[0].parameters
     assert any(str(value).endswith("春节� &q=1#?") for value in sent.values())
 
 
-def test_openais_consulted_pages_follow_the_cited_ones() -> None:
+def test_openais_consulted_pages_follow_the_cited_ones():
     body = two_results("openai")
     body["output"][0]["action"]["sources"] = [
         {"type": "url", "url": "https://b.example/2"},
@@ -236,7 +198,7 @@ def test_openais_consulted_pages_follow_the_cited_ones() -> None:
     ]
 
 
-def test_the_day_that_a_service_gives_a_page_is_kept() -> None:
+def test_the_day_that_a_service_gives_a_page_is_kept():
     told = {
         "brave": {"page_age": "2020-05-02T10:00:00"},
         "tavily": {"published_date": "Sat, 02 May 2020 10:00:00 GMT"},

@@ -1,0 +1,32 @@
+"""`view` as a user runs it."""
+
+import signal
+import socket
+import subprocess
+
+import httpx
+
+from tests.commands import agent_env, running
+
+
+def test_view_prints_its_address_serves_there_and_ends_with_ctrl_c(small_run):
+    with running("view", str(small_run.parent), "--port", "0", stderr=subprocess.PIPE) as server:
+        address = server.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:")
+        assert "reference" in httpx.get(address, timeout=300.0).text
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=300)
+    assert "Traceback" not in errors
+
+
+def test_what_cannot_be_viewed_is_told_in_a_line(small_run, tmp_path):
+    missing = agent_env("view", str(tmp_path / "none"))
+    assert missing.returncode == 2
+    assert "is no folder" in missing.stderr
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        refused = agent_env("view", str(small_run), "--port", port)
+    assert refused.returncode == 2
+    assert f"cannot listen on port {port}" in refused.stderr
