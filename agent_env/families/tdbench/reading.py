@@ -18,8 +18,8 @@ from agent_env.families.tdbench import wording
 from agent_env.families.tdbench.sample import Kind, TdbenchSample
 from agent_env.families.tdbench.wording import (
     DOMAINS,
-    ENTRY,
     NUMBERS,
+    VERBS,
     Domain,
     Offset,
     QuestionForm,
@@ -211,7 +211,7 @@ NUMBER = "|".join([*NUMBERS, r"\d+"])
 
 @cache
 def _tokens() -> re.Pattern[str]:
-    verbs = [*(domain.verbs for domain in DOMAINS.values()), ENTRY]
+    verbs = VERBS.values()
     begin = _either([*BEGIN, *(w for v in verbs for w in v.begin)])
     end = _either([*END, *(w for v in verbs for w in v.end)])
     stay = _either([*STAY, *(w for v in verbs for w in v.stay)])

@@ -12,8 +12,8 @@ set worded by a model has the queries, golds and rows of the same set without on
 
 A user's own sentences for the columns of a table are checked the same way. Their TOML file has
 `relation`, a list of sentences with `{cond}` where the condition on time goes, and may have
-`current` (with `{now}`), `verbs` (office, spell, rule or entry), `noun` and `group` (for `nth`,
-`longest` and `count`). Every sentence names each column of the question once, as `{column}`.
+`current` (with `{now}`), `verbs` (office, spell, rule, stay or entry), `noun` and `group` (for
+`nth`, `longest` and `count`). Every sentence names each column of the question once, as `{column}`.
 """
 
 from __future__ import annotations
@@ -41,11 +41,8 @@ from agent_env.families.tdbench.reading import (
 from agent_env.families.tdbench.sample import Kind, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.wording import (
     DOMAINS,
-    ENTRY,
-    OFFICE,
-    RULE,
-    SPELL,
     STYLES,
+    VERBS,
     Domain,
     QuestionForm,
     user_domain,
@@ -313,7 +310,6 @@ def lines_of(reply: str) -> Iterator[str]:
 
 # Templates of the user's own ---------------------------------------------------------------------
 
-VERBS = {"office": OFFICE, "spell": SPELL, "rule": RULE, "entry": ENTRY}
 DROPPED = "questions of own templates that do not read back as their dates"
 
 

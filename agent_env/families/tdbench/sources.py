@@ -33,7 +33,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
 )
 from agent_env.families.tdbench.rewording import with_templates
 from agent_env.families.tdbench.sample import TdbenchOptions
-from agent_env.families.tdbench.wording import DOMAINS, ENTRY, GAMES, Domain, user_domain
+from agent_env.families.tdbench.wording import DOMAINS, GAMES, VERBS, Domain, user_domain
 from agent_env.sdk.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors
 
 SHIPPED = facts.SHIPPED / "temporal"
@@ -110,7 +110,7 @@ def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
     found = []
     for (file, name), sheet in zip(places, sheets, strict=True):
         loaded = _loaded(file, name, sheet, options)
-        domain = Domain(loaded.table.name, ENTRY, (), ())
+        domain = Domain(loaded.table.name, VERBS["entry"], (), ())
         if not hops:
             name = loaded.table.name
             domain = user_domain(name, options.question, options.answer, options.unique)

@@ -20,7 +20,7 @@ from agent_env.families.tdbench.rewording import (
     requirements,
 )
 from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
-from agent_env.families.tdbench.wording import OFFICE, OFFICES, condition, sentence
+from agent_env.families.tdbench.wording import OFFICES, VERBS, condition, sentence
 from agent_env.tasks.family import by_digest
 from agent_env.temporal.allen import RELATIONS, Relation
 
@@ -30,7 +30,7 @@ B = (date(1990, 5, 1), date(1993, 5, 3))
 
 def president(relation: Relation = "contains") -> Requirements:
     """Of the Presidents of France."""
-    text = condition(relation, B, None, OFFICE, "day", 0)
+    text = condition(relation, B, None, VERBS["office"], "day", 0)
     question = sentence(OFFICES.forms[0], {"country": "France", "role": "President"}, text, 0)
     return Requirements(
         kind="relation",
