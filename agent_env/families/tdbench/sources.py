@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -93,7 +93,7 @@ def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
         domain = GAMES if name == "games" else DOMAINS[name]
         if options.question and name != "games":
             domain = user_domain(name, options.question, options.answer, options.unique)
-        found.append(_source(domain, Loaded(table), options, now))
+        found.append(_source(domain, table, options, now))
     return tuple(found)
 
 
@@ -109,15 +109,26 @@ def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
     options, notes = with_roles(options, sheets)
     found = []
     for (file, name), sheet in zip(places, sheets, strict=True):
-        loaded = _loaded(file, name, sheet, options)
-        domain = Domain(loaded.table.name, VERBS["entry"], (), ())
+        short: list[int] = []
+        mended, log = repaired_sheet(sheet, options)
+        try:
+            table = make_table(
+                file, name or file.stem, mended, options.granularity, options.end_included,
+                too_short=short,
+            )  # fmt: skip
+        except DatasetError as exc:
+            problems = exc.lines if isinstance(exc, DatasetErrors) else (str(exc),)
+            hint = f"`agent-env tdbench doctor {file}` says how to repair them"
+            raise ConfigErrors(problems if options.repair else (*problems, hint)) from exc
+        domain = Domain(table.name, VERBS["entry"], (), ())
         if not hops:
-            name = loaded.table.name
-            domain = user_domain(name, options.question, options.answer, options.unique)
-        if not hops and options.templates is not None:
-            domain = with_templates(domain, Path(options.templates))
+            domain = user_domain(table.name, options.question, options.answer, options.unique)
+            if options.templates is not None:
+                domain = with_templates(domain, Path(options.templates))
+        lines = {(f"{each.problem}={each.policy}", each.line) for each in log}
+        repairs = Counter(policy for policy, _ in lines)
         own = tuple(f"{file.name}: {note}" for note in (*sheet.notes, *notes))
-        found.append(replace(_source(domain, loaded, options, now), notes=own))
+        found.append(_source(domain, table, options, now, len(short), repairs, own))
     return tuple(found)
 
 
@@ -147,16 +158,6 @@ def with_roles(
     keys = ",".join(fits[0].keys)
     note = f"asked by {fits[0]}: --option question={keys} --option answer={fits[0].answer}{others}"
     return options.model_copy(update=own), [note]
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A file's table, the number of rows that the granularity leaves without time, and the number
-    of repaired rows by policy."""
-
-    table: TemporalTable
-    short: int = 0
-    repairs: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_own(file: Path, name: str | None, options: TdbenchOptions) -> Sheet:
@@ -189,22 +190,6 @@ def asked(sheet: Sheet, options: TdbenchOptions) -> Question:
     return Question(options.question, options.answer, options.granularity)
 
 
-def _loaded(file: Path, name: str | None, sheet: Sheet, options: TdbenchOptions) -> Loaded:
-    short: list[int] = []
-    mended, log = repaired_sheet(sheet, options)
-    try:
-        table = make_table(
-            file, name or file.stem, mended, options.granularity, options.end_included,
-            too_short=short,
-        )  # fmt: skip
-    except DatasetError as exc:
-        problems = exc.lines if isinstance(exc, DatasetErrors) else (str(exc),)
-        hint = f"`agent-env tdbench doctor {file}` says how to repair them"
-        raise ConfigErrors(problems if options.repair else (*problems, hint)) from exc
-    lines = {(f"{each.problem}={each.policy}", each.line) for each in log}
-    return Loaded(table, len(short), Counter(policy for policy, _ in lines))
-
-
 def file_tables(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
     """The files with the names of their tables: one file with several, or several files, whose
     databases take the names in turn."""
@@ -217,8 +202,12 @@ def file_tables(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
     return [(f, next(turn, None) if f.suffix in databases else None) for f in files]
 
 
-def _source(domain: Domain, loaded: Loaded, options: TdbenchOptions, now: date) -> Source:
-    table, cut = loaded.table, loaded.short
+def _source(
+    domain: Domain, table: TemporalTable, options: TdbenchOptions, now: date, cut: int = 0,
+    repairs: Mapping[str, int] | None = None, notes: tuple[str, ...] = (),
+) -> Source:  # fmt: skip
+    """`cut`: the number of rows that the granularity leaves without time; `repairs`: the number of
+    repaired rows by policy."""
     for form in domain.forms:
         if both := set(form.keys) & set(form.answers):
             raise ConfigError(f"column '{min(both)}' is asked and answered")
@@ -239,8 +228,8 @@ def _source(domain: Domain, loaded: Loaded, options: TdbenchOptions, now: date) 
     if options.granularity is not None and options.granularity != table.granularity:
         table, cut = coarser(table, options.granularity)
     omissions = {f"rows of {table.name} that begin and end in one {table.granularity}": cut}
-    for policy, number in loaded.repairs.items():
+    for policy, number in (repairs or {}).items():
         omissions[f"rows of {table.name} repaired by {policy}"] = number
     current = as_of(table, now)
     omissions[f"rows of {table.name} that begin after {now}"] = len(table.rows) - len(current.rows)
-    return Source(domain, current if options.is_own else coalesced(current), omissions)
+    return Source(domain, current if options.is_own else coalesced(current), omissions, notes)
