@@ -47,7 +47,7 @@ def import_table(
     from agent_env.sdk.family import record_options
 
     options = record_options(EventTableOptions, "facts import", option or ())
-    result = import_events(file, out, _day(now), options)
+    result = import_events(file, out, stated_now(now), options)
     for text in result.notes:
         say(f"{file.name}: {text}")
     print(f"{result.events} events in {result.out}, {result.lasting} of them still lasting")
@@ -73,7 +73,7 @@ def import_wikidata(
     languages = tuple(language or ("en",))
     result = asyncio.run(
         wikidata.import_wikidata(
-            out, kind, limit, _day(now), endpoint, languages, contact, sitelinks, note=say
+            out, kind, limit, stated_now(now), endpoint, languages, contact, sitelinks, note=say
         )
     )
     skipped = ", ".join(f"{n} {reason}" for reason, n in result.left_out.items()) or "none"
@@ -94,7 +94,7 @@ def screen(
 
     Example: agent-env facts screen --model openai/gpt-5 --run runs/screen --out known.csv
     """
-    _run("screen", table, out, replace(options, model=model, out=run), _day(now))
+    _run("screen", table, out, replace(options, model=model, out=run), stated_now(now))
 
 
 @facts.command()
@@ -112,7 +112,7 @@ def check(
     Example: agent-env facts check --model openai/gpt-5 --web record --search brave --run runs/c
     --out judged.csv
     """
-    _run("check", table, out, replace(options, model=model, out=run), _day(now))
+    _run("check", table, out, replace(options, model=model, out=run), stated_now(now))
 
 
 def _run(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
@@ -126,7 +126,8 @@ def _run(what: str, table: Path | None, out: Path, options: RunOptions, now: dat
     print(f"{counts}; result in {result.out}, traces in {result.run}")
 
 
-def _day(text: str | None) -> date:
+def stated_now(text: str | None) -> date:
+    """The day of `--now`; today where it is not stated."""
     from agent_env.sdk.errors import ConfigError
 
     if text is None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_env.extensions.facts.cli import stated_now
 from agent_env.sdk.commands import AsJson, print_table, say
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def import_command(
     """
     from agent_env.families.tdbench.commands import import_published
 
-    day = None if now is None else _day(now)
+    day = None if now is None else stated_now(now)
     report = import_published(folder, day, out, differing.value)
     if as_json:
         print(json.dumps(report.as_json(), ensure_ascii=False))
@@ -148,12 +148,3 @@ def _print_import(report: ImportReport) -> None:
         say(f"{report.unworded} questions have no wording, so no sample was made of them")
     if report.out is not None:
         print(f"{report.samples} samples in {report.out}, {report.blanks} of them gaps to fill")
-
-
-def _day(text: str) -> date:
-    from agent_env.sdk.errors import ConfigError
-
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(f"--now '{text}' is not a date; write YYYY-MM-DD") from None

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
-from typing import Literal, Protocol
+from typing import Literal
 
 from agent_env.sdk.errors import ConfigError, DatasetError
 
@@ -69,15 +69,14 @@ def pchip_slopes(x: Sequence[float], y: Sequence[float]) -> list[float]:
     rises = [(b - a) / h for (a, b), h in zip(pairwise(y), widths, strict=True)]
     if len(rises) == 1:
         return [rises[0], rises[0]]
-    inner = [
-        _inner(widths[i], widths[i + 1], rises[i], rises[i + 1]) for i in range(len(rises) - 1)
-    ]
+    inner = [_inner(*pair) for pair in pairwise(zip(widths, rises, strict=True))]
     first = _end(widths[0], widths[1], rises[0], rises[1])
     last = _end(widths[-1], widths[-2], rises[-1], rises[-2])
     return [first, *inner, last]
 
 
-def _inner(h0: float, h1: float, d0: float, d1: float) -> float:
+def _inner(before: tuple[float, float], after: tuple[float, float]) -> float:
+    (h0, d0), (h1, d1) = before, after
     if d0 * d1 <= 0:
         return 0.0
     w0, w1 = 2 * h1 + h0, h1 + 2 * h0
@@ -103,26 +102,16 @@ SHAPES = {
 Beyond = Literal["clamp", "parametric", "error"]
 
 
-class Curves(Protocol):
-    """The probability that an adverbial applies."""
-
-    @property
-    def name(self) -> str:
-        """As it is stored with a question."""
-
-    def p(self, event: str, adverbial: str, minutes: float) -> float:
-        """In [0, 1]; ConfigError for an event or adverbial that it does not know."""
-
-
 @dataclass(frozen=True, slots=True)
 class Parametric:
-    """The fitted curves."""
+    """The fitted curves, with the probability that an adverbial applies."""
 
     offsets: Mapping[str, float]
     """d by event type."""
     name: str = "parametric"
 
     def p(self, event: str, adverbial: str, minutes: float) -> float:
+        """In [0, 1]; ConfigError for an event or adverbial that it does not know."""
         if adverbial not in SHAPES:
             raise ConfigError(f"unknown adverbial '{adverbial}'; known: {', '.join(SHAPES)}")
         if event not in self.offsets:
@@ -182,6 +171,7 @@ class Measured:
         return f"{self.name}: no '{adverbial}' for the event '{event}'; known: {known}"
 
 
+Curves = Parametric | Measured
 Aggregate = Literal["mean", "median"]
 
 

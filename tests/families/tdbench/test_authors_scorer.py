@@ -63,10 +63,7 @@ def test_a_value_has_other_forms() -> None:
         "gun maria holm", "gun maria holm", "gun holm", "gun maria", "gun",
     )  # fmt: skip
     assert forms("Émile Łoub")[1] == "emile loub"
-    assert (
-        forms("Ann Ray, Bo Rask")[2:] == ("ann ray", "bo rask", "ann ray, rask", "ann ray,", "ann")
-        or True
-    )
+    assert forms("Ann Ray, Bo Rask")[2:] == ("ann ray", "bo rask")
     assert "illegal" in forms("Ilegal")
     assert "hirohito" in forms("Shōwa")
 
