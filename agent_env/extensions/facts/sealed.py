@@ -13,7 +13,6 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.site.sheet import DEFAULT, LEVELS, Difficulty, Sheet
@@ -21,9 +20,6 @@ from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.sdk.errors import ConfigError, StorageError, ToolError
 from agent_env.sdk.records import MaterialTable
 from agent_env.sdk.web import FullText, Page, SqlitePages, TantivyText, Web
-
-if TYPE_CHECKING:
-    from agent_env.sdk.web import TantivyText
 
 MANY = 50_000
 """Pages above which tantivy is used."""
@@ -40,8 +36,6 @@ def choose_index(
     if find_spec("tantivy") is None:
         note(f"{count} pages are searched by FTS5; faster: pip install 'agent-env[search]'")
         return built_in
-    from agent_env.sdk.web import TantivyText
-
     try:
         folder = file.with_name(f"{file.name}.tantivy")
         return TantivyText.made(folder, content, built_in.texts())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from random import Random
@@ -28,7 +28,6 @@ from agent_env.families.tdbench.published import (
 )
 from agent_env.families.tdbench.published_sql import Columns, Reading, Row, is_open, iso_day
 from agent_env.families.tdbench.sample import (
-    NAME,
     Certificate,
     GoldRow,
     Granularity,
@@ -146,7 +145,7 @@ REFUSED = "questions whose statement returns other rows than those stored"
 def _samples(
     checked: CheckedQuestion, rows: Sequence[Row], shown: _Shown, now: str,
     certificate: Certificate,
-) -> Iterable[TdbenchSample]:  # fmt: skip
+) -> list[TdbenchSample]:  # fmt: skip
     question, table = checked.question, shown.table
     keys = _keys(question, table)
     answers = _answer_columns(rows, question)
@@ -162,10 +161,8 @@ def _samples(
     relation = question.relation
     name = f"{_short(checked.file)}-{question.idx}"
     common = {
-        "task": NAME,
         "gold": gold,
         "materials": (shown.digest,),
-        "query": name,
         "domain": table.name,
         "kind": relation if relation in ("current", "hops") else "relation",
         "relation": relation,
@@ -185,10 +182,7 @@ def _samples(
         "worded_by": "published",
         "certificate": certificate,
     }
-    for number, text in enumerate(question.questions):
-        yield TdbenchSample.model_validate(
-            {**common, "id": f"{name}-{number}", "phrasing": number, "question": text.strip()}
-        )
+    return query.phrased(name, [text.strip() for text in question.questions], **common)
 
 
 def _short(file: str) -> str:
@@ -279,16 +273,12 @@ def _blank(blank: Blank, now: str) -> TdbenchSample:
     """A gap to fill: what holds now, and since which month."""
     start = iso_day(blank.start) if blank.start.strip() else ""
     precise: Granularity = "year" if len(blank.start.strip()) == 4 else "month"
-    statement = f"Fill the gap: {blank.statement}"
     name = f"{_short(blank.file)}-{blank.line}"
     golds = (GoldRow(answer=blank.answer, start=start[: LENGTHS[precise]], end=None, row=0),)
-    return TdbenchSample(
-        id=f"{name}-0",
-        task=NAME,
+    (sample,) = query.phrased(
+        name,
+        [f"Fill the gap: {blank.statement}"],
         gold=(blank.answer,),
-        query=name,
-        phrasing=0,
-        question=statement,
         domain=blank.file.rsplit("/", 1)[-1].rsplit(".", 1)[0],
         kind="current",
         relation="current",
@@ -303,3 +293,4 @@ def _blank(blank: Blank, now: str) -> TdbenchSample:
         roles=("start",) if start else (),
         worded_by="published",
     )
+    return sample

@@ -278,12 +278,10 @@ def make_samples(
         for indices, table in zip(query.relevant, query.tables, strict=True)
     )
     common: dict[str, Any] = {
-        "task": NAME,
         "gold": query.gold,
         "evidence": tuple(dict.fromkeys(url for proof in proofs for url in proof.urls)),
         "proofs": proofs,
         "materials": tuple(digests[table.name] for table in query.tables),
-        "query": name,
         "domain": query.domain,
         "kind": query.kind,
         "relation": query.relation,
@@ -306,11 +304,19 @@ def make_samples(
         "fictional": any(table.fictional for table in query.tables),
         "generator": version,
     }
-    # Everything that varies is a text; the rest was validated with the first sample.
-    first = TdbenchSample(id=f"{name}-0", phrasing=0, question=query.questions[0], **common)
+    return phrased(name, query.questions, **common)
+
+
+def phrased(name: str, questions: Sequence[str], **common: Any) -> list[TdbenchSample]:
+    """A sample of a query for each of its wordings."""
+    if not questions:
+        return []
+    common |= {"task": NAME, "query": name}
+    # Everything that varies is a text; the rest is validated with the first sample.
+    first = TdbenchSample(id=f"{name}-0", phrasing=0, question=questions[0], **common)
     rest = (
         first.model_copy(update={"id": f"{name}-{n}", "phrasing": n, "question": question})
-        for n, question in enumerate(query.questions)
+        for n, question in enumerate(questions)
         if n
     )
     return [first, *rest]
