@@ -166,7 +166,17 @@ class _Maker:
             raise ConfigError(
                 f"book=closed shows no rows, and kinds={min(listed)} asks about the listed ones"
             )
-        pools = self._pools()
+        # Every form of question about every table that has groups for it.
+        closed = "dependent" if self.options.book == "closed" else ""
+        pools = [
+            make_pool(source.domain, form, source.table, self.now)
+            for source in self.sources
+            for form in source.domain.forms
+            if not (form.listed and "dependent" in (self.options.asks, closed))
+        ]
+        for pool in pools:
+            self.making.omissions.update(pool.omissions)
+        pools = [pool for pool in pools if pool.groups or pool.lone]
         total = 0
         for number, kind in enumerate(kinds):
             missing = (count - total) // (len(kinds) - number)
@@ -222,16 +232,3 @@ class _Maker:
             relations, sizes = options.relations or RELATIONS, options.cardinalities
             return check_queries(list(draw_queries(pools, relations, sizes, count, making)), making)
         return special_queries(kind, pools, count, making, MAX_FAILURES if options.is_own else None)
-
-    def _pools(self) -> list[QueryPool]:
-        """Every form of question about every table that has groups for it."""
-        closed = "dependent" if self.options.book == "closed" else ""
-        pools = [
-            make_pool(source.domain, form, source.table, self.now)
-            for source in self.sources
-            for form in source.domain.forms
-            if not (form.listed and "dependent" in (self.options.asks, closed))
-        ]
-        for pool in pools:
-            self.making.omissions.update(pool.omissions)
-        return [pool for pool in pools if pool.groups or pool.lone]

@@ -158,7 +158,8 @@ class ColumnValues:
 
 def requirements(sample: TdbenchSample, column_values: ColumnValues) -> Requirements:
     """What a wording of the sample's question must say."""
-    values = _values(sample)
+    rows = [row.answer for row in sample.golds] if sample.kind == "duration" else []
+    values = (*sample.asked.values(), *rows)
     bounds = read_bounds(sample.question) if sample.kind == "relation" else ()
     columns = {name: column_values.column(sample, name) for name in sample.asked}
     longer = {
@@ -249,12 +250,6 @@ def _form(sample: TdbenchSample) -> QuestionForm | None:
     if sample.kind in ("hops", "duration"):
         return None
     return user_domain("own", tuple(sample.asked), sample.answers, True).forms[0]
-
-
-def _values(sample: TdbenchSample) -> tuple[str, ...]:
-    """The question's values; of days in common also those of the two rows."""
-    rows = [row.answer for row in sample.golds] if sample.kind == "duration" else []
-    return (*sample.asked.values(), *rows)
 
 
 def _cues(sample: TdbenchSample) -> tuple[str, ...]:
