@@ -204,10 +204,10 @@ def _line(label: str, event: EventSample) -> str:
 
 def score_screen(sample: Sample, episode: Episode) -> Score:
     """1 where every date asked for is right; with a line that cannot be parsed, unreadable."""
-    return episode_score(sample, episode, lambda text: _dates(event_sample(sample), text or ""))
+    return episode_score(sample, episode, lambda text: _measure(event_sample(sample), text or ""))
 
 
-def _dates(sample: EventSample, text: str) -> dict[str, object]:
+def _measure(sample: EventSample, text: str) -> dict[str, object]:
     gold = _right_answers(sample)
     try:
         answers = read_answer(text, tuple(gold))
