@@ -8,7 +8,7 @@ import yaml
 
 import agent_env as ae
 from agent_env.analysis.episode_tables import episode_table
-from agent_env.analysis.statistics.results import CONDITIONS
+from agent_env.analysis.statistics.results import conditions as conditions_table
 from agent_env.episodes.index import Index
 from agent_env.episodes.index_pages import IndexPages
 from agent_env.extensions.interop.run_export import ExportOptions, export
@@ -64,7 +64,7 @@ def test_score_and_compare_average_samples(run):
     conditions = scores.as_json(False)["conditions"]
     for name, mean in MEANS.items():
         assert conditions[name][METRIC] == pytest.approx(mean)
-    table = CONDITIONS.table(comparison_of(run, ignore))
+    table = conditions_table(comparison_of(run, ignore))
     place = [column.name for column in table.columns].index(METRIC)
     shown = {row[0]: row[place] for row in table.rows}
     for name, mean in MEANS.items():
