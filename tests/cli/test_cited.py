@@ -1,15 +1,11 @@
 """The same pages for every model, from a searcher's run to a reader's, as a user does it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.contexts import ContextComparison
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.fake_server import FakeServer, model_policy
@@ -21,37 +17,30 @@ from agent_env.runs.options import ForkOptions, ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
-from agent_env.runs.start import Listener, run_episodes, start_run
+from agent_env.runs.start import run_episodes, start_run
 from agent_env.tasks.contexts import read_contexts, text_digest
 from tests.commands import agent_env
+from tests.plans import QUIET, finished
 
 COUNT = 8
-QUIET = Listener(lambda text: None, lambda folder, episodes: None, lambda key, status: None)
 
 
-def ask(out: Path, conditions: tuple[str, ...], **options: object) -> dict[str, float]:
+def ask(out, conditions, **options):
     """Run eight puzzles; the share of right answers by condition."""
-    wanted = {"limit": COUNT, **options}
-    asyncio.run(
-        start_run(RunOptions("time-puzzles", conditions=conditions, out=out, **wanted), QUIET)  # type: ignore[arg-type]
-    )
-    return right(out)
+    return right(finished(out, conditions=conditions, **{"limit": COUNT, **options}).path)
 
 
-def right(out: Path) -> dict[str, float]:
+def right(out):
     run = Run(out)
-    manifest, scored = run.manifest, score_folder(run, print)
-    return {
-        condition.name: sum(
-            score.metrics["exact_match"] for _, score in scored if score.condition == condition.name
-        )
-        / COUNT
-        for condition in manifest.conditions
-    }
+    scored = score_folder(run, print)
+    shares = {condition.name: 0.0 for condition in run.manifest.conditions}
+    for _, score in scored:
+        shares[score.condition] += score.metrics["exact_match"] / COUNT
+    return shares
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(tmp_path_factory):
     """A folder with the runs of an agentic and of a one-off searcher and a context file of each."""
     here = tmp_path_factory.mktemp("cited")
     ask(here / "agentic", ("web",))
@@ -61,27 +50,25 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-def both(here: Path) -> tuple[str, ...]:
+def both(here):
     return tuple(f"{name}={here / name}.jsonl" for name in ("agentic", "static"))
 
 
 @pytest.fixture(scope="module")
-def readers(runs: Path) -> tuple[Path, dict[str, float]]:
+def readers(runs):
     """One model that reads the pages of both, in one run."""
     wanted = ("base", "cited")
     return runs, ask(runs / "readers", wanted, cited_from=both(runs))
 
 
-def test_contexts_built_twice_are_the_same_bytes(runs: Path) -> None:
+def test_contexts_built_twice_are_the_same_bytes(runs):
     first = (runs / "agentic.jsonl").read_bytes()
     done = agent_env("context", "build", "agentic", "--out", "again.jsonl", cwd=runs)
     assert "8 contexts in again.jsonl, 0 of them empty; pages of web: " in done.stdout
     assert (runs / "again.jsonl").read_bytes() == first
 
 
-def test_the_pages_of_an_agentic_searcher_help_more_than_those_of_a_one_off(
-    readers: tuple[Path, dict[str, float]],
-) -> None:
+def test_the_pages_of_an_agentic_searcher_help_more_than_those_of_a_one_off(readers):
     """Figure 2 of the Time Puzzles paper in miniature: the same reader, other pages."""
     _, share = readers
     assert list(share) == ["base", "cited:agentic", "cited:static"]
@@ -89,9 +76,7 @@ def test_the_pages_of_an_agentic_searcher_help_more_than_those_of_a_one_off(
     assert share["base"] < share["cited:static"] < 1.0
 
 
-def test_the_trace_states_the_digest_of_what_stands_before_the_question(
-    readers: tuple[Path, dict[str, float]],
-) -> None:
+def test_the_trace_states_the_digest_of_what_stands_before_the_question(readers):
     here, _ = readers
     start = read_trace(here / "readers/episodes/cited:static/tp-1-00001.1.jsonl")[0]
     assert isinstance(start, EpisodeStarted)
@@ -100,7 +85,7 @@ def test_the_trace_states_the_digest_of_what_stands_before_the_question(
     assert start.messages[0].content.startswith(given.text + "\nBelow is a list")
 
 
-def test_run_json_says_whose_pages_they_are(readers: tuple[Path, dict[str, float]]) -> None:
+def test_run_json_says_whose_pages_they_are(readers):
     here, _ = readers
     first, second = json.loads((here / "readers/run.json").read_text())["contexts"]
     assert (first["name"], first["file"]) == ("cited:agentic", "contexts/cited-agentic.jsonl")
@@ -110,14 +95,25 @@ def test_run_json_says_whose_pages_they_are(readers: tuple[Path, dict[str, float
     assert copy.read_bytes() == (here / "static.jsonl").read_bytes()
 
 
-def test_another_model_reads_the_same_bytes_and_verify_proves_it(
-    readers: tuple[Path, dict[str, float]],
-) -> None:
+def test_another_model_reads_the_same_bytes_and_verify_proves_it(readers):
     """Over Chat Completions, and resumed without the file that the pages came from."""
     here, share = readers
     lent = here / "lent.jsonl"
     lent.write_bytes((here / "static.jsonl").read_bytes())
-    asyncio.run(_ask_a_server(here / "other", lent))
+
+    async def ask_a_server(out):
+        """Run, lose the file and an episode, resume."""
+        async with FakeServer(model_policy(Reference())) as server:
+            options = RunOptions(
+                "time-puzzles", model="compatible/x", base_url=server.url, conditions=("cited",),
+                cited_from=(f"static={lent}",), limit=COUNT, out=out,
+            )  # fmt: skip
+            folder = await start_run(options, QUIET)
+            for file in (lent, out / "episodes/cited:static/tp-1-00003.1.jsonl"):
+                file.unlink()
+            await run_episodes(folder, None, QUIET)
+
+    asyncio.run(ask_a_server(here / "other"))
     assert right(here / "other") == {"cited:static": share["cited:static"]}
     rows = verify([here / "other", here / "readers"])
     assert [row.is_equal for row in _of("cited:static", rows)] == [True] * COUNT
@@ -129,35 +125,11 @@ def test_another_model_reads_the_same_bytes_and_verify_proves_it(
     assert "8 of 16 contexts: the same bytes in every run" in done.stdout
 
 
-def _of(context: str, rows: list[ContextComparison]) -> list[ContextComparison]:
+def _of(context, rows):
     return [row for row in rows if row.context == context]
 
 
-async def _ask_a_server(out: Path, lent: Path) -> None:
-    """Run, lose the file and an episode, resume."""
-    async with FakeServer(model_policy(Reference())) as server:
-        options = RunOptions(
-            "time-puzzles",
-            model="compatible/x",
-            base_url=server.url,
-            conditions=("cited",),
-            cited_from=(f"static={lent}",),
-            limit=COUNT,
-            out=out,
-        )
-        folder = await start_run(options, QUIET)
-        _lose(lent, out / "episodes/cited:static/tp-1-00003.1.jsonl")
-        await run_episodes(folder, None, QUIET)
-
-
-def _lose(*files: Path) -> None:
-    for file in files:
-        file.unlink()
-
-
-def test_a_copy_that_was_changed_is_not_resumed(
-    readers: tuple[Path, dict[str, float]], tmp_path: Path
-) -> None:
+def test_a_copy_that_was_changed_is_not_resumed(readers, tmp_path):
     run = Run(shutil.copytree(readers[0] / "readers", tmp_path / "readers"))
     next(run.traces()).unlink()  # something is left to run
     copy = run.path / "contexts/cited-static.jsonl"
@@ -167,9 +139,7 @@ def test_a_copy_that_was_changed_is_not_resumed(
 
 
 @pytest.mark.parametrize("live", [(), ("tools",), ("model",)])
-def test_a_reader_replays_from_its_own_pages(
-    live: tuple[str, ...], readers: tuple[Path, dict[str, float]], tmp_path: Path
-) -> None:
+def test_a_reader_replays_from_its_own_pages(live, readers, tmp_path):
     here, _ = readers
     options = ReplayOptions(
         tools_live="tools" in live, model_live="model" in live, out=tmp_path / "asked"
@@ -181,9 +151,7 @@ def test_a_reader_replays_from_its_own_pages(
         assert [row.is_equal for row in rows] == [True] * 2 * COUNT
 
 
-def test_a_fork_of_a_reader_keeps_its_pages(
-    readers: tuple[Path, dict[str, float]], tmp_path: Path
-) -> None:
+def test_a_fork_of_a_reader_keeps_its_pages(readers, tmp_path):
     here, _ = readers
     trace = here / "readers/episodes/cited:agentic/tp-1-00002.1.jsonl"
     made = asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "fork"), QUIET))
@@ -195,7 +163,7 @@ def test_a_fork_of_a_reader_keeps_its_pages(
         asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "x", condition="ci"), QUIET))
 
 
-def test_show_prints_what_a_sample_is_given(runs: Path) -> None:
+def test_show_prints_what_a_sample_is_given(runs):
     shown = agent_env("context", "show", "static.jsonl", "--sample", "tp-1-00001", cwd=runs).stdout
     assert shown == read_contexts(runs / "static.jsonl").by_sample["tp-1-00001"].text
     listed = agent_env("context", "show", "static.jsonl", cwd=runs).stdout
@@ -215,9 +183,7 @@ def test_show_prints_what_a_sample_is_given(runs: Path) -> None:
         (("cited+web",), ("static",), "condition 'cited+web': cited gives the pages that web"),
     ],
 )
-def test_pages_that_cannot_be_given_are_refused(
-    conditions: tuple[str, ...], files: tuple[str, ...], reason: str, tmp_path: Path
-) -> None:
+def test_pages_that_cannot_be_given_are_refused(conditions, files, reason, tmp_path):
     with pytest.raises(ConfigError) as caught:
         ask(tmp_path / "run", conditions, cited_from=files, limit=1)
     assert reason in str(caught.value)
@@ -231,9 +197,7 @@ def test_pages_that_cannot_be_given_are_refused(
         (("--limit", "9"), "static.jsonl has contexts for 8 of the 9 samples asked"),
     ],
 )
-def test_pages_for_other_samples_are_one_line(
-    options: tuple[str, ...], reason: str, runs: Path
-) -> None:
+def test_pages_for_other_samples_are_one_line(options, reason, runs):
     done = agent_env(
         "run", "time-puzzles", "--limit", "8", "--condition", "cited",
         "--cited-from", "static.jsonl", "--out", "refused", *options, cwd=runs,

@@ -1,12 +1,9 @@
 """A run that is tried before its first episode, over a real socket."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,29 +13,27 @@ from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.calls.retries import Retries
 from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
-from agent_env.extensions.fake_server.conversation import Policy, Tokens
-from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Message, ToolSpec
+from agent_env.extensions.fake_server.conversation import Tokens
 from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.plan import plan_run
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.runs.start import (
-    Listener,
     check_run,
     open_plan,
     run_episodes,
     start_run,
     try_server,
 )
+from tests.plans import QUIET
 
 TEST = "This is a test of the connection."
 
 
-def policy(drops: bool = False, fence: str | None = None) -> Policy:
+def policy(drops=False, fence=None):
     """Calls a tool of the preflight where it hears of one, then answers."""
 
-    async def says(turns: list[Message], offers: list[ToolSpec]) -> Answer:
+    async def says(turns, offers):
         tokens = Tokens(input=31 if drops else 31 + 300 * len(offers), output=5)
         if fence is not None and turns[0].role == "system":
             call = '{"name": "web_search", "arguments": {"query": "x"}}'
@@ -47,26 +42,23 @@ def policy(drops: bool = False, fence: str | None = None) -> Policy:
             return Answer(calls=(tool_call(offers[0].name, "{}"),), usage=tokens)
         return Answer(text="MY ANSWER: None", usage=tokens)
 
-    return says  # type: ignore[return-value]
+    return says
 
 
-def asked(out: Path, url: str, **options: object) -> RunOptions:
+def asked(out, url, **options):
     given = {
         "task": "time-puzzles", "model": "compatible/fake", "conditions": ("base", "web"),
         "limit": 1, "out": out, "base_url": url, "preflight": "on", "first_steps": ("auto",),
     }  # fmt: skip
-    return RunOptions(**(given | options))  # type: ignore[arg-type]
+    return RunOptions(**(given | options))
 
 
-def ran(
-    out: Path, server: FakeServer, notes: list[str] | None = None, **options: object
-) -> Manifest:
-    told = [] if notes is None else notes
-    quiet = Listener(told.append, lambda folder, count: None, lambda key, ending: None)
+def ran(out, server, notes=None, **options):
+    listener = QUIET if notes is None else replace(QUIET, note=notes.append)
 
-    async def go() -> Manifest:
+    async def go():
         async with server:
-            return (await start_run(asked(out, server.url, **options), quiet)).manifest
+            return (await start_run(asked(out, server.url, **options), listener)).manifest
 
     return asyncio.run(go())
 
@@ -74,7 +66,7 @@ def ran(
 CHAT = "/v1/chat/completions"
 
 
-def test_what_was_seen_stands_in_run_json(tmp_path: Path) -> None:
+def test_what_was_seen_stands_in_run_json(tmp_path):
     server = FakeServer(policy())
     (found,) = ran(tmp_path / "run", server).preflights
     assert server.counts[CHAT] == 2 + 2  # two of the preflight, two episodes
@@ -86,7 +78,7 @@ def test_what_was_seen_stands_in_run_json(tmp_path: Path) -> None:
     assert {probe["max_tokens"] for probe in list(server.recent)[:2]} == {256}
 
 
-def test_a_run_whose_tools_are_dropped_is_refused_and_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_run_whose_tools_are_dropped_is_refused_and_leaves_no_folder(tmp_path):
     server = FakeServer(policy(drops=True))
     with pytest.raises(ConfigError, match=r"condition web cannot mean anything: .*31 without"):
         ran(tmp_path / "run", server)
@@ -94,8 +86,8 @@ def test_a_run_whose_tools_are_dropped_is_refused_and_leaves_no_folder(tmp_path:
     assert not (tmp_path / "run").exists()
 
 
-def test_anyway_it_runs_and_is_marked(tmp_path: Path) -> None:
-    notes: list[str] = []
+def test_anyway_it_runs_and_is_marked(tmp_path):
+    notes = []
     manifest = ran(tmp_path / "run", FakeServer(policy(drops=True)), notes, preflight="anyway")
     assert manifest.problems == {
         "web": "the server drops its tools (31 input tokens with tools, 31 without)"
@@ -104,15 +96,12 @@ def test_anyway_it_runs_and_is_marked(tmp_path: Path) -> None:
     assert len(list(Run(tmp_path / "run").traces())) == 2
 
 
-def test_a_scripted_model_is_not_tried(tmp_path: Path) -> None:
-    quiet = Listener(print, lambda folder, count: None, lambda key, ending: None)
-    made = asked(tmp_path / "run", "", model="reference", base_url=None, conditions=("base",))
-    folder = asyncio.run(start_run(made, quiet))
-    assert folder.manifest.preflights == ()
+def test_a_scripted_model_is_not_tried(small_run):
+    assert Run(small_run).manifest.preflights == ()
 
 
-def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path: Path) -> None:
-    notes: list[str] = []
+def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path):
+    notes = []
     server = FakeServer(policy(), errors={"429": 0.999999})
     ran(tmp_path / "run", server, notes, calls=CallOptions(retries=Retries(attempts=1)))
     (found,) = Run(tmp_path / "run").manifest.preflights
@@ -121,12 +110,12 @@ def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path: 
     assert "preflight: unknown, as a call failed: " in notes[0]
 
 
-def test_its_tokens_count_against_the_runs_limit(tmp_path: Path) -> None:
+def test_its_tokens_count_against_the_runs_limit(tmp_path):
     limits = CallOptions(run=RunLimits(tokens=100_000))
     ran(tmp_path / "run", FakeServer(policy()), calls=limits)
     folder = Run(tmp_path / "run")
 
-    async def spent() -> int:
+    async def spent():
         async with AsyncExitStack() as stack:
             return open_calls(folder, folder.manifest, 1, stack, print).budget.tokens
 
@@ -134,13 +123,11 @@ def test_its_tokens_count_against_the_runs_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("fence", "text_calls"), [("json", "lenient"), ("tool_call", None)])
-def test_under_the_text_protocol_fences_make_the_reading_lenient(
-    tmp_path: Path, fence: str, text_calls: str | None
-) -> None:
+def test_under_the_text_protocol_fences_make_the_reading_lenient(tmp_path, fence, text_calls):
     server = FakeServer(policy(fence=fence))
     options = asked(tmp_path / "run", "", parameters={"tool_protocol": "text"})
 
-    async def go() -> Manifest:
+    async def go():
         async with server:
             return (await check_run(replace(options, base_url=server.url), print)).manifest
 
@@ -150,53 +137,39 @@ def test_under_the_text_protocol_fences_make_the_reading_lenient(
     assert server.counts[CHAT] == 2
 
 
-def test_a_resumed_run_is_tried_again_only_where_the_server_is_another(tmp_path: Path) -> None:
+def test_a_resumed_run_is_tried_again_only_where_it_was_and_the_server_is_another(tmp_path):
     ran(tmp_path / "run", FakeServer(policy()))
+    ran(tmp_path / "untried", FakeServer(policy()), preflight="off")
     folder = Run(tmp_path / "run")
-    quiet = Listener(print, lambda folder, count: None, lambda key, ending: None)
 
-    async def go_on(server: FakeServer, **options: object) -> int:
+    async def go_on(run, server, **options):
         async with server:
-            await resume(folder, ResumeOptions(base_url=server.url, **options), quiet)  # type: ignore[arg-type]
+            await resume(run, ResumeOptions(base_url=server.url, **options), QUIET)
             return server.counts[CHAT]
 
-    assert asyncio.run(go_on(FakeServer(policy()))) == 2
+    assert asyncio.run(go_on(folder, FakeServer(policy()))) == 2
     with pytest.raises(ConfigError, match="drops its tools"):
-        asyncio.run(go_on(FakeServer(policy(drops=True))))
+        asyncio.run(go_on(folder, FakeServer(policy(drops=True))))
     assert len(folder.manifest.preflights) == 2
-    assert asyncio.run(go_on(FakeServer(policy(drops=True)), anyway=True)) == 2
+    assert asyncio.run(go_on(folder, FakeServer(policy(drops=True)), anyway=True)) == 2
+    assert asyncio.run(go_on(Run(tmp_path / "untried"), FakeServer(policy(drops=True)))) == 0
     assert list(folder.manifest.problems) == ["web"]
-    asyncio.run(run_episodes(folder, None, quiet))
+    asyncio.run(run_episodes(folder, None, QUIET))
     assert len(folder.manifest.preflights) == 3
 
 
-def test_a_run_from_before_there_were_preflights_is_resumed_without(tmp_path: Path) -> None:
-    ran(tmp_path / "run", FakeServer(policy()), preflight="off")
-    quiet = Listener(print, lambda folder, count: None, lambda key, ending: None)
-
-    async def go_on() -> int:
-        async with FakeServer(policy(drops=True)) as server:
-            await resume(Run(tmp_path / "run"), ResumeOptions(base_url=server.url), quiet)
-            return server.counts[CHAT]
-
-    assert asyncio.run(go_on()) == 0
-
-
-def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_is_mended(
-    tmp_path: Path,
-) -> None:
-    quiet = Listener(lambda text: None, lambda run, count: None, lambda key, ending: None)
+def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_is_mended(tmp_path):
     out = tmp_path / "run"
 
-    async def begin() -> None:
+    async def begin():
         async with FakeServer(policy(drops=True)) as server, AsyncExitStack() as stack:
             options = asked(out, server.url)
             run = open_plan(await plan_run(options, print, stack), print, stack)
             await try_server(run, options.preflight, lambda text: None, stack)
 
-    async def go_on(drops: bool) -> None:
+    async def go_on(drops):
         async with FakeServer(policy(drops=drops)) as server:
-            await resume(Run(out), ResumeOptions(base_url=server.url), quiet)
+            await resume(Run(out), ResumeOptions(base_url=server.url), QUIET)
 
     with pytest.raises(ConfigError, match="drops its tools"):
         asyncio.run(begin())
@@ -208,12 +181,10 @@ def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_i
     assert Run(out).manifest.problems == {}
 
 
-def test_a_check_prints_what_the_run_will_use_and_can_show(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_check_prints_what_the_run_will_use_and_can_show(capsys, tmp_path):
     server = FakeServer(policy())
 
-    async def serve() -> None:
+    async def serve():
         async with server:
             options = asked(tmp_path / "run", server.url, conditions=("base", "web"))
             await asyncio.to_thread(print_checks, [options], False)

@@ -1,10 +1,7 @@
 """Probing a server over a real socket, and the page of those that were probed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +9,6 @@ from agent_env.episodes.calls import preflight
 from agent_env.errors import ConfigError, ModelError
 from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
 from agent_env.extensions.fake_server.conversation import Tokens
-from agent_env.records.schema import Message, ToolSpec
 from agent_env.records.server_probe import ServerProbe
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests import TESTS
@@ -21,34 +17,34 @@ from tests.extensions.fake_server.modes import MODES
 from tests.pages import page_generator
 
 
-async def calling(turns: list[Message], offers: list[ToolSpec]) -> Answer:
+async def calling(turns, offers):
     """Calls every tool that it is offered."""
     tokens = Tokens(input=30 + 100 * len(offers), output=5)
     calls = tuple(tool_call(offer.name, '{"city": "Oslo"}') for offer in offers)
     return Answer(calls=calls, usage=tokens) if offers else Answer(text="seven", usage=tokens)
 
 
-async def in_text(turns: list[Message], offers: list[ToolSpec]) -> Answer:
+async def in_text(turns, offers):
     """Writes its call into the text."""
     call = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
     tokens = Tokens(input=30 + 100 * len(offers), output=5)
     return Answer(text=call if offers else "seven", usage=tokens)
 
 
-def probed(server: FakeServer, **options: object) -> ServerProbe:
-    async def go() -> ServerProbe:
+def probed(server, **options):
+    async def go():
         async with server:
-            given = ProbeOptions(server.url, **options)  # type: ignore[arg-type]
+            given = ProbeOptions(server.url, **options)
             return (await probe_server(given, print))[1]
 
     return asyncio.run(go())
 
 
-def seen(record: ServerProbe) -> dict[str, bool | None]:
+def seen(record):
     return {feature.name: feature.is_seen for feature in record.features}
 
 
-def test_a_server_that_calls_tools() -> None:
+def test_a_server_that_calls_tools():
     record = probed(FakeServer(calling))
     assert seen(record) == {
         "usage": True, "ends by itself": True, "tools": True, "calls parsed": True,
@@ -61,75 +57,48 @@ def test_a_server_that_calls_tools() -> None:
     assert (record.model, record.calls, record.api) == ("fake", 3 + 14, "chat")
 
 
-async def shy(turns: list[Message], offers: list[ToolSpec]) -> Answer:
+async def shy(turns, offers):
     """Calls a tool that is offered alone, once; of two it calls none by itself."""
     if len(offers) == 1 and not any(turn.role == "tool" for turn in turns):
         return Answer(calls=(tool_call(offers[0].name, '{"city": "Oslo"}'),))
     return Answer(text="seven")
 
 
+def refused(*features):
+    return dict.fromkeys(features, (False, "refused"))
+
+
+def thinks(field, *unforced):
+    """Says its reasoning in this field and wants it back; these features are seen not to work."""
+    seen = {"reasoning": (True, field), "reasoning back": (True, "required")}
+    return seen | dict.fromkeys(unforced, (False, ""))
+
+
+UNECHOED = thinks("reasoning_content") | {"reasoning back": (False, "refused: reasoning_content")}
 RULES = {
     "lenient": {},
-    "openai": {
-        "stop sequences": (False, "refused"),
-        "max_tokens": (False, "max_completion_tokens"),
-        "unknown fields": (False, "refused"),
-    },
-    "deepseek": {
-        "required": (False, "refused"),
-        "JSON schema": (False, "refused"),
-        "schema beside tools": (False, "refused"),
-        "reasoning": (True, "reasoning_content"),
-        "reasoning back": (True, "required"),
-    },
-    "kimi": {
-        "required": (False, "refused"),
-        "reasoning": (True, "reasoning_content"),
-        "reasoning back": (True, "required"),
-    },
+    "openai": refused("stop sequences", "unknown fields")
+    | {"max_tokens": (False, "max_completion_tokens")},
+    "deepseek": thinks("reasoning_content")
+    | refused("required", "JSON schema", "schema beside tools"),
+    "kimi": thinks("reasoning_content") | refused("required"),
     "gemini": {"reasoning back": (True, "required")},
-    "minimax": {
-        "required": (False, ""),
-        "reasoning": (True, "<think>"),
-        "reasoning back": (True, "required"),
-    },
-    "glm": {
-        "required": (False, ""),
-        "reasoning": (True, "reasoning_content"),
-        "reasoning back": (True, "required"),
-    },
-    "openrouter": {
-        "reasoning": (True, "reasoning, reasoning_details"),
-        "reasoning back": (True, "required"),
-        "cache writes told": (True, ""),
-    },
-    "litellm": {
-        "required": (False, "refused"),
-        "reasoning": (True, "reasoning_content, thinking_blocks"),
-        "reasoning back": (True, "required"),
-        "cache writes told": (True, ""),
-    },
-    "mistral": {
+    "minimax": thinks("<think>", "required"),
+    "glm": thinks("reasoning_content", "required"),
+    "openrouter": thinks("reasoning, reasoning_details") | {"cache writes told": (True, "")},
+    "litellm": thinks("reasoning_content, thinking_blocks")
+    | refused("required")
+    | {"cache writes told": (True, "")},
+    "mistral": refused("other call ids", "seed")
+    | {
         "reasoning": (True, "content"),
         "user behind tool": (False, ""),
-        "other call ids": (False, "refused"),
         "usage in streams": (True, "not asked for"),
-        "seed": (False, "refused"),
     },
-    "vllm": {
-        "reasoning": (True, "reasoning"),
-        "reasoning back": (True, "required"),
-        "schema beside tools": (False, ""),
-    },
+    "vllm": thinks("reasoning", "schema beside tools"),
     "llama.cpp": {"schema beside tools": (False, "")},
-    "no-echo": {
-        "reasoning": (True, "reasoning_content"),
-        "reasoning back": (False, "refused: reasoning_content"),
-    },
-    "no-echo-422": {
-        "reasoning": (True, "reasoning_content"),
-        "reasoning back": (False, "refused: reasoning_content"),
-    },
+    "no-echo": UNECHOED,
+    "no-echo-422": UNECHOED,
     "future": {"reasoning back": (True, "required")},
 }
 """What the probe tells of each mode that it does not tell of the lenient one."""
@@ -138,20 +107,20 @@ BY_THE_WAY = ("calls in streams", "calls parsed", "seed", "logprobs", "parallel 
 
 
 @pytest.fixture(scope="module")
-def lenient() -> dict[str, tuple[bool | None, str]]:
+def lenient():
     return details(probed(FakeServer(shy, mode="lenient"), model="fake"))
 
 
-def details(record: ServerProbe) -> dict[str, tuple[bool | None, str]]:
+def details(record):
     return {feature.name: (feature.is_seen, feature.detail) for feature in record.features}
 
 
-def test_every_mode_has_its_rules_here() -> None:
+def test_every_mode_has_its_rules_here():
     assert list(RULES) == list(MODES)
 
 
 @pytest.mark.parametrize("mode", RULES)
-def test_the_rules_of_each_mode_are_found_by_a_probe(mode, lenient) -> None:
+def test_the_rules_of_each_mode_are_found_by_a_probe(mode, lenient):
     told = details(probed(FakeServer(shy, mode=MODES[mode]), model="fake"))
     expected = RULES[mode]
     found = {
@@ -162,28 +131,28 @@ def test_the_rules_of_each_mode_are_found_by_a_probe(mode, lenient) -> None:
     assert found == expected
 
 
-def test_calls_in_the_text_are_seen_as_such() -> None:
+def test_calls_in_the_text_are_seen_as_such():
     record = probed(FakeServer(in_text))
     features = {feature.name: feature for feature in record.features}
     assert features["calls parsed"].is_seen is False
     assert features["calls parsed"].detail == "as text: <tool_call>"
 
 
-def test_the_responses_api_and_a_server_that_tells_no_usage() -> None:
+def test_the_responses_api_and_a_server_that_tells_no_usage():
     record = probed(FakeServer(calling, tells_usage=False), api="responses")
     assert (seen(record)["usage"], seen(record)["tools"]) == (False, True)
     assert "seed" not in seen(record)
 
 
-def test_a_server_that_answers_nothing_has_no_record() -> None:
+def test_a_server_that_answers_nothing_has_no_record():
     with pytest.raises(ModelError, match="429"):
         probed(FakeServer(calling, errors={"429": 0.999999}), model="fake")
 
 
-def test_a_server_that_hangs_is_asked_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_hangs_is_asked_no_further(monkeypatch):
     monkeypatch.setattr(preflight, "CALL_S", 0.3)
 
-    async def hangs_at_two(turns: list[Message], offers: list[ToolSpec]) -> Answer:
+    async def hangs_at_two(turns, offers):
         if "both tools" in turns[-1].content:
             await asyncio.sleep(1)
         return await calling(turns, offers)
@@ -194,7 +163,7 @@ def test_a_server_that_hangs_is_asked_no_further(monkeypatch: pytest.MonkeyPatch
     assert seen(record)["streaming"] is None
 
 
-def test_the_record_holds_no_address() -> None:
+def test_the_record_holds_no_address():
     server = FakeServer(calling)
     text = probed(server, note="flags").model_dump_json()
     assert "127.0.0.1" not in text
@@ -210,13 +179,13 @@ def test_the_record_holds_no_address() -> None:
         (["http://127.0.0.1:9/v1", "--api-key-env", "NO_KEY"], "the variable is not set"),
     ],
 )
-def test_mistakes_are_one_line(words: list[str], said: str) -> None:
+def test_mistakes_are_one_line(words, said):
     done = command("probe", *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
 
 
-def test_several_models_are_to_be_named() -> None:
+def test_several_models_are_to_be_named():
     from agent_env.models.server_facts import ServerFacts
     from agent_env.runs.probe import _only_model
 
@@ -224,7 +193,7 @@ def test_several_models_are_to_be_named() -> None:
         _only_model("http://h/v1", ServerFacts(models=("a", "b")))
 
 
-def test_the_page_is_made_of_the_records(tmp_path: Path) -> None:
+def test_the_page_is_made_of_the_records(tmp_path):
     generator = page_generator("compatibility")
     compatibility_page = generator["compatibility_page"]
     page = (TESTS.parent / "docs/compatibility.md").read_text(encoding="utf-8")
@@ -242,7 +211,7 @@ def test_the_page_is_made_of_the_records(tmp_path: Path) -> None:
     )
 
 
-def replace_features(record: ServerProbe) -> ServerProbe:
+def replace_features(record):
     from agent_env.records.server_probe import Feature
 
     features = (Feature(name="reasoning", is_seen=True, detail="reasoning"),)

@@ -1,40 +1,34 @@
 """Sets from file to file: what is written beside them, and a model behind a real socket that words
 their questions."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.fake_server import Answer, FakeServer, Refusal
-from agent_env.records.schema import Message, ToolSpec
-from agent_env.runs.generate import GenerateOptions, GenerateResult, make_set
+from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
 
 QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
 
 
-def generate(out: Path, url: str | None = None, **more: Any) -> GenerateResult:
+def generate(out, url=None, **more):
     wording = {"wording": "model:compatible/m-1", "base_url": url} if url else {}
     asked = {"count": 30, "seed": 2, "options": ("rows=60",), **wording, **more}
     return asyncio.run(make_set(GenerateOptions(task="tdbench", out=out, **asked), QUIET))
 
 
-def lines(file: Path) -> list[dict[str, Any]]:
+def lines(file):
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def served(out: Path, policy: Any, **more: Any) -> tuple[GenerateResult, int]:
+def served(out, policy, **more):
     """What is made with the model behind a server, and how many requests that took."""
 
-    async def go() -> tuple[GenerateResult, int]:
+    async def go():
         async with FakeServer(policy) as server:
             asked = {"count": 30, "seed": 2, "options": ("rows=60",), **more}
             options = GenerateOptions(
@@ -49,7 +43,7 @@ def served(out: Path, policy: Any, **more: Any) -> tuple[GenerateResult, int]:
     return asyncio.run(go())
 
 
-async def rewords(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+async def rewords(turns, offers):
     """Says each sentence a little otherwise, the second with another year."""
     assert not offers
     sentences = turns[-1].content.split("\n\n")[1].splitlines()
@@ -57,15 +51,15 @@ async def rewords(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answe
     return Answer("\n".join(f"{n}. Tell me, {text}" for n, text in enumerate(sentences, start=1)))
 
 
-async def answers_it(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+async def answers_it(turns, offers):
     return Answer("That was Angela Merkel.")
 
 
-async def refuses(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+async def refuses(turns, offers):
     raise Refusal(400, "no")
 
 
-def test_what_is_read_back_is_taken_and_the_rest_keeps_the_template(tmp_path: Path) -> None:
+def test_what_is_read_back_is_taken_and_the_rest_keeps_the_template(tmp_path):
     plain, out = tmp_path / "plain.jsonl", tmp_path / "td.jsonl"
     generate(plain)
     made, calls = served(out, rewords)
@@ -79,7 +73,6 @@ def test_what_is_read_back_is_taken_and_the_rest_keeps_the_template(tmp_path: Pa
         assert {k: v for k, v in own.items() if k not in changed} == {
             k: v for k, v in worded.items() if k not in changed
         }
-    assert made.wording is not None
     assert (made.wording.worded, sum(made.wording.refused.values())) == (20, 10)
     summary = json.loads((tmp_path / "td.summary.json").read_text())
     assert (summary["generator"], summary["made"]) == (3, 30)
@@ -89,7 +82,7 @@ def test_what_is_read_back_is_taken_and_the_rest_keeps_the_template(tmp_path: Pa
     assert told["prompt_digest"] == lines(out)[0]["wording_prompt"]
 
 
-def test_the_same_replies_give_the_same_bytes_and_are_asked_for_once(tmp_path: Path) -> None:
+def test_the_same_replies_give_the_same_bytes_and_are_asked_for_once(tmp_path):
     served(tmp_path / "td.jsonl", rewords)
     first = (tmp_path / "td.jsonl").read_bytes(), (tmp_path / "td.summary.json").read_bytes()
     _, calls = served(tmp_path / "td.jsonl", refuses)
@@ -98,30 +91,26 @@ def test_the_same_replies_give_the_same_bytes_and_are_asked_for_once(tmp_path: P
     assert again == first
 
 
-def test_an_answer_in_place_of_a_question_is_not_taken(tmp_path: Path) -> None:
+def test_an_answer_in_place_of_a_question_is_not_taken(tmp_path):
     made, _ = served(tmp_path / "td.jsonl", answers_it)
-    assert made.wording is not None
     assert made.wording.worded == 0
     assert {line["worded_by"] for line in lines(tmp_path / "td.jsonl")} == {"template"}
 
 
-def test_a_model_that_refuses_ends_nothing_and_is_asked_again_next_time(tmp_path: Path) -> None:
+def test_a_model_that_refuses_ends_nothing_and_is_asked_again_next_time(tmp_path):
     out = tmp_path / "td.jsonl"
     made, _ = served(out, refuses)
-    assert made.wording is not None
     assert (made.wording.answered, made.wording.refused) == (0, {"no reply": 30})
     assert made.wording.totals.failed_calls == 10
     assert len(lines(out)) == 30
     made, calls = served(out, rewords)
-    assert made.wording is not None
     assert (calls, made.wording.worded) == (10, 20)
 
 
-def test_a_limit_on_its_tokens_leaves_the_rest_to_the_template(tmp_path: Path) -> None:
+def test_a_limit_on_its_tokens_leaves_the_rest_to_the_template(tmp_path):
     from agent_env.episodes.calls.budget import RunLimits
 
     made, calls = served(tmp_path / "td.jsonl", rewords, limits=RunLimits(tokens=2500))
-    assert made.wording is not None
     assert 0 < calls < 10
     assert made.wording.stopped.startswith("the run")
     assert len(lines(tmp_path / "td.jsonl")) == 30
@@ -137,9 +126,7 @@ def test_a_limit_on_its_tokens_leaves_the_rest_to_the_template(tmp_path: Path) -
     ],
     ids=["no model", "no server", "a script", "unknown"],
 )
-def test_a_model_that_cannot_be_asked_is_said_before_anything(
-    tmp_path: Path, more: dict[str, str], said: str
-) -> None:
+def test_a_model_that_cannot_be_asked_is_said_before_anything(tmp_path, more, said):
     with pytest.raises(ConfigError, match=f"^{said}"):
         generate(tmp_path / "td.jsonl", **more)
     assert list(tmp_path.iterdir()) == []
@@ -156,7 +143,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", sorted(BAD))
-def test_what_is_wrong_with_a_table_is_named_and_nothing_written(tmp_path: Path, name: str) -> None:
+def test_what_is_wrong_with_a_table_is_named_and_nothing_written(tmp_path, name):
     rows, more, said = BAD[name]
     (tmp_path / "posts.csv").write_text(f"order,who,start,end\n{rows}\n")
     own = () if "answer=whom" in more else ("answer=who",)

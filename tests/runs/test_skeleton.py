@@ -1,18 +1,15 @@
 """`new`: its packages conform and run as they are written; names that would clash are refused."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from tests.commands import agent_env
 
 
-def written(kind: str, name: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(kind, name, home, monkeypatch):
     done = agent_env("new", kind, name, cwd=home)
     assert done.returncode == 0, done.stderr
     monkeypatch.syspath_prepend(str(home / name))
@@ -20,7 +17,7 @@ def written(kind: str, name: str, home: Path, monkeypatch: pytest.MonkeyPatch) -
     return home / name
 
 
-def passes_its_test(package: str) -> None:
+def passes_its_test(package):
     """Runs the package's own test."""
     try:
         tests = vars(import_module(f"test_{package}"))
@@ -31,15 +28,12 @@ def passes_its_test(package: str) -> None:
             del sys.modules[module]
 
 
-def entry_points(folder: Path) -> dict[str, dict[str, str]]:
+def entry_points(folder):
     project = tomllib.loads((folder / "pyproject.toml").read_text())
-    points: dict[str, dict[str, str]] = project["project"]["entry-points"]
-    return points
+    return project["project"]["entry-points"]
 
 
-def test_a_family_conforms_and_runs_without_a_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_family_conforms_and_runs_without_a_key(tmp_path, monkeypatch):
     folder = written("family", "days-after", tmp_path, monkeypatch)
     assert entry_points(folder) == {
         "agent_env.families": {"days-after": "days_after.family:FAMILY"}
@@ -50,7 +44,7 @@ def test_a_family_conforms_and_runs_without_a_key(
     assert (done.returncode, "right 1.000" in done.stderr) == (0, True), done.stderr
 
 
-def test_a_tool_conforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tool_conforms(tmp_path, monkeypatch):
     folder = written("tool", "days-between", tmp_path, monkeypatch)
     assert entry_points(folder) == {
         "agent_env.tools": {"days_between": "days_between.tool:days_between"}
@@ -70,9 +64,7 @@ def test_a_tool_conforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         (("tool", "days-between", "--out", "."), ". is there and not empty; name another folder"),
     ],
 )
-def test_what_cannot_be_written_is_told(
-    tmp_path: Path, arguments: tuple[str, ...], reason: str
-) -> None:
+def test_what_cannot_be_written_is_told(tmp_path, arguments, reason):
     (tmp_path / "mine.txt").touch()
     done = agent_env("new", *arguments, cwd=tmp_path)
     assert done.returncode == 2
