@@ -11,8 +11,9 @@ from agent_env.analysis.conduct import calls_of
 from agent_env.analysis.diagnosis import Basis, Diagnosis, date_source, diagnose
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables, in_lines
 from agent_env.analysis.result_tables import render
+from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday
-from agent_env.families.time_puzzles.hooks import fault_finder
+from agent_env.families.time_puzzles.hooks import PuzzleFaults
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
 from agent_env.records.ablation import ChangedPage
@@ -37,7 +38,7 @@ PUZZLE = TimePuzzle(
     fact_count=4,
 )
 """The conference opened on 18 May 1899; 18 July 1960 was a Monday, and so was the 25th."""
-FINDER = fault_finder()
+FINDER = PuzzleFaults(shipped_tables())
 
 
 def told(condition: str, answer: str | None, **fields: Any) -> Diagnosis:

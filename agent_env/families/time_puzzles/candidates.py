@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, years_held
+from agent_env.families.time_puzzles.day_sets import DaySets, years_held
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 
@@ -123,7 +123,7 @@ class Candidates:
         yield self._keyed("decade", lambda d: d.year // 10 * 10, lambda k: [ft.Decade(decade=k)])
         yield self._kind("year_range", ft.YearRange(start=1900, end=1901), self._year_ranges)
         yield from self._listed("leap_year", [ft.LeapYear()])
-        games = [ft.RecurringEvent.model_validate({"name": name}) for name in RECURRING]
+        games = [ft.RecurringEvent.model_validate({"name": name}) for name in ft.RECURRING]
         yield from self._listed("event", games)
 
     def _month_kinds(self) -> Iterator[FactKind]:

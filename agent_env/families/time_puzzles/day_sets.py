@@ -4,16 +4,16 @@ readings, which do not change the answer of a robust puzzle."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from typing import Any
 
-from agent_env.extensions.facts.tables.tables import EventRow, FactTables
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow
 from agent_env.families.time_puzzles import facts as ft
+from agent_env.sdk.records import Record
 from agent_env.temporal.days import DayRange, DaySet
 from agent_env.temporal.patterns import (
-    SUMMER_OLYMPICS,
     WOMENS_WORLD_CUPS,
-    WORLD_CUPS,
     calendars_over,
     patterns_over,
 )
@@ -23,7 +23,6 @@ from agent_env.temporal.systems.chinese import Chinese
 from agent_env.temporal.systems.japanese import ERAS
 
 DAY = timedelta(days=1)
-RECURRING = {"summer_olympics": SUMMER_OLYMPICS, "world_cup": WORLD_CUPS}
 
 
 class DaySets:
@@ -87,102 +86,86 @@ class DaySets:
         return self.days.everything & ~self.days.span(first, last)
 
     def _build(self, fact: ft.Fact) -> DaySet:
-        match fact:
-            case ft.ExplicitYear(year=year):
-                return self.days.year(year)
-            case ft.Decade(decade=first):
-                return self.days.span(date(first, 1, 1), date(first + 9, 12, 31))
-            case ft.YearRange(start=first, end=last):
-                return self.days.span(date(first, 1, 1), date(last, 12, 31))
-            case ft.LeapYear():
-                return self.patterns.leap_years
-            case ft.RecurringEvent(name=name):
-                return self.patterns.years(RECURRING[name])
-            case ft.PersonAlive(person=person):
-                life = self.people[person]
-                return self.days.span(life.start + DAY, life.end - DAY)
-            case ft.UsPresident(person=person):
-                return self._in_office(person)
-            case ft.JapaneseEra(era=era):
-                return self._era(era)
-            case ft.ChineseZodiac(animal=animal):
-                return self.calendars.zodiac[ft.ANIMALS.index(animal)]
-            case ft.KbEvent():
-                return self._event(fact)
-        return self._month_level(fact)
+        build: Callable[[DaySets, Any], DaySet] | None = _DAYS.get(type(fact))
+        if build is None:
+            raise TypeError(f"no day set for {fact.type}")
+        return build(self, fact)
 
-    def _month_level(self, fact: ft.Fact) -> DaySet:
-        match fact:
-            case ft.Month(month=month):
-                return self.patterns.months((month,))
-            case ft.Season(season=season):
-                return self.patterns.months(ft.SEASONS[season])
-            case ft.WesternZodiac(sign=sign):
-                return self.patterns.month_days(*ft.SIGNS[sign])
-            case ft.LunarMonth(month=month):
-                return self.calendars.lunar_months.get(month, 0)
-            case ft.CalendarMonth(calendar=name, month=month):
-                return self.calendars.months(name)[month]
-        return self._day_level(fact)
+    def years(self, first: int, last: int) -> DaySet:
+        """The days of these years and all between them."""
+        return self.days.span(date(first, 1, 1), date(last, 12, 31))
 
-    def _day_level(self, fact: ft.Fact) -> DaySet:
-        patterns = self.patterns
-        match fact:
-            case ft.OnWeekday(weekday=weekday):
-                return patterns.weekdays((ft.WEEKDAYS.index(weekday),))
-            case ft.MultiWeekday(value=weekdays):
-                return patterns.weekdays(ft.WEEKDAYS.index(weekday) for weekday in weekdays)
-            case ft.DayOfMonthSpecific(day=number):
-                return patterns.days_of_month((number,))
-            case ft.FirstDayOfMonth():
-                return patterns.days_of_month((1,))
-            case ft.LastDayOfMonth():
-                return patterns.days_from_month_end((1,))
-            case ft.DayOfMonthRange(operator=operator, value=value):
-                numbers = range(1, value) if operator == "<" else range(value + 1, 32)
-                return patterns.days_of_month(numbers)
-            case ft.DayOfYear(day=number):
-                return patterns.days_of_year((number,))
-            case ft.WeekdayInMonth(direction=direction, n=n):
-                numbers = range(7 * n - 6, min(7 * n, 31) + 1)
-                forward = direction == "first"
-                count = patterns.days_of_month if forward else patterns.days_from_month_end
-                return self._on(fact.weekday) & count(numbers)
-            case ft.WeekdayInYear(direction=direction, n=n):
-                numbers = range(7 * n - 6, min(7 * n, 366) + 1)
-                forward = direction == "first"
-                count = patterns.days_of_year if forward else patterns.days_from_year_end
-                return self._on(fact.weekday) & count(numbers)
-            case ft.ChurchDay(name=name):
-                return self.calendars.named("easter")[name]
-            case ft.SolarTerm(name=name):
-                return self.calendars.named("solar-terms")[name]
-        raise TypeError(f"no day set for {fact.type}")
+    def nth_weekdays(self, fact: ft.WeekdayInMonth | ft.WeekdayInYear) -> DaySet:
+        """The weekday of that number, counted from either end of its month or year."""
+        is_forward, patterns = fact.direction == "first", self.patterns
+        if isinstance(fact, ft.WeekdayInMonth):
+            most, count = 31, patterns.days_of_month if is_forward else patterns.days_from_month_end
+        else:
+            most, count = 366, patterns.days_of_year if is_forward else patterns.days_from_year_end
+        numbers = range(7 * fact.n - 6, min(7 * fact.n, most) + 1)
+        return self.on(fact.weekday) & count(numbers)
 
-    def _on(self, weekday: str) -> DaySet:
-        return self.patterns.weekdays((ft.WEEKDAYS.index(weekday),))
+    def on(self, *weekdays: str) -> DaySet:
+        """The days that are one of these weekdays."""
+        return self.patterns.weekdays(map(ft.WEEKDAYS.index, weekdays))
 
-    def _in_office(self, person: str) -> DaySet:
+    def alive(self, life: LifeRow) -> DaySet:
+        """Days strictly between birth and death."""
+        return self.days.span(life.start + DAY, life.end - DAY)
+
+    def in_office(self, person: str) -> DaySet:
         """Days strictly inside a term; terms without an end do not count."""
         return self.days.spans(
             (start + DAY, end - DAY) for start, end in self.terms[person] if end is not None
         )
 
-    def _era(self, name: str) -> DaySet:
+    def in_era(self, name: str) -> DaySet:
+        """From its first day to that before the next era."""
         names = [era.name for era in ERAS]
         at = names.index(name)
         last = ERAS[at + 1].first - DAY if at + 1 < len(ERAS) else self.days.last
         return self.days.span(ERAS[at].first, last)
 
-    def _event(self, fact: ft.KbEvent) -> DaySet:
+    def of_event(self, fact: ft.KbEvent) -> DaySet:
+        """Days that share the fact's year, month or day of the month with the event."""
         if fact.aspect == "multi_year":
             return self.patterns.years(fact.years or years_held(self.events[fact.event]))
         assert fact.value is not None
         if fact.level == "year":
-            return self.days.year(fact.value)
+            return self.years(fact.value, fact.value)
         if fact.level == "month":
             return self.patterns.months((fact.value,))
         return self.patterns.days_of_month((fact.value,))
+
+
+_DAYS: dict[type[Record], Callable[[DaySets, Any], DaySet]] = {
+    ft.ExplicitYear: lambda sets, fact: sets.years(fact.year, fact.year),
+    ft.Decade: lambda sets, fact: sets.years(fact.decade, fact.decade + 9),
+    ft.YearRange: lambda sets, fact: sets.years(fact.start, fact.end),
+    ft.LeapYear: lambda sets, fact: sets.patterns.leap_years,
+    ft.RecurringEvent: lambda sets, fact: sets.patterns.years(ft.RECURRING[fact.name]),
+    ft.PersonAlive: lambda sets, fact: sets.alive(sets.people[fact.person]),
+    ft.UsPresident: lambda sets, fact: sets.in_office(fact.person),
+    ft.JapaneseEra: lambda sets, fact: sets.in_era(fact.era),
+    ft.ChineseZodiac: lambda sets, fact: sets.calendars.zodiac[ft.ANIMALS.index(fact.animal)],
+    ft.KbEvent: lambda sets, fact: sets.of_event(fact),
+    ft.Month: lambda sets, fact: sets.patterns.months((fact.month,)),
+    ft.Season: lambda sets, fact: sets.patterns.months(ft.SEASONS[fact.season]),
+    ft.WesternZodiac: lambda sets, fact: sets.patterns.month_days(*ft.SIGNS[fact.sign]),
+    ft.LunarMonth: lambda sets, fact: sets.calendars.lunar_months.get(fact.month, 0),
+    ft.CalendarMonth: lambda sets, fact: sets.calendars.months(fact.calendar)[fact.month],
+    ft.OnWeekday: lambda sets, fact: sets.on(fact.weekday),
+    ft.MultiWeekday: lambda sets, fact: sets.on(*fact.value),
+    ft.WeekdayInMonth: lambda sets, fact: sets.nth_weekdays(fact),
+    ft.WeekdayInYear: lambda sets, fact: sets.nth_weekdays(fact),
+    ft.DayOfMonthSpecific: lambda sets, fact: sets.patterns.days_of_month((fact.day,)),
+    ft.FirstDayOfMonth: lambda sets, fact: sets.patterns.days_of_month((1,)),
+    ft.LastDayOfMonth: lambda sets, fact: sets.patterns.days_from_month_end((1,)),
+    ft.DayOfMonthRange: lambda sets, fact: sets.patterns.days_of_month(fact.numbers),
+    ft.DayOfYear: lambda sets, fact: sets.patterns.days_of_year((fact.day,)),
+    ft.ChurchDay: lambda sets, fact: sets.calendars.named("easter")[fact.name],
+    ft.SolarTerm: lambda sets, fact: sets.calendars.named("solar-terms")[fact.name],
+}
 
 
 def years_held(row: EventRow) -> tuple[int, ...]:
@@ -220,18 +203,18 @@ class Readings:
                 terms = self._sets.terms[person]
                 yield "boundary_days", days.spans((s, e) for s, e in terms if e is not None)
             case ft.RecurringEvent(name="summer_olympics"):
-                years = RECURRING["summer_olympics"]
+                years = ft.RECURRING["summer_olympics"]
                 yield "olympics_2020", patterns.years({*years, 2020} - {2021})
                 yield "olympics_2020_too", patterns.years({*years, 2020})
                 yield "planned", patterns.years({*years, *range(2028, days.last.year + 1, 4)})
             case ft.RecurringEvent(name="world_cup"):
-                years = RECURRING["world_cup"]
+                years = ft.RECURRING["world_cup"]
                 yield "womens_cup", patterns.years({*years, *WOMENS_WORLD_CUPS})
                 yield "planned", patterns.years({*years, *range(2030, days.last.year + 1, 4)})
             case ft.Decade(decade=first):
-                yield "decade_from_1", days.span(date(first + 1, 1, 1), date(first + 10, 12, 31))
+                yield "decade_from_1", self._sets.years(first + 1, first + 10)
                 if first % 100 == 0:
-                    yield "century", days.span(date(first, 1, 1), date(first + 99, 12, 31))
+                    yield "century", self._sets.years(first, first + 99)
 
     def _open_end(self, fact: ft.Fact) -> Iterator[tuple[str, DaySet]]:
         if open_days := self._sets.open_end(fact):

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agent_env.sdk.records import Record
+from agent_env.temporal.patterns import SUMMER_OLYMPICS, WORLD_CUPS
 from agent_env.temporal.written import MONTHS as MONTHS
 from agent_env.temporal.written import WEEKDAYS as WEEKDAYS
 
@@ -38,6 +39,8 @@ SIGNS = {
     "Sagittarius": ((11, 22), (12, 21)),
 }
 """First and last (month, day) of each western sign; sources differ, so puzzles state them."""
+RECURRING = {"summer_olympics": SUMMER_OLYMPICS, "world_cup": WORLD_CUPS}
+"""Years of the games."""
 
 Weekday = Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
@@ -130,6 +133,11 @@ class DayOfMonthRange(Record):
     type: Literal["day_of_month"] = "day_of_month"
     operator: Literal["<", ">"]
     value: int = Field(ge=1, le=31)
+
+    @property
+    def numbers(self) -> range:
+        """The days of the month that it allows."""
+        return range(1, self.value) if self.operator == "<" else range(self.value + 1, 32)
 
 
 class OnWeekday(Record):

@@ -20,14 +20,18 @@ from datetime import date
 from functools import cache
 
 from agent_env.extensions.facts.tables.event_names import day_of, is_clause
-from agent_env.extensions.facts.tables.tables import FactTables
+from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, Readings, years_held
+from agent_env.families.time_puzzles.day_sets import DaySets, Readings, years_held
 from agent_env.families.time_puzzles.difficulty import LOOKED_UP
-from agent_env.families.time_puzzles.facts import CalendarMonth, Fact
 from agent_env.families.time_puzzles.generator import evidence_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import rests_of, solve
+from agent_env.families.time_puzzles.solver import (
+    solve,
+    solve_facts,
+    window_of,
+    year_bounds,
+)
 from agent_env.families.time_puzzles.wording import GAMES
 from agent_env.sdk.family import AnalysisHooks, ConstraintRef, Faults, MissedDate, Source, WrongDate
 from agent_env.sdk.records import Proof, Sample
@@ -48,22 +52,21 @@ class ProvedAnswer:
         dates."""
         if not isinstance(sample, TimePuzzle) or not sample.facts:
             return None
-        first, last = map(int, sample.years.split("-"))
-        everything = PUZZLE_DAYS.span(date(first, 1, 1), date(last, 12, 31))
         try:
-            sets = [self._sets.of(fact) for fact in sample.facts]
-            gold = PUZZLE_DAYS.those(map(date.fromisoformat, sample.gold))
+            solved = solve_facts(
+                sample.facts, window_of(year_bounds(sample), PUZZLE_DAYS), self._sets
+            )
         except KeyError:
             return None
-        if solve(sets, everything) != gold:
+        if solved.answer != _set(sample.gold):
             return None
         proved = {p.constraint for p in sample.proofs if any(_states(text, p) for text in texts)}
         known = [
             days
-            for number, (fact, days) in enumerate(zip(sample.facts, sets, strict=True))
+            for number, (fact, days) in enumerate(zip(solved.facts, solved.sets, strict=True))
             if number in proved or not isinstance(fact, LOOKED_UP)
         ]
-        return solve(known, everything) == gold
+        return solve(known, solved.window) == solved.answer
 
 
 def _states(text: str, proof: Proof) -> bool:
@@ -74,7 +77,7 @@ def _states(text: str, proof: Proof) -> bool:
 MANY_VALUED = {
     "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive", "us_president", "event",
     "japanese_era", "season", "lunar_month", "western_zodiac", "calendar_month", "multi_weekday",
-    "day_of_month", "kb_event",
+    "day_of_month",
 }  # fmt: skip
 
 
@@ -101,14 +104,17 @@ class PuzzleFaults:
 
     def _wrong(self, puzzle: TimePuzzle, text: str) -> WrongDate:
         day = date.fromisoformat(text)
-        first, last = map(int, puzzle.years.split("-"))
+        first, last = year_bounds(puzzle)
         broken = [
             _ref(puzzle, index)
             for index, fact in enumerate(puzzle.facts)
             if day in PUZZLE_DAYS and not self._holds(fact, day)
         ]
         if not first <= day.year <= last or day not in PUZZLE_DAYS:
-            broken.append(_range(puzzle))
+            range_text = f"Only dates of {puzzle.years} count."
+            broken.append(
+                ConstraintRef(index=-1, type="range", text=range_text, source="calculation")
+            )
         return WrongDate(date=text, violates=tuple(broken))
 
     def _holds(self, fact: ft.Fact, day: date) -> bool:
@@ -125,40 +131,45 @@ class PuzzleFaults:
         answer: tuple[str, ...],
         wrong: tuple[WrongDate, ...],
     ) -> tuple[MissedDate, ...]:
-        if not texts:
-            return ()
         counts = Counter(ref.index for each in wrong for ref in each.violates if ref.index >= 0)
-        if counts:
-            most = min(counts, key=lambda i: (-counts[i], not _is_lookup(puzzle.facts[i]), i))
-            ref = _ref(puzzle, most)
-            return tuple(MissedDate(date=d, misread=ref, rule="violated elsewhere") for d in texts)
-        return tuple(self._missed_date(puzzle, day, answer) for day in texts)
+        most = min(
+            counts, key=lambda i: (-counts[i], not _is_lookup(puzzle.facts[i]), i), default=None
+        )
+        missed = []
+        for text in texts:
+            if most is None:
+                at, rule = self._misread(puzzle, text, answer)
+            else:
+                at, rule = most, "violated elsewhere"
+            misread = None if at is None else _ref(puzzle, at)
+            missed.append(MissedDate(date=text, misread=misread, rule=rule))
+        return tuple(missed)
 
-    def _missed_date(self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]) -> MissedDate:
-        other_reading = self._other_reading(puzzle, text, answer)
-        if other_reading is not None:
+    def _misread(
+        self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]
+    ) -> tuple[int | None, str]:
+        """The constraint by the rules 2 to 4, and the rule."""
+        if (other_reading := self._other_reading(puzzle, text, answer)) is not None:
             index, name = other_reading
-            return MissedDate(date=text, misread=_ref(puzzle, index), rule=f"other reading: {name}")
+            return index, f"other reading: {name}"
         if not answer:
-            return MissedDate(date=text, misread=None, rule="no date given")
-        if (index_ := _narrowed_constraint(puzzle, text, answer)) is not None:
-            return MissedDate(date=text, misread=_ref(puzzle, index_), rule="left out by its value")
-        return MissedDate(date=text, misread=None, rule="nothing found")
+            return None, "no date given"
+        narrowed = _narrowed_constraint(puzzle, text, answer)
+        return narrowed, "nothing found" if narrowed is None else "left out by its value"
 
     def _other_reading(
         self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]
     ) -> tuple[int, str] | None:
         """The fact and reading that result in the answer."""
         try:
-            sets = [self._sets.of(fact) for fact in puzzle.facts]
-            rests = rests_of(sets, PUZZLE_DAYS.everything) if sets else []
+            solved = solve_facts(puzzle.facts, PUZZLE_DAYS.everything, self._sets)
             answer_days = _set(answer)
-            for index, (fact, rest) in enumerate(zip(puzzle.facts, rests, strict=True)):
+            for index, (fact, rest) in enumerate(zip(solved.facts, solved.rests, strict=True)):
                 for name, days in self._readings.others(fact):
                     if rest & days == answer_days and not _set((text,)) & days:
                         return index, name
         except KeyError:
-            return None
+            pass
         return None
 
 
@@ -166,33 +177,28 @@ def _narrowed_constraint(puzzle: TimePuzzle, text: str, answer: Sequence[str]) -
     """The constraint in whose value the missed date differs from all dates of the answer."""
     day, answer_dates = date.fromisoformat(text), [date.fromisoformat(d) for d in answer]
     gains = puzzle.information_gain or tuple(0.0 for _ in puzzle.facts)
-    apart = [
-        index
+    order = [
+        (not _is_lookup(fact), gains[index], index)
         for index, fact in enumerate(puzzle.facts)
-        if fact.type in MANY_VALUED
-        and _is_many_valued(fact)
-        and _excludes_only(fact, day, answer_dates)
+        if _is_many_valued(fact) and _excludes_only(fact, day, answer_dates)
     ]
-    order = [(not _is_lookup(puzzle.facts[i]), gains[i], i) for i in apart]
     return min(order)[2] if order else None
+
+
+def _is_many_valued(fact: ft.Fact) -> bool:
+    return fact.aspect == "multi_year" if isinstance(fact, ft.KbEvent) else fact.type in MANY_VALUED
 
 
 def _excludes_only(fact: ft.Fact, day: date, answer_dates: Sequence[date]) -> bool:
     """Whether a narrow reading of the fact can exclude the day but not the answer's dates."""
     if fact.type in SPANS:
         return not min(answer_dates) < day < max(answer_dates)
-    return _value(fact, day) not in {_value(fact, other) for other in answer_dates}
-
-
-def _is_many_valued(fact: ft.Fact) -> bool:
-    return not isinstance(fact, ft.KbEvent) or fact.aspect == "multi_year"
-
-
-def _value(fact: ft.Fact, day: date) -> int:
-    if fact.type == "multi_weekday":
-        return day.weekday()
     level = ft.level_of(fact)
-    return day.year if level == "year" else day.month if level == "month" else day.day
+    values = [
+        each.weekday() if fact.type == "multi_weekday" else getattr(each, level)
+        for each in (day, *answer_dates)
+    ]
+    return values[0] not in values[1:]
 
 
 def _set(days: Sequence[str]) -> DaySet:
@@ -211,11 +217,6 @@ def _ref(puzzle: TimePuzzle, index: int) -> ConstraintRef:
     return ConstraintRef(index=index, type=fact.type, text=text, source=source, pages=pages)
 
 
-def _range(puzzle: TimePuzzle) -> ConstraintRef:
-    text = f"Only dates of {puzzle.years} count."
-    return ConstraintRef(index=-1, type="range", text=text, source="calculation")
-
-
 CALENDARS = {
     "chinese_zodiac": "chinese",
     "lunar_month": "chinese",
@@ -230,19 +231,18 @@ def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
     quantities of its difficulty; by obscurity and world if any."""
     if not isinstance(sample, TimePuzzle):
         return {}
-    calendars = {name for fact in sample.facts if (name := _calendar(fact)) is not None}
+    calendars = {CALENDARS.get(fact.type, getattr(fact, "calendar", "")) for fact in sample.facts}
     breakdown = {
         "solutions": (str(sample.solution_count),),
         "facts": (str(sample.fact_count),),
         "fact type": tuple(sorted({fact.type for fact in sample.facts})),
-        "calendar": tuple(sorted(calendars)) or ("gregorian only",),
+        "calendar": tuple(sorted(calendars - {""})) or ("gregorian only",),
         "event level": (sample.event_level,) if sample.event_level else (),
     }
-    if sample.difficulty is not None:
-        breakdown["lookups"] = (str(sample.difficulty.lookups),)
-        breakdown["pages"] = (str(sample.difficulty.pages),)
-        breakdown["hops"] = (str(sample.difficulty.hops),)
-        breakdown["candidates"] = (_magnitude(sample.difficulty.candidates),)
+    if (difficulty := sample.difficulty) is not None:
+        counts = {name: str(getattr(difficulty, name)) for name in ("lookups", "pages", "hops")}
+        counts["candidates"] = _magnitude(difficulty.candidates)
+        breakdown |= {name: (count,) for name, count in counts.items()}
     if sample.obscurity is not None:
         breakdown["obscurity"] = (f"{sample.obscurity:.2f}",)
     if world := getattr(sample, "world", None):
@@ -267,24 +267,6 @@ def chance(sample: Sample) -> float | None:
     return None if checks is None else 1 / max(1, checks.event_values)
 
 
-def fault_finder() -> PuzzleFaults:
-    """A finder with the packaged fact tables."""
-    from agent_env.extensions.facts.tables.tables import shipped_tables
-
-    return PuzzleFaults(shipped_tables())
-
-
-def determined() -> ProvedAnswer:
-    """The solver with the packaged fact tables."""
-    from agent_env.extensions.facts.tables.tables import shipped_tables
-
-    return ProvedAnswer(shipped_tables())
-
-
-def _calendar(fact: Fact) -> str | None:
-    return fact.calendar if isinstance(fact, CalendarMonth) else CALENDARS.get(fact.type)
-
-
 def event_date(sample: Sample) -> str | None:
     """The last date that our table states of the puzzle's event."""
     return _last_dates().get(sample.event) if isinstance(sample, TimePuzzle) else None
@@ -292,8 +274,6 @@ def event_date(sample: Sample) -> str | None:
 
 @cache
 def _last_dates() -> dict[str, str]:
-    from agent_env.extensions.facts.tables.tables import shipped_tables
-
     rows = shipped_tables().events
     return {row.event: str(row.end or row.start) for row in rows if row.end or row.start}
 
@@ -305,7 +285,14 @@ STATISTICS = (
     "agent_env.families.time_puzzles.paper_tables:over_solutions",
 )
 HOOKS = AnalysisHooks(
-    groups, cluster, "event", fault_finder, determined, STATISTICS, chance, event_date
+    groups,
+    cluster,
+    "event",
+    lambda: PuzzleFaults(shipped_tables()),
+    lambda: ProvedAnswer(shipped_tables()),
+    STATISTICS,
+    chance,
+    event_date,
 )
 
 
@@ -344,7 +331,7 @@ def _sentence(fact: ft.Fact, text: str, tables: FactTables) -> str | None:
             return (terms and f"{person} was President of the United States {_and(terms)}.") or None
         case ft.RecurringEvent(name=name):
             words = GAMES[name][0].upper() + GAMES[name][1:]
-            return f"{words} took place in {_and(RECURRING[name])}."
+            return f"{words} took place in {_and(ft.RECURRING[name])}."
     return None
 
 

@@ -32,7 +32,7 @@ _LEAVE = re.compile(r"\b(?:nothing but the code|is to write) ([a-z]+-\d{4})\b")
 def next_step(turn: Turn) -> Step | None:
     """The policy's next step; None for messages of another family."""
     tools, history = turn.offered, read_history(turn.messages)
-    find = FINDS.get(turn.habit or "giver-up", find_thoroughly) if turn.thorough else find_once
+    find = FINDS.get(turn.habit, find_thoroughly) if turn.thorough else find_once
     prompt = read_prompt(history.prompt)
     if not prompt.clauses and not prompt.lookups and not (prompt.announced and prompt.unread):
         return None

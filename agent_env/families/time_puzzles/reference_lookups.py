@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -23,7 +23,6 @@ from agent_env.families.time_puzzles.texts.meanings import (
 )
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
 from agent_env.temporal.partial import PartialDate
-from agent_env.temporal.patterns import SUMMER_OLYMPICS, WORLD_CUPS
 from agent_env.temporal.written import MONTH, DateForms
 
 Clause = list[Any]
@@ -108,7 +107,12 @@ def read_constraint(text: str, days: DayRange = PUZZLE_DAYS) -> Clause | Lookup 
     meaning = compile_text(text)
     if meaning is None:
         return None
-    return _lookup(meaning) or _year_clause(meaning) or _day_clause(meaning, days)
+    if (lookup := _lookup(meaning)) is not None:
+        return lookup
+    if (clause := _CLAUSES.get(type(meaning))) is not None:
+        return clause(meaning)
+    assert isinstance(meaning, CALENDARS)
+    return ["spans", [list(span) for span in _calendar_spans(meaning, days)]]
 
 
 def _lookup(meaning: Meaning) -> Lookup | None:
@@ -127,62 +131,41 @@ def _lookup(meaning: Meaning) -> Lookup | None:
     return None
 
 
-def _year_clause(meaning: Meaning) -> Clause | None:
-    match meaning:
-        case ft.ExplicitYear(year=year):
-            return ["years", [year]]
-        case ft.Decade(decade=first):
-            return ["years", list(range(first, first + 10))]
-        case ft.YearRange(start=first, end=last):
-            return ["years", list(range(first, last + 1))]
-        case YearSet(years=years):
-            return ["years", list(years)]
-        case YearRule():
-            rule = meaning
-            values = rule.modulus, rule.remainder, rule.first, rule.last, list(rule.exceptions)
-            return ["year_rule", *values]
-        case ft.LeapYear():
-            return ["leap"]
-        case ft.RecurringEvent(name=name):
-            return ["years", list(SUMMER_OLYMPICS if name == "summer_olympics" else WORLD_CUPS)]
-        case ft.ChineseZodiac(animal=animal):
-            return ["zodiac", ft.ANIMALS.index(animal)]
-        case ft.Month(month=month):
-            return ["months", [month]]
-        case ft.Season(season=season):
-            return ["months", list(ft.SEASONS[season])]
-        case ft.LunarMonth(month=month):
-            return ["lunar_months", [month]]
-        case ft.WesternZodiac(sign=sign):
-            return ["month_days", *map(list, ft.SIGNS[sign])]
-    return None
+_CLAUSES: dict[type, Callable[[Any], Clause]] = {
+    ft.ExplicitYear: lambda fact: ["years", [fact.year]],
+    ft.Decade: lambda fact: ["years", list(range(fact.decade, fact.decade + 10))],
+    ft.YearRange: lambda fact: ["years", list(range(fact.start, fact.end + 1))],
+    YearSet: lambda fact: ["years", list(fact.years)],
+    YearRule: lambda fact: [
+        "year_rule", fact.modulus, fact.remainder, fact.first, fact.last, list(fact.exceptions)
+    ],
+    ft.LeapYear: lambda fact: ["leap"],
+    ft.RecurringEvent: lambda fact: ["years", list(ft.RECURRING[fact.name])],
+    ft.ChineseZodiac: lambda fact: ["zodiac", ft.ANIMALS.index(fact.animal)],
+    ft.Month: lambda fact: ["months", [fact.month]],
+    ft.Season: lambda fact: ["months", list(ft.SEASONS[fact.season])],
+    ft.LunarMonth: lambda fact: ["lunar_months", [fact.month]],
+    ft.WesternZodiac: lambda fact: ["month_days", *map(list, ft.SIGNS[fact.sign])],
+    ft.OnWeekday: lambda fact: ["weekdays", [ft.WEEKDAYS.index(fact.weekday)]],
+    ft.MultiWeekday: lambda fact: ["weekdays", list(map(ft.WEEKDAYS.index, fact.value))],
+    ft.WeekdayInMonth: lambda fact: ["nth_in_month", *_nth(fact)],
+    ft.WeekdayInYear: lambda fact: ["nth_in_year", *_nth(fact)],
+    ft.DayOfMonthSpecific: lambda fact: ["days", [fact.day]],
+    ft.FirstDayOfMonth: lambda fact: ["days", [1]],
+    ft.LastDayOfMonth: lambda fact: ["last_day"],
+    ft.DayOfMonthRange: lambda fact: ["days", list(fact.numbers)],
+    ft.DayOfYear: lambda fact: ["day_of_year", fact.day],
+    DateSpans: lambda fact: ["spans", [_ends(a, b, fact.ends) for a, b in fact.spans]],
+}  # fmt: skip
+"""The clause of each meaning that neither a lookup nor a calendar has to settle."""
 
 
-def _day_clause(meaning: Meaning, days: DayRange) -> Clause:
-    match meaning:
-        case ft.OnWeekday(weekday=weekday):
-            return ["weekdays", [ft.WEEKDAYS.index(weekday)]]
-        case ft.MultiWeekday(value=weekdays):
-            return ["weekdays", [ft.WEEKDAYS.index(weekday) for weekday in weekdays]]
-        case ft.WeekdayInMonth() | ft.WeekdayInYear():
-            kind = "nth_in_month" if isinstance(meaning, ft.WeekdayInMonth) else "nth_in_year"
-            number = ft.WEEKDAYS.index(meaning.weekday)
-            return [kind, number, meaning.n, meaning.direction == "last"]
-        case ft.DayOfMonthSpecific(day=day):
-            return ["days", [day]]
-        case ft.FirstDayOfMonth():
-            return ["days", [1]]
-        case ft.LastDayOfMonth():
-            return ["last_day"]
-        case ft.DayOfMonthRange(operator=operator, value=value):
-            return ["days", list(range(1, value) if operator == "<" else range(value + 1, 32))]
-        case ft.DayOfYear(day=day):
-            return ["day_of_year", day]
-        case DateSpans(spans=spans, ends=ends):
-            texts = [(str(first), str(last)) for first, last in spans]
-            return ["spans", [inside(*t) if ends == "excluded" else list(t) for t in texts]]
-    assert isinstance(meaning, CALENDARS)
-    return ["spans", [list(span) for span in _calendar_spans(meaning, days)]]
+def _nth(fact: ft.WeekdayInMonth | ft.WeekdayInYear) -> list[object]:
+    return [ft.WEEKDAYS.index(fact.weekday), fact.n, fact.direction == "last"]
+
+
+def _ends(first: date, last: date, ends: str) -> list[str]:
+    return inside(str(first), str(last)) if ends == "excluded" else [str(first), str(last)]
 
 
 @lru_cache(maxsize=256)
@@ -417,71 +400,108 @@ class LookupState:
     """The clause's page."""
 
 
-@dataclass(slots=True)
-class Best:
-    """The page with the best fit so far."""
-
-    fitness: float = 0.0
-    state: LookupState = LookupState()
-
-    def offer(self, fitness: float, state: LookupState) -> None:
-        """Keeps the state if its fit is better; the first of equal ones remains."""
-        if fitness > self.fitness:
-            self.fitness, self.state = fitness, state
+def _walk(
+    lookup: Lookup, history: History, tools: set[str], most: int
+) -> Iterator[tuple[int, str, str] | Call]:
+    """The number of each query, with address and text of its first `most` hits in turn, and an
+    empty address after them; last, where there is one, the call that comes next."""
+    for number, query in enumerate(queries(lookup), start=1):
+        if query not in history.searches:
+            if "web_search" in tools:
+                yield "web_search", {"query": query}
+            return
+        for url, snippet in history.searches[query][:most]:
+            if url not in history.pages and "open_page" in tools:
+                yield "open_page", {"url": url}
+                return
+            yield number, url, history.pages.get(url) or snippet
+        yield number, "", ""
 
 
 def find_thoroughly(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
     """Goes through queries and hits until a page fits."""
-    sure, unsure = Best(), Best()
-    for number, query in enumerate(queries(lookup), start=1):
-        if query not in history.searches:
-            if "web_search" not in tools:
-                break
-            return LookupState(call=("web_search", {"query": query}))
-        for url, snippet in history.searches[query][:MAX_OPENED]:
-            if url not in history.pages and "open_page" in tools:
-                return LookupState(call=("open_page", {"url": url}))
-            text = history.pages.get(url) or snippet
-            fitness, clause = fit(text, lookup), clause_from(text, lookup)
-            if clause is None or fitness <= FAIR_FIT:
-                continue
-            if is_titled(text, lookup):
-                return LookupState(clause, url=url)
-            if not has_names(text, lookup) or is_about_more(text, lookup):
-                unsure.offer(fitness, LookupState(clause, url=url))
-            elif fitness >= SURE_FIT:
-                return LookupState(clause, url=url)
-            else:
-                sure.offer(fitness, LookupState(clause, url=url))
-        if sure.fitness >= GOOD_FIT:
-            return sure.state
-        if number >= ENOUGH_SEARCHES and unsure.fitness > GOOD_FIT:
-            return unsure.state
-    return max(sure, unsure, key=lambda best: best.fitness).state
+    best: dict[bool, tuple[float, LookupState]] = {
+        is_sure: (0.0, LookupState()) for is_sure in (True, False)
+    }
+    for step in _walk(lookup, history, tools, MAX_OPENED):
+        if len(step) == 2:
+            return LookupState(call=step)
+        number, url, text = step
+        if not url:
+            if best[True][0] >= GOOD_FIT:
+                return best[True][1]
+            if number >= ENOUGH_SEARCHES and best[False][0] > GOOD_FIT:
+                return best[False][1]
+            continue
+        fitness, state = fit(text, lookup), LookupState(clause_from(text, lookup), url=url)
+        if state.clause is None or fitness <= FAIR_FIT:
+            continue
+        is_sure = has_names(text, lookup) and not is_about_more(text, lookup)
+        if is_titled(text, lookup) or (is_sure and fitness >= SURE_FIT):
+            return state
+        if fitness > best[is_sure][0]:
+            best[is_sure] = fitness, state
+    return max(best[True], best[False], key=lambda pair: pair[0])[1]
 
 
 def find_once(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
     """One search; trusts the first hit's snippet."""
-    query = queries(lookup)[0]
-    if query not in history.searches:
-        call = ("web_search", {"query": query})
-        return LookupState(call=call if "web_search" in tools else None)
-    hits = history.searches[query]
-    if not hits:
-        return LookupState()
-    url, snippet = hits[0]
-    clause = clause_from(snippet, lookup)
+    for step in _walk(lookup, history, tools - {"open_page"}, 1):
+        if len(step) == 2:
+            return LookupState(call=step)
+        hits = history.searches[queries(lookup)[0]]
+        return _read(*hits[0], lookup) if hits else LookupState()
+    return LookupState()
+
+
+def find_first(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
+    """What the first page of the first search with results says."""
+    for step in _walk(lookup, history, tools, 1):
+        if len(step) == 2:
+            return LookupState(call=step)
+        if step[1]:
+            return _read(step[1], step[2], lookup)
+    return LookupState()
+
+
+def _read(url: str, text: str, lookup: Lookup) -> LookupState:
+    clause = clause_from(text, lookup)
     return LookupState(clause, url=url if clause is not None else None)
+
+
+def find_twice(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
+    """What two pages say alike; where no two do, what the best fitting one says."""
+    pages: dict[str, dict[str, float]] = {}
+    for step in _walk(lookup, history, tools, MAX_OPENED):
+        if len(step) == 2:
+            return LookupState(call=step)
+        _, url, text = step
+        fitness, clause = fit(text, lookup), clause_from(text, lookup)
+        if url and clause is not None and fitness >= GOOD_FIT:
+            pages.setdefault(json.dumps(clause), {})[url] = fitness
+            if len(pages[json.dumps(clause)]) == 2:
+                return LookupState(clause, url=url)
+    best = max(pages, key=lambda clause: max(pages[clause].values()), default=None)
+    if best is None:
+        return LookupState()
+    return LookupState(json.loads(best), url=next(iter(pages[best])))
+
+
+FINDS: Mapping[Habit | None, Callable[[Lookup, History, set[str]], LookupState]] = {
+    "believer": find_first,
+    "checker": find_twice,
+}
+"""How those look things up who do it in a way of their own."""
 
 
 def context_fact(lookup: Lookup, history: History) -> LookupState | None:
     """The clause of the best fitting page in the prompt's context."""
-    best: tuple[float, LookupState] | None = None
+    best: tuple[float, LookupState] = FAIR_FIT, LookupState()
     for url, text in history.context_pages.items():
         clause, fitness = clause_from(text, lookup), fit(text, lookup)
-        if clause is not None and fitness > max(FAIR_FIT, best[0] if best else 0.0):
+        if clause is not None and fitness > best[0]:
             best = fitness, LookupState(clause, url=url)
-    return best[1] if best else None
+    return None if best[1].clause is None else best[1]
 
 
 def queries(lookup: Lookup) -> list[str]:
@@ -494,48 +514,3 @@ def queries(lookup: Lookup) -> list[str]:
     tries = [phrase, capital, *(" ".join(long[:n]) for n in (6, 4, 3, 2))]
     singles = [word for word in long if len(word) > 3][:6]
     return list(dict.fromkeys(query for query in [*tries, *singles] if query))
-
-
-def find_first(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
-    """What the first page of the first search with results says."""
-    for query in queries(lookup):
-        if query not in history.searches:
-            call = ("web_search", {"query": query})
-            return LookupState(call=call if "web_search" in tools else None)
-        for url, snippet in history.searches[query][:1]:
-            if url not in history.pages and "open_page" in tools:
-                return LookupState(call=("open_page", {"url": url}))
-            clause = clause_from(history.pages.get(url) or snippet, lookup)
-            return LookupState(clause, url=url if clause is not None else None)
-    return LookupState()
-
-
-def find_twice(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
-    """What two pages say alike; where no two do, what the best fitting one says."""
-    pages: dict[str, dict[str, float]] = {}
-    for query in queries(lookup):
-        if query not in history.searches:
-            if "web_search" not in tools:
-                break
-            return LookupState(call=("web_search", {"query": query}))
-        for url, snippet in history.searches[query][:MAX_OPENED]:
-            if url not in history.pages and "open_page" in tools:
-                return LookupState(call=("open_page", {"url": url}))
-            text = history.pages.get(url) or snippet
-            fitness, clause = fit(text, lookup), clause_from(text, lookup)
-            if clause is None or fitness < GOOD_FIT:
-                continue
-            pages.setdefault(json.dumps(clause), {})[url] = fitness
-            if len(pages[json.dumps(clause)]) == 2:
-                return LookupState(clause, url=url)
-    best = max(pages, key=lambda clause: max(pages[clause].values()), default=None)
-    return LookupState() if best is None else LookupState(
-        json.loads(best), url=next(iter(pages[best]))
-    )  # fmt: skip
-
-
-FINDS: Mapping[Habit, Callable[[Lookup, History, set[str]], LookupState]] = {
-    "believer": find_first,
-    "checker": find_twice,
-}
-"""How those look things up who do it in a way of their own."""

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from agent_env.extensions.facts.tables.event_names import day_of, years_of
 from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, years_held
+from agent_env.families.time_puzzles.day_sets import DaySets, years_held
+from agent_env.sdk.records import Record
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.systems.catalogue import open_calendar
 
@@ -26,6 +27,68 @@ GAMES = {
 }
 
 
+_PLAIN: dict[type[Record], str] = {
+    ft.ExplicitYear: "The year is {year}.",
+    ft.Decade: "The year lies in the {decade}s ({decade} to {last}).",
+    ft.YearRange: "The year is between {start} and {end}, both included.",
+    ft.LeapYear: "The year is a leap year.",
+    ft.Month: "The month is {month_name}.",
+    ft.Season: "The season is {season}.",
+    ft.WesternZodiac: "The date falls under the western zodiac sign {sign}, taken as {span}.",
+    ft.OnWeekday: "The date is a {weekday}.",
+    ft.MultiWeekday: "The date is one of these weekdays: {weekdays}.",
+    ft.DayOfMonthSpecific: "The day of the month is {day}.",
+    ft.FirstDayOfMonth: "The date is the first day of its month.",
+    ft.LastDayOfMonth: "The date is the last day of its month.",
+    ft.DayOfMonthRange: "The day of the month is {comparison} than {value}.",
+    ft.WeekdayInMonth: "The date is the {nth} {weekday} of its month.",
+    ft.WeekdayInYear: "The date is the {nth} {weekday} of its year.",
+    ft.DayOfYear: "The date is day {day} of its year, 1 January being day 1.",
+}
+"""Constraints without a lookup; the same in both wordings."""
+_IMPLICIT: dict[type[Record], str] = {
+    ft.ChineseZodiac: "In the Chinese calendar, the date falls in a year of the {animal} (the year "
+    "beginning at Chinese New Year).",
+    ft.LunarMonth: "In the Chinese calendar, the date falls in lunar month {month} (a leap month "
+    "of that number included).",
+    ft.CalendarMonth: "In the {calendar_name}, the date falls in the month of {month_name}.",
+    ft.JapaneseEra: "In Japan, the date falls in the {era} era (a day on which the era changed "
+    "belongs to the new one).",
+    ft.ChurchDay: "The date is {name} of the western churches.",
+    ft.SolarTerm: "On that date, by China Standard Time, the solar term {name} of the Chinese "
+    "calendar begins.",
+    ft.PersonAlive: "{person} was alive, the days of birth and death not counted.",
+    ft.UsPresident: "{person} was President of the United States, the first and last day of a term "
+    "not counted.",
+    ft.RecurringEvent: "{games} took place in that year.",
+}
+
+
+def _words(fact: ft.Fact) -> dict[str, object]:
+    """The fact's fields, and what the sentences say in place of numbers and short names."""
+    more: dict[str, object] = {}
+    match fact:
+        case ft.Decade(decade=first):
+            more = {"last": first + 9}
+        case ft.Month(month=month):
+            more = {"month_name": ft.MONTHS[month - 1]}
+        case ft.CalendarMonth(calendar=name, month=month):
+            month_name = open_calendar(name).months[month - 1]
+            more = {"calendar_name": CALENDAR_NAMES[name], "month_name": month_name}
+        case ft.WesternZodiac(sign=sign):
+            (m1, d1), (m2, d2) = ft.SIGNS[sign]
+            more = {"span": f"{d1} {ft.MONTHS[m1 - 1]} to {d2} {ft.MONTHS[m2 - 1]}"}
+        case ft.MultiWeekday(value=weekdays):
+            more = {"weekdays": ", ".join(weekdays)}
+        case ft.DayOfMonthRange(operator=operator):
+            more = {"comparison": "less" if operator == "<" else "greater"}
+        case ft.WeekdayInMonth() | ft.WeekdayInYear():
+            more = {"nth": _nth(fact.n, fact.direction)}
+        case ft.RecurringEvent(name=name):
+            more = {"games": GAMES[name][0].upper() + GAMES[name][1:]}
+    return dict(fact) | more
+
+
 class Wording:
     """Words the facts of one set of tables."""
 
@@ -37,46 +100,16 @@ class Wording:
 
     def implicit(self, fact: ft.Fact) -> str:
         """The constraint as in a puzzle."""
-        match fact:
-            case ft.ChineseZodiac(animal=animal):
-                return (
-                    f"In the Chinese calendar, the date falls in a year of the {animal} "
-                    "(the year beginning at Chinese New Year)."
-                )
-            case ft.LunarMonth(month=month):
-                return (
-                    f"In the Chinese calendar, the date falls in lunar month {month} "
-                    "(a leap month of that number included)."
-                )
-            case ft.CalendarMonth(calendar=name, month=month):
-                title = CALENDAR_NAMES[name]
-                month_name = open_calendar(name).months[month - 1]
-                return f"In the {title}, the date falls in the month of {month_name}."
-            case ft.JapaneseEra(era=era):
-                return (
-                    f"In Japan, the date falls in the {era} era (a day on which the era changed "
-                    "belongs to the new one)."
-                )
-            case ft.ChurchDay(name=name):
-                return f"The date is {name} of the western churches."
-            case ft.SolarTerm(name=name):
-                return (
-                    f"On that date, by China Standard Time, the solar term {name} of the Chinese "
-                    "calendar begins."
-                )
-            case ft.PersonAlive(person=person):
-                return f"{person} was alive, the days of birth and death not counted."
-            case ft.UsPresident(person=person):
-                return (
-                    f"{person} was President of the United States, the first and last day of "
-                    "a term not counted."
-                )
-            case ft.RecurringEvent(name=name):
-                return f"{_capital(GAMES[name])} took place in that year."
-            case ft.KbEvent():
-                return self._event(fact)
-            case _:
-                return _plain(fact)
+        if not isinstance(fact, ft.KbEvent):
+            return (_PLAIN | _IMPLICIT)[type(fact)].format_map(_words(fact))
+        row = self._events[fact.event]
+        name = row.hint or row.event
+        if fact.aspect == "multi_year":
+            return years_of(name, row.kind)
+        edge = "first" if fact.aspect == "start" else "last"
+        what = {"year": "year", "month": "month", "day": "day of the month"}[fact.level]
+        also = " (in any year)" if fact.level == "month" else ""
+        return f"The {what} is the same as that of {day_of(name, edge)}{also}."
 
     def explicit(self, fact: ft.Fact, listed: DaySet) -> str:
         """The constraint with its dates; a fact in SPELLED_OUT has the days `listed`."""
@@ -99,99 +132,31 @@ class Wording:
                 ]
                 return f"The date is {', or '.join(terms)}."
             case ft.RecurringEvent(name=name):
-                return _one_of_years(RECURRING[name])
+                return _one_of_years(ft.RECURRING[name])
             case ft.KbEvent(aspect="multi_year", event=event):
                 return _one_of_years(years_held(self._events[event]))
-            case ft.KbEvent(level="year", value=value):
-                return f"The year is {value}."
-            case ft.KbEvent(level="month", value=value):
-                assert value is not None
-                return f"The month is {ft.MONTHS[value - 1]}."
-            case ft.KbEvent(value=value):
-                return f"The day of the month is {value}."
-            case _:
-                return _plain(fact)
-
-    def _event(self, fact: ft.KbEvent) -> str:
-        row = self._events[fact.event]
-        name = row.hint or row.event
-        if fact.aspect == "multi_year":
-            return years_of(name, row.kind)
-        edge = "first" if fact.aspect == "start" else "last"
-        what = {"year": "year", "month": "month", "day": "day of the month"}[fact.level]
-        also = " (in any year)" if fact.level == "month" else ""
-        return f"The {what} is the same as that of {day_of(name, edge)}{also}."
+            case ft.KbEvent(level="year", value=int(value)):
+                fact = ft.ExplicitYear(year=value)
+            case ft.KbEvent(level="month", value=int(value)):
+                fact = ft.Month(month=value)
+            case ft.KbEvent(value=int(value)):
+                fact = ft.DayOfMonthSpecific(day=value)
+        return _PLAIN[type(fact)].format_map(_words(fact))
 
     def _as_spans(self, days: DaySet) -> str:
         texts = (f"{first} to {last}" for first, last in self._sets.days.runs(days))
         return f"The date falls in one of these spans (both ends included): {'; '.join(texts)}."
 
 
-def _plain(fact: ft.Fact) -> str:
-    """Constraints without a lookup; the same in both wordings."""
-    match fact:
-        case ft.ExplicitYear(year=year):
-            return f"The year is {year}."
-        case ft.Decade(decade=first):
-            return f"The year lies in the {first}s ({first} to {first + 9})."
-        case ft.YearRange(start=first, end=last):
-            return f"The year is between {first} and {last}, both included."
-        case ft.LeapYear():
-            return "The year is a leap year."
-        case ft.Month(month=month):
-            return f"The month is {ft.MONTHS[month - 1]}."
-        case ft.Season(season=season):
-            return f"The season is {season}."
-        case ft.WesternZodiac(sign=sign):
-            (m1, d1), (m2, d2) = ft.SIGNS[sign]
-            span = f"{d1} {ft.MONTHS[m1 - 1]} to {d2} {ft.MONTHS[m2 - 1]}"
-            return f"The date falls under the western zodiac sign {sign}, taken as {span}."
-        case _:
-            return _plain_day(fact)
-
-
-def _plain_day(fact: ft.Fact) -> str:
-    match fact:
-        case ft.OnWeekday(weekday=weekday):
-            return f"The date is a {weekday}."
-        case ft.MultiWeekday(value=weekdays):
-            return f"The date is one of these weekdays: {', '.join(weekdays)}."
-        case ft.DayOfMonthSpecific(day=day):
-            return f"The day of the month is {day}."
-        case ft.FirstDayOfMonth():
-            return "The date is the first day of its month."
-        case ft.LastDayOfMonth():
-            return "The date is the last day of its month."
-        case ft.DayOfMonthRange(operator=operator, value=value):
-            word = "less" if operator == "<" else "greater"
-            return f"The day of the month is {word} than {value}."
-        case ft.WeekdayInMonth(direction=direction, weekday=weekday, n=n):
-            return f"The date is the {_nth(n, direction)} {weekday} of its month."
-        case ft.DayOfYear(day=day):
-            return f"The date is day {day} of its year, 1 January being day 1."
-        case ft.WeekdayInYear(direction=direction, weekday=weekday, n=n):
-            return f"The date is the {_nth(n, direction)} {weekday} of its year."
-    raise TypeError(f"no wording for {fact.type}")
-
-
-def ordinal(n: int) -> str:
-    """1st, 2nd, 3rd, 4th, … 11th, … 21st."""
-    if n % 100 in (11, 12, 13):
-        return f"{n}th"
-    return f"{n}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th') }"
-
-
 def _nth(n: int, direction: str) -> str:
+    """1st, 2nd, 3rd, 4th, … 11th, … 21st; last, 2nd-to-last …"""
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     if direction == "first":
-        return ordinal(n)
-    return "last" if n == 1 else f"{ordinal(n)}-to-last"
+        return f"{n}{ending}"
+    return "last" if n == 1 else f"{n}{ending}-to-last"
 
 
 def _one_of_years(years: Sequence[int]) -> str:
     if len(years) > 2 and years[-1] - years[0] == len(years) - 1:
         return f"The year is between {years[0]} and {years[-1]}, both included."
     return f"The year is one of {', '.join(map(str, years))}."
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

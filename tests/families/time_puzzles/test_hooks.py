@@ -26,9 +26,9 @@ from agent_env.families.time_puzzles.facts import (
 from agent_env.families.time_puzzles.family import FAMILY
 from agent_env.families.time_puzzles.hooks import (
     HEAD,
+    ProvedAnswer,
     PuzzleFaults,
     cluster,
-    determined,
     groups,
     known_facts,
 )
@@ -41,6 +41,7 @@ from agent_env.tasks.faults import Faults
 from tests.families.time_puzzles.sets import generate
 
 FIND = PuzzleFaults(shipped_tables())
+DETERMINED = ProvedAnswer(shipped_tables())
 
 
 def puzzle(gold: str, *facts: Fact, **fields: object) -> TimePuzzle:
@@ -148,14 +149,14 @@ PUZZLE = TimePuzzle.model_validate(
 def test_a_page_that_states_the_date_proves_the_fact(
     texts: tuple[str, ...], is_fixed: bool
 ) -> None:
-    assert determined()(PUZZLE, texts) is is_fixed
+    assert DETERMINED(PUZZLE, texts) is is_fixed
 
 
 def test_a_gold_of_another_world_is_unknown() -> None:
     shifted = PUZZLE.model_copy(update={"gold": ("2014-01-23",)})
-    assert determined()(shifted, ()) is None
+    assert DETERMINED(shifted, ()) is None
     unheard = PUZZLE.facts[3].model_copy(update={"event": "the Conference of Nowhere"})
-    assert determined()(PUZZLE.model_copy(update={"facts": (unheard,)}), ()) is None
+    assert DETERMINED(PUZZLE.model_copy(update={"facts": (unheard,)}), ()) is None
 
 
 def test_facts_that_need_no_look_up_may_be_enough() -> None:
@@ -166,7 +167,7 @@ def test_facts_that_need_no_look_up_may_be_enough() -> None:
         for day in range(1, last + 1)
         if (day + {1: 2, 2: 5, 12: 0}[month]) % 7 in (2, 3, 4)
     )
-    assert determined()(plain.model_copy(update={"gold": days}), ()) is True
+    assert DETERMINED(plain.model_copy(update={"gold": days}), ()) is True
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,13 @@ from agent_env.families.time_puzzles.facts import (
     LunarMonth,
     MultiWeekday,
     WeekdayInMonth,
+    WeekdayInYear,
     YearRange,
 )
 from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.task import PROMPTS, render
-from agent_env.families.time_puzzles.wording import Wording, ordinal
+from agent_env.families.time_puzzles.wording import Wording
 from agent_env.records.schema import Condition
 from agent_env.temporal.days import PUZZLE_DAYS
 from tests.families.time_puzzles.sets import generate
@@ -71,6 +72,10 @@ def test_a_lunar_fact_lists_spans() -> None:
 
 
 def test_ordinals() -> None:
-    assert [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 52)] == [
+    days = [
+        WeekdayInYear(direction="first", weekday="Friday", n=n)
+        for n in (1, 2, 3, 4, 11, 12, 13, 21, 52)
+    ]
+    assert [WORDING.implicit(fact).split()[4] for fact in days] == [
         "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "52nd",
     ]  # fmt: skip

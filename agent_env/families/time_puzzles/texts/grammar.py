@@ -26,9 +26,15 @@ from agent_env.families.time_puzzles.texts.meanings import (
     YearRule,
     YearSet,
 )
+from agent_env.sdk.records import Record
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.japanese import ERAS
 from agent_env.temporal.written import MONTH, month_number
+
+
+def _fact(kind: type[Record], **reads: Callable[[str], object]) -> Callable[[Match], Any]:
+    """Builds a fact of this type from groups of its fields' names, each read by its function."""
+    return lambda match: kind.model_validate({n: read(match[n]) for n, read in reads.items()})
 
 
 def _event(match: Match) -> Meaning:
@@ -46,14 +52,9 @@ _NO_NAME = re.compile(r"\b(?:not|never|nobody|that|it|is|was|were|when|while|who
 """Words that show that a longer sentence stands where a name is expected."""
 
 
-def _alive(match: Match) -> Meaning | None:
-    name = match["person"]
-    return None if _NO_NAME.search(name) else ft.PersonAlive(person=name)
-
-
-def _president(match: Match) -> Meaning | None:
-    name = match["person"]
-    return None if _NO_NAME.search(name) else ft.UsPresident(person=name)
+def _person(kind: type[Record]) -> Callable[[Match], Any]:
+    build = _fact(kind, person=str)
+    return lambda match: None if _NO_NAME.search(match["person"]) else build(match)
 
 
 _EDGE = r"(?P<edge>first|last) day (?:that|of|when|on which) (?P<event>.+?)"
@@ -85,19 +86,19 @@ LOOKUP_FORMS: tuple[Form, ...] = (
     (
         r"on that day (?P<person>.+?) had been born and had not died yet"
         r"(?: \(neither day itself counts\))?",
-        _alive,
+        _person(ft.PersonAlive),
     ),
     (
         r"(?P<person>.+?) (?:is|was) (?:still )?alive"
         r"(?:, the days of birth and death not counted)?",
-        _alive,
+        _person(ft.PersonAlive),
     ),
     (
         rf"(?P<person>.+?) (?:is|was) (?:the )?president of {_COUNTRY}{_TERM}",
-        _president,
+        _person(ft.UsPresident),
     ),
-    (rf"the president of {_COUNTRY} (?:is|was) (?P<person>.+?){_TERM}", _president),
-    (rf"(?P<person>.+?) (?:is|was) (?:the )?{_COUNTRY} president", _president),
+    (rf"the president of {_COUNTRY} (?:is|was) (?P<person>.+?){_TERM}", _person(ft.UsPresident)),
+    (rf"(?P<person>.+?) (?:is|was) (?:the )?{_COUNTRY} president", _person(ft.UsPresident)),
 )
 
 
@@ -148,22 +149,11 @@ def _bound(operator: str, year: int) -> dict[str, int]:
     return {"last": year - (operator == "<")}
 
 
-def _games(name: str) -> Callable[[Match], Meaning]:
-    return lambda match: ft.RecurringEvent.model_validate({"name": name})
-
-
-def _zodiac(match: Match) -> Meaning:
-    return ft.ChineseZodiac(animal=vocab.ANIMALS[match["animal"].casefold()])
-
-
-def _era(match: Match) -> Meaning:
-    return ft.JapaneseEra.model_validate({"era": match["era"].capitalize()})
-
-
 _IN = (
     r"(?:(?:(?:it|the date|the year|that day) (?:is|was|falls|lies|belongs|happened|occurred)"
     r"(?: in| to)?|in) )?"
 )
+_ZODIAC = _fact(ft.ChineseZodiac, animal=lambda name: vocab.ANIMALS[name.casefold()])
 _ANIMAL = rf"(?P<animal>{vocab.either(vocab.ANIMALS)})"
 _CHINESE = r"(?:chinese |lunar )*+(?:zodiac|calendar)"
 _OLYMPICS = r"(?:the )?(?:modern )?summer olympic(?:s| games)?"
@@ -203,33 +193,33 @@ YEAR_FORMS: tuple[Form, ...] = (
     (
         rf"(?:{_IN}an? {_OLYMPICS} year|{_OLYMPICS} (?:took place|were held) in that year"
         rf"|that year saw {_OLYMPICS}|{_IN}a year of {_OLYMPICS})",
-        _games("summer_olympics"),
+        lambda match: ft.RecurringEvent(name="summer_olympics"),
     ),
     (
         rf"(?:{_IN}an? {_CUP} year|(?:the final tournament of )?{_CUP} (?:took place|was held) in "
         rf"that year|men played a football world cup in that year|{_IN}a year of {_CUP})",
-        _games("world_cup"),
+        lambda match: ft.RecurringEvent(name="world_cup"),
     ),
     (
         rf"(?:in the {_CHINESE}, )?(?:{_IN}|the (?:chinese |lunar |zodiac )*+year is )"
         rf"(?:an? |the )?(?:chinese )?(?:zodiac )?year of the {_ANIMAL}"
         r"(?: \(the year beginning at chinese new year\))?"
         rf"(?:,? \(?(?:(?:in|of|by|according to) (?:the )?)?{_CHINESE}\)?)?",
-        _zodiac,
+        _ZODIAC,
     ),
     (
         rf"it is the {_ANIMAL}'s year of the chinese zodiac(?:, counted from chinese new year)?",
-        _zodiac,
+        _ZODIAC,
     ),
     (
         r"the chinese zodiac(?: sign| animal)?(?: of the year)? is (?:the )?"
         rf"{_ANIMAL}",
-        _zodiac,
+        _ZODIAC,
     ),
     (
         rf"in japan, the date falls in the (?P<era>{vocab.either(e.name for e in ERAS[:4])}) era"
         r"(?: \(a day on which the era changed belongs to the new one\))?",
-        _era,
+        _fact(ft.JapaneseEra, era=str.capitalize),
     ),
 )
 
@@ -240,18 +230,6 @@ CALENDARS = {
 }  # fmt: skip
 """The calendar of each adjective."""
 LESS = ("before", "less", "smaller", "lower", "earlier")
-
-
-def _month(match: Match) -> Meaning:
-    return ft.Month(month=month_number(match["month"]))
-
-
-def _season(match: Match) -> Meaning:
-    return ft.Season.model_validate({"season": vocab.SEASONS[match["season"].casefold()]})
-
-
-def _lunar_month(match: Match) -> Meaning:
-    return ft.LunarMonth(month=vocab.number_of(match["n"]))
 
 
 def _calendar_month(match: Match) -> Meaning | None:
@@ -289,10 +267,6 @@ def _nth_weekday(match: Match) -> Meaning:
     return kind.model_validate(fields)
 
 
-def _day_of_month(match: Match) -> Meaning:
-    return ft.DayOfMonthSpecific(day=int(match["day"]))
-
-
 def _day_range(match: Match) -> Meaning:
     is_less = match["side"].casefold() in LESS
     value = int(match["day"])
@@ -302,19 +276,15 @@ def _day_range(match: Match) -> Meaning:
     return ft.DayOfMonthRange.model_validate(fields)
 
 
-def _day_of_year(match: Match) -> Meaning:
-    return ft.DayOfYear(day=int(match["day"]))
+def _named(kind: type[Record], system: str) -> Callable[[Match], Any]:
+    """A day that a calendar names."""
 
+    def build(match: Match) -> Any:
+        names = {name.casefold(): name for name in open_day_names(system).names}
+        name = names.get(match["name"].casefold())
+        return None if name is None else kind.model_validate({"name": name})
 
-def _church_day(match: Match) -> Meaning | None:
-    names = {name.casefold(): name for name in open_day_names("easter").names}
-    name = names.get(match["name"].casefold())
-    return None if name is None else ft.ChurchDay(name=name)
-
-
-def _solar_term(match: Match) -> Meaning | None:
-    name = match["name"].capitalize()
-    return ft.SolarTerm(name=name) if name in open_day_names("solar-terms").names else None
+    return build
 
 
 def _dates(match: Match) -> Meaning | None:
@@ -322,12 +292,8 @@ def _dates(match: Match) -> Meaning | None:
     return DateSpans(tuple((day, day) for day in dates)) if dates else None
 
 
-def _spans(match: Match) -> Meaning | None:
-    return _pairs(match["spans"], "included")
-
-
-def _inner_spans(match: Match) -> Meaning | None:
-    return _pairs(match["spans"], "excluded")
+def _spans(ends: Ends) -> Callable[[Match], Meaning | None]:
+    return lambda match: _pairs(match["spans"], ends)
 
 
 def _between(match: Match) -> Meaning | None:
@@ -366,28 +332,32 @@ _AFTER = rf"after {_DATE} and before {_DATE}"
 _BETWEEN = rf"{_DATE} (?:and|to|through|until) {_DATE}"
 _OR = r"(?:, or |; or | or |; |, )"
 
+_LUNAR_MONTH = _fact(ft.LunarMonth, month=vocab.number_of)
+_DAY_OF_MONTH = _fact(ft.DayOfMonthSpecific, day=int)
+_DAY_OF_YEAR = _fact(ft.DayOfYear, day=int)
+
 MONTH_FORMS: tuple[Form, ...] = (
     (
         rf"(?:{_IT}(?:a day in |the month of )?|the month is )(?P<month>{MONTH})",
-        _month,
+        _fact(ft.Month, month=month_number),
     ),
     (
         rf"(?:{_IT}|the season is )(?:the )?(?P<season>{vocab.either(vocab.SEASONS)})"
         r"(?: season|time)?",
-        _season,
+        _fact(ft.Season, season=lambda name: vocab.SEASONS[name.casefold()]),
     ),
     (
         rf"(?:in the {_LUNAR}, )?(?:{_IT}|the month is )(?:the )?(?:chinese )?lunar month "
-        rf"(?P<n>\d{{1,3}})(?: (?:of|in) the {_LUNAR})?"
+        rf"(?P<month>\d{{1,3}})(?: (?:of|in) the {_LUNAR})?"
         r"(?: \(a leap month of that number included\))?",
-        _lunar_month,
+        _LUNAR_MONTH,
     ),
     (
-        rf"(?:in the {_LUNAR}, )?{_IT}the (?P<n>{vocab.NTH}) "
+        rf"(?:in the {_LUNAR}, )?{_IT}the (?P<month>{vocab.NTH}) "
         rf"(?:month (?:of|in) the {_LUNAR}|(?:chinese )?lunar month)(?:, leap or not)?",
-        _lunar_month,
+        _LUNAR_MONTH,
     ),
-    (r"the (?:chinese )?lunar month is (?:the )?(?P<n>\d{1,3})(?:st|nd|rd|th)?", _lunar_month),
+    (r"the (?:chinese )?lunar month is (?:the )?(?P<month>\d{1,3})(?:st|nd|rd|th)?", _LUNAR_MONTH),
     (
         rf"in the (?P<calendar>{vocab.either(CALENDARS)}) calendar(?: \([^()]*+\))?, the date "
         r"falls in the month of (?P<name>[a-z '-]+)",
@@ -425,11 +395,11 @@ DAY_FORMS: tuple[Form, ...] = (
         rf"(?:{_IT}(?:the )?last day{_OF_MONTH}|on the next day another month begins)",
         lambda match: ft.LastDayOfMonth(),
     ),
-    (rf"{_IT}(?:day )?(?:the )?{_TH}(?: day)?(?:{_OF_MONTH})?", _day_of_month),
+    (rf"{_IT}(?:day )?(?:the )?{_TH}(?: day)?(?:{_OF_MONTH})?", _DAY_OF_MONTH),
     (
         r"the day(?: of the month| number within the month)? is (?:the )?"
         r"(?P<day>\d{1,2})(?:st|nd|rd|th)?",
-        _day_of_month,
+        _DAY_OF_MONTH,
     ),
     (
         rf"{_IT}(?P<on>on or )?(?P<side>before|after) the {_TH}(?: day)?(?:{_OF_MONTH})?",
@@ -444,14 +414,17 @@ DAY_FORMS: tuple[Form, ...] = (
     (
         rf"(?:counting 1 january as day 1, )?{_IT}day (?P<day>\d{{1,3}}){_OF_YEAR}"
         r"(?:, 1 january being day 1)?",
-        _day_of_year,
+        _DAY_OF_YEAR,
     ),
-    (rf"{_IT}the (?P<day>\d{{1,3}})(?:st|nd|rd|th) day{_OF_YEAR}", _day_of_year),
-    (r"(?:the date|it) is (?P<name>[a-z ]+?)(?: of the western churches)?", _church_day),
+    (rf"{_IT}the (?P<day>\d{{1,3}})(?:st|nd|rd|th) day{_OF_YEAR}", _DAY_OF_YEAR),
+    (
+        r"(?:the date|it) is (?P<name>[a-z ]+?)(?: of the western churches)?",
+        _named(ft.ChurchDay, "easter"),
+    ),
     (
         r"on that date, by china standard time, the solar term (?P<name>[a-z]+) of the chinese "
         r"calendar begins",
-        _solar_term,
+        _named(ft.SolarTerm, "solar-terms"),
     ),
 )
 DATE_FORMS: tuple[Form, ...] = (
@@ -463,10 +436,10 @@ DATE_FORMS: tuple[Form, ...] = (
     (
         r"the date falls in one of these spans(?: \(both ends included\))?: "
         rf"(?P<spans>{_DATE} to {_DATE}(?:; {_DATE} to {_DATE})*+)",
-        _spans,
+        _spans("included"),
     ),
-    (rf"{_IT}(?P<spans>{_AFTER}(?:{_OR}{_AFTER})*+)", _inner_spans),
-    (rf"{_IT}(?P<spans>on or after {_DATE} and on or before {_DATE})", _spans),
+    (rf"{_IT}(?P<spans>{_AFTER}(?:{_OR}{_AFTER})*+)", _spans("excluded")),
+    (rf"{_IT}(?P<spans>on or after {_DATE} and on or before {_DATE})", _spans("included")),
     (
         rf"{_IT}(?:between|from|within) (?P<spans>{_BETWEEN}"
         rf"(?:{_OR}(?:(?:is )?(?:between|from) )?{_BETWEEN})*+){_ENDS}",
