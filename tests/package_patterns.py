@@ -20,6 +20,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import agent_env
+from agent_env.temporal.written import DateForms
 
 WAYS = {
     "search": "finditer", "finditer": "finditer", "findall": "finditer", "split": "finditer",
@@ -121,6 +122,8 @@ def _parts(value, module):
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, type):
         return list(vars(value).values()) if value.__module__ == module else []
+    if isinstance(value, DateForms):
+        return [value.pattern]
     if is_dataclass(value):
         return [getattr(value, field.name) for field in fields(value)]
     bound = getattr(value, "__self__", None)

@@ -23,14 +23,13 @@ FROM_ARGUMENTS = {
     "agent_env.extensions.fake_server.rules": "escaped; a client's schema",
     "agent_env.models.serving.process": "a table of plain words, on lines of a log's end",
     "agent_env.families.traveler.reference": "escaped",
-    "agent_env.families.time_puzzles.texts.grammar": "a table of forms; its own test attacks them",
-    "agent_env.families.time_puzzles.texts.meanings": "words of a text that a form matched",
+    "agent_env.families.time_puzzles.texts": "a table of forms; its own test attacks them",
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.time_answers": "escaped",
     "agent_env.extensions.facts.event_facts": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
     "agent_env.extensions.extraction.wording": "wordings of the package, matched as a whole",
-    "agent_env.temporal.written": "a table of forms, matched as a whole; attacked, none is slow",
+    "agent_env.temporal.written": "each caller's forms, attacked where a module holds them",
     "agent_env.web.guards": "escaped",
 }
 """Modules with a call to `re` whose pattern only the run time knows, and what it is made of."""

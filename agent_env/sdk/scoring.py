@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from agent_env.scoring.answer_parts import user_text as user_text
     from agent_env.scoring.date_answers import parse_date_answer as parse_date_answer
     from agent_env.scoring.date_answers import parse_date_text as parse_date_text
-    from agent_env.scoring.date_matching import days_off as days_off
+    from agent_env.scoring.date_sets import days_off as days_off
     from agent_env.scoring.date_sets import exact_match as exact_match
     from agent_env.scoring.date_sets import f1 as f1
     from agent_env.scoring.date_sets import jaccard as jaccard

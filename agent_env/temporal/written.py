@@ -83,20 +83,20 @@ class DateForms:
         )
         self.text = re.sub(r"\(\?P<\w+>", "(?:", f"(?:{'|'.join(forms)})")
         """The pattern without groups and surroundings, for use in a larger one."""
-        self._pattern = re.compile(f"{before}(?:{numbered}){after}", flags)
+        self.pattern = re.compile(f"{before}(?:{numbered}){after}", flags)
         self._groups: list[list[tuple[str, str]]] = [[] for _ in forms]
-        for group in self._pattern.groupindex:
+        for group in self.pattern.groupindex:
             name, _, number = group.rpartition("_")
             self._groups[int(number)].append((name, group))
 
     def find(self, text: str, order: str | None = None) -> Iterator[WrittenDate]:
         """The dates in the text, in order; `order` as in `day_and_month`."""
-        for match in self._pattern.finditer(text):
+        for match in self.pattern.finditer(text):
             yield self._written(match, order)
 
     def read(self, text: str, order: str | None = None) -> WrittenDate | None:
         """The whole text as a date; None where it is none of the forms."""
-        match = self._pattern.fullmatch(text)
+        match = self.pattern.fullmatch(text)
         return None if match is None else self._written(match, order)
 
     def _written(self, match: re.Match[str], order: str | None) -> WrittenDate:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.date_matching import Matching, match_dates
-from agent_env.scoring.date_sets import jaccard
+from agent_env.scoring.date_sets import Matching, jaccard, match_dates
 
 SETS = st.sets(st.dates(date(2000, 1, 1), date(2000, 3, 1)).map(str), max_size=5)
 

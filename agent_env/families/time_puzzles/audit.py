@@ -15,28 +15,27 @@ from random import Random
 from typing import Any
 
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
-from agent_env.families.time_puzzles.audit_events import (
-    UNKNOWN_EVENT,
-    ResolvedFacts,
-    Resolver,
-    read_event_dates,
-)
 from agent_env.families.time_puzzles.audit_report import (
     CLOSURE_UNKNOWN,
     NOT_JUDGED,
     AuditReport,
     Finding,
+    corrected_puzzle,
     gold_class,
 )
 from agent_env.families.time_puzzles.audit_texts import (
+    UNKNOWN_EVENT,
     Closure,
     JudgedText,
+    ResolvedFacts,
+    Resolver,
     RightAnswers,
     TextJudge,
     explicit_answers,
     implicit_answers,
     misworded,
     own_rules,
+    read_event_dates,
     text_answers,
 )
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings
@@ -49,7 +48,6 @@ from agent_env.families.time_puzzles.guessers import (
     gold_days,
     rates_of,
 )
-from agent_env.families.time_puzzles.ledger import corrected_puzzle
 from agent_env.families.time_puzzles.published import identifier_of, puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import (

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_env.families.time_puzzles.audit_events import UNKNOWN_EVENT
-from agent_env.families.time_puzzles.audit_texts import Coverage
+from agent_env.families.time_puzzles.audit_texts import UNKNOWN_EVENT, Coverage
 from agent_env.families.time_puzzles.guessers import GuessRates
+from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.sdk.records import Wording
 
 FindingClass = Literal["error", "own_rule", "debatable"]
@@ -157,3 +157,19 @@ class AuditReport:
             "convention_dependent": sum(bool(finding.readings) for finding in judged),
             "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
         }
+
+
+def corrected_puzzle(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
+    """The puzzle with each wording's gold mended, where it is an error; its checks and digest are
+    cleared if it changes."""
+    gold, explicit = puzzle.gold, puzzle.worded("explicit").gold
+    if gold_class(finding.wrong_gold) == "error" and finding.solutions is not None:
+        gold = finding.solutions
+    if finding.explicit_is_wrong and finding.explicit_solutions is not None:
+        explicit = finding.explicit_solutions
+    own_explicit = None if set(explicit) == set(gold) else explicit
+    is_same = gold == puzzle.gold and own_explicit == puzzle.explicit_gold
+    if is_same and puzzle.solution_count == len(gold):
+        return puzzle
+    changed = {"gold": gold, "explicit_gold": own_explicit, "solution_count": len(gold)}
+    return puzzle.model_copy(update={**changed, "checks": None, "digest": ""})

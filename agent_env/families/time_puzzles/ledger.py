@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from agent_env.families.time_puzzles.audit_report import AuditReport, Finding, gold_class
+from agent_env.families.time_puzzles.audit_report import AuditReport, corrected_puzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import wording_of
@@ -127,22 +127,6 @@ def _gold_pairs(
 def _with_golds(puzzle: TimePuzzle, gold: Gold, explicit: Gold) -> TimePuzzle:
     own = None if set(explicit) == set(gold) else explicit
     return puzzle.model_copy(update={"gold": gold, "explicit_gold": own})
-
-
-def corrected_puzzle(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
-    """The puzzle with each wording's gold mended, where it is an error; its checks and digest are
-    cleared if it changes."""
-    gold, explicit = puzzle.gold, puzzle.worded("explicit").gold
-    if gold_class(finding.wrong_gold) == "error" and finding.solutions is not None:
-        gold = finding.solutions
-    if finding.explicit_is_wrong and finding.explicit_solutions is not None:
-        explicit = finding.explicit_solutions
-    own_explicit = None if set(explicit) == set(gold) else explicit
-    is_same = gold == puzzle.gold and own_explicit == puzzle.explicit_gold
-    if is_same and puzzle.solution_count == len(gold):
-        return puzzle
-    changed = {"gold": gold, "explicit_gold": own_explicit, "solution_count": len(gold)}
-    return puzzle.model_copy(update={**changed, "checks": None, "digest": ""})
 
 
 def _golds(golds: Mapping[str, Gold], reading: str) -> list[Gold]:

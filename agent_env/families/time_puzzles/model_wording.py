@@ -15,7 +15,7 @@ from typing import Any
 
 from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.texts.grammar import compile_text
+from agent_env.families.time_puzzles.texts import compile_text
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Rewording, RewordingResult, wording_family
 from agent_env.sdk.records import Condition, Episode, Message, Sample, Score

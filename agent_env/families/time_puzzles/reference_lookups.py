@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 from agent_env.extensions.reference.turns import Call, Habit, History
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.texts.grammar import compile_text
-from agent_env.families.time_puzzles.texts.meanings import (
+from agent_env.families.time_puzzles.texts import (
     DateSpans,
     EventMention,
     Meaning,
     YearRule,
     YearSet,
+    compile_text,
 )
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
 from agent_env.temporal.partial import PartialDate

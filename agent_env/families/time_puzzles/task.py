@@ -183,7 +183,7 @@ MOST_DATES = 8
 STRICT = "strict_match"
 """Exact match of an answer in exactly the requested form; else 0."""
 DAYS_OFF = "days_off"
-"""Defined where gold and answer both have dates, or neither; see `scoring.date_matching`."""
+"""Defined where gold and answer both have dates, or neither; see `scoring.date_sets`."""
 
 
 def make_task(

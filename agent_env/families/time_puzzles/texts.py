@@ -3,33 +3,145 @@
 Each form matches a whole sentence, so that a text is either understood to its last word or unread
 (None). The forms are those of our own wordings, of the published puzzles (implicit and explicit),
 and common rephrasings of both: on the year, on month, day and date, and those that need a lookup.
+A meaning is a fact, or one of four conditions that no fact type has.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.texts import meanings as vocab
-from agent_env.families.time_puzzles.texts.meanings import (
-    DateSpans,
-    Ends,
-    EventMention,
-    Form,
-    Match,
-    Meaning,
-    YearRule,
-    YearSet,
-)
 from agent_env.sdk.records import Record
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.japanese import ERAS
-from agent_env.temporal.written import MONTH, month_number
+from agent_env.temporal.written import MONTH, DateForms, month_number
+
+Ends = Literal["included", "excluded", "unstated"]
+
+
+@dataclass(frozen=True, slots=True)
+class YearSet:
+    """The year is one of these."""
+
+    years: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class YearRule:
+    """The year leaves a remainder, within optional bounds, with exceptions."""
+
+    modulus: int = 1
+    remainder: int = 0
+    first: int | None = None
+    last: int | None = None
+    """Included, as `first`."""
+    exceptions: tuple[int, ...] = ()
+
+    def holds(self, year: int) -> bool:
+        """Whether a year satisfies the rule."""
+        return (
+            year % self.modulus == self.remainder
+            and (self.first is None or year >= self.first)
+            and (self.last is None or year <= self.last)
+            and year not in self.exceptions
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DateSpans:
+    """The date lies in one of these spans; a single date is a span of one day."""
+
+    spans: tuple[tuple[date, date], ...]
+    ends: Ends = "included"
+    """Whether the first and last day of each span belong to it; `unstated` ends are included."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventMention:
+    """The date has its year, month or day of the month in common with an event to look up."""
+
+    phrase: str
+    """What the text calls the event: a noun phrase, or a clause."""
+    edge: Literal["first", "last", "any"]
+    """Its first day, its last day, or any of its years."""
+    level: ft.Level
+
+    @property
+    def aspect(self) -> str:
+        """The aspect of a `KbEvent` with this edge."""
+        return {"first": "start", "last": "end", "any": "multi_year"}[self.edge]
+
+
+Meaning = ft.Fact | YearSet | YearRule | DateSpans | EventMention
+
+Match = re.Match[str]
+Form = tuple[str, Callable[[Match], Meaning | None]]
+"""A pattern for a whole sentence, and the meaning of its match; None leaves it to other forms."""
+
+
+ORDINALS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    "eleventh", "twelfth",
+)  # fmt: skip
+OTHER_ANIMALS = {
+    "mouse": "Rat", "cow": "Ox", "buffalo": "Ox", "hare": "Rabbit", "sheep": "Goat", "ram": "Goat",
+    "cock": "Rooster", "chicken": "Rooster", "boar": "Pig",
+}  # fmt: skip
+ANIMALS = {name.casefold(): name for name in ft.ANIMALS} | OTHER_ANIMALS
+SEASONS = {name: name for name in ft.SEASONS} | {"fall": "autumn"}
+
+WEEKDAY = "|".join(ft.WEEKDAYS)
+NTH = rf"(?:\d{{1,3}}(?:st|nd|rd|th)|{'|'.join(ORDINALS)})"
+DATES = DateForms(
+    r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)",
+    rf"(?P<m>{MONTH}) (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})",
+    rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{MONTH}),? (?P<y>\d{{4}})",
+    before=r"\b",
+)
+_YEARS = r"(?:between \d{4} and \d{4}|\d{4}(?: ?(?:-|~|to|through) ?\d{4})?)"
+YEAR_LIST = rf"{_YEARS}(?:(?:, | ?; ?|,? or |,? and ){_YEARS})*+"
+"""Years, and ranges of years with both ends included."""
+
+
+def either(names: Iterable[str]) -> str:
+    """A pattern of any of the names."""
+    return "|".join(re.escape(name) for name in names)
+
+
+def number_of(text: str) -> int:
+    """The value of `3rd` or `third`."""
+    digits = re.match(r"\d+", text)
+    return int(digits[0]) if digits else ORDINALS.index(text.casefold()) + 1
+
+
+def weekdays_in(text: str) -> tuple[str, ...]:
+    """The weekdays of a text, each once, as our facts write them."""
+    return tuple(dict.fromkeys(name.capitalize() for name in re.findall(WEEKDAY, text, re.I)))
+
+
+def years_in(text: str) -> tuple[int, ...]:
+    """The years of a text that matches YEAR_LIST, sorted and distinct; none of year 0."""
+    years: set[int] = set()
+    pattern = r"between (\d{4}) and (\d{4})|(\d{4})(?: ?(?:-|~|to|through) ?(\d{4}))?"
+    for low, high, first, last in re.findall(pattern, text, re.I):
+        years.update(range(int(low or first), int(high or last or first) + 1))
+    return tuple(sorted(years - {0}))
+
+
+def dates_in(text: str) -> tuple[date, ...]:
+    """The dates of a text in order; none if one of them does not exist."""
+    found = DATES.find(text)
+    try:
+        return tuple(date(each.year or 0, each.month or 0, each.day or 0) for each in found)
+    except ValueError:
+        return ()
 
 
 def _fact(kind: type[Record], **reads: Callable[[str], object]) -> Callable[[Match], Any]:
@@ -103,7 +215,7 @@ LOOKUP_FORMS: tuple[Form, ...] = (
 
 
 def _year_set(match: Match) -> Meaning | None:
-    years = vocab.years_in(match["years"])
+    years = years_in(match["years"])
     if len(years) == 1:
         return ft.ExplicitYear(year=years[0])
     return YearSet(years) if years else None
@@ -124,7 +236,7 @@ def _decade(match: Match) -> Meaning | None:
 
 _REMAINDER = r"(?:the )?year (?:%|mod|modulo) (?P<modulus>\d{1,4}) ?(?:==?|is) ?(?P<rest>\d{1,4})"
 _BOUND = r"(?:the )?year ?(?P<operator>>=|<=|>|<|≥|≤) ?(?P<bound>\d{4})"
-_EXCEPT = rf"(?:(?:the )?year )?(?:is not|not|!=) (?:one of )?(?P<exceptions>{vocab.YEAR_LIST})"
+_EXCEPT = rf"(?:(?:the )?year )?(?:is not|not|!=) (?:one of )?(?P<exceptions>{YEAR_LIST})"
 _ATOM = rf"(?:{_REMAINDER}|{_BOUND}|{_EXCEPT})"
 _ANY_ATOM = re.sub(r"\?P<\w+>", "?:", _ATOM)
 
@@ -139,7 +251,7 @@ def _year_rule(match: Match) -> Meaning | None:
         elif atom["operator"]:
             fields |= _bound(atom["operator"], int(atom["bound"]))
         else:
-            fields["exceptions"] += vocab.years_in(atom["exceptions"])
+            fields["exceptions"] += years_in(atom["exceptions"])
     return YearRule(**fields)
 
 
@@ -153,8 +265,8 @@ _IN = (
     r"(?:(?:(?:it|the date|the year|that day) (?:is|was|falls|lies|belongs|happened|occurred)"
     r"(?: in| to)?|in) )?"
 )
-_ZODIAC = _fact(ft.ChineseZodiac, animal=lambda name: vocab.ANIMALS[name.casefold()])
-_ANIMAL = rf"(?P<animal>{vocab.either(vocab.ANIMALS)})"
+_ZODIAC = _fact(ft.ChineseZodiac, animal=lambda name: ANIMALS[name.casefold()])
+_ANIMAL = rf"(?P<animal>{either(ANIMALS)})"
 _CHINESE = r"(?:chinese |lunar )*+(?:zodiac|calendar)"
 _OLYMPICS = r"(?:the )?(?:modern )?summer olympic(?:s| games)?"
 _CUP = r"(?:the )?(?:fifa |men's |football )++world cup"
@@ -172,7 +284,7 @@ YEAR_FORMS: tuple[Form, ...] = (
     (r"the year is at least (?P<first>\d{4}) and at most (?P<last>\d{4})", _year_range),
     (
         r"the year (?:is|lies) (?:either |(?:one|any) of (?:these: )?|in |in one of )?"
-        rf"\[?(?P<years>{vocab.YEAR_LIST})\]?",
+        rf"\[?(?P<years>{YEAR_LIST})\]?",
         _year_set,
     ),
     (
@@ -185,7 +297,7 @@ YEAR_FORMS: tuple[Form, ...] = (
         rf"(?P<rule>{_ANY_ATOM}(?:(?:, and |, | and ){_ANY_ATOM}){{0,4}}+)",
         _year_rule,
     ),
-    (rf"(?P<rule>the year is not (?:one of )?{vocab.YEAR_LIST})", _year_rule),
+    (rf"(?P<rule>the year is not (?:one of )?{YEAR_LIST})", _year_rule),
     (
         rf"(?:{_IN}a leap year|february has 29 days in that year)",
         lambda match: ft.LeapYear(),
@@ -217,7 +329,7 @@ YEAR_FORMS: tuple[Form, ...] = (
         _ZODIAC,
     ),
     (
-        rf"in japan, the date falls in the (?P<era>{vocab.either(e.name for e in ERAS[:4])}) era"
+        rf"in japan, the date falls in the (?P<era>{either(e.name for e in ERAS[:4])}) era"
         r"(?: \(a day on which the era changed belongs to the new one\))?",
         _fact(ft.JapaneseEra, era=str.capitalize),
     ),
@@ -250,7 +362,7 @@ def _sign(match: Match) -> Meaning | None:
 
 
 def _weekdays(match: Match) -> Meaning:
-    names = vocab.weekdays_in(match["list"])
+    names = weekdays_in(match["list"])
     if len(names) == 1:
         return ft.OnWeekday.model_validate({"weekday": names[0]})
     return ft.MultiWeekday.model_validate({"value": names})
@@ -262,7 +374,7 @@ def _nth_weekday(match: Match) -> Meaning:
     fields = {
         "direction": "last" if is_last or match["back"] else "first",
         "weekday": match["weekday"].capitalize(),
-        "n": 1 if is_last else vocab.number_of(match["n"]),
+        "n": 1 if is_last else number_of(match["n"]),
     }
     return kind.model_validate(fields)
 
@@ -288,7 +400,7 @@ def _named(kind: type[Record], system: str) -> Callable[[Match], Any]:
 
 
 def _dates(match: Match) -> Meaning | None:
-    dates = vocab.dates_in(match["dates"])
+    dates = dates_in(match["dates"])
     return DateSpans(tuple((day, day) for day in dates)) if dates else None
 
 
@@ -304,14 +416,14 @@ def _between(match: Match) -> Meaning | None:
 
 
 def _pairs(text: str, ends: Ends) -> Meaning | None:
-    dates = vocab.dates_in(text)
+    dates = dates_in(text)
     spans = tuple(zip(dates[::2], dates[1::2], strict=False))
     are_ordered = all(first <= last for first, last in spans)
     return DateSpans(spans, ends) if spans and are_ordered and not len(dates) % 2 else None
 
 
-_DATE = vocab.DATES.text
-_WEEKDAY = rf"(?:{vocab.WEEKDAY})"
+_DATE = DATES.text
+_WEEKDAY = rf"(?:{WEEKDAY})"
 _IT = (
     r"(?:(?:(?:it|the date|that day|the day|this date)(?: is| was| falls| fell| lies)"
     r"|it's) )?(?:on |in )?"
@@ -332,7 +444,7 @@ _AFTER = rf"after {_DATE} and before {_DATE}"
 _BETWEEN = rf"{_DATE} (?:and|to|through|until) {_DATE}"
 _OR = r"(?:, or |; or | or |; |, )"
 
-_LUNAR_MONTH = _fact(ft.LunarMonth, month=vocab.number_of)
+_LUNAR_MONTH = _fact(ft.LunarMonth, month=number_of)
 _DAY_OF_MONTH = _fact(ft.DayOfMonthSpecific, day=int)
 _DAY_OF_YEAR = _fact(ft.DayOfYear, day=int)
 
@@ -342,9 +454,9 @@ MONTH_FORMS: tuple[Form, ...] = (
         _fact(ft.Month, month=month_number),
     ),
     (
-        rf"(?:{_IT}|the season is )(?:the )?(?P<season>{vocab.either(vocab.SEASONS)})"
+        rf"(?:{_IT}|the season is )(?:the )?(?P<season>{either(SEASONS)})"
         r"(?: season|time)?",
-        _fact(ft.Season, season=lambda name: vocab.SEASONS[name.casefold()]),
+        _fact(ft.Season, season=lambda name: SEASONS[name.casefold()]),
     ),
     (
         rf"(?:in the {_LUNAR}, )?(?:{_IT}|the month is )(?:the )?(?:chinese )?lunar month "
@@ -353,23 +465,23 @@ MONTH_FORMS: tuple[Form, ...] = (
         _LUNAR_MONTH,
     ),
     (
-        rf"(?:in the {_LUNAR}, )?{_IT}the (?P<month>{vocab.NTH}) "
+        rf"(?:in the {_LUNAR}, )?{_IT}the (?P<month>{NTH}) "
         rf"(?:month (?:of|in) the {_LUNAR}|(?:chinese )?lunar month)(?:, leap or not)?",
         _LUNAR_MONTH,
     ),
     (r"the (?:chinese )?lunar month is (?:the )?(?P<month>\d{1,3})(?:st|nd|rd|th)?", _LUNAR_MONTH),
     (
-        rf"in the (?P<calendar>{vocab.either(CALENDARS)}) calendar(?: \([^()]*+\))?, the date "
+        rf"in the (?P<calendar>{either(CALENDARS)}) calendar(?: \([^()]*+\))?, the date "
         r"falls in the month of (?P<name>[a-z '-]+)",
         _calendar_month,
     ),
     (
-        rf"the date falls under the western zodiac sign (?P<sign>{vocab.either(ft.SIGNS)}), taken "
+        rf"the date falls under the western zodiac sign (?P<sign>{either(ft.SIGNS)}), taken "
         rf"as {_SIGN_SPAN}",
         _sign,
     ),
     (
-        rf"the day lies within {_SIGN_SPAN}, the span of (?P<sign>{vocab.either(ft.SIGNS)})",
+        rf"the day lies within {_SIGN_SPAN}, the span of (?P<sign>{either(ft.SIGNS)})",
         _sign,
     ),
 )
@@ -383,7 +495,7 @@ DAY_FORMS: tuple[Form, ...] = (
     ),
     (rf"{_IT}one of (?P<list>{_WEEKDAY}(?:(?:, and |, | and ){_WEEKDAY})++)", _weekdays),
     (
-        rf"{_IT}(?:the )?(?:(?P<n>{vocab.NTH})(?P<back>[- ]to[- ]last|[- ]last)?|(?P<last>last)) "
+        rf"{_IT}(?:the )?(?:(?P<n>{NTH})(?P<back>[- ]to[- ]last|[- ]last)?|(?P<last>last)) "
         rf"(?P<weekday>{_WEEKDAY}) (?:of|in) (?:the|its|that|this) (?P<unit>month|year)",
         _nth_weekday,
     ),

@@ -18,8 +18,7 @@ from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import KbEvent, LunarMonth
 from agent_env.families.time_puzzles.reference_lookups import Lookup, read_constraint
 from agent_env.families.time_puzzles.reference_sums import solve
-from agent_env.families.time_puzzles.texts.grammar import _FORMS, compile_text
-from agent_env.families.time_puzzles.texts.meanings import EventMention
+from agent_env.families.time_puzzles.texts import _FORMS, EventMention, compile_text
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import DayRange
 from agent_env.temporal.partial import PartialDate
