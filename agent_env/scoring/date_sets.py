@@ -20,7 +20,8 @@ def exact_match(gold: AbstractSet[str], predicted: AbstractSet[str]) -> float:
 
 
 def f1(gold: AbstractSet[str], predicted: AbstractSet[str]) -> float:
-    """Harmonic mean of precision and recall; 1 for two empty sets, 0 if one is empty."""
+    """Harmonic mean of precision and recall, of dates or names; 1 for two empty sets, 0 if one is
+    empty."""
     if not gold and not predicted:
         return 1.0
     return 2 * len(gold & predicted) / (len(gold) + len(predicted))

@@ -216,18 +216,6 @@ def _at_and(piece: str, names: _KnownNames) -> list[str]:
             return [*parts, piece]
 
 
-def strict_match(gold: Set[str], names: Set[str]) -> float:
-    """1 if the normalised names are equal, else 0."""
-    return float(gold == names)
-
-
-def set_f1(gold: Set[str], names: Set[str]) -> float:
-    """Harmonic mean of precision and recall over normalised names; 1 for two empty sets."""
-    if not gold or not names:
-        return float(gold == names)
-    return 2 * len(gold & names) / (len(gold) + len(names))
-
-
 def squad_match(gold: Iterable[str], answer: str) -> float:
     """SQuAD's exact match of the whole text with the best of the gold answers."""
     return float(answer in set(gold) if gold else not answer)

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from agent_env.scoring.names import asks as asks
     from agent_env.scoring.names import normalise as normalise
     from agent_env.scoring.names import parse_name_list as parse_name_list
-    from agent_env.scoring.names import set_f1 as set_f1
     from agent_env.scoring.names import split_names as split_names
     from agent_env.scoring.names import squad_match as squad_match
-    from agent_env.scoring.names import strict_match as strict_match
     from agent_env.scoring.names import token_f1 as token_f1
     from agent_env.scoring.sample_means import SampleMeans as SampleMeans
     from agent_env.scoring.time_references import TimeReference as TimeReference

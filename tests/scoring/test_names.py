@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_env.scoring.date_sets import exact_match, f1
 from agent_env.scoring.names import (
     normalise,
     parse_name_list,
-    set_f1,
     split_names,
     squad_match,
-    strict_match,
     token_f1,
 )
 
@@ -95,10 +94,10 @@ def test_a_text_that_is_a_list_of_lines_is_read(text: str, names: tuple[str, ...
 
 def test_metrics_of_sets_are_as_counted_by_hand() -> None:
     gold, said = frozenset("abc"), frozenset("abd")
-    assert strict_match(gold, said) == 0.0
-    assert set_f1(gold, said) == pytest.approx(2 / 3)
-    assert set_f1(frozenset(), frozenset()) == 1.0
-    assert set_f1(gold, frozenset()) == 0.0
+    assert exact_match(gold, said) == 0.0
+    assert f1(gold, said) == pytest.approx(2 / 3)
+    assert f1(frozenset(), frozenset()) == 1.0
+    assert f1(gold, frozenset()) == 0.0
 
 
 def test_squad_takes_the_best_of_the_gold_answers() -> None:

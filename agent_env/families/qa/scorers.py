@@ -23,9 +23,7 @@ from agent_env.sdk.scoring import (
     hedge,
     normalise,
     parse_date_text,
-    set_f1,
     split_names,
-    strict_match,
     time_references,
     token_f1,
 )
@@ -137,7 +135,7 @@ def members(question: Question, text: str, options: QaOptions) -> Assessment:
     names = () if normalise(text) in _NONE else split_names(text, question.gold)
     gold = {normalise(each) for each in question.gold}
     answer = {normalise(each) for each in names}
-    metrics = {"exact_match": strict_match(gold, answer), "f1": set_f1(gold, answer)}
+    metrics = {"exact_match": exact_match(gold, answer), "f1": f1(gold, answer)}
     return Assessment(tuple(names), "list", metrics)
 
 

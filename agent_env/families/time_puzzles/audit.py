@@ -8,24 +8,19 @@ that contributes. docs/audit.md explains them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
-from agent_env.families.time_puzzles.audit_report import (
-    CLOSURE_UNKNOWN,
-    NOT_JUDGED,
-    AuditReport,
-    Finding,
-    corrected_puzzle,
-    gold_class,
-)
 from agent_env.families.time_puzzles.audit_texts import (
     UNKNOWN_EVENT,
     Closure,
+    Coverage,
     JudgedText,
     ResolvedFacts,
     Resolver,
@@ -43,6 +38,7 @@ from agent_env.families.time_puzzles.facts import ChineseZodiac, Fact, KbEvent, 
 from agent_env.families.time_puzzles.guarantees import Checker
 from agent_env.families.time_puzzles.guessers import (
     Case,
+    GuessRates,
     chance_of,
     event_of,
     gold_days,
@@ -60,8 +56,172 @@ from agent_env.families.time_puzzles.solver import (
     window_of,
     year_bounds,
 )
+from agent_env.sdk.records import Wording
 from agent_env.sdk.trace import write_whole
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
+
+FindingClass = Literal["error", "own_rule", "debatable"]
+_ERRORS = (
+    "event_value", "event_in_several_years", "lunar_calendar", "year_range", "solution_count",
+    "other", "wording", "explicit_gold",
+)  # fmt: skip
+_OWN_RULES = ("file_rule", "open_universe")
+NOT_JUDGED = "not_judged"
+CLOSURE_UNKNOWN = "closure_unknown"
+
+
+def class_of(cause: str) -> FindingClass:
+    """Whether a cause is an error, the file's own rule, or debatable: a convention on which sources
+    differ, or a property that no puzzle promises."""
+    return "error" if cause in _ERRORS else "own_rule" if cause in _OWN_RULES else "debatable"
+
+
+def gold_class(causes: Iterable[str]) -> Literal["right", "error", "own_rule", "debatable"]:
+    """The class of a gold with these causes."""
+    classes = {class_of(cause) for cause in causes}
+    return next((name for name in ("error", "debatable", "own_rule") if name in classes), "right")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The findings on one puzzle."""
+
+    identifier: str | int
+    wrong_gold: tuple[str, ...] = ()
+    """Causes of a gold that is not simply right; `class_of` says whether they are errors."""
+    explicit_is_wrong: bool = False
+    """Whether the gold of the explicit wording is right under no reading of its texts."""
+    defects: tuple[str, ...] = ()
+    """The puzzle's other defects."""
+    notes: tuple[str, ...] = ()
+    """Unknown names, and limits that the puzzle declares itself."""
+    solutions: tuple[str, ...] | None = None
+    """Recomputed; None for a fact with an unknown name."""
+    explicit_solutions: tuple[str, ...] | None = None
+    """Recomputed from the explicit texts; None if one of them is not judged."""
+    other_golds: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    """By wording and reading: further answers, right under that reading."""
+    open_universe: bool = False
+    event_unnecessary: bool = False
+    any_unnecessary: bool = False
+    readings: tuple[str, ...] = ()
+    """Other readings that change the answer."""
+    guess_chance: float | None = None
+    """Probability that a random value of the event is right."""
+    misworded: tuple[str, ...] = ()
+    """The texts that mean other days than their facts."""
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """All causes and defects, those of the gold first."""
+        return tuple(dict.fromkeys((*self.wrong_gold, *self.defects)))
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the puzzle's facts are all known."""
+        return NOT_JUDGED not in self.notes
+
+    def right_gold(self, wording: Wording) -> tuple[str, ...] | None:
+        """The recomputed answer to a wording; None where it is not judged."""
+        return self.solutions if wording == "implicit" else self.explicit_solutions
+
+    def as_json(self) -> dict[str, object]:
+        """The puzzle's entry in the report."""
+        golds = (self.solutions, self.explicit_solutions)
+        solutions, explicit = (None if gold is None else list(gold) for gold in golds)
+        return {
+            "identifier": self.identifier,
+            "causes": {cause: class_of(cause) for cause in self.causes},
+            "gold": gold_class(self.wrong_gold) if self.is_judged else None,
+            "solutions": solutions,
+            "explicit_solutions": explicit,
+            "other_golds": {
+                wording: {name: list(gold) for name, gold in own.items()}
+                for wording, own in self.other_golds.items()
+            },
+            "readings": list(self.readings),
+            "guess_chance": self.guess_chance,
+            "misworded": list(self.misworded),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """All findings, in the order of the puzzles, and the guessers' rates."""
+
+    findings: tuple[Finding, ...]
+    guess_rates: GuessRates | None
+    """Over the puzzles with known facts, against their stored gold; None without such puzzles, or
+    if an event is unknown, because the rates would not be those of the set."""
+    texts: Mapping[str, Coverage]
+    """By wording: how many constraint texts are judged."""
+
+    @property
+    def judged(self) -> int:
+        """Number of puzzles with known facts."""
+        return sum(finding.is_judged for finding in self.findings)
+
+    @property
+    def without_event(self) -> int:
+        """Number of puzzles about an unknown event."""
+        return sum(UNKNOWN_EVENT in finding.notes for finding in self.findings)
+
+    def as_json(self) -> dict[str, object]:
+        """The output of `--json`; counts are over the judged puzzles, null without any, those of
+        explicit golds over the puzzles whose explicit texts are all judged."""
+        counts = self._counts()
+        return {
+            "puzzles": len(self.findings),
+            "judged": self.judged,
+            **(counts if self.judged else dict.fromkeys(counts)),
+            "texts": {wording: coverage.as_json() for wording, coverage in self.texts.items()},
+            "per_puzzle": [finding.as_json() for finding in self.findings],
+        }
+
+    def _counts(self) -> dict[str, object]:
+        judged = [finding for finding in self.findings if finding.is_judged]
+        golds = Counter(gold_class(finding.wrong_gold) for finding in judged)
+        causes = Counter(cause for finding in self.findings for cause in finding.causes)
+        needless = [finding for finding in judged if finding.event_unnecessary]
+        explicit = [finding for finding in self.findings if finding.explicit_solutions is not None]
+        return {
+            "gold": {name: golds[name] for name in ("right", "own_rule", "debatable", "error")},
+            "wrong_gold": golds["error"],
+            "explicit_judged": len(explicit),
+            "wrong_explicit_gold": sum(finding.explicit_is_wrong for finding in explicit),
+            "golds_differ": sum(
+                f.is_judged and f.solutions != f.explicit_solutions for f in explicit
+            ),
+            "ledger": {
+                cause: {"class": class_of(cause), "puzzles": causes[cause]}
+                for cause in sorted(causes, key=lambda cause: (class_of(cause), cause))
+            },
+            "open_universe": sum(finding.open_universe for finding in judged),
+            "closure_unknown": sum(CLOSURE_UNKNOWN in finding.notes for finding in judged),
+            "event_unnecessary": len(needless),
+            "event_unnecessary_without_solution": sum(not f.solutions for f in needless),
+            "any_unnecessary": sum(finding.any_unnecessary for finding in judged),
+            "convention_dependent": sum(bool(finding.readings) for finding in judged),
+            "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
+        }
+
+
+def corrected_puzzle(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
+    """The puzzle with each wording's gold mended, where it is an error; its checks and digest are
+    cleared if it changes."""
+    gold, explicit = puzzle.gold, puzzle.worded("explicit").gold
+    if gold_class(finding.wrong_gold) == "error" and finding.solutions is not None:
+        gold = finding.solutions
+    if finding.explicit_is_wrong and finding.explicit_solutions is not None:
+        explicit = finding.explicit_solutions
+    own_explicit = None if set(explicit) == set(gold) else explicit
+    is_same = gold == puzzle.gold and own_explicit == puzzle.explicit_gold
+    if is_same and puzzle.solution_count == len(gold):
+        return puzzle
+    changed = {"gold": gold, "explicit_gold": own_explicit, "solution_count": len(gold)}
+    return puzzle.model_copy(update={**changed, "checks": None, "digest": ""})
+
 
 MAX_CHANCE = 0.1
 """Largest accepted probability that a random value of the event is right."""
@@ -126,10 +286,9 @@ class _Auditor:
     def finding(self, puzzle: TimePuzzle, resolved: ResolvedFacts) -> Finding:
         """The findings on one puzzle."""
         notes = tuple(dict.fromkeys(resolved.notes))
-        identifier = identifier_of(puzzle)
         texts = self.texts.judge(puzzle, [self._days(fact) for fact in resolved.facts])
         if self._is_out_of_reach(puzzle):
-            return Finding(identifier, notes=(*notes, NOT_JUDGED))
+            return Finding(identifier_of(puzzle), notes=(*notes, NOT_JUDGED))
         if not resolved.judged:
             return self._finding_by_texts(puzzle, texts, notes)
         if not puzzle.facts:
@@ -162,76 +321,76 @@ class _Auditor:
         puzzle: TimePuzzle,
         resolved: ResolvedFacts,
         solutions: tuple[SolvedPuzzle, SolvedPuzzle],
-        texts: tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]],
+        texts: JudgedTexts,
         notes: tuple[str, ...],
     ) -> Finding:
         strict, stated = solutions
         readings = [self._readings.others(fact) for fact in strict.facts]
         rules = own_rules(strict, texts[1], readings)
-        base = _by_rules(strict, rules)
+        days = [
+            own if rule is None or rule.days is None else rule.days
+            for own, rule in zip(strict.sets, rules, strict=True)
+        ]
+        base = solve_sets(strict.facts, days, strict.window)  # by the file's own rules
         implicit = implicit_answers(base, strict, readings)
         explicit = explicit_answers(texts[1], puzzle.constraints, base)
         wrong_texts = [t.text for own in texts for t in misworded(own, (base, strict, stated))]
-        stored = gold_days(puzzle.worded("explicit"), self.sets)
-        explicit_is_wrong = explicit is not None and not explicit.explains(stored)
-        is_open = self._closure.is_open(base.facts, rules, base.answer)
-        defects, noted, figures = self._defects(puzzle, resolved, base, is_open)
         if len(puzzle.facts) != len(puzzle.constraints) or len(texts[0]) != len(texts[1]):
             wrong_texts.append("")
+        is_open = self._closure.is_open(base.facts, rules, base.answer)
+        defects, noted, figures = self._defects(puzzle, resolved, base, is_open)
         wrong_gold = self._causes.of(puzzle, base, strict.answer, resolved)
-        if explicit_is_wrong and explicit is not None:
+        own_defects = [name for name, holds in defects.items() if holds]
+        finding = self._finding(puzzle, (implicit, explicit))
+        if finding.explicit_is_wrong and explicit is not None:
             is_same = explicit.base == base.answer and gold_class(wrong_gold) == "error"
-            defects = defects if is_same else ("explicit_gold", *defects)
-        return Finding(
-            identifier=identifier_of(puzzle),
+            own_defects = own_defects if is_same else ["explicit_gold", *own_defects]
+        return replace(
+            finding,
             wrong_gold=wrong_gold,
-            explicit_is_wrong=explicit_is_wrong,
-            defects=(*defects, "wording") if wrong_texts else defects,
+            defects=(*own_defects, *(["wording"] if wrong_texts else [])),
             notes=(*notes, *noted),
-            solutions=self._dates(base.answer),
-            explicit_solutions=None if explicit is None else self._dates(explicit.base),
-            other_golds=self._other_golds(implicit, explicit),
             misworded=tuple(filter(None, wrong_texts)),
             **figures,
         )
 
     def _finding_by_texts(
-        self,
-        puzzle: TimePuzzle,
-        texts: tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]],
-        notes: tuple[str, ...],
+        self, puzzle: TimePuzzle, texts: JudgedTexts, notes: tuple[str, ...]
     ) -> Finding:
         """The finding on a puzzle without facts, or with unknown ones: the gold of each wording
         whose texts are all judged. The implicit wording of unknown facts is not judged."""
         window = window_of(year_bounds(puzzle), self.sets.days)
         implicit = None if puzzle.facts else text_answers(texts[0], window)
-        explicit = text_answers(texts[1], window)
-        own = gold_days(puzzle.worded("explicit"), self.sets)
-        is_wrong = explicit is not None and not explicit.explains(own)
+        finding = self._finding(puzzle, (implicit, text_answers(texts[1], window)))
         causes: tuple[str, ...] = ()
         if implicit is not None and (stored := gold_days(puzzle, self.sets)) != implicit.base:
             by_reading = [name for name, days in implicit.others.items() if days == stored]
             causes = tuple((by_reading or ["other"])[:1])
-        return Finding(
-            identifier=identifier_of(puzzle),
+        is_wrong = finding.explicit_is_wrong and causes != ("other",)
+        return replace(
+            finding,
             wrong_gold=causes,
-            explicit_is_wrong=is_wrong,
-            defects=("explicit_gold",) if is_wrong and causes != ("other",) else (),
+            defects=("explicit_gold",) if is_wrong else (),
             notes=notes if implicit is not None else (*notes, NOT_JUDGED),
-            solutions=None if implicit is None else self._dates(implicit.base),
-            explicit_solutions=None if explicit is None else self._dates(explicit.base),
-            other_golds=self._other_golds(implicit, explicit),
         )
 
-    def _other_golds(
-        self, implicit: RightAnswers | None, explicit: RightAnswers | None
-    ) -> dict[str, dict[str, tuple[str, ...]]]:
-        answers = {"implicit": implicit, "explicit": explicit}
-        return {
-            wording: {name: self._dates(days) for name, days in right.others.items()}
-            for wording, right in answers.items()
-            if right is not None
-        }
+    def _finding(
+        self, puzzle: TimePuzzle, answers: tuple[RightAnswers | None, RightAnswers | None]
+    ) -> Finding:
+        """The right answers to both wordings, and whether the explicit gold is one."""
+        implicit, explicit = answers
+        stored = gold_days(puzzle.worded("explicit"), self.sets)
+        return Finding(
+            identifier_of(puzzle),
+            explicit_is_wrong=explicit is not None and not explicit.explains(stored),
+            solutions=None if implicit is None else self._dates(implicit.base),
+            explicit_solutions=None if explicit is None else self._dates(explicit.base),
+            other_golds={
+                wording: {name: self._dates(days) for name, days in right.others.items()}
+                for wording, right in zip(("implicit", "explicit"), answers, strict=True)
+                if right is not None
+            },
+        )
 
     def _defects(
         self,
@@ -239,26 +398,24 @@ class _Auditor:
         resolved: ResolvedFacts,
         solution: SolvedPuzzle,
         is_open: bool | None,
-    ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Any]]:
-        """The defects apart from golds and texts, those that the puzzle declares itself, and the
-        finding's further fields."""
+    ) -> tuple[dict[str, bool], tuple[str, ...], dict[str, Any]]:
+        """Which defects it has apart from golds and texts, those that the puzzle declares itself,
+        and the finding's further fields."""
+        checks = puzzle.checks
         unnecessary = self._checker.unnecessary(solution.rests, solution.answer)
-        events = [i for i, fact in enumerate(solution.facts) if isinstance(fact, KbEvent)]
         readings = self._checker.other_answers(solution.facts, solution.rests, solution.answer)
+        without_event = any(isinstance(solution.facts[i], KbEvent) for i in unnecessary)
         chance = self._chance(puzzle, solution)
-        without_event = any(index in unnecessary for index in events)
         defects = {
             "event_value": resolved.event_cause == "event_value",
-            "open_universe": bool(is_open) and not _is_declared_open(puzzle),
+            "open_universe": bool(is_open) and (checks is None or checks.closed),
             "event_unnecessary": without_event,
             "any_unnecessary": bool(unnecessary),
-            "convention_dependent": not set(readings) <= _declared_readings(puzzle),
+            "convention_dependent": not set(readings) <= set(checks.readings if checks else ()),
             "guessable": chance is not None and (chance > MAX_CHANCE or without_event),
         }
         own = {"open_universe": bool(is_open), "convention_dependent": bool(readings)}
         noted = tuple(name for name, holds in own.items() if holds and not defects[name])
-        if is_open is None:
-            noted = (CLOSURE_UNKNOWN, *noted)
         figures = {
             "open_universe": bool(is_open),
             "event_unnecessary": without_event,
@@ -266,39 +423,24 @@ class _Auditor:
             "readings": readings,
             "guess_chance": chance,
         }
-        return tuple(name for name, holds in defects.items() if holds), noted, figures
+        return defects, (CLOSURE_UNKNOWN, *noted) if is_open is None else noted, figures
 
     def _dates(self, days: DaySet) -> tuple[str, ...]:
         return tuple(day.isoformat() for day in self.sets.days.dates(days))
 
     def _chance(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> float | None:
-        """Probability that a random value gives the recomputed answer."""
-        event = event_of(solution.facts)
+        """Probability that a random value gives the recomputed answer; keeps the guessers' case."""
+        event, gold = event_of(solution.facts), gold_days(puzzle, self.sets)
         if event is None:
-            self.cases.append(Case(None, solution.answer, gold_days(puzzle, self.sets)))
+            self.cases.append(Case(None, solution.answer, gold))
             return None
-        rest = solution.rests[solution.facts.index(event)]
-        self.cases.append(Case(event, rest, gold_days(puzzle, self.sets)))
-        return chance_of(Case(event, rest, solution.answer), self.sets)
+        case = Case(event, solution.rests[solution.facts.index(event)], gold)
+        self.cases.append(case)
+        return chance_of(replace(case, gold=solution.answer), self.sets)
 
 
-def _by_rules(strict: SolvedPuzzle, rules: Sequence[JudgedText | None]) -> SolvedPuzzle:
-    """The puzzle with the days of a fact by the file's own rule, where it has one."""
-    days = [
-        own if rule is None or rule.days is None else rule.days
-        for own, rule in zip(strict.sets, rules, strict=True)
-    ]
-    return solve_sets(strict.facts, days, strict.window)
-
-
-def _is_declared_open(puzzle: TimePuzzle) -> bool:
-    return puzzle.checks is not None and not puzzle.checks.closed
-
-
-def _declared_readings(puzzle: TimePuzzle) -> set[str]:
-    return set(puzzle.checks.readings) if puzzle.checks else set()
-
-
+JudgedTexts = tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]]
+"""Those of the implicit and of the explicit wording."""
 LUNAR = (LunarMonth, ChineseZodiac)
 LIBRARIES_RIGHT_FROM = date(1900, 1, 31)
 """Widespread lunar libraries are silently wrong before 1888-02-12 or before this day."""
@@ -324,15 +466,13 @@ class Causes:
     ) -> tuple[str, ...]:
         """The causes, empty for a right gold; `solution` is that of `resolved.facts` by the file's
         own rules, `strict` the answer without them."""
-        dates, readable = _dates(puzzle.gold)
         first, last = year_bounds(puzzle)
+        dates = set(map(date.fromisoformat, puzzle.gold))
         inside = few_days((day for day in dates if first <= day.year <= last), self._sets.days)
         causes = []
         if inside.bit_count() < len(dates):
             causes.append("year_range")
-        if not readable:
-            causes.append("other")
-        elif not inside == solution.answer == strict:
+        if not inside == solution.answer == strict:
             convention = self._by_convention(inside, solution, strict)
             causes += [convention] if convention else self._explained(inside, solution, resolved)
         if puzzle.solution_count != len(puzzle.gold):
@@ -402,14 +542,3 @@ class Causes:
         if len(others) == len(solution.sets):
             return False
         return not gold & ~solve(others, solution.window)
-
-
-def _dates(gold: Sequence[str]) -> tuple[set[date], bool]:
-    """The gold days, and whether all of them are dates."""
-    dates = set()
-    for text in gold:
-        try:
-            dates.add(date.fromisoformat(text))
-        except ValueError:
-            return dates, False
-    return dates, True

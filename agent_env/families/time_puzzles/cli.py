@@ -14,7 +14,7 @@ from agent_env.sdk.commands import AsJson, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_env.families.time_puzzles.audit_report import AuditReport
+    from agent_env.families.time_puzzles.audit import AuditReport
     from agent_env.families.time_puzzles.ledger import ReadingScore, RunReadingScore
 
 SECTION = "Make questions, facts and pages"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from agent_env.families.time_puzzles.audit_report import AuditReport, corrected_puzzle
+from agent_env.families.time_puzzles.audit import AuditReport, corrected_puzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import wording_of

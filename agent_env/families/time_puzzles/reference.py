@@ -19,6 +19,7 @@ from agent_env.families.time_puzzles.reference_lookups import (
     context_fact,
     find_once,
     find_thoroughly,
+    inside,
     queries,
     read_prompt,
 )
@@ -72,8 +73,6 @@ def answer_by_habit(turn: Turn, history: History) -> Step | None:
 def answer_without_pages(turn: Turn, prompt: ParsedPrompt, history: History) -> Step:
     """Searches until something is found, then the answer from memory, or by guessing the event's
     value; lives and terms in office are remembered either way."""
-    from agent_env.families.time_puzzles.reference_memory import recalled  # the readers have none
-
     for query in queries(prompt.lookups[0]) if prompt.lookups else ():
         if any(history.searches.values()) or "web_search" not in turn.offered:
             break
@@ -90,6 +89,36 @@ def answer_without_pages(turn: Turn, prompt: ParsedPrompt, history: History) -> 
     # what it was shown decides the draw, so that two worlds give two independent guesses
     dates = _guess(dates, missing, "\n".join(each.content for each in turn.messages))
     return _answer(dates, missing, []), []
+
+
+def recalled(lookup: Lookup) -> Clause | None:
+    """The lookup's clause by the tables that come with the package; None for what they do not
+    have."""
+    from agent_env.extensions.facts.tables.tables import shipped_tables  # the readers have none
+
+    tables = shipped_tables()
+    if lookup.what == "presidency":
+        terms = [row for row in tables.presidents if row.person == lookup.phrase]
+        spans = [inside(str(row.start), str(row.end)) for row in terms if row.end is not None]
+        return ["spans", spans] if spans else None
+    if lookup.what == "life":
+        lives = [row for row in tables.people if row.person == lookup.phrase]
+        return ["spans", [inside(str(row.start), str(row.end)) for row in lives]] if lives else None
+    rows = (row for row in tables.events if lookup.phrase in (row.event, row.hint))
+    row = next(rows, None)
+    if row is None:
+        return None
+    if lookup.edge == "any":
+        from agent_env.families.time_puzzles.day_sets import years_held
+
+        return ["years", list(years_held(row))]
+    bound = row.start if lookup.edge == "first" else row.end
+    if bound is None:
+        return None
+    if lookup.shares == "year":
+        return ["years", [bound.year]]
+    kind, number = ("months", bound.month) if lookup.shares == "month" else ("days", bound.day)
+    return None if number is None else [kind, [number]]
 
 
 def _finish(

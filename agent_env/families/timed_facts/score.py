@@ -20,11 +20,11 @@ from agent_env.sdk.records import Episode, Sample, Score
 from agent_env.sdk.scoring import (
     NameList,
     episode_score,
+    exact_match,
+    f1,
     normalise,
     parse_name_list,
-    set_f1,
     squad_match,
-    strict_match,
     token_f1,
 )
 from agent_env.temporal.months import Month
@@ -75,8 +75,8 @@ def measure(question: TimedQuestion, reading: NameList) -> dict[str, float]:
     right, answer_set = frozenset(gold), frozenset(answers)
     wrong = {normalise(name) for name in question.negatives} - right
     return {
-        "sem": strict_match(right, answer_set),
-        "answer_f1": set_f1(right, answer_set),
+        "sem": exact_match(right, answer_set),
+        "answer_f1": f1(right, answer_set),
         "squad_em": squad_match(gold, text),
         "squad_f1": token_f1(gold, text),
         "negative_hit": float(not wrong.isdisjoint(answer_set)),

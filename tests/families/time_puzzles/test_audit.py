@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from agent_env.errors import DatasetError
-from agent_env.families.time_puzzles.audit import audit, corrected
-from agent_env.families.time_puzzles.audit_report import Finding
+from agent_env.families.time_puzzles.audit import Finding, audit, corrected
 from agent_env.families.time_puzzles.audit_texts import read_event_dates
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,

@@ -11,8 +11,7 @@ import pytest
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.extensions.reference.turns import Turn
-from agent_env.families.time_puzzles.audit import audit, corrected
-from agent_env.families.time_puzzles.audit_report import AuditReport
+from agent_env.families.time_puzzles.audit import AuditReport, audit, corrected
 from agent_env.families.time_puzzles.audit_texts import read_event_dates
 from agent_env.families.time_puzzles.ledger import (
     ReadingScore,
