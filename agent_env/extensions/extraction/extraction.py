@@ -285,26 +285,19 @@ class RuleExtraction:
 
 
 def extract(question: str, context: str) -> RuleExtraction:
-    """The facts of the question's topic and relation, and its query."""
+    """The facts of the question's topic, the longest that it has in whole words, and relation, and
+    its query."""
     parsed_facts = read_facts(context, running=True)
-    own_facts = _of_kind(_of_topic(parsed_facts.facts, question), kind_of(question))
+    topics = [
+        fact.topic
+        for fact in parsed_facts.facts
+        if re.search(rf"(?<!\w){re.escape(fact.topic)}(?!\w)", question) is not None
+    ]
+    longest, kind = max(topics, key=len, default=None), kind_of(question)
+    of_topic = tuple(fact for fact in parsed_facts.facts if fact.topic == longest)
+    own_facts = tuple(fact for fact in of_topic if fact.kind == kind) or of_topic
     query = read_query(question, tuple(fact.value for fact in own_facts))
     return RuleExtraction(own_facts, query, parsed_facts.defects)
-
-
-def _of_topic(facts: tuple[Fact, ...], question: str) -> tuple[Fact, ...]:
-    """Facts whose topic is in the question; the longest topic, in whole words."""
-    topics = [t for t in dict.fromkeys(f.topic for f in facts) if _names(question, t)]
-    longest = max(topics, key=len, default=None)
-    return tuple(fact for fact in facts if fact.topic == longest)
-
-
-def _names(question: str, topic: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(topic)}(?!\w)", question) is not None
-
-
-def _of_kind(facts: tuple[Fact, ...], kind: str | None) -> tuple[Fact, ...]:
-    return tuple(fact for fact in facts if fact.kind == kind) or facts
 
 
 def reference_text(query: Query) -> str:

@@ -7,7 +7,6 @@ the same interval remain two.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -200,23 +199,16 @@ def read_facts(text: str, running: bool = False) -> ParsedFacts:
     """The facts of a text; in `running` text a statement without a year need not be a fact."""
     facts: list[Fact] = []
     defects: list[Defect] = []
-    for number, statement in enumerate(_statements(text), start=1):
+    statements = (part.strip() for part in _CUT.split(text) if part.strip())
+    for number, statement in enumerate(statements, start=1):
         try:
             facts.append(read_fact(statement))
         except ValueError as exc:
-            if not running or (_A_YEAR.search(statement) and _states_relation(statement)):
+            states_relation = any(pattern.match(statement) for _, _, pattern in _STATEMENTS)
+            if not running or (_A_YEAR.search(statement) and states_relation):
                 defects.append(Defect(number, statement, str(exc)))
     distinct = tuple(dict.fromkeys(facts))
     return ParsedFacts(distinct, tuple(defects), len(facts) - len(distinct))
-
-
-def _statements(text: str) -> Iterator[str]:
-    return (part.strip() for part in _CUT.split(text) if part.strip())
-
-
-def _states_relation(statement: str) -> bool:
-    """Whether the statement has the form of a known relation."""
-    return any(pattern.match(statement) for _, _, pattern in _STATEMENTS)
 
 
 def read_fact(statement: str) -> Fact:

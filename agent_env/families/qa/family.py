@@ -105,6 +105,9 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
     def score(sample: Sample, episode: Episode) -> Score:
         return score_answer(qa_question(sample), episode, options)
 
+    def groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
+        return {name: (value,) for name, value in qa_question(sample).columns.items()}
+
     def cluster(sample: Sample) -> str:
         return qa_question(sample).columns.get(options.cluster, "")
 
@@ -120,7 +123,7 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
         fields=fields,
         wording=_wording,
         form=lambda sample: answer_form(qa_question(sample), options.scorer),
-        analysis=AnalysisHooks(_groups, cluster, options.cluster),
+        analysis=AnalysisHooks(groups, cluster, options.cluster),
         shortcuts=shortcuts(options),
     )
 
@@ -157,10 +160,6 @@ def _wording(values: Mapping[str, str]) -> str:
     spaced = {name: f"{text}\n" if text else "" for name, text in values.items()}
     context = f"{spaced['context']}\n" if spaced["context"] else ""
     return PROMPT.format(**{**values, "context": context, "choices": spaced["choices"]})
-
-
-def _groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
-    return {name: (value,) for name, value in qa_question(sample).columns.items()}
 
 
 def score_answer(question: Question, episode: Episode, options: QaOptions) -> Score:

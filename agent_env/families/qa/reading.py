@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,12 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
         questions.append(draft.question(name))
         if draft.problems:
             defects[name] = tuple((row.line, problem) for problem in draft.problems)
-    notes = tuple(f"{file.name}: {note}" for note in (*source.notes, *_unshown(source, options)))
+    remarks = [*source.notes]
+    if names := [name for name in source.columns if name not in _own_columns(options)]:
+        remarks.append(
+            f"no prompt shows the columns {', '.join(names)}; they serve --where and --by"
+        )
+    notes = tuple(f"{file.name}: {note}" for note in remarks)
     return SampleSet(tuple(questions), notes=notes, defects=defects)
 
 
@@ -75,12 +79,6 @@ def _check_columns(file: Path, source: TableFile, options: QaOptions) -> None:
             known = ", ".join(source.columns)[:200]
             reason = f"no column '{column}'; name the {option} by --option {option}=COLUMN: {known}"
             raise DatasetError(file, None, reason)
-
-
-def _unshown(source: TableFile, options: QaOptions) -> Iterable[str]:
-    """A remark on the columns that no prompt shows."""
-    if names := [name for name in source.columns if name not in _own_columns(options)]:
-        yield f"no prompt shows the columns {', '.join(names)}; they serve --where and --by"
 
 
 def _own_columns(options: QaOptions) -> tuple[str, ...]:

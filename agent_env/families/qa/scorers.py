@@ -171,12 +171,10 @@ def _chosen(choices: tuple[str, ...], text: str) -> tuple[str | None, str]:
 
 def pattern(question: Question, text: str, options: QaOptions) -> Assessment:
     """An accepted pattern is found in the answer."""
-    found = any(_search(each, text) for each in question.gold)
+    found = any(
+        regex.search(each, text, timeout=PATTERN_TIMEOUT_S) is not None for each in question.gold
+    )
     return _single(float(found), text, "pattern")
-
-
-def _search(expression: str, text: str) -> bool:
-    return regex.search(expression, text, timeout=PATTERN_TIMEOUT_S) is not None
 
 
 MEASURES: dict[ScorerName, Measure] = {

@@ -123,13 +123,12 @@ def _object_spec(
             "duration", base_unit, "json", {keys[0]: parse_unit(keys[0]) or base_unit}
         )
     kind: AnswerKind = "number"
-    if base_unit == "years" and (_is_when_question(question_type) or _ERA.search(only)):
+    if base_unit == "years" and (
+        re.sub(r"[^a-z]", "", (question_type or "").lower()) == "eventatwhattime"
+        or _ERA.search(only)
+    ):
         kind = "year"
     return AnswerSpec(kind, base_unit, "json", dict.fromkeys(keys[:1], "answer"))
-
-
-def _is_when_question(question_type: str | None) -> bool:
-    return re.sub(r"[^a-z]", "", (question_type or "").lower()) == "eventatwhattime"
 
 
 def _meaning(key: str, question: str) -> str:

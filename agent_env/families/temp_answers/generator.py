@@ -67,7 +67,10 @@ def _drafts(split: Split, seed: object, count: int, easy: bool) -> Iterator[Draf
     """`count` questions, all different for the same table."""
     rng = Random(f"{NAME}/{split}/{seed}{'/easy' if easy else ''}")
     keys: set[tuple[str, str]] = set()
-    people = _people(seed, count) if split == "table" else ()
+    people: tuple[MaterialTable, ...] = ()
+    if split == "table":
+        number = seed if isinstance(seed, int) else 0
+        people = tables.make_people(-(-count // tables.PER_TABLE), number)
     table: MaterialTable | None = None
     for n in range(count):
         if split == "semantic" and n % semantic.PER_GRAPH == 0:
@@ -91,11 +94,6 @@ def _draft(
     if split == "semantic":
         return semantic.make_easy(rng, table) if easy else semantic.make(rng, table, number)
     return tables.make_easy(rng, table) if easy else tables.make(rng, table, number)
-
-
-def _people(seed: object, count: int) -> tuple[MaterialTable, ...]:
-    number = seed if isinstance(seed, int) else 0
-    return tables.make_people(-(-count // tables.PER_TABLE), number)
 
 
 def _question(number: int, seed: int, split: Split, draft: Draft) -> TimeQuestion:

@@ -135,7 +135,9 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         metrics=METRICS,
         error_metrics=ERROR_METRICS,
         default_conditions=("base", "cal", "ci"),
-        analysis=AnalysisHooks(_groups, _cluster, "table or graph"),
+        analysis=AnalysisHooks(
+            _groups, lambda s: s.materials[0] if s.materials else "", "table or graph"
+        ),
         shortcuts=shortcuts(),
         hidden=HIDDEN,
     )
@@ -168,11 +170,6 @@ def _groups(sample: Sample) -> dict[str, tuple[str, ...]]:
         "question type": (q.question_type,),
         "unit": (q.answer_unit,),
     }
-
-
-def _cluster(sample: Sample) -> str:
-    """The table or graph that the question is about."""
-    return sample.materials[0] if sample.materials else ""
 
 
 def score(sample: Sample, episode: Episode) -> Score:

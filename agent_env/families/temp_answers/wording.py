@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_env.families.temp_answers.sample import TimeQuestion
@@ -90,17 +90,11 @@ def _rules(question: TimeQuestion, table: MaterialTable | None) -> str:
 def _answer_rules(question: TimeQuestion) -> str:
     if not question.keys:
         return TABLE_RULES
-    return OBJECT_RULES.format(keys=_about_keys(question.keys), example=_shape(question))
-
-
-def _about_keys(keys: Mapping[str, str]) -> str:
-    quoted = ", ".join(f'"{key}"' for key in keys)
-    return f"the other {'key is' if len(keys) == 1 else 'keys are'} {quoted}."
-
-
-def _shape(question: TimeQuestion) -> str:
+    quoted = ", ".join(f'"{key}"' for key in question.keys)
+    about = f"the other {'key is' if len(question.keys) == 1 else 'keys are'} {quoted}."
     places = ", ".join(f'"{key}": <{key}>' for key in question.keys)
-    return '{"explanation": "<your steps>", ' + places + "}"
+    example = '{"explanation": "<your steps>", ' + places + "}"
+    return OBJECT_RULES.format(keys=about, example=example)
 
 
 def _ask(question: TimeQuestion, table: MaterialTable | None) -> str:

@@ -512,17 +512,14 @@ class Causes:
         differing = gold ^ solution.answer
         if self._is_lunar(gold, solution) and not differing & ~self._early:
             yield "lunar_calendar"
-        yield from self._by_reading(gold, solution)
-        if self._is_lunar(gold, solution) and gold & ~solution.answer:
-            yield "lunar_calendar"
-        if any(gold == solve(solution.sets, window) for window in self._windows):
-            yield "year_range"
-
-    def _by_reading(self, gold: DaySet, solution: SolvedPuzzle) -> Iterator[str]:
         for fact, rest in zip(solution.facts, solution.rests, strict=True):
             for name, days in self._readings.others(fact):
                 if rest & days == gold:
                     yield name
+        if self._is_lunar(gold, solution) and gold & ~solution.answer:
+            yield "lunar_calendar"
+        if any(gold == solve(solution.sets, window) for window in self._windows):
+            yield "year_range"
 
     def _is_one_of_several_years(self, gold: DaySet, solution: SolvedPuzzle) -> bool:
         """Whether the gold is the answer for a single year of the event."""

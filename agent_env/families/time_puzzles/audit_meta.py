@@ -211,7 +211,8 @@ def _flat(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fact(kind: str, values: dict[str, Any]) -> ft.Fact:
-    fields = READERS[kind](values) if kind in READERS else _as_written(kind, values)
+    fields = {name: values[name] for name in FACTS[kind].model_fields if name in values}
+    fields = READERS[kind](values) if kind in READERS else fields | {"type": kind}
     try:
         fact: ft.Fact = FACTS[kind].model_validate(fields)
     except ValidationError as exc:
@@ -220,12 +221,6 @@ def _fact(kind: str, values: dict[str, Any]) -> ft.Fact:
         raise FieldError(field, f"{display(first['input'])}: {first['msg']}") from exc
     _require_known(fact)
     return fact
-
-
-def _as_written(kind: str, values: dict[str, Any]) -> dict[str, Any]:
-    return {name: values[name] for name in FACTS[kind].model_fields if name in values} | {
-        "type": kind
-    }
 
 
 def _require_known(fact: ft.Fact) -> None:

@@ -162,7 +162,9 @@ class Resolver:
         row = self._events.get(name_key(fact.event))
         if row is None:
             resolved.notes.append(UNKNOWN_EVENT)
-        stated = _stated_values(puzzle, fact)
+        stated: tuple[int, ...] = () if fact.value is None else (fact.value,)
+        if fact.aspect == "multi_year" and isinstance(puzzle, PublishedPuzzle):
+            stated = puzzle.event_years or stated
         from_table = _table_values(fact, row) if row else ()
         resolved.years_stated |= fact.aspect == "multi_year" and bool(stated)
         if not stated and not from_table:
@@ -184,13 +186,6 @@ class Resolver:
         name = f"{fact.event} in {', '.join(map(str, values))}"
         self._rows[name] = EventRow(name, "", "", "", None, None, values, "")
         return KbEvent(event=name, aspect="multi_year", level="year")
-
-
-def _stated_values(puzzle: TimePuzzle, fact: KbEvent) -> tuple[int, ...]:
-    """The file's years, month or day of the event."""
-    if fact.aspect == "multi_year" and isinstance(puzzle, PublishedPuzzle) and puzzle.event_years:
-        return puzzle.event_years
-    return () if fact.value is None else (fact.value,)
 
 
 def _table_values(fact: KbEvent, row: EventRow) -> tuple[int, ...]:

@@ -186,7 +186,7 @@ class Readings:
         """Name and day set of each alternative reading."""
         readings = self._cache.get(fact)
         if readings is None:
-            readings = self._cache[fact] = (*self._others(fact), *self._open_end(fact))
+            readings = self._cache[fact] = tuple(self._others(fact))
         return readings
 
     def _others(self, fact: ft.Fact) -> Iterator[tuple[str, DaySet]]:
@@ -195,7 +195,10 @@ class Readings:
             case ft.LunarMonth(month=month):
                 yield "leap_month", self._without_leap(month)
             case ft.ChineseZodiac(animal=animal):
-                yield "zodiac_year_start", self._by_lichun(animal)
+                yield (
+                    "zodiac_year_start",
+                    days.spans(Chinese().animal_years(animal, by_lichun=True)),
+                )
             case ft.PersonAlive(person=person):
                 life = self._sets.people[person]
                 yield "boundary_days", days.span(life.start, life.end)
@@ -215,8 +218,6 @@ class Readings:
                 yield "decade_from_1", self._sets.years(first + 1, first + 10)
                 if first % 100 == 0:
                     yield "century", self._sets.years(first, first + 99)
-
-    def _open_end(self, fact: ft.Fact) -> Iterator[tuple[str, DaySet]]:
         if open_days := self._sets.open_end(fact):
             yield "open_end", self._sets.of(fact) | open_days
 
@@ -226,6 +227,3 @@ class Readings:
             for span in self._sets.calendars.chinese_months
             if span.opens.month == month and not span.opens.leap_month
         )
-
-    def _by_lichun(self, animal: str) -> DaySet:
-        return self._sets.days.spans(Chinese().animal_years(animal, by_lichun=True))

@@ -20,7 +20,6 @@ from agent_env.families.time_puzzles.published import read_published, write_publ
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import NAME, make_task
 from agent_env.sdk.family import Family, SampleSet
-from agent_env.sdk.records import Sample
 
 
 def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
@@ -44,18 +43,6 @@ def _absent_calendars(puzzles: Sequence[TimePuzzle], options: PuzzleOptions) -> 
             )
 
 
-def _write_foreign(samples: Sequence[Sample], options: PuzzleOptions) -> bytes:
-    return write_published(_puzzles(samples), tables_of(options))
-
-
-def _puzzles(samples: Sequence[Sample]) -> tuple[TimePuzzle, ...]:
-    return tuple(sample for sample in samples if isinstance(sample, TimePuzzle))
-
-
-def _read_foreign(file: Path, _options: object) -> SampleSet | None:
-    return SampleSet(read_published(file)) if _is_array(file) else None
-
-
 def _is_array(file: Path) -> bool:
     """Whether the file holds one JSON array, and not a JSON object a line."""
     try:
@@ -72,8 +59,10 @@ FAMILY = Family(
     ),
     _make,
     PuzzleOptions,
-    read_foreign=_read_foreign,
-    write_foreign=_write_foreign,
+    read_foreign=lambda file, _: SampleSet(read_published(file)) if _is_array(file) else None,
+    write_foreign=lambda samples, options: write_published(
+        [each for each in samples if isinstance(each, TimePuzzle)], tables_of(options)
+    ),
     screening="agent_env.families.time_puzzles.screening:screen_events",
     reference="agent_env.families.time_puzzles.reference:next_step",
     policies=(

@@ -34,7 +34,7 @@ from agent_env.families.time_puzzles.solver import (
 )
 from agent_env.families.time_puzzles.wording import GAMES
 from agent_env.sdk.family import AnalysisHooks, ConstraintRef, Faults, MissedDate, Source, WrongDate
-from agent_env.sdk.records import Proof, Sample
+from agent_env.sdk.records import Sample
 from agent_env.sdk.scoring import stands_in
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 
@@ -60,18 +60,19 @@ class ProvedAnswer:
             return None
         if solved.answer != _set(sample.gold):
             return None
-        proved = {p.constraint for p in sample.proofs if any(_states(text, p) for text in texts)}
+        proved = {
+            proof.constraint
+            for proof in sample.proofs
+            for text in texts
+            if any(url in text for url in proof.urls)
+            and all(stands_in(day, text) for day in proof.dates)
+        }
         known = [
             days
             for number, (fact, days) in enumerate(zip(solved.facts, solved.sets, strict=True))
             if number in proved or not isinstance(fact, LOOKED_UP)
         ]
         return solve(known, solved.window) == solved.answer
-
-
-def _states(text: str, proof: Proof) -> bool:
-    has_page = any(url in text for url in proof.urls)
-    return has_page and all(stands_in(day, text) for day in proof.dates)
 
 
 MANY_VALUED = {
@@ -241,19 +242,14 @@ def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
     }
     if (difficulty := sample.difficulty) is not None:
         counts = {name: str(getattr(difficulty, name)) for name in ("lookups", "pages", "hops")}
-        counts["candidates"] = _magnitude(difficulty.candidates)
+        low = 10 ** (len(str(difficulty.candidates)) - 1)  # the power of ten that it reaches
+        counts["candidates"] = f"{low}-{10 * low - 1}" if difficulty.candidates else "0"
         breakdown |= {name: (count,) for name, count in counts.items()}
     if sample.obscurity is not None:
         breakdown["obscurity"] = (f"{sample.obscurity:.2f}",)
     if world := getattr(sample, "world", None):
         breakdown["world"] = (str(world),)
     return breakdown
-
-
-def _magnitude(number: int) -> str:
-    """The power of ten that a number reaches, such as `100-999`."""
-    low = 10 ** (len(str(number)) - 1)
-    return f"{low}-{10 * low - 1}" if number else "0"
 
 
 def cluster(sample: Sample) -> str:

@@ -86,7 +86,8 @@ def read_prompt(text: str) -> ParsedPrompt:
 def _items(text: str) -> tuple[bool, list[str]]:
     """Whether a line announces the items, and these."""
     lines = text.splitlines()
-    starts = [i for i, line in enumerate(lines) if _announces(line.rstrip().lower())]
+    plain = [line.rstrip().lower() for line in lines]
+    starts = [i for i, line in enumerate(plain) if line.endswith(":") and "constraints" in line]
     below = lines[starts[-1] + 1 :] if starts else lines
     items: list[str] = []
     for line in below:
@@ -95,11 +96,6 @@ def _items(text: str) -> tuple[bool, list[str]]:
         elif items:
             break
     return bool(starts), items
-
-
-def _announces(line: str) -> bool:
-    """Whether a line says that constraints follow."""
-    return line.endswith(":") and "constraints" in line
 
 
 def read_constraint(text: str, days: DayRange = PUZZLE_DAYS) -> Clause | Lookup | None:

@@ -46,7 +46,10 @@ class SpelledOut:
         if not any(isinstance(fact, SPELLED_OUT) for fact in facts):
             return [self._sets.of(fact) for fact in facts]
         answers = [self._days.index(day) for day in self._days.dates(answer)]
-        witnesses = [self._drawn(rest & ~answer, rng) for rest in rests]
+        witnesses = [
+            self._days.index(self._days.draw(days, rng)) if (days := rest & ~answer) else None
+            for rest in rests
+        ]
         sets = []
         for index, fact in enumerate(facts):
             if isinstance(fact, SPELLED_OUT):
@@ -54,7 +57,8 @@ class SpelledOut:
                 needed = {self._span_of(fact, place) for place in (*answers, *others)}
                 if len(needed) > MAX_SPANS:
                     raise TooManySpans(f"{fact.type} takes {len(needed)} spans")
-                sets.append(self._set(self._filled(index, fact, needed, rests, rng)))
+                spans = self._filled(index, fact, needed, rests, rng)
+                sets.append(sum(((1 << high - low + 1) - 1) << low for low, high in spans))
             else:
                 sets.append(self._sets.of(fact))
         return sets
@@ -85,21 +89,13 @@ class SpelledOut:
         for source in cycle(("year", "other", "any")):
             if source == "year" and rests[index]:
                 year = self._days.draw(rests[index], rng).year
-                yield from self._in_year(fact, year, rng)
+                if days := self._sets.of(fact) & self._days.year(year):
+                    yield self._span_of(fact, self._days.index(self._days.draw(days, rng)))
             elif source == "other" and others:
                 day = self._days.draw(rng.choice(others), rng)
                 yield self._span_of(fact, self._days.index(day))
             else:
                 yield rng.choice(spans)
-
-    def _in_year(self, fact: ft.Fact, year: int, rng: Random) -> Iterator[tuple[int, int]]:
-        """One span of the year, if it has any."""
-        days = self._sets.of(fact) & self._days.year(year)
-        if days:
-            yield self._span_of(fact, self._days.index(self._days.draw(days, rng)))
-
-    def _drawn(self, days: DaySet, rng: Random) -> int | None:
-        return self._days.index(self._days.draw(days, rng)) if days else None
 
     def _span_of(self, fact: ft.Fact, place: int) -> tuple[int, int]:
         """The fact's span that holds the day."""
@@ -114,6 +110,3 @@ class SpelledOut:
             place = self._days.index
             spans = self._spans[fact] = sorted((place(low), place(high)) for low, high in runs)
         return spans
-
-    def _set(self, spans: set[tuple[int, int]]) -> DaySet:
-        return sum(((1 << high - low + 1) - 1) << low for low, high in spans)

@@ -44,6 +44,7 @@ _SCALAR = re.compile(
     re.I,
 )
 """A year with its era without quotes (`630 BC`), a number, or a word."""
+_BARE_KEY = re.compile(r"\w+")
 _DEEPEST = 20
 """Nesting of brackets; deeper ones are no answer."""
 _MOST = 50
@@ -148,7 +149,9 @@ def _members(text: str, at: int, depth: int) -> tuple[dict[str, Any], int] | Non
         if text[at] == ",":
             at += 1
             continue
-        key = _string(text, at) if text[at] in "\"'" else _bare_key(text, at)
+        key = _string(text, at) if text[at] in "\"'" else None
+        if (bare := _BARE_KEY.match(text, at)) is not None:
+            key = bare[0], bare.end()
         if key is None:
             return None
         at = _skip(text, key[1])
@@ -192,11 +195,6 @@ def _string(text: str, at: int) -> tuple[str, int] | None:
 
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-
-
-def _bare_key(text: str, at: int) -> tuple[str, int] | None:
-    match = re.compile(r"\w+").match(text, at)
-    return None if match is None else (match[0], match.end())
 
 
 def _skip(text: str, at: int) -> int:
@@ -313,7 +311,8 @@ def _parts(values: Mapping[str, Any], spec: AnswerSpec, names: Mapping[str, str]
         units.append({"day": "days", "time": "seconds", "answer": spec.unit}.get(meaning, meaning))
         part = _part(value, meaning, spec)
         if part is None:
-            return unparsable(f"{key} is {_display(value)}")
+            shown = "null" if value is None else repr(value)[:40]
+            return unparsable(f"{key} is {shown}")
         low, high = low + part[0], high + part[1]
     return of_parts(low, high, units, spec)
 
@@ -344,7 +343,3 @@ def _number(value: Any) -> Amount | None:
     if isinstance(value, str) and (match := PLAIN.match(value.strip())):
         return value_of(match[0]) if match.end() == len(value.strip()) else None
     return None
-
-
-def _display(value: Any) -> str:
-    return "null" if value is None else repr(value)[:40]

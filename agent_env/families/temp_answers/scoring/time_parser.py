@@ -157,9 +157,12 @@ def of_number(value: Amount, spec: AnswerSpec) -> TimeAnswer:
 
 def _amount(text: str, spec: AnswerSpec) -> TimeAnswer:
     """A number with its unit, or the only bare number that is not a calendar date."""
-    span = _RANGE.search(text)
-    if span and not _is_sum(text):
-        return TimeAnswer("unparsable", rule="a range", bounds=_range_bounds(span[0], spec.unit))
+    if (span := _RANGE.search(text)) is not None:
+        units = [parse_unit(m["u"]) for m in _QUANTITY.finditer(text)]
+        if len(units) < 2 or len(set(units)) < len(units):  # else a sum: `2 hours and 5 minutes`
+            return TimeAnswer(
+                "unparsable", rule="a range", bounds=_range_bounds(span[0], spec.unit)
+            )
     quantities = list(_QUANTITY.finditer(text))
     if quantities:
         return _quantities(text, quantities, spec)
@@ -192,12 +195,6 @@ def _range_bounds(text: str, unit: str) -> tuple[Amount, Amount] | None:
     ends = [bounds(n, name, unit) for n in numbers if n is not None and name is not None]
     values = sorted(end for pair in ends if pair is not None for end in pair)
     return (as_amount(values[0]), as_amount(values[-1])) if values else None
-
-
-def _is_sum(text: str) -> bool:
-    """`2 hours and 5 minutes` is one duration, not two ends of a range."""
-    units = [parse_unit(m["u"]) for m in _QUANTITY.finditer(text)]
-    return len(units) > 1 and len(set(units)) == len(units)
 
 
 def _is_calendar(text: str, date: ParsedDate) -> bool:
@@ -290,7 +287,10 @@ def _date(text: str, spec: AnswerSpec) -> TimeAnswer:
     if impossible(text, spec.day_first):
         return unparsable("a day that does not exist")
     dates = [d for d in find_dates(text, spec.day_first) if _may_be(text, d, spec)]
-    dates = [d for d in dates if not _is_quantity(text, d)] or dates
+    # a unit behind a bare number: `100 years old`
+    dates = [
+        d for d in dates if d.precision != "year" or not _QUANTITY.match(text, d.start)
+    ] or dates
     order = {"none": 0, "year": 1, "month": 2, "day": 3}
     need = {"year": 1, "month": 2, "date": 3}[spec.kind]
     fine = [d for d in dates if order[d.precision] >= need] or dates
@@ -323,11 +323,6 @@ def _date_bounds(date: ParsedDate, spec: AnswerSpec) -> tuple[Amount, Amount]:
         return 12 * date.year + first - 1, 12 * date.year + last - 1
     end = (date.year + 1, 1) if last == 12 else (date.year, last + 1)
     return days_from_civil(date.year, first, 1), days_from_civil(*end, 1) - 1
-
-
-def _is_quantity(text: str, date: ParsedDate) -> bool:
-    """Whether a unit stands behind a bare number (`100 years old`)."""
-    return date.precision == "year" and _QUANTITY.match(text, date.start) is not None
 
 
 def _may_be(text: str, date: ParsedDate, spec: AnswerSpec) -> bool:
