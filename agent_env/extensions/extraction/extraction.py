@@ -289,9 +289,9 @@ def extract(question: str, context: str) -> RuleExtraction:
     its query."""
     parsed_facts = read_facts(context, running=True)
     topics = [
-        fact.topic
-        for fact in parsed_facts.facts
-        if re.search(rf"(?<!\w){re.escape(fact.topic)}(?!\w)", question) is not None
+        topic
+        for topic in dict.fromkeys(fact.topic for fact in parsed_facts.facts)
+        if re.search(rf"(?<!\w){re.escape(topic)}(?!\w)", question) is not None
     ]
     longest, kind = max(topics, key=len, default=None), kind_of(question)
     of_topic = tuple(fact for fact in parsed_facts.facts if fact.topic == longest)
