@@ -14,28 +14,29 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "retryable"),
+    ("status", "kind", "retryable", "advice"),
     [
-        (400, "bad_request", False),
-        (401, "authentication", False),
-        (402, "authentication", False),
-        (403, "authentication", False),
-        (404, "bad_request", False),
-        (408, "timeout", True),
-        (409, "server", True),
-        (413, "context_overflow", False),
-        (422, "bad_request", False),
-        (429, "rate_limit", True),
-        (500, "server", True),
-        (503, "server", True),
-        (504, "timeout", True),
-        (529, "server", True),
-        (None, "server", True),
+        (400, "bad_request", False, "change the request"),
+        (401, "authentication", False, "check the API key"),
+        (402, "authentication", False, "check the account's credit"),
+        (403, "authentication", False, "check that the API key may use this model"),
+        (404, "bad_request", False, "check the model's name, and the base URL"),
+        (408, "timeout", True, ""),
+        (409, "server", True, ""),
+        (413, "context_overflow", False, "the request is too large"),
+        (422, "bad_request", False, "change the request"),
+        (429, "rate_limit", True, "send fewer requests at a time"),
+        (500, "server", True, "try again later"),
+        (503, "server", True, "try again later"),
+        (504, "timeout", True, ""),
+        (529, "server", True, ""),
+        (None, "server", True, ""),
     ],
 )
-def test_every_status_has_a_class_and_a_verdict(status, kind, retryable):
+def test_every_status_has_a_class_a_verdict_and_advice(status, kind, retryable, advice):
     group = classify(status, "no", {}, {})
     assert (group.kind, group.retryable) == (kind, retryable)
+    assert group.advice.startswith(advice)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,9 @@ def test_credit_that_is_used_up_is_final_though_it_comes_as_429():
         ("Unknown field top_k", {}, {"top_k": 3}, "refuses top_k; take it out of --extra-body"),
         ("bad", {"param": "seed"}, {"seed": 3}, "leave --model-seed out or change it"),
         ("temperatures vary", {}, {"temperature": 1}, "change the request"),
+        ("'temperature' does not support 0.5", {}, {"temperature": 1}, "leave --temperature"),
+        ("Unknown field: max_tokens", {}, {"max_tokens": 9}, "leave --max-output-tokens out"),
+        ("Bad", {"param": "reasoning.effort"}, {"reasoning": {}}, "leave --reasoning-effort out"),
     ],
 )
 def test_what_a_server_refuses_is_named_as_the_user_sets_it(said, error, sent, advice):
