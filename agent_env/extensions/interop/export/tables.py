@@ -1,11 +1,17 @@
-"""Episodes, model calls and tool calls as flat rows: the same columns in every file format."""
+"""Episodes, model calls and tool calls as flat rows, the same columns in every file format: JSON
+lines (episodes.jsonl, steps.jsonl, tool_calls.jsonl) and Parquet, typed alike for every run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Literal
 
+from agent_env.extensions.interop.export.chat import as_line, storable
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
+from agent_env.sdk.commands import need_extra
 from agent_env.sdk.models import cost_usd
 from agent_env.sdk.records import ModelFacts, Usage
 from agent_env.sdk.trace import ModelCalled, gave_nothing, paid_usd
@@ -136,3 +142,66 @@ def _tool_calls(record: EpisodeRecord) -> Iterator[Row]:
                 "returned": [page.url for page in pages if page.how == "returned"],
                 "replayed": bool(event.replayed), "at": event.at,
             }  # fmt: skip
+
+
+def write_jsonl(source: Source, out: Path) -> dict[str, int]:
+    """Write the tables into the folder `out`; how many rows each has."""
+    counts = dict.fromkeys(columns(source), 0)
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context((out / f"{name}.jsonl").open("w", encoding="utf-8"))
+            for name in counts
+        }
+        for tables in rows(source):
+            for name, made in tables.items():
+                counts[name] += len(made)
+                for row in made:
+                    files[name].write(as_line(row))
+    return counts
+
+
+AT_ONCE = 5_000
+"""Rows of a table that are held in memory before they are written."""
+
+
+def write_parquet(source: Source, out: Path) -> dict[str, int]:
+    """Write the tables into the folder `out`; how many rows each has."""
+    need_extra("pyarrow", extra="parquet", what="--to parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types: dict[Kind, Any] = {
+        "text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(),
+        "texts": pa.list_(pa.string()),
+    }  # fmt: skip
+    schemas = {
+        name: pa.schema([(column, types[kind]) for column, kind in table.items()])
+        for name, table in columns(source).items()
+    }
+    counts, waiting = dict.fromkeys(schemas, 0), {name: list[Row]() for name in schemas}
+    with ExitStack() as stack:
+        writers = {
+            name: stack.enter_context(pq.ParquetWriter(out / f"{name}.parquet", schema))
+            for name, schema in schemas.items()
+        }
+
+        def flush(name: str) -> None:
+            rows_ = [{k: _storable_cell(v) for k, v in row.items()} for row in waiting[name]]
+            writers[name].write_table(pa.Table.from_pylist(rows_, schema=schemas[name]))
+            waiting[name].clear()
+
+        for tables in rows(source):
+            for name, made in tables.items():
+                counts[name] += len(made)
+                waiting[name] += made
+                if len(waiting[name]) >= AT_ONCE:
+                    flush(name)
+        for name in schemas:
+            flush(name)
+    return counts
+
+
+def _storable_cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    return [_storable_cell(part) for part in value] if isinstance(value, list) else value

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.interop.export import every_eval_ever
-from agent_env.extensions.interop.export.every_eval_ever import _Log
-from agent_env.extensions.interop.export.hub_results import _notes
+from agent_env.extensions.interop.export import results
+from agent_env.extensions.interop.export.results import _Log, _notes
 from agent_env.extensions.interop.export.source import MeanScore, hub_model
 from agent_env.extensions.interop.run_export import ExportOptions, export
 from agent_env.records.imported import ImportSource
@@ -138,7 +137,7 @@ def test_an_imported_log_names_its_own_tool_and_claims_nothing_that_it_lacks(
     imported = folder.manifest.model_copy(
         update={"imported": source, "conditions": (bare,), "options": {"repeats": "2"}}
     )
-    log, harness = _Log(source_of(folder), bare, tmp_path), every_eval_ever.harness(imported)
+    log, harness = _Log(source_of(folder), bare, tmp_path), results.harness(imported)
     assert harness == ("inspect_ai", "0.3.285")
     result = log._result(MEAN, imported)
     assert result["metric_config"]["metric_id"] == "inspect_ai.match"

@@ -11,9 +11,10 @@ import pandas as pd
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import TraceWriter, read_trace
 from agent_env.episodes.trace.texts import Texts
-from agent_env.extensions.interop.export import atif, inspect_log, jsonl, parquet, rollouts, sft
+from agent_env.extensions.interop.export import atif, inspect_log
 from agent_env.extensions.interop.export.source import Choice, Source
-from agent_env.extensions.interop.export.tables import rows
+from agent_env.extensions.interop.export.tables import rows, write_jsonl, write_parquet
+from agent_env.extensions.interop.export.training import write_rollouts, write_sft
 from agent_env.records.schema import ToolResult
 from agent_env.records.trace_events import ToolCalled
 from tests.extensions.interop.export.runs import Clock, a_run, source_of
@@ -53,8 +54,8 @@ def test_json_lines_and_parquet_hold_the_same_rows(tmp_path: Path) -> None:
     source = source_of(a_run(tmp_path / "run"))
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-    counts = jsonl.write(source, tmp_path / "a")
-    assert counts == parquet.write(source, tmp_path / "b")
+    counts = write_jsonl(source, tmp_path / "a")
+    assert counts == write_parquet(source, tmp_path / "b")
     assert counts == {"episodes": 4, "steps": 4, "tool_calls": 1}
     lines = (tmp_path / "a" / "episodes.jsonl").read_text().splitlines()
     written = pd.read_parquet(tmp_path / "b" / "episodes.parquet")
@@ -71,7 +72,7 @@ def test_parquet_is_typed_alike_where_a_column_is_empty(tmp_path: Path) -> None:
     kinds = []
     for name, choice in (("all", Choice()), ("none", Choice(names=frozenset()))):
         (tmp_path / name).mkdir()
-        parquet.write(source_of(folder, choice), tmp_path / name)
+        write_parquet(source_of(folder, choice), tmp_path / name)
         kinds.append(pq.read_schema(tmp_path / name / "steps.parquet"))
     assert kinds[0] == kinds[1]
 
@@ -89,10 +90,11 @@ def test_a_broken_trace_is_named_and_the_others_are_there(tmp_path: Path) -> Non
 def test_a_page_with_half_a_character_can_be_written_in_any_format(tmp_path: Path) -> None:
     folder = a_run(tmp_path / "run")
     page = "It began on 1982-04-02. \ud83d " + "and so on " * 50
-    for writer in (jsonl, parquet, sft, inspect_log, atif):
-        source, out = _with_output(folder, page), tmp_path / writer.__name__
+    writers = (write_jsonl, write_parquet, write_sft, inspect_log.write, atif.write)
+    for number, write in enumerate(writers):
+        source, out = _with_output(folder, page), tmp_path / str(number)
         out.mkdir()
-        writer.write(source, out)
+        write(source, out)
         assert any(out.iterdir())
 
 
@@ -118,7 +120,7 @@ def _with_output(folder: RunFolder, page: str) -> Source:
 
 def _sft(source: Source, out: Path) -> list[Any]:
     out.mkdir()
-    sft.write(source, out)
+    write_sft(source, out)
     return [json.loads(line) for line in (out / "sft.jsonl").read_text().splitlines()]
 
 
@@ -150,7 +152,7 @@ def test_without_a_score_asked_for_all_answers_are_taken(tmp_path: Path) -> None
 def test_a_rollout_has_prompt_completion_and_reward(tmp_path: Path) -> None:
     source, out = source_of(a_run(tmp_path / "run")), tmp_path / "out"
     out.mkdir()
-    assert rollouts.write(source, out) == {"results": 2}
+    assert write_rollouts(source, out) == {"results": 2}
     right, wrong = (json.loads(x) for x in (out / "results.jsonl").read_text().splitlines())
     assert (right["reward"], wrong["reward"]) == (1.0, 0.0)
     assert [m["role"] for m in right["prompt"]] == ["user"]
@@ -162,6 +164,6 @@ def test_a_rollout_has_prompt_completion_and_reward(tmp_path: Path) -> None:
 def test_a_failed_episode_gets_no_reward_at_all(tmp_path: Path) -> None:
     source, out = source_of(a_run(tmp_path / "run")), tmp_path / "out"
     out.mkdir()
-    rollouts.write(source, out)
+    write_rollouts(source, out)
     assert "the server is gone" not in (out / "results.jsonl").read_text()
     assert source.left_out == 2

@@ -1,4 +1,9 @@
-"""Rollouts as `verifiers` keeps its results: results.jsonl, a prompt and a completion a line."""
+"""Trajectories for training: rollouts as `verifiers` keeps its results (results.jsonl, a prompt and
+a completion a line), and chats for supervised training (sft.jsonl, with the tools on offer).
+
+Only episodes that ended with an answer are chats: what was cut off by a limit is no example to
+follow.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ CUT = frozenset({"truncated", "repetition", "tokens", "input_tokens", "output_to
 """Stop reasons by which a text was cut off."""
 
 
-def write(source: Source, out: Path) -> dict[str, int]:
+def write_rollouts(source: Source, out: Path) -> dict[str, int]:
     """Write results.jsonl into the folder `out`. Episodes without a score are left out: that a
     server failed is no reason to reward 0."""
     metric = source.choice.metric or source.task.metrics[0]
@@ -51,3 +56,30 @@ def _rollout(record: EpisodeRecord, number: int, metric: str) -> dict[str, Any]:
         used = {"input_tokens": episode.input_tokens, "output_tokens": episode.output_tokens}
         made["token_usage"] = used
     return made
+
+
+def write_sft(source: Source, out: Path) -> dict[str, int]:
+    """Write sft.jsonl into the folder `out`: `messages`, `tools`, and where it comes from. A line
+    ends with the model's last words; each message of role `assistant` was the model's own or one
+    of the prompt's worked examples (`prompt_messages` says how many come first)."""
+    count, run = 0, source.run
+    with (out / "sft.jsonl").open("w", encoding="utf-8") as file:
+        for record in source:
+            if record.episode.stop_reason != "answered":
+                source.left_out += 1
+                continue
+            line = {
+                "messages": [chat_message(message) for message in record.episode.messages],
+                "tools": list(map(chat_tool, record.start.tools)),
+                "prompt_messages": len(record.start.messages),
+                "metadata": {
+                    "run": run,
+                    "episode": record.name,
+                    "model": record.episode.model,
+                    "gold": list(record.sample.gold),
+                    **record.score.metrics,
+                },
+            }
+            file.write(as_line(line))
+            count += 1
+    return {"sft": count}
