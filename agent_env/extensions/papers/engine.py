@@ -334,23 +334,17 @@ class _Work:
 
     def measure(self, experiment: Experiment, paper_row: Mapping[str, str]) -> ExperimentResult:
         """The experiment's figures beside the paper's, with notes."""
-        reason = experiment.not_reproduced
         readings = self.sets.readings(experiment, self.setups, self.runs, self.answered)
         ours = [] if experiment.measure is None else self._measurements(experiment, readings)
         lost = self._lost_scripts(experiment)
         ours = [(gold, replace(m, remark=lost.get(m.row) or m.remark)) for gold, m in ours]
         if AVERAGE in experiment.published:
             ours += average_row(ours, len(experiment.published) - 1, paper_row)
-        rows = comparison_rows(
-            ours, experiment.quantities, experiment.published, paper_row,
-            self._incomparable(experiment), self._by_authors(experiment),
-        )  # fmt: skip
+        reason, theirs = self._incomparable(experiment), self._by_authors(experiment)
+        rows = comparison_rows(ours, experiment, paper_row, reason, theirs)
         about_gold = (f"{SAME_LEFT_OUT}: {', '.join(readings)}.",) if readings else ()
         notes = (*experiment.notes, *about_gold, *self._notes(experiment))
-        result = ExperimentResult(
-            experiment.name, experiment.title, experiment.quantities, experiment.published, rows,
-            notes, reason,
-        )  # fmt: skip
+        result = ExperimentResult(experiment, rows, notes, experiment.not_reproduced)
         if experiment.measure is None or result.is_reproduced:
             return result
         return replace(result, not_reproduced=self._reason(experiment))

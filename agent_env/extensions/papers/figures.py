@@ -8,7 +8,8 @@ from dataclasses import replace
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from agent_env.extensions.papers.results import ExperimentResult, PaperRow, Quantity
+from agent_env.extensions.papers.paper import Quantity
+from agent_env.extensions.papers.results import ExperimentResult, PaperRow
 from agent_env.sdk.results import COLOURS, LINES, MARKERS, clean, literal
 
 GREY = "#9a9a9a"
@@ -29,16 +30,16 @@ def paper_figure(result: ExperimentResult) -> Figure | None:
         return None
     golds = list(dict.fromkeys(row.gold for row in result.rows))[:MOST_GOLDS]
     result = replace(result, rows=tuple(row for row in result.rows if row.gold in golds))
-    is_curve = all(quantity.x is not None for quantity in result.quantities)
+    is_curve = result.experiment.is_curve
     if not is_curve and len(_names(result)) > MOST_NAMES:
         return _by_row(result)
-    units = list(dict.fromkeys(quantity.unit for quantity in result.quantities))
-    tallest = max(sum(q.unit == unit for q in result.quantities) for unit in units)
+    units = list(dict.fromkeys(quantity.unit for quantity in result.experiment.quantities))
+    tallest = max(sum(q.unit == unit for q in result.experiment.quantities) for unit in units)
     height = 3.4 if is_curve else 1.3 + 0.2 * tallest * max(1, len(_names(result)))
     figure = Figure(figsize=(1.5 + 4.6 * len(units), height + 0.5), layout="constrained")
     panels = figure.subplots(1, len(units), squeeze=False)[0]
     for axes, unit in zip(panels, units, strict=True):
-        own = [quantity for quantity in result.quantities if quantity.unit == unit]
+        own = [quantity for quantity in result.experiment.quantities if quantity.unit == unit]
         (_curves if is_curve else _points)(axes, result, own)
         clean(axes, "y" if is_curve else "x")
     handles, labels = panels[0].get_legend_handles_labels()
@@ -58,11 +59,11 @@ def _by_row(result: ExperimentResult) -> Figure:
     """Rows on the vertical axis, a panel for each quantity, a colour for each model and reading."""
     labels = list(dict.fromkeys(row.row for row in result.rows))
     sources = list(dict.fromkeys(_source(row) for row in result.rows))
-    count = len(result.quantities)
+    count = len(result.experiment.quantities)
     size = (2.2 + 3.2 * count, 1.4 + 0.13 * len(labels) * (1 + len(sources)))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(1, count, squeeze=False, sharey=True)[0]
-    for axes, quantity in zip(panels, result.quantities, strict=True):
+    for axes, quantity in zip(panels, result.experiment.quantities, strict=True):
         rows = [r for r in result.rows if r.quantity == quantity and r.ours.value is not None]
         for row in rows:
             k = sources.index(_source(row))
@@ -92,8 +93,8 @@ def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
     names = _names(result)
     for place, quantity in enumerate(quantities):
         paper = [
-            value for values in result.published.values()
-            if (value := values[result.quantities.index(quantity)]) is not None
+            value for values in result.experiment.published.values()
+            if (value := values[result.experiment.quantities.index(quantity)]) is not None
         ]  # fmt: skip
         axes.plot(paper, [place] * len(paper), "|", color=GREY, markersize=9, zorder=1)
         for row in result.rows:
@@ -125,8 +126,8 @@ def _mark(axes: Axes, row: PaperRow, y: float, k: int) -> None:
 
 def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]) -> None:
     xs = [quantity.x for quantity in quantities if quantity.x is not None]
-    places = [result.quantities.index(quantity) for quantity in quantities]
-    for published in result.published.values():
+    places = [result.experiment.quantities.index(quantity) for quantity in quantities]
+    for published in result.experiment.published.values():
         axes.plot(
             xs, [_or_nan(published[k]) for k in places], "-", color=GREY, linewidth=0.8, zorder=1
         )

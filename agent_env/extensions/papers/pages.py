@@ -42,7 +42,7 @@ def write_results(result: ReproduceResult, note: Callable[[str], None]) -> list[
     if missing := missing_of("matplotlib", "jinja2"):
         note(f"no figures and no page without {', '.join(missing)}: install 'agent-env[analysis]'")
         return files
-    return [*files, *_draw(result), _write_page(result)]
+    return [*files, *_write_page(result)]
 
 
 def results_json(result: ReproduceResult) -> dict[str, object]:
@@ -51,57 +51,49 @@ def results_json(result: ReproduceResult) -> dict[str, object]:
         "paper": result.paper.title,
         "out": str(result.out),
         "stopped": result.stopped or None,
-        "experiments": {each.name: as_objects(tables_of(each)) for each in result.results},
-        "not_reproduced": {e.name: e.not_reproduced for e in result.results if e.not_reproduced},
+        "experiments": {e.experiment.name: as_objects(tables_of(e)) for e in result.results},
+        "not_reproduced": {
+            e.experiment.name: e.not_reproduced for e in result.results if e.not_reproduced
+        },
     }
 
 
 def tables_of(each: ExperimentResult) -> list[ResultTable]:
     """Ours beside the paper's, and the paper's own table."""
-    own = published_table(each)
+    own = published_table(each.experiment)
     return [experiment_table(each), *([own] if own.rows else [])]
 
 
-def _draw(result: ReproduceResult) -> list[Path]:
-    from agent_env.extensions.papers.figures import paper_figure
-    from agent_env.sdk.results import save
+def _write_page(result: ReproduceResult) -> list[Path]:
+    """The pictures, and the page with them."""
+    from agent_env.extensions.papers.figures import CAPTION, paper_figure
+    from agent_env.sdk.results import inline_svg, page, save
 
-    files: list[Path] = []
+    sections, files = list[dict[str, object]](), list[Path]()
     for each in result.results:
-        if (figure := paper_figure(each)) is not None:
-            files += save(figure, result.out / "figures", each.name)
-    return files
-
-
-def _write_page(result: ReproduceResult) -> Path:
-    from agent_env.sdk.results import page
-
+        name, figure = each.experiment.name, paper_figure(each)
+        if figure is not None:
+            files += save(figure, result.out / "figures", name)
+        sections.append(
+            {
+                "name": name,
+                "title": each.experiment.title,
+                "svg": None if figure is None else inline_svg(figure, name),
+                "caption": CAPTION,
+                "tables": [table.without_empty() for table in tables_of(each)],
+            }
+        )
     text = page(
         "paper.html",
         title=f"Reproduced: {result.paper.title}",
         source=result.paper.source,
         words=(*WORDS, *([f"Incomplete: {result.stopped}."] if result.stopped else [])),
         overview=overview(result.results),
-        experiments=[_section(each) for each in result.results],
+        experiments=sections,
     )
     file = result.out / "report.html"
     write_whole(file, text.encode("utf-8", "replace"))
-    return file
-
-
-def _section(each: ExperimentResult) -> dict[str, object]:
-    from agent_env.extensions.papers.figures import CAPTION, paper_figure
-    from agent_env.sdk.results import inline_svg
-
-    figure = paper_figure(each)
-    tables = [table.without_empty() for table in tables_of(each)]
-    return {
-        "name": each.name,
-        "title": each.title,
-        "svg": None if figure is None else inline_svg(figure, each.name),
-        "caption": CAPTION,
-        "tables": tables,
-    }
+    return [*files, file]
 
 
 def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:

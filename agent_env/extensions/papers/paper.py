@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.extensions.papers.results import Quantity
 from agent_env.sdk.family import SampleSet, Task
 from agent_env.sdk.records import Sample
 from agent_env.sdk.results import Arm, Comparison, Estimate, Measurement, RunData
@@ -22,6 +21,24 @@ from agent_env.sdk.run import RunOptions, study_of
 
 if TYPE_CHECKING:
     from agent_env.extensions.papers.responses import ResponseFile
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A column of a paper's table or figure."""
+
+    name: str
+    unit: str = "%"
+    """Quantities of one unit share a panel of the figure."""
+    digits: int = 1
+    x: float | None = None
+    """Its place on the axis where the paper draws a curve."""
+    metric: str = ""
+    """What it is a mean of, where `Evidence.figures` computes it; "" for the task's main metric."""
+    group: str = ""
+    """The breakdown of which it has one value; "" for all samples."""
+    value: str = ""
+    """That value; "" for one of the quantity's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,25 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_env.extensions.papers.paper import Experiment, Quantity
 from agent_env.sdk.results import SHORTCUT, Cell, Column, Estimate, Measurement, ResultTable
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A column of a paper's table or figure."""
-
-    name: str
-    unit: str = "%"
-    """Quantities of one unit share a panel of the figure."""
-    digits: int = 1
-    x: float | None = None
-    """Its place on the axis where the paper draws a curve."""
-    metric: str = ""
-    """What it is a mean of, where `Evidence.figures` computes it; "" for the task's main metric."""
-    group: str = ""
-    """The breakdown of which it has one value; "" for all samples."""
-    value: str = ""
-    """That value; "" for one of the quantity's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +36,17 @@ class PaperRow:
         """Whether no model answered, but a shortcut."""
         return self.row.startswith(SHORTCUT)
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether a model has a value."""
+        return self.ours.value is not None and not self.is_shortcut
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentResult:
     """A table or figure of the paper with ours beside it."""
 
-    name: str
-    title: str
-    quantities: tuple[Quantity, ...]
-    published: Mapping[str, tuple[float | None, ...]]
+    experiment: Experiment
     rows: tuple[PaperRow, ...]
     """Those of ours, each with the paper's value where it has one."""
     notes: tuple[str, ...] = ()
@@ -71,7 +56,7 @@ class ExperimentResult:
     @property
     def is_reproduced(self) -> bool:
         """Whether there is a figure of ours."""
-        return bool(_measured(self))
+        return any(row.is_measured for row in self.rows)
 
 
 def measurements(
@@ -103,14 +88,14 @@ Key = tuple[str, str, str]
 
 def comparison_rows(
     ours: Sequence[tuple[str, Measurement]],
-    quantities: Sequence[Quantity],
-    published: Mapping[str, tuple[float | None, ...]],
+    experiment: Experiment,
     paper_row: Mapping[str, str],
     incomparable: Callable[[Measurement], str],
     theirs: Mapping[Key, Estimate],
 ) -> tuple[PaperRow, ...]:
     """Our measurements with the reading of the gold, each beside the paper's value. `paper_row`
     maps our models to the paper's rows, `theirs` holds ours by the authors' scorer."""
+    quantities, published = experiment.quantities, experiment.published
     places = {quantity.name: k for k, quantity in enumerate(quantities)}
     rows = []
     for gold, each in ours:
@@ -186,61 +171,54 @@ def _no_value(ours: Estimate, own: str, known: Sequence[float]) -> str:
 def experiment_table(result: ExperimentResult) -> ResultTable:
     """A row for each value of ours, beside the paper's. The difference and the verdict are of ours
     under the authors' rules, where they published a scorer."""
-    digits = max((quantity.digits for quantity in result.quantities), default=1)
+    own = result.experiment
+    digits = max((quantity.digits for quantity in own.quantities), default=1)
     columns = (
         Column("row"), Column("model"), Column("gold"), Column("quantity"), Column("unit"),
         Column("paper", digits), Column("ours (95 % CI)", digits),
         Column("ours under their rules", digits), Column("difference", digits, signed=True),
         Column("n", 0), Column("verdict"),
     )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for row in result.rows:
+        paper = None if row.paper is None else float(row.paper)
+        compared = (row.theirs or row.ours).value
+        rows.append((
+            row.row, row.model or None, row.gold or None, row.quantity.name, row.quantity.unit,
+            paper, row.ours.cell, None if row.theirs is None else row.theirs.cell,
+            None if compared is None or paper is None else compared - paper,
+            row.ours.samples, row.verdict,
+        ))  # fmt: skip
     why = (f"Not reproduced: {result.not_reproduced}",) if result.not_reproduced else ()
-    rows = tuple(map(_cells, result.rows))
-    return ResultTable(result.name, result.title, columns, rows, (*why, *result.notes))
+    return ResultTable(own.name, own.title, columns, tuple(rows), (*why, *result.notes))
 
 
-def _cells(row: PaperRow) -> tuple[Cell, ...]:
-    paper, compared = row.paper, (row.theirs or row.ours).value
-    difference = None if compared is None or paper is None else compared - paper
-    return (
-        row.row, row.model or None, row.gold or None, row.quantity.name, row.quantity.unit,
-        None if paper is None else float(paper), row.ours.cell,
-        None if row.theirs is None else row.theirs.cell, difference, row.ours.samples, row.verdict,
-    )  # fmt: skip
-
-
-def published_table(result: ExperimentResult) -> ResultTable:
+def published_table(own: Experiment) -> ResultTable:
     """The paper's values as it prints them; without rows where it prints none."""
-    digits = [quantity.digits for quantity in result.quantities]
-    heads = [f"{each.name} ({each.unit})" for each in result.quantities]
-    columns = (Column("row"), *(Column(*pair) for pair in zip(heads, digits, strict=True)))
+    columns = [Column(f"{each.name} ({each.unit})", each.digits) for each in own.quantities]
     rows = tuple(
         (name, *(None if value is None else float(value) for value in values))
-        for name, values in result.published.items()
+        for name, values in own.published.items()
     )
-    return ResultTable(
-        f"{result.name}-paper", f"The paper's values of {result.name}", columns, rows
-    )
+    title = f"The paper's values of {own.name}"
+    return ResultTable(f"{own.name}-paper", title, (Column("row"), *columns), rows)
 
 
 def overview(results: Sequence[ExperimentResult]) -> ResultTable:
     """A line for each table and figure of the paper."""
-    rows = tuple(
-        (
-            result.name, result.title, len(_measured(result)),
-            sum(row.paper is not None for row in _measured(result)),
-            *(sum(row.verdict.startswith(verdict) for row in result.rows)
+    rows: list[tuple[Cell, ...]] = []
+    for each in results:
+        measured = [row for row in each.rows if row.is_measured]
+        rows.append((
+            each.experiment.name, each.experiment.title, len(measured),
+            sum(row.paper is not None for row in measured),
+            *(sum(row.verdict.startswith(verdict) for row in each.rows)
               for verdict in (EQUAL, INSIDE, OUTSIDE, NOT_COMPARABLE)),
-            result.not_reproduced or None,
-        )
-        for result in results
-    )  # fmt: skip
+            each.not_reproduced or None,
+        ))  # fmt: skip
     columns = (
         Column("name"), Column("the paper's"), Column("values of ours", 0, is_kept=True),
         Column("with a paper value", 0), Column("equal", 0), Column("inside the interval", 0),
         Column("outside", 0), Column(NOT_COMPARABLE, 0), Column("not reproduced because"),
     )  # fmt: skip
-    return ResultTable("overview", "What is reproduced", columns, rows)
-
-
-def _measured(result: ExperimentResult) -> list[PaperRow]:
-    return [row for row in result.rows if row.ours.value is not None and not row.is_shortcut]
+    return ResultTable("overview", "What is reproduced", columns, tuple(rows))

@@ -12,11 +12,11 @@ from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
+    Quantity,
     Questions,
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.results import Quantity
 from agent_env.families.tdbench import paper_values as values
 from agent_env.families.tdbench.paper_tables import (
     PROMPT_NAMES,

@@ -14,11 +14,11 @@ from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
+    Quantity,
     Questions,
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.results import Quantity
 from agent_env.families.temp_answers import paper_measures as measures
 from agent_env.families.temp_answers import published_values as paper
 from agent_env.families.temp_answers.paper_measures import BINS, Answers, Scope

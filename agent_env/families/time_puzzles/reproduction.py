@@ -9,11 +9,12 @@ from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
+    Quantity,
     Questions,
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.results import Quantity, measurements
+from agent_env.extensions.papers.results import measurements
 from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.paper_tables import (
     SOLUTIONS,

@@ -15,12 +15,12 @@ from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
+    Quantity,
     Questions,
     Reproduction,
     Setup,
 )
 from agent_env.extensions.papers.responses import ResponseFile, read_response_lines
-from agent_env.extensions.papers.results import Quantity
 from agent_env.families.timed_facts.published import question_of
 from agent_env.families.timed_facts.sample import Level
 from agent_env.sdk.family import SampleSet

@@ -11,11 +11,11 @@ from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
+    Quantity,
     Questions,
     Reproduction,
     Setup,
 )
-from agent_env.extensions.papers.results import Quantity
 from agent_env.families.traveler.generator import SIZES
 from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
 from agent_env.families.traveler.wording import CONFIGURATIONS, DEFAULT

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from agent_env.analysis.intervals import Estimate
 from agent_env.extensions.papers.figures import paper_figure
-from agent_env.extensions.papers.results import ExperimentResult, PaperRow, Quantity
+from agent_env.extensions.papers.paper import Experiment, Quantity
+from agent_env.extensions.papers.results import ExperimentResult, PaperRow
 
 COUNTS = (Quantity("1", "EM %", x=1), Quantity("5", "EM %", x=5))
+FIGURE_4 = Experiment("figure4", "", COUNTS)
 
 
 def curve(row: str, gold: str) -> list[PaperRow]:
@@ -21,7 +23,7 @@ def test_curves_stand_side_by_side_for_two_readings_of_the_gold_whatever_shortcu
         *curve("m", "published"), *curve("shortcut constant", "published"),
         *curve("shortcut oracle", "published"), *curve("m", "corrected"), *curve("m", "any"),
     ]  # fmt: skip
-    figure = paper_figure(ExperimentResult("figure4", "", COUNTS, {}, tuple(rows)))
+    figure = paper_figure(ExperimentResult(FIGURE_4, tuple(rows)))
     assert figure is not None
     (axes,) = figure.axes
     first_x = {str(line.get_label()): round(float(line.get_xdata()[0]), 3) for line in axes.lines}  # type: ignore[index, arg-type]
@@ -34,6 +36,6 @@ def test_curves_stand_side_by_side_for_two_readings_of_the_gold_whatever_shortcu
 def test_a_shortcut_that_answers_nothing_has_no_curve() -> None:
     nothing = Estimate(None, method="no answer")
     idle = [PaperRow("shortcut idle", "", "", quantity, None, nothing, "") for quantity in COUNTS]
-    figure = paper_figure(ExperimentResult("figure4", "", COUNTS, {}, (*curve("m", ""), *idle)))
+    figure = paper_figure(ExperimentResult(FIGURE_4, (*curve("m", ""), *idle)))
     assert figure is not None
     assert [str(line.get_label()) for line in figure.axes[0].lines] == ["m"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_env.analysis.intervals import Estimate
-from agent_env.extensions.papers.results import PaperRow, Quantity, average_row, comparison_rows
+from agent_env.extensions.papers.paper import Experiment, Quantity
+from agent_env.extensions.papers.results import PaperRow, average_row, comparison_rows
 from agent_env.sdk.results import Measurement
 
 EM = Quantity("EM")
@@ -18,7 +19,11 @@ def row(ours: Estimate, paper: float | None, **more: str) -> PaperRow:
     reason = more.pop("reason", "")
     measurement = Measurement("m", "EM", ours, **more)
     (own,) = comparison_rows(
-        [("", measurement)], [EM], {"GPT": (paper,)}, {"m": "GPT"}, lambda each: reason, theirs
+        [("", measurement)],
+        Experiment("t", "", (EM,), {"GPT": (paper,)}),
+        {"m": "GPT"},
+        lambda each: reason,
+        theirs,
     )
     return own
 
@@ -59,7 +64,7 @@ def test_ours_under_their_rules_stands_beside_the_files_own_gold_alone() -> None
     estimate = Estimate(20.0, 10.0, 30.0)
     ours = [(gold, Measurement("m", "EM", estimate)) for gold in ("published", "corrected")]
     theirs = {("m", "", "EM"): Estimate(30.0, 20.0, 40.0)}
-    first, second = comparison_rows(ours, [EM], {}, {}, lambda each: "", theirs)
+    first, second = comparison_rows(ours, Experiment("t", "", (EM,)), {}, lambda each: "", theirs)
     assert first.theirs is not None
     assert second.theirs is None
 
