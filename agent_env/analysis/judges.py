@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from agent_env.analysis.intervals import bootstrap_estimate, wilson
-from agent_env.analysis.resampling import Floats, draw_weights
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.intervals import Estimate, bootstrap_estimate, wilson
+from agent_env.analysis.resampling import draw_weights
+from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.totals import sum_known
 from agent_env.models.prices import cost_usd
 from agent_env.records.model_facts import ModelFacts
@@ -29,20 +29,6 @@ Side = Literal["both", "reader", "judge", "neither"]
 SIDES: tuple[Side, ...] = ("both", "reader", "judge", "neither")
 Counts = Sequence[float]
 """Of answers, by SIDES."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure with its interval; None where it is not defined."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def cell(self) -> Cell:
-        """For a table."""
-        return self.value, self.low, self.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +47,8 @@ class JudgeAgreement:
     """Those without a text to judge among them."""
     queries: int
     """Clusters among the judged ones."""
-    agreement: Figure
-    kappa: Figure
+    agreement: Estimate
+    kappa: Estimate
     confusion: Mapping[Side, int]
     """Whom an answer is right to."""
     calls: int
@@ -74,7 +60,11 @@ class JudgeAgreement:
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
-        return asdict(self)
+        figures = {
+            name: {"value": own.value, "low": own.low, "high": own.high}
+            for name, own in (("agreement", self.agreement), ("kappa", self.kappa))
+        }
+        return asdict(self) | figures
 
 
 OF_TWO: dict[tuple[bool, bool], Side] = {
@@ -166,26 +156,21 @@ def cohen(counts: Counts) -> float | None:
     return None if chance == 1 else ((both + neither) / total - chance) / (1 - chance)
 
 
-def _figures(rows: Sequence[Counts]) -> tuple[Figure, Figure]:
+def _figures(rows: Sequence[Counts]) -> tuple[Estimate, Estimate]:
     """Raw agreement and kappa; rows are clusters."""
     whole = tuple(map(sum, zip(*rows, strict=True))) if rows else (0, 0, 0, 0)
-    raw, kappa = _raw(whole), cohen(whole)
+    raw, kappa, n = _raw(whole), cohen(whole), len(rows)
     if raw is None:
-        return Figure(None), Figure(None)
+        return Estimate(None), Estimate(None)
     if len({_raw(row) for row in rows}) == 1:
-        return Figure(raw, *wilson(raw, len(rows))), Figure(kappa)
-    drawn = draw_weights(len(rows)) @ np.array(rows, dtype=float)
+        return Estimate(raw, *wilson(raw, n), "Wilson", n, n), Estimate(kappa)
+    drawn = draw_weights(n) @ np.array(rows, dtype=float)
     kappas = np.array([np.nan if (k := cohen(own)) is None else k for own in drawn])
-    return _figure(raw, np.array([_raw(own) for own in drawn]), len(rows)), _figure(
-        kappa, kappas, len(rows)
-    )
-
-
-def _figure(value: float | None, draws: Floats, clusters: int) -> Figure:
-    if value is None or np.isnan(draws).all() or np.nanmin(draws) == np.nanmax(draws):
-        return Figure(value)  # an answer parser, or a judge, that always says the same
-    estimate = bootstrap_estimate(value, draws, clusters, clusters)
-    return Figure(value, estimate.low, estimate.high)
+    if kappa is None or np.isnan(kappas).all() or np.nanmin(kappas) == np.nanmax(kappas):
+        own = Estimate(kappa)  # an answer parser, or a judge, that always says the same
+    else:
+        own = bootstrap_estimate(kappa, kappas, n, n)
+    return bootstrap_estimate(raw, np.array([_raw(own) for own in drawn]), n, n), own
 
 
 def judge_table(agreements: Sequence[JudgeAgreement], title: str) -> ResultTable:

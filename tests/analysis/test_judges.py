@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.judges import (
-    Figure,
     by_class,
     cohen,
     cohen_kappa,
@@ -133,7 +133,7 @@ def test_phrasings_of_one_query_are_drawn_together() -> None:
 def test_where_all_agree_the_interval_is_wilsons_and_kappa_has_none() -> None:
     samples, scored = made((1, "right"), (1, "right"), (0, "wrong"), (0, "wrong"))
     (found,) = judge_agreements(samples, scored)
-    assert found.kappa == Figure(1.0)
+    assert found.kappa == Estimate(1.0)
     assert (found.agreement.value, found.agreement.high) == (1.0, 1.0)
     assert round(found.agreement.low or 0, 3) == 0.51
 
@@ -141,7 +141,7 @@ def test_where_all_agree_the_interval_is_wilsons_and_kappa_has_none() -> None:
 def test_a_reader_that_always_says_the_same_gives_kappa_zero_and_no_interval() -> None:
     samples, scored = made((1, "right"), (1, "right"), (1, "wrong"), (1, "right"))
     (found,) = judge_agreements(samples, scored)
-    assert found.kappa == Figure(0.0)
+    assert found.kappa == Estimate(0.0)
     assert found.agreement.value == 0.75
 
 

@@ -55,18 +55,18 @@ MIXED = [
 def test_verdicts_answers_and_pairs_are_counted_by_query() -> None:
     (found,) = consistency(MIXED)
     assert (found.queries, found.phrasings, found.alone) == (3, 8, 1)
-    assert found.same_verdict.mean == pytest.approx(2 / 3)
-    assert found.same_answer.mean == pytest.approx(2 / 3)
-    assert found.agreement.mean == pytest.approx((1 + 1 / 3 + 1) / 3)
+    assert found.same_verdict.value == pytest.approx(2 / 3)
+    assert found.same_answer.value == pytest.approx(2 / 3)
+    assert found.agreement.value == pytest.approx((1 + 1 / 3 + 1) / 3)
     for share in (found.same_verdict, found.same_answer):
-        assert 0 <= share.low < share.mean < share.high <= 1
+        assert 0 <= share.low < share.value < share.high <= 1
     assert (found.agreement.low, found.agreement.high) == (None, None)  # three queries are too few
 
 
 def test_wrong_in_other_ways_is_one_verdict_and_several_answers() -> None:
     wrong = [score("q0-0", 0, "Bo"), score("q0-1", 0, "Cy"), score("q0-2", 0, "Di")]
     (found,) = consistency(wrong)
-    assert (found.same_verdict.mean, found.same_answer.mean) == (1.0, 0.0)
+    assert (found.same_verdict.value, found.same_answer.value) == (1.0, 0.0)
 
 
 def test_where_all_agree_the_interval_is_wilsons_over_queries() -> None:
@@ -78,7 +78,7 @@ def test_where_all_agree_the_interval_is_wilsons_over_queries() -> None:
 def test_repeats_are_compared_with_their_own_kind() -> None:
     scores = [score(f"q0-{n}", r % 2, str(r), repeat=r) for r in (1, 2) for n in range(3)]
     (found,) = consistency(scores)
-    assert (found.queries, found.phrasings, found.agreement.mean) == (1, 6, 1.0)
+    assert (found.queries, found.phrasings, found.agreement.value) == (1, 6, 1.0)
 
 
 def test_without_several_phrasings_nothing_is_said() -> None:

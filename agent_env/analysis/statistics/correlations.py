@@ -43,12 +43,7 @@ def correlate(
         one = "one sample"
         estimates = [Estimate(v, None, None, one, len(x), groups) for v in (rho, tau)]
         return Correlation(*names, estimates[0], estimates[1], len(x))
-    draws = _resampled(x, y, clusters, weights)
-    estimates = [
-        shifted_estimate(value, column, len(x), groups)
-        for value, column in zip((rho, tau), draws, strict=True)
-    ]
-    return Correlation(*names, estimates[0], estimates[1], len(x))
+    return _shifted(names, (rho, tau), _resampled(x, y, clusters, weights), len(x), groups)
 
 
 def rank_correlations(x: Floats, y: Floats) -> tuple[float, float]:
@@ -58,11 +53,21 @@ def rank_correlations(x: Floats, y: Floats) -> tuple[float, float]:
     return float(spearmanr(x, y).statistic), float(kendalltau(x, y).statistic)
 
 
-def shifted_estimate(value: float, draws: Floats, n: int, groups: int) -> Estimate:
+def _shifted(
+    names: tuple[str, str],
+    values: tuple[float, float],
+    draws: tuple[Floats, Floats],
+    n: int,
+    groups: int,
+) -> Correlation:
     """A draw has the same sample twice, and so ties that the data have not: they move a rank
     correlation, all draws alike. So the draws are moved to have their median at the value."""
-    moved = draws + value - np.nanmedian(draws)
-    return bootstrap_estimate(value, np.clip(moved, -1.0, 1.0), n, groups)
+    moved = (own + value - np.nanmedian(own) for value, own in zip(values, draws, strict=True))
+    rho, tau = (
+        bootstrap_estimate(value, np.clip(own, -1.0, 1.0), n, groups)
+        for value, own in zip(values, moved, strict=True)
+    )
+    return Correlation(*names, rho, tau, n)
 
 
 def _resampled(x: Floats, y: Floats, clusters: Ints, weights: Floats) -> tuple[Floats, Floats]:
@@ -198,8 +203,4 @@ def _ranking(
     sy = np.sign(ys[:, :, None] - ys[:, None, :])
     untied = np.sqrt(np.abs(sx).sum(axis=(1, 2)) * np.abs(sy).sum(axis=(1, 2)))
     tau_drawn = divided((sx * sy).sum(axis=(1, 2)), untied)
-    estimates = [
-        shifted_estimate(rho, rho_drawn, len(x), groups),
-        shifted_estimate(tau, tau_drawn, len(x), groups),
-    ]
-    return Correlation(*names, estimates[0], estimates[1], len(x))
+    return _shifted(names, (rho, tau), (rho_drawn, tau_drawn), len(x), groups)

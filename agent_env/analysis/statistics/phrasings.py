@@ -15,26 +15,12 @@ from itertools import combinations
 from statistics import fmean
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import mean_intervals
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.intervals import Estimate, mean_intervals
+from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm, Observation
 
 MEASURES = ("same_verdict", "same_answer", "agreement")
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A mean over queries with its interval."""
-
-    mean: float
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def cell(self) -> Cell:
-        """For a table."""
-        return self.mean, self.low, self.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +34,16 @@ class Consistency:
     """Of these queries, finished ones."""
     alone: int
     """Queries with one finished phrasing only; they are in no figure."""
-    same_verdict: Share
-    same_answer: Share
-    agreement: Share
+    same_verdict: Estimate
+    same_answer: Estimate
+    agreement: Estimate
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
-        return asdict(self)
+        shares = {name: getattr(self, name) for name in MEASURES}
+        return asdict(self) | {
+            name: {"mean": e.value, "low": e.low, "high": e.high} for name, e in shares.items()
+        }
 
 
 def consistency(comparison: Comparison) -> list[Consistency]:
@@ -103,7 +92,7 @@ def _measures(own: Sequence[Observation], metric: str) -> tuple[float, float, fl
     return float(len(set(verdicts)) == 1), float(len(answers) == 1), equal
 
 
-def _shares(queries: Iterable[str], means: Sequence[tuple[float, ...]]) -> list[Share]:
+def _shares(queries: Iterable[str], means: Sequence[tuple[float, ...]]) -> list[Estimate]:
     """The mean of each measure over the queries."""
     columns = [[mean[place] for mean in means] for place in range(len(MEASURES))]
     intervals = mean_intervals(
@@ -111,7 +100,7 @@ def _shares(queries: Iterable[str], means: Sequence[tuple[float, ...]]) -> list[
         [set(column) <= {0.0, 1.0} for column in columns],
     )
     return [
-        Share(fmean(column), *(ends or (None, None)))
+        Estimate(fmean(column), *(ends or (None, None)))
         for column, ends in zip(columns, intervals, strict=True)
     ]
 
