@@ -127,10 +127,9 @@ class Comparison:
 
     def _column(self, arm: Arm, quantity: str) -> Floats:
         means, column = SampleMeans(), np.full(len(self._row), np.nan)
-        for observation in arm.observations:
-            if observation.counts:
-                of = observation.used if quantity in QUANTITIES else observation.metrics
-                means.add(observation.sample, of.get(quantity))  # None where it is not defined
+        for each in arm.finished:
+            of = each.used if quantity in QUANTITIES else each.metrics
+            means.add(each.sample, of.get(quantity))  # None where it is not defined
         for sample, mean in means.by_sample.items():
             column[self._row[sample]] = mean
         return column
@@ -138,9 +137,9 @@ class Comparison:
     def scores(self, arm: Arm) -> list[list[float]]:
         """By sample: the main metric of its finished episodes."""
         scores: dict[str, list[float]] = {sample.id: [] for sample in self.study.samples}
-        for observation in arm.observations:
-            if observation.counts and self.metric in observation.metrics:
-                scores[observation.sample].append(observation.metrics[self.metric])
+        for each in arm.finished:
+            if self.metric in each.metrics:
+                scores[each.sample].append(each.metrics[self.metric])
         return list(scores.values())
 
     def columns(self, quantity: str, arms: Sequence[Arm] | None = None) -> Floats:
@@ -168,8 +167,7 @@ class Comparison:
         return quantity in set(self.study.metrics) - self.study.error_metrics and all(
             observation.metrics.get(quantity, 0.0) in (0.0, 1.0)
             for arm in (self.study.arms if arms is None else arms)
-            for observation in arm.observations
-            if observation.counts
+            for observation in arm.finished
         )
 
     def estimates(self, values: Floats, share: bool) -> list[Estimate]:
@@ -231,7 +229,7 @@ class Comparison:
 
     def is_known(self, arm: Arm, quantity: str) -> bool:
         """Whether every finished episode of the arm tells the quantity."""
-        return all(o.used[quantity] is not None for o in arm.observations if o.counts)
+        return all(each.used[quantity] is not None for each in arm.finished)
 
     @cached_property
     def of_all(self) -> list[Estimate]:
@@ -323,8 +321,7 @@ class Comparison:
     def is_single(self) -> bool:
         """Whether no arm has two finished episodes of one sample."""
         return all(
-            len({o.sample for o in arm.observations if o.counts})
-            == sum(o.counts for o in arm.observations)
+            len({each.sample for each in arm.finished}) == len(arm.finished)
             for arm in self.study.arms
         )
 

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -75,11 +76,8 @@ def _first_steps(comparison: Comparison) -> str:
 def _outcome_text(comparison: Comparison) -> str:
     arms = comparison.study.arms
     planned = sum(arm.asked for arm in arms)
-    finished = sum(o.counts for arm in arms for o in arm.observations)
-    kinds = {
-        kind: sum(o.outcome == kind for arm in arms for o in arm.observations)
-        for kind in ("failed", "unfinished", "unreadable", "scorer_failed")
-    }
+    finished = sum(len(arm.finished) for arm in arms)
+    kinds = sum((arm.outcomes for arm in arms), Counter[str]())
     missing = sum(arm.missing for arm in arms)
     unscored = kinds["scorer_failed"]
     unscored_text = f" {unscored:,} whose scorer failed enter no figure." if unscored else ""

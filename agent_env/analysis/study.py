@@ -165,6 +165,16 @@ class Arm:
         return self.condition.wording != "implicit" or self.problem is not None
 
     @property
+    def finished(self) -> list[Observation]:
+        """The episodes that enter the means."""
+        return [each for each in self.observations if each.counts]
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        """How many episodes came to each outcome."""
+        return Counter(each.outcome for each in self.observations)
+
+    @property
     def missing(self) -> int:
         """Episodes without a trace."""
         return max(0, self.asked - len(self.observations))
@@ -444,19 +454,17 @@ def _served(runs: Sequence[RunData]) -> Iterable[str]:
 
 def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
     for arm in arms:
-        counts = {kind: sum(o.outcome == kind for o in arm.observations) for kind in _TROUBLES}
-        gaps = [f"{n} {kind}" for kind, n in (*counts.items(), ("never begun", arm.missing)) if n]
+        counts = arm.outcomes
+        counts["never begun"] = arm.missing
+        kinds = ("failed", "unfinished", "never begun")
+        gaps = [f"{counts[kind]} {kind}" for kind in kinds if counts[kind]]
         if gaps:
             yield (
                 f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They are no answers: "
                 "means are over the finished episodes, and `of all` counts them as 0."
             )
-        unscored = sum(o.outcome == "scorer_failed" for o in arm.observations)
-        if unscored:
+        if unscored := counts["scorer_failed"]:
             yield f"{arm.label}: the scorer failed on {unscored} episodes, which enter no figure."
-
-
-_TROUBLES = ("failed", "unfinished")
 
 
 def _early(runs: Sequence[RunData]) -> Iterable[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import FEWEST, Estimate
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.study import RARE, Arm, Observation
+from agent_env.analysis.study import RARE, Arm
 from agent_env.analysis.totals import Totals, sum_known
 from agent_env.analysis.treatment import MARK
 from agent_env.records.model_facts import ModelFacts
@@ -110,8 +110,9 @@ def _summary(
     used: Mapping[str, float | None],
     error_metrics: Sequence[str],
 ) -> Summary:
-    outcomes = Counter(o.outcome for o in arm.observations)
-    finished = [o for o in arm.observations if o.counts]
+    outcomes, finished, hosted = arm.outcomes, arm.finished, SampleMeans()
+    for each in finished:
+        hosted.add(each.sample, each.hosted_calls)
     offered = [o.arrival for o in finished if o.arrival and o.arrival.is_offered]
     without = sum(not each.has_call for each in offered)
     return Summary(
@@ -123,7 +124,7 @@ def _summary(
         metrics=metrics,
         defined={name: sum(name in o.metrics for o in finished) for name in error_metrics},
         used=used,
-        hosted_calls=_hosted_calls(finished),
+        hosted_calls=hosted.mean or 0.0,
         cut_outputs=sum(o.cut_outputs for o in finished),
         saved_tokens=sum_known([o.saved_tokens for o in finished]),
         without_call=without if offered else None,
@@ -131,13 +132,6 @@ def _summary(
         stop_reasons=dict(Counter(s.stop_reason for s in finished if s.stop_reason).most_common()),
         spent=arm.spent,
     )
-
-
-def _hosted_calls(finished: Sequence[Observation]) -> float:
-    means = SampleMeans()
-    for observation in finished:
-        means.add(observation.sample, observation.hosted_calls)
-    return means.mean or 0.0
 
 
 def summary_table(comparison: Comparison, title: str, notes: Sequence[str] = ()) -> ResultTable:

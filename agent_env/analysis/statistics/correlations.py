@@ -134,7 +134,7 @@ def between_metrics(comparison: Comparison) -> list[Correlation]:
     """Each pair of metrics over the finished episodes of all arms for which both
     are defined; none where there is no such episode."""
     row = {sample.id: i for i, sample in enumerate(comparison.study.samples)}
-    observations = [o for arm in comparison.study.arms for o in arm.observations if o.counts]
+    observations = [o for arm in comparison.study.arms for o in arm.finished]
     clusters = comparison.clusters[np.array([row[o.sample] for o in observations], dtype=np.int64)]
     correlations = []
     for a, b in combinations(comparison.study.metrics, 2):

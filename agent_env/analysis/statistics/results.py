@@ -22,13 +22,13 @@ def conditions(comparison: Comparison) -> ResultTable:
     """Each arm's episodes and metrics, the main one also with failures as 0."""
     metrics, study = comparison.study.metrics, comparison.study
     rows = []
-    unscored = any(o.outcome == "scorer_failed" for arm in study.arms for o in arm.observations)
-    kinds = (*_KINDS, "scorer_failed") if unscored else _KINDS
+    unscored = any(arm.outcomes["scorer_failed"] for arm in study.arms)
+    kinds = ("unreadable", "failed", "unfinished", *(["scorer_failed"] if unscored else []))
     for i, arm in enumerate(study.arms):
-        finished = sum(o.counts for o in arm.observations)
-        troubles = [sum(o.outcome == kind for o in arm.observations) for kind in kinds]
+        outcomes = arm.outcomes
         scores = [comparison.means[name][i].cell for name in metrics]
-        rows.append((arm.label, arm.asked, finished, *troubles, arm.missing, *scores,
+        troubles = [outcomes[kind] for kind in kinds]
+        rows.append((arm.label, arm.asked, len(arm.finished), *troubles, arm.missing, *scores,
                      comparison.of_all[i].cell))  # fmt: skip
     heads = ("episodes", "finished", *(k.replace("_", " ") for k in kinds), "never begun")
     columns = (
@@ -49,9 +49,6 @@ def conditions(comparison: Comparison) -> ResultTable:
         *comparison.remarks,
     )
     return ResultTable("conditions", f"Conditions of {study.task}", columns, tuple(rows), notes)
-
-
-_KINDS = ("unreadable", "failed", "unfinished")
 
 
 def _on_errors(comparison: Comparison) -> Iterator[str]:
@@ -188,7 +185,7 @@ def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
     for run in dict.fromkeys(arm.run for arm in comparison.study.arms):
         arms = {arm.condition.name: arm for arm in comparison.study.arms if arm.run == run}
         own = {
-            name: [o.arrival for o in arm.observations if o.arrival is not None and o.counts]
+            name: [o.arrival for o in arm.finished if o.arrival is not None]
             for name, arm in arms.items()
         }
         problems = {name: arm.problem for name, arm in arms.items() if arm.problem is not None}

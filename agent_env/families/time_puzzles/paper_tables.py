@@ -111,7 +111,7 @@ def exact_against_others(comparison: Comparison) -> ResultTable:
     first, *others = (
         m for m in comparison.study.metrics if m not in comparison.study.error_metrics
     )
-    finished = [o for arm in comparison.study.arms for o in arm.observations if o.counts]
+    finished = [o for arm in comparison.study.arms for o in arm.finished]
     pairs = (
         {c.second: c for c in between_metrics(comparison) if c.first == first} if finished else {}
     )
