@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from agent_env.tasks.shortcuts import majority as majority
     from agent_env.tasks.shortcuts import oracle as oracle
     from agent_env.tasks.shortcuts import random_answer as random_answer
-    from agent_env.tasks.shortcuts import shortcut_scores as shortcut_scores
     from agent_env.tasks.task import AnalysisHooks as AnalysisHooks
     from agent_env.tasks.task import CannotShift as CannotShift
     from agent_env.tasks.task import Example as Example

@@ -7,12 +7,10 @@ from agent_env.sdk import on_demand
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison as Comparison
     from agent_env.analysis.drawing import COLOURS as COLOURS
-    from agent_env.analysis.drawing import HATCHES as HATCHES
     from agent_env.analysis.drawing import LINES as LINES
     from agent_env.analysis.drawing import MARKERS as MARKERS
     from agent_env.analysis.drawing import clean as clean
     from agent_env.analysis.drawing import literal as literal
-    from agent_env.analysis.drawing import pale as pale
     from agent_env.analysis.drawing import save as save
     from agent_env.analysis.intervals import Estimate as Estimate
     from agent_env.analysis.intervals import Grouped as Grouped
