@@ -1,8 +1,7 @@
 """A run with attacks and faults: twins, planted answers, what its scripted models make of them."""
 
 import agent_env as ae
-from agent_env.families.time_puzzles.family import FAMILY
-from agent_env.families.time_puzzles.options import PuzzleOptions
+from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.runs.attacks import planted_answers
 

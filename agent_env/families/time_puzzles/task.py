@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.authors_scorer import SCORER
+from agent_env.families.time_puzzles.guarantees import SPELLED_OUT
 from agent_env.families.time_puzzles.hooks import HEAD, HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.family import (
     AnswerForm,

@@ -15,8 +15,8 @@ from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.tables.articles import article_url, event_title
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.families.time_puzzles.family import SetOptions, make_set
 from agent_env.families.time_puzzles.generator import evidence_of
-from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.web.extract import extract
 from agent_env.wiring.registry import load_family
 

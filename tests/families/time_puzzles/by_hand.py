@@ -15,9 +15,9 @@ from agent_env.families.time_puzzles.facts import (
     UsPresident,
     WeekdayInMonth,
 )
+from agent_env.families.time_puzzles.guarantees import SpelledOut
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import solve_facts
-from agent_env.families.time_puzzles.spelled_out import SpelledOut
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import PUZZLE_DAYS
 

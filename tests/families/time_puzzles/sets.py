@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_env.extensions.facts.tables.tables import FactTables
-from agent_env.families.time_puzzles.options import SetOptions, make_set
+from agent_env.families.time_puzzles.family import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
 
 

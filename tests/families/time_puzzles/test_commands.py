@@ -10,7 +10,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables import tables
-from agent_env.families.time_puzzles.options import parse_range
+from agent_env.families.time_puzzles.family import parse_range
 from tests.commands import agent_env
 
 SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n"

@@ -14,8 +14,8 @@ from agent_env.families.time_puzzles.facts import (
     Month,
     PersonAlive,
 )
+from agent_env.families.time_puzzles.family import PuzzleOptions, SetOptions, make_set, tables_of
 from agent_env.families.time_puzzles.hooks import groups
-from agent_env.families.time_puzzles.options import PuzzleOptions, SetOptions, make_set, tables_of
 from agent_env.families.time_puzzles.sample import Difficulty
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.testing import puzzle

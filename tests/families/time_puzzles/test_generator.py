@@ -10,8 +10,8 @@ import pytest
 
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import KbEvent, category_of
+from agent_env.families.time_puzzles.family import SetOptions, make_set
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
-from agent_env.families.time_puzzles.options import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from tests.families.time_puzzles.sets import generate
 

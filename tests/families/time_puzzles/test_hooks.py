@@ -23,7 +23,7 @@ from agent_env.families.time_puzzles.facts import (
     MultiWeekday,
     OnWeekday,
 )
-from agent_env.families.time_puzzles.family import FAMILY
+from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.hooks import (
     HEAD,
     ProvedAnswer,
@@ -32,7 +32,6 @@ from agent_env.families.time_puzzles.hooks import (
     groups,
     known_facts,
 )
-from agent_env.families.time_puzzles.options import PuzzleOptions
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Sample

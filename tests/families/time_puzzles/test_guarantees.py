@@ -16,8 +16,8 @@ from agent_env.families.time_puzzles.facts import (
     LunarMonth,
     SolarTerm,
 )
+from agent_env.families.time_puzzles.guarantees import SPANS, SpelledOut, TooManySpans
 from agent_env.families.time_puzzles.solver import rests_of, solve
-from agent_env.families.time_puzzles.spelled_out import SPANS, SpelledOut, TooManySpans
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 
 SETS = DaySets(PUZZLE_DAYS, shipped_tables())
