@@ -27,8 +27,7 @@ from agent_env.analysis.statistics.disturbances import ablation
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.tables.tables import shipped_tables
-from agent_env.families.time_puzzles.family import FAMILY
-from agent_env.families.time_puzzles.family import PuzzleOptions
+from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.shift import shifted_world
 from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN, AnalysisHooks
