@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import AgentEnvError, ConfigError, EpisodeError
-from agent_env.mcp.transport import Metered, http_transport
+from agent_env.mcp.transport import MESSAGE_BYTES, Metered, http_transport
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
 from agent_env.version import __version__
@@ -124,19 +124,22 @@ class Connection:
     async def tools(self) -> list[Tool]:
         """All tools that the server lists; McpError for a list that is none."""
         tools: list[Tool] = []
-        cursor = None
+        cursor, size = None, 0
         try:
             async with asyncio.timeout(START_S):
-                while len(tools) <= MOST_TOOLS:
+                while len(tools) <= MOST_TOOLS and size <= MESSAGE_BYTES:
                     page = await self.client.list_tools(cursor=cursor)
                     tools += page.tools
+                    size += len(page.model_dump_json())
                     cursor = page.next_cursor
                     if cursor is None:
                         self._outputs = {t.name: t.output_schema for t in tools if t.output_schema}
                         return tools
         except Exception as exc:  # the SDK's, and pydantic's for what is no list of tools
             raise McpError(self._named(f"gives no list of tools: {_brief(exc)}")) from exc
-        raise McpError(self._named(f"lists more than {MOST_TOOLS} tools"))
+        raise McpError(
+            self._named(f"lists more than {MOST_TOOLS} tools, or {MESSAGE_BYTES >> 20} MB")
+        )
 
     async def call(self, tool: str, arguments: dict[str, Any], most: int) -> CallToolResult:
         """What the tool gives. The server is told how long we wait and how much is read; it is told
@@ -149,7 +152,7 @@ class Connection:
             nonlocal stood
             self._signs += 1
             of_total = "" if total is None else f" of {total:g}"
-            stood = f"; it stood at {progress:g}{of_total}{f' ({message})' if message else ''}"
+            stood = f"; it stood at {progress:g}{of_total}"  # its message is the server's own words
 
         meta: Any = {"agent-env/timeout_s": timeout_s, "agent-env/output_limit": most}
         task = asyncio.ensure_future(self._result(tool, arguments, on_progress, meta))
@@ -201,9 +204,10 @@ class Connection:
         from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST
 
         if isinstance(exc, MCPError):
-            if exc.code == CONNECTION_CLOSED:
-                self._end(f"the connection ended: {exc.message}")
-                return ConnectionEnded(self._reason or exc.message)
+            is_own = self._server.url is None and exc.message != "Connection closed"  # the server's
+            if exc.code == CONNECTION_CLOSED and not is_own:
+                self._end(f"the connection ended: {_brief(exc)}")
+                return ConnectionEnded(str(self._reason))
             if exc.code == INVALID_REQUEST and exc.message == "Session terminated":
                 self._end("the server knows its session no more")
                 return ConnectionEnded("the server knows its session no more", was_sent=False)

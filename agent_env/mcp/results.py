@@ -47,7 +47,7 @@ def _says(text: str, structured: Any) -> bool:
         return True
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return bool(value == structured or ("result" in structured and value == only))
 

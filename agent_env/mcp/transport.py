@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from agent_env.mcp.launch import EXIT_S, LOG_BYTES, Process, copy_log, start
-from agent_env.models.bounded import hooks
+from agent_env.models.bounded import hooks, too_large, values_in
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
 from agent_env.records.reach import Reach
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
 MESSAGE_BYTES = 16 << 20
-TOO_LARGE = f"the answer has more than {MESSAGE_BYTES >> 20} MB, which is all that is read"
+MOST_VALUES = 200_000
+"""Lists and objects in a message: they take many times its bytes, and seconds of everybody's."""
+TOO_LARGE = too_large(MESSAGE_BYTES, MOST_VALUES)
 TOO_LARGE_CODE = -32099
 """JSON-RPC error code of our own, for an answer that was too large to be read."""
 MOST_MESSAGES = 5_000
@@ -183,7 +185,7 @@ def _message(line: bytes, is_whole: bool, log: Path, fault: Fault) -> SessionMes
     from mcp.shared.message import SessionMessage
     from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-    if not is_whole:
+    if not is_whole or values_in(line) > MOST_VALUES:
         ids = _ID.findall(line[:_EDGE]) or _ID.findall(line[-_EDGE:])
         if not ids:
             fault(f"the server sent a message without an id: {TOO_LARGE}")
@@ -232,7 +234,7 @@ async def http_transport(server: McpServer, permit: Permit) -> AsyncIterator[tup
             limits=limits,
             timeout=timeout,
             trust_env=False,
-            event_hooks=hooks(MESSAGE_BYTES, events_too=False),
+            event_hooks=hooks(MESSAGE_BYTES, MOST_VALUES, each_event=True),
         ) as client,
         streamable_http_client(
             server.url, http_client=client, max_sse_event_size=MESSAGE_BYTES

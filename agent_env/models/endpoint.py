@@ -159,7 +159,7 @@ class Endpoint:
         import httpx2  # what the SDK itself runs on
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-        from agent_env.models.bounded import bounding
+        from agent_env.models.bounded import hooks
 
         if self._certificates is None:  # reading them takes 20 ms: once for all clients
             self._certificates = httpx2.create_ssl_context()
@@ -169,7 +169,7 @@ class Endpoint:
                 verify=self._certificates,
                 limits=limits,
                 follow_redirects=False,  # the key and the question are for this address alone
-                event_hooks={"request": [self._put_headers], "response": [bounding()]},
+                event_hooks={"request": [self._put_headers], "response": hooks()["response"]},
             ),
             base_url=self._base_url,
             api_key=self.failures.key or "none",

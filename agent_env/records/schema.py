@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 from functools import cached_property
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -32,6 +32,10 @@ class Stored(BaseModel):
     """A frozen value of a trace; unknown fields are kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
+
+
+Seconds = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
+"""A time that something took: one that can be added to others, and to a date."""
 
 
 def is_time(text: str) -> bool:
@@ -313,7 +317,7 @@ class ToolResult(Stored):
     error: Plain[str | None] = None
     """Why the call failed; also in `output`."""
     pages: tuple[PageRef, ...] = ()
-    duration_s: Plain[float | None] = None
+    duration_s: Plain[Seconds | None] = None
     """The tool's own time, if it measures it; calls of one step may wait for each other."""
     fault: DrawnFault | None = Field(default=None, exclude_if=lambda its: its is None)
     """What was done to it on purpose; in the trace only."""
@@ -333,14 +337,14 @@ class JudgeCall(Stored):
     """One call of a judge; fields as in `model_called`."""
 
     attempt: Plain[int] = 1
-    latency_s: Plain[float]
-    queued_s: Plain[float | None] = None
+    latency_s: Plain[Seconds]
+    queued_s: Plain[Seconds | None] = None
     reply: Reply | None = None
     error: Plain[str | None] = None
     error_kind: Plain[str | None] = None
     status: Plain[int | None] = None
     usage: Usage | None = None
-    wait_s: Plain[float | None] = None
+    wait_s: Plain[Seconds | None] = None
 
 
 class Verdict(Stored):
@@ -404,7 +408,7 @@ class Episode(Stored):
     charged: Usage = Usage()
     """Tokens charged to the run's limits for calls of unknown counts; in no other sum."""
     usage_sources: Plain[tuple[str, ...]] = ()
-    duration_s: Plain[float | None] = None
+    duration_s: Plain[Seconds | None] = None
     first_input_tokens: Plain[int | None] = None
     """Of the first reply, tool descriptions included; None where not counted."""
     required_call: Plain[bool | None] = None

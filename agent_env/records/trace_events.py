@@ -13,6 +13,7 @@ from agent_env.records.schema import (
     JudgeCall,
     Message,
     Reply,
+    Seconds,
     StopReason,
     Stored,
     ToolCall,
@@ -106,13 +107,13 @@ class ModelCalled(Event):
     charged: Usage | None = None
     """What the run's limits were charged, where nobody told the tokens: letters / 4 for a reply,
     its share for a call that failed on the way. In no reported sum."""
-    wait_s: Plain[float | None] = None
+    wait_s: Plain[Seconds | None] = None
     """Wait before the next attempt; None where this was the last one, or the server was away."""
-    away_s: Plain[float | None] = None
+    away_s: Plain[Seconds | None] = None
     """How long the server was away after this call; no time of the episode."""
-    queued_s: Plain[float | None] = None
+    queued_s: Plain[Seconds | None] = None
     """Wait for a place among the calls in flight; None where there was none."""
-    latency_s: Plain[float | None] = None
+    latency_s: Plain[Seconds | None] = None
     """None where the source of an imported episode does not tell it."""
     attempt: Plain[int] = 1
     replayed: Plain[bool | None] = None
@@ -126,7 +127,7 @@ class ToolCalled(Event):
     output_tokens: Plain[int | None] = None
     """What the output adds to the context."""
     tokens_source: Plain[Literal["server tokenizer", "tokenizer", "estimate"] | None] = None
-    duration_s: Plain[float | None] = None
+    duration_s: Plain[Seconds | None] = None
     """None as for `latency_s`."""
     ended: Plain[Literal["failed", "cancelled"] | None] = None
     """Set where the call gave nothing that the model could read."""

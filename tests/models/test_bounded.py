@@ -43,7 +43,12 @@ def test_a_small_answer_is_not_unpacked_into_a_large_one(status, kind):
 
 def test_it_is_told():
     error = failure(ChatCompletions, packed(bomb()))
-    assert "the answer has more than 64 MB, which is all that is read" in str(error)
+    assert "the answer has more than 64 MB, or 2,000,000 lists and objects" in str(error)
+
+
+def test_many_small_values_are_as_much_as_a_large_one():
+    error = failure(ChatCompletions, reply(b'{"choices": [' + b"[]," * 2_000_000 + b"[]]}"))
+    assert "lists and objects" in str(error)
 
 
 def test_what_was_asked_for_is_unpacked_and_nothing_else():
@@ -69,7 +74,7 @@ def test_events_may_go_on_where_their_reader_bounds_each():
     async def go() -> int:
         async with (
             RawServer(reply(body, kind="text/event-stream")) as server,
-            httpx2.AsyncClient(event_hooks=hooks(1 << 20, events_too=False)) as client,
+            httpx2.AsyncClient(event_hooks=hooks(1 << 20, 1000, each_event=True)) as client,
         ):
             return len((await client.get(server.url)).content)
 

@@ -3,7 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from agent_env.records.manifest import StoppingSettings
+from agent_env.records.manifest import Manifest, StoppingSettings
+from agent_env.records.trace_events import ModelCalled
 
 
 @pytest.mark.parametrize("name", ["..", ".", "../other", "/etc", "a/b", "a\\b", ""])
@@ -15,3 +16,24 @@ def test_one_test_goes_over_runs_side_by_side_and_nowhere_else(name):
 @pytest.mark.parametrize("name", ["compatible-m", ".hidden", "..three", "x..", "a b"])
 def test_any_name_of_a_folder_will_do(name):
     assert StoppingSettings(contrasts=("a:b",), together=(name,)).together == (name,)
+
+
+@pytest.mark.parametrize("field", ["latency_s", "queued_s", "wait_s", "away_s"])
+@pytest.mark.parametrize("value", [1e300, -1e300, float("nan"), float("inf"), 2**63])
+def test_a_time_that_cannot_be_added_to_a_date_is_refused(field: str, value: float) -> None:
+    """A trace with one had `export --to inspect` end with a traceback."""
+    event = {"episode": "b/x.1", "seq": 1, "at": "2026-01-01T00:00:00+00:00", "request": "0"}
+    ModelCalled.model_validate(event | {"latency_s": 0.5, field: 0.5})
+    with pytest.raises(ValidationError):
+        ModelCalled.model_validate(event | {"latency_s": 0.5, field: value})
+
+
+@pytest.mark.parametrize("at", ["yesterday", "2026-01-01", "2026-13-01T00:00:00+00:00", "=cmd|x"])
+def test_a_run_began_at_a_time(at: str) -> None:
+    """`export --to eee` ended with a traceback."""
+    data = {"task": "t", "model": "m", "conditions": [{"name": "base"}], "repeats": 1, "limits": {},
+            "prompt": "default", "seed": 1, "samples": 1, "samples_digest": "0", "concurrency": 1,
+            "versions": {}}  # fmt: skip
+    Manifest.model_validate(data | {"created_at": "2026-01-01T00:00:00+00:00"})
+    with pytest.raises(ValidationError, match="no time in ISO 8601"):
+        Manifest.model_validate(data | {"created_at": at})
