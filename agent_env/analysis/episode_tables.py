@@ -69,7 +69,7 @@ def fork_table(
 
 def _whole(value: float | None) -> float | None:
     """A whole number without digits."""
-    return int(value) if value is not None and value.is_integer() else value
+    return int(value) if value is not None and float(value).is_integer() else value
 
 
 def episodes(comparison: Comparison) -> pd.DataFrame:
