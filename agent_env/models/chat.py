@@ -28,7 +28,8 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from pydantic import JsonValue
@@ -182,10 +183,12 @@ def _count(of: Json, name: str) -> int | None:
     return value if 0 <= value < 2**53 else None
 
 
-def unique_id(proposed_id: str, taken: Container[str], step: int) -> str:
-    """`proposed_id`, or where it is empty or taken, an id that is not."""
-    start = proposed_id or f"call_{step}"
-    later = (f"{start}_{number}" for number in itertools.count(2))
+def unique_id(proposed_id: str, taken: Collection[str], step: int) -> str:
+    """`proposed_id`, or where it is empty or taken, an id that is not; found soon also for many
+    that are the same, whichever others there are."""
+    start, seed = proposed_id or f"call_{step}", len(taken)
+    drawn = (sha256(f"{seed} {n}".encode()).hexdigest()[:16] for n in itertools.count())
+    later = (f"{start}_{number}" for number in itertools.chain(range(2, 50), drawn))
     return next(name for name in itertools.chain([start], later) if name not in taken)
 
 
