@@ -43,6 +43,10 @@ MOST_OPEN = 1000
 """Episodes open at a time."""
 MOST_KEPT = 10_000
 """Episodes that are over of which the score can still be asked for."""
+MOST_HELD = 256_000_000
+"""Letters of the replies of all open episodes."""
+LONGEST_ANSWER = 10_000
+"""Letters of an answer that are kept of an episode that is over."""
 Clock = Callable[[], float]
 
 
@@ -127,6 +131,8 @@ class Opened:
     turn: Turn
     used_s: float
     """When the agent was last heard of."""
+    size: int = 0
+    """Letters of its replies."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -344,7 +350,15 @@ class Exam:
                     f"step {number} of '{handle}' is not due: {opened.steps + 1} is the next"
                 )
             before = opened.turn
-            opened.turn = await opened.driven.step(reply(before))
+            said = reply(before)
+            size = len(said.model_dump_json())
+            if sum(each.size for each in self._open.values()) + size > MOST_HELD:
+                raise ExamError(
+                    f"the open episodes hold {MOST_HELD:,} letters of replies; end one of them "
+                    "first", "full",
+                )  # fmt: skip
+            opened.size += size
+            opened.turn = await opened.driven.step(said)
             opened.used_s = self._clock()
             if opened.turn.done:
                 self._end(handle, opened)
@@ -358,9 +372,10 @@ class Exam:
         assert turn.score is not None
         if len(self._over) >= MOST_KEPT:
             del self._over[next(iter(self._over))]
+        answer = turn.episode.answer
         self._over[handle] = Ending(
             self.name(opened.key), turn.episode.stop_reason, turn.episode.failure,
-            turn.episode.answer, turn.reward, turn.score.metrics,
+            answer and answer[:LONGEST_ANSWER], turn.reward, turn.score.metrics,
         )  # fmt: skip
         self._on_end(opened.key, turn.score)
 

@@ -372,6 +372,28 @@ def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path: Path) -> Non
     assert _served(tmp_path / "run", agent) == ["truncated", "refused"]
 
 
+def test_what_open_episodes_hold_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """40 of them with four replies of 7 MB took more than a gigabyte."""
+    monkeypatch.setattr("agent_env.extensions.serve.exam.MOST_HELD", 30_000)
+    call = {"id": "c", "function": {"name": "none", "arguments": "{}"}}
+    reply = {"message": {"content": "x" * 9_000, "tool_calls": [call]}}
+
+    async def agent(served: Served) -> None:
+        turns = [await served.post("/episodes", {}, 201) for _ in range(2)]
+        first, second = (f"/episodes/{turn['id']}/step" for turn in turns)
+        for _ in range(2):
+            await served.post(first, reply)
+        await served.post(second, reply)
+        error = await served.post(second, reply, 429)
+        assert "hold 30,000 letters" in error["error"]["message"]
+        await served.post(first, NO_DATE)  # a short one still fits, and ends it
+        await served.post(second, reply)
+
+    _served(tmp_path / "run", agent, repeats=2)
+
+
 def test_a_begun_repeat_is_not_begun_twice(tmp_path: Path) -> None:
     async def agent(served: Served) -> None:
         sample = served.exam.samples[0]
