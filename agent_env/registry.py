@@ -304,15 +304,17 @@ def _load_file(file: Path) -> ModuleType:
 # What a run notes of its plug-ins -----------------------------------------------------------------
 
 
-def use_of(entry: PluginEntry) -> PluginUse:
-    """What run.json notes of a plug-in."""
+def use_of(entry: PluginEntry, permit: Permit) -> PluginUse:
+    """What run.json notes of a plug-in; without a digest where the permit does not cover its code,
+    as no file that a stranger names is read."""
+    is_covered = permit.covers(Reach.CODE, entry.reference or entry.path)
     return PluginUse(
         kind=entry.kind,
         name=entry.name,
         reference=entry.reference or entry.path,
         package=entry.package,
         version=entry.version,
-        digest=source_digest(entry.path),
+        digest=source_digest(entry.path) if is_covered else None,
     )
 
 

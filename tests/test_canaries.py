@@ -269,32 +269,39 @@ def test_a_canary_in_any_one_field_of_run_json_does_not_fire(folder, tmp_path):
     assert not (tmp_path / MARK).exists()
 
 
-def test_a_folder_in_which_every_field_is_hostile_fires_nothing(folder, tmp_path):
-    run, plants = Path(shutil.copytree(folder, tmp_path / "run")), payloads(tmp_path)
+def hostile(folder, place, plants, model):
+    """A copy of the run in which every field at once asks for something outside."""
+    run = Path(shutil.copytree(folder, place))
     manifest = json.loads((run / "run.json").read_text())
     address = f"http://127.0.0.1:{PORT}/v1"
-    for model in ("reference", "compatible/x", f"{plants['code']}", "openai/x"):
-        hostile = {
-            "model": model, "sandbox": "unsafe-subprocess", "web": "live", "tokenizer": "server",
-            "model_parameters": {"base_url": address, "api_key_env": "MY_SECRET",
-                                 "extra_body": {"x": 1}, "hosted_tools": False},
-            "server": {"command": plants["command"], "file": None},
-            "reply_cache": plants["file"], "scorer": plants["code"], "metrics": [plants["code"]],
-            "mcp": [{"name": "srv", "command": ["touch", f"{tmp_path}/{MARK}"],
-                     "environment": ["MY_SECRET"], "tools": [{"name": "t", "offered": "t"}]},
-                    {"name": "far", "url": address}],
-            "web_settings": {"search": "searxng", "search_url": address, "pages": plants["file"],
-                             "allow_hosts": [f"127.0.0.1:{PORT}"], "obey_robots": False},
-            "model_facts": {"input_per_million": 0.0, "date": "2026-01-01", "source": "x"},
-            "options": manifest["options"] | {"facts_table": plants["file"]},
-            "plugins": [{"kind": "family", "name": "time-puzzles", "reference": plants["code"]}],
-            "conditions": [each | {"tools": [*each.get("tools", []), "mine"],
-                                   "own_tools": [{"name": "mine", "path": plants["code"]}],
-                                   "strategy": plants["code"]} for each in manifest["conditions"]],
-            "until": {"contrasts": ["web:base"], "together": [MARK]},
-        }  # fmt: skip
-        (run / "run.json").write_text(json.dumps(manifest | hostile))
-        env = {"XDG_STATE_HOME": str(tmp_path / "mine"), "MY_SECRET": "sk-canary"}
+    fields = {
+        "model": model, "sandbox": "unsafe-subprocess", "web": "live", "tokenizer": "server",
+        "model_parameters": {"base_url": address, "api_key_env": "MY_SECRET",
+                             "extra_body": {"x": 1}, "hosted_tools": False},
+        "server": {"command": plants["command"], "file": None},
+        "reply_cache": plants["file"], "scorer": plants["code"], "metrics": [plants["code"]],
+        "mcp": [{"name": "srv", "command": plants["command"].split(),
+                 "environment": ["MY_SECRET"], "tools": [{"name": "t", "offered": "t"}]},
+                {"name": "far", "url": address}],
+        "web_settings": {"search": "searxng", "search_url": address, "pages": plants["file"],
+                         "allow_hosts": [f"127.0.0.1:{PORT}"], "obey_robots": False},
+        "model_facts": {"input_per_million": 0.0, "date": "2026-01-01", "source": "x"},
+        "options": manifest["options"] | {"facts_table": plants["file"]},
+        "plugins": [{"kind": "family", "name": "time-puzzles", "reference": plants["code"]}],
+        "conditions": [each | {"tools": [*each.get("tools", []), "mine"],
+                               "own_tools": [{"name": "mine", "path": plants["code"]}],
+                               "strategy": plants["code"]} for each in manifest["conditions"]],
+        "until": {"contrasts": ["web:base"], "together": [MARK]},
+    }  # fmt: skip
+    (run / "run.json").write_text(json.dumps(manifest | fields))
+    return run
+
+
+def test_a_folder_in_which_every_field_is_hostile_fires_nothing(folder, tmp_path):
+    plants = payloads(tmp_path)
+    env = {"XDG_STATE_HOME": str(tmp_path / "mine"), "MY_SECRET": "sk-canary"}
+    for number, model in enumerate(("reference", "compatible/x", plants["code"], "openai/x")):
+        run = hostile(folder, tmp_path / f"{number}/run", plants, model)
         for words in commands(run):
             assert fires(*words, **env) == [], (model, words)
         with looking() as fired:

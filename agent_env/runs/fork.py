@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agent_env.episodes.pending import BegunEpisodes, pending
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.models.prices import cost_usd
+from agent_env.permits import NOTHING
 from agent_env.records.schema import Usage
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.options import ForkCalls, ForkOptions
@@ -95,6 +96,7 @@ async def fork(
     manifest = await _forked_manifest(before, options, start.condition, parent, objects)
     own = own_settings(before, options) + (("sandbox",) if before.sandbox is None else ())
     check_trust(source, manifest, listener.note, confirmed=options.trust_run, own=own)
+    manifest = manifest.model_copy(update={"plugins": uses_in(manifest, source.permit)})
     condition = manifest.conditions[0]
     now = datetime.now(UTC)
     plan = ForkPlan(
@@ -127,7 +129,7 @@ async def _forked_manifest(
     objects: Objects,
 ) -> Manifest:
     """The parent's manifest for one sample and condition, with the fork's changes."""
-    manifest, chosen, sandbox = fresh_manifest(before), condition, before.sandbox
+    manifest, chosen, sandbox = fresh_manifest(before, NOTHING), condition, before.sandbox
     if options.condition:
         chosen = parse_condition(options.condition, own_tools(manifest.conditions), own_call())
     if (chosen.context, chosen.wording) != (condition.context, condition.wording):
@@ -152,7 +154,7 @@ async def _forked_manifest(
         "web": (manifest.web or "sealed") if needs_web([chosen]) else None,
     }
     forked = manifest.model_copy(update=update)
-    return forked.model_copy(update={"plugins": uses_in(forked)})
+    return forked.model_copy(update={"plugins": uses_in(forked, NOTHING)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +288,8 @@ async def _opened(
     given = {"address": calls.base_url, "key": calls.api_key_env}
     own = tuple(name for name, value in given.items() if value)
     check_trust(there or source, manifest, note, confirmed=calls.trust_run, own=own)
+    uses = uses_in(manifest, (there or source).permit)
+    manifest = manifest.model_copy(update={"plugins": uses})
     if there is None:
         return await _new_folder(plan, manifest, source.objects, note, stack)
     entries = ("conditions", "repeats", "model_parameters", "server", "former_urls")
@@ -323,7 +327,7 @@ async def _new_folder(
 def _manifest(plan: ForkPlan, there: Manifest | None, calls: ForkCalls) -> Manifest:
     """Of a new run of forks, or of one that is `there` with those that are wanted now."""
     source = plan.source.manifest
-    base = there or fresh_manifest(source)
+    base = there or fresh_manifest(source, NOTHING)
     names = {condition.name for condition in plan.conditions}
     kept = () if there is None else tuple(c for c in there.conditions if c.name not in names)
     update = moved_entries(base, calls, is_same_server=True) | {
@@ -344,4 +348,4 @@ def _manifest(plan: ForkPlan, there: Manifest | None, calls: ForkCalls) -> Manif
             "model_parameters": parameters,
         }
     manifest = base.model_copy(update=update)
-    return manifest.model_copy(update={"plugins": uses_in(manifest)})
+    return manifest.model_copy(update={"plugins": uses_in(manifest, NOTHING)})

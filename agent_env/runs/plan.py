@@ -186,7 +186,7 @@ async def plan_run(
         raise ConfigError(f"{path} holds a run already; resume it or name another --out")
     return Plan(
         path=path,
-        manifest=manifest.model_copy(update={"plugins": uses_in(manifest)}),
+        manifest=manifest.model_copy(update={"plugins": uses_in(manifest, plugins.permit)}),
         task=task,
         made=made,
         contexts={copy.use.file: copy.data for copy in contexts},
@@ -271,7 +271,7 @@ def _plugins(options: RunOptions, task: Task, is_asked: bool) -> tuple[Plugins, 
     if is_asked:
         entry, model = model_entry(options.model, plugins)
         used += [] if entry.is_built_in else [entry]
-    return replace(plugins, uses=tuple(map(use_of, used))), model
+    return replace(plugins, uses=tuple(use_of(each, plugins.permit) for each in used)), model
 
 
 def _texts(options: RunOptions) -> dict[str, Any]:

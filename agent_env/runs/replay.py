@@ -42,7 +42,7 @@ async def replay(
         raise ConfigError("with live tools and a live model nothing is replayed; start a new run")
     run.check_ours("replayed")
     _check_live(run, options, note)
-    report_changes(run.manifest, note)
+    report_changes(run.manifest, run.permit, note)
     loop = AgentLoop()
     async with AsyncExitStack() as stack:
         if options.model_live:
@@ -170,7 +170,7 @@ async def _live_model(
     model, tokenizer = await open_counted(manifest, note, stack, run.plugins)
     now = datetime.now(UTC)
     out = RunFolder(options.out or run.place(f"replays/{now:%Y%m%d-%H%M%S}"))
-    fresh = fresh_manifest(manifest)
+    fresh = fresh_manifest(manifest, run.permit)
     samples = run.read("samples.jsonl")
     out.create(fresh, samples, run.materials_bytes(), copied_files(run, manifest))
     record_run(out, note, run)

@@ -14,6 +14,7 @@ from typing import Any
 from agent_env.episodes.run_folder import digest, samples_bytes
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import moved, split_address
+from agent_env.permits import Permit
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Sample
 from agent_env.registry import NO_OBJECTS, Objects
@@ -49,7 +50,7 @@ async def resume(
     manifest, now = run.manifest, versions()
     waiting = pending(run, run.samples, manifest.conditions, manifest.repeats)
     is_unfinished = next(waiting, None) is not None
-    update: dict[str, object] = {"plugins": uses_in(changed)}
+    update: dict[str, object] = {"plugins": uses_in(changed, run.permit)}
     if manifest.mcp and is_unfinished:  # what is over needs no server
         update["mcp"] = await servers_now(manifest, listener.note, run.plugins)
     if changed.server is not None:
@@ -161,10 +162,10 @@ def own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tu
     return tuple(name for name, given in own.items() if given)
 
 
-def fresh_manifest(manifest: Manifest) -> Manifest:
-    """The manifest of a new run with the same settings."""
+def fresh_manifest(manifest: Manifest, permit: Permit) -> Manifest:
+    """The manifest of a new run with the same settings; the permit is the old one's."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"id": token_hex(6), "versions": versions(), "plugins": uses_in(manifest)}
+    update = {"id": token_hex(6), "versions": versions(), "plugins": uses_in(manifest, permit)}
     update |= {"created_at": now}
     return manifest.model_copy(update=update | {"changes": (), "preflights": ()})
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.graph.strategies import STRATEGIES
-from agent_env.permits import Permit
+from agent_env.permits import NOTHING, Permit
 from agent_env.records.manifest import Manifest, PluginUse
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.registry import NO_OBJECTS, OBJECT, Objects, Plugins, Registry, use_of
@@ -66,28 +66,29 @@ def _finds(registry: Registry[Any], name: str) -> bool:
     return ":" in name or name in registry.names()
 
 
-def uses_in(manifest: Manifest) -> tuple[PluginUse, ...]:
+def uses_in(manifest: Manifest, permit: Permit) -> tuple[PluginUse, ...]:
     """What run.json is to note of its plug-ins as they are now; imports nothing. ConfigError where
     one is not there any more."""
-    return tuple(_use(each) for each in named_in(manifest))
+    return tuple(_use(each, permit) for each in named_in(manifest))
 
 
-def _use(named: Named) -> PluginUse:
+def _use(named: Named, permit: Permit) -> PluginUse:
     if named.reference.startswith(OBJECT):
         return PluginUse(kind=named.registry.kind, name=named.name, reference=named.reference)
-    return use_of(replace(named.registry.entry(named.reference), name=named.name))
+    return use_of(replace(named.registry.entry(named.reference), name=named.name), permit)
 
 
-def report_changes(manifest: Manifest, note: Callable[[str], None]) -> None:
-    """Tells the user of each plug-in that is another one than when the run was made."""
+def report_changes(manifest: Manifest, permit: Permit, note: Callable[[str], None]) -> None:
+    """Tells the user of each plug-in that is another one than when the run was made, as far as the
+    permit covers them."""
     for each in named_in(manifest):
         before = Plugins(manifest.plugins).use(each.registry.kind, each.name)
         try:
-            now = _use(each)
+            now = _use(each, permit)
         except ConfigError as exc:
             note(str(exc))
             continue
-        if before is not None and before != now:
+        if before is not None and before != now and now.digest is not None:
             note(f"changed since the run: {each.registry.kind} {each.name}: {before} → {now}")
 
 
@@ -109,5 +110,5 @@ def with_model(manifest: Manifest, model: str, objects: Objects = NO_OBJECTS) ->
     entry, name = model_entry(model, Plugins(objects=objects))
     uses = tuple(use for use in manifest.plugins if use.kind != MODELS.kind)
     if not entry.is_built_in:
-        uses = (*uses, use_of(entry))
+        uses = (*uses, use_of(entry, NOTHING))  # its digest is noted once it is trusted
     return {"model": name, "plugins": uses}
