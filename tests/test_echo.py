@@ -1,9 +1,7 @@
 """Episodes of four steps against servers that insist on what they said, by the command line."""
 
-import asyncio
 import json
 from contextlib import contextmanager
-from threading import Event, Thread
 
 import pytest
 
@@ -12,7 +10,7 @@ from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.fake_server import FakeServer, script_policy
 from agent_env.records.trace_events import ModelCalled
-from tests.commands import agent_env
+from tests.commands import agent_env, serving
 from tests.extensions.fake_server.modes import MODES
 
 INSISTING = ("deepseek", "kimi", "gemini", "minimax", "glm", "vllm", "openrouter", "future")
@@ -35,21 +33,8 @@ def served(tmp_path, mode):
     script = tmp_path / "script.jsonl"
     script.write_text("\n".join(json.dumps(step) for step in STEPS))
     server = FakeServer(script_policy(script), mode=MODES[mode])
-    ready, done = Event(), Event()
-
-    async def serve():
-        async with server:
-            ready.set()
-            await asyncio.to_thread(done.wait)
-
-    thread = Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    ready.wait(30)
-    try:
+    with serving(server):
         yield server
-    finally:
-        done.set()
-        thread.join()
 
 
 def asked(tmp_path, server, *more):
@@ -79,20 +64,20 @@ def test_four_steps_finish_and_replay_alike(tmp_path, mode, stream):
     assert json.loads(replayed.stdout)["same"] == 1, replayed.stdout
 
 
-def test_without_the_echo_the_server_ends_the_episode_as_it_did_before(tmp_path):
-    with served(tmp_path, "deepseek") as server:
-        _, trace = asked(tmp_path, server, "--echo-reasoning", "never")
-    failure = fold(read_trace(trace)).failure
-    assert failure is not None
-    assert "must be passed back to the API" in failure
-
-
-def test_always_ends_the_episode_where_the_server_refuses(tmp_path):
-    with served(tmp_path, "no-echo") as server:
-        _, trace = asked(tmp_path, server, "--echo-reasoning", "always")
-    failure = fold(read_trace(trace)).failure
-    assert failure is not None
-    assert "property 'messages.1.assistant.reasoning_content' is unsupported" in failure
+@pytest.mark.parametrize(
+    ("mode", "echo", "reason"),
+    [
+        ("deepseek", "never", "must be passed back to the API"),
+        (
+            "no-echo", "always",
+            "property 'messages.1.assistant.reasoning_content' is unsupported",
+        ),
+    ],
+)  # fmt: skip
+def test_a_server_that_is_not_given_its_way_ends_the_episode(tmp_path, mode, echo, reason):
+    with served(tmp_path, mode) as server:
+        _, trace = asked(tmp_path, server, "--echo-reasoning", echo)
+    assert reason in fold(read_trace(trace)).failure
 
 
 @pytest.mark.parametrize("mode", ["deepseek", "openrouter", "gemini"])

@@ -10,9 +10,7 @@ import pytest
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.fake_server import Answer, FakeServer, Refusal
 from agent_env.runs.generate import GenerateOptions, make_set
-from agent_env.runs.start import Listener
-
-QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
+from tests.plans import QUIET
 
 
 def generate(out, url=None, **more):

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 from calendar import month_name
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,16 +23,15 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.trace_events import Judged
 from agent_env.runs.judge import JudgeOptions, agreements, check_yes_or_no, judge_run
 from agent_env.runs.label import read_sheets, write_sheet
-from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
+from agent_env.runs.options import ReplayOptions, ResumeOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
-from agent_env.runs.start import Listener, start_run
 from tests.commands import agent_env, serving
+from tests.plans import QUIET, finished
 from tests.runs.test_label import filled
 
-QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
 TRUTHFUL = (
     {"match": r"Right answer:\n(.+)\n[^§]*MY ANSWER: \1\n===", "text": "Same.\nVERDICT: CORRECT"},
     {"match": "MY ANSWER", "text": "Another.\nVERDICT: INCORRECT"},
@@ -58,14 +58,10 @@ def made(tmp_path_factory):
     """Four puzzles under two conditions: one gets all wrong, one all right."""
     folder = tmp_path_factory.mktemp("judged")
     (folder / "puzzles.jsonl").write_bytes(samples_bytes([puzzle(*pair) for pair in DAYS.items()]))
-    wished = RunOptions(
-        "time-puzzles",
-        dataset=folder / "puzzles.jsonl",
-        conditions=("base", "explicit"),
-        out=folder / "run",
+    run = finished(
+        folder / "run", dataset=folder / "puzzles.jsonl", conditions=("base", "explicit")
     )
-    asyncio.run(start_run(wished, QUIET))
-    scored = score_folder(Run(folder / "run"), print)
+    scored = score_folder(run, print)
     right = {(e.condition, s.metrics["exact_match"]) for e, s in scored}
     assert right == {("base", 0.0), ("explicit", 1.0)}
     return folder / "run"
@@ -119,7 +115,7 @@ def test_an_episode_is_the_same_with_a_verdict_behind_it(run):
 def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run):
     folder, ended = Run(run), list[str]()
     judged(run, *TRUTHFUL)
-    listener = Listener(QUIET.note, QUIET.begin, lambda key, ending: ended.append(ending))
+    listener = replace(QUIET, end=lambda key, ending: ended.append(ending))
     asyncio.run(resume(folder, ResumeOptions(), listener))
     assert ended == []
     played = asyncio.run(replay(folder, ReplayOptions(), print))

@@ -13,10 +13,10 @@ from agent_env.errors import ConfigError
 from agent_env.runs.many import ManyOptions, start_many
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener
 from agent_env.runs.stop_options import StopOptions
 from agent_env.runs.stopping import Stopping
 from agent_env.runs.study import read_study
+from tests.plans import QUIET
 
 
 def episodes(folder, condition):
@@ -46,15 +46,13 @@ def two_models(parent, questions, until):
         )
         for name in ("better", "equal")
     ]  # fmt: skip
-    silent = Listener(lambda line: None, lambda run, total: None, lambda key, status: None)
     how = ManyOptions(preflight="off")
-    return asyncio.run(start_many(each, lambda name: silent, lambda line: None, how))
+    return asyncio.run(start_many(each, lambda name: QUIET, lambda line: None, how))
 
 
 def stopping(folder):
     run = Run(folder)
     settings = run.manifest.until
-    assert settings is not None
     return Stopping({folder.name: run}, settings, lambda line: None)
 
 
@@ -116,7 +114,6 @@ def test_a_run_says_how_many_samples_it_will_take(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "new", ignore=shutil.ignore_patterns("episodes", "*.jsonl"))
     shutil.copy(folder / "samples.jsonl", tmp_path / "new")
     settings, lines = run.manifest.until, list[str]()
-    assert settings is not None
     Stopping({"new": Run(tmp_path / "new", run.objects)}, settings, lines.append)
     assert lines == [
         "cal − base: of 30 samples at most, a difference of 0.20 probably not and one of 0.10 "
