@@ -261,23 +261,20 @@ def _entries(file: Path) -> Any:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as exc:
         raise DatasetError(file, None, f"is no UTF-8 text: {exc.reason}") from exc
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if file.suffix == ".jsonl" and not text.lstrip().startswith("["):
-        entries = []
-        for number, line in lines:
-            try:
-                entries.append(json.loads(line))
-            except ValueError as exc:
-                raise DatasetError(file, number, f"is no JSON: {exc}") from exc
-        return entries
-    try:
-        return json.loads(text)
-    except ValueError as exc:
+    whole: ValueError | None = None
+    if file.suffix != ".jsonl" or text.lstrip().startswith("["):
         try:
-            return [json.loads(line) for _, line in lines]
-        except ValueError:
-            at = getattr(exc, "lineno", None)
-            raise DatasetError(file, at, f"is no JSON: {exc}") from exc
+            return json.loads(text)
+        except ValueError as exc:
+            whole = exc
+    entries = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            entries += [json.loads(line)] if line.strip() else []
+        except ValueError as exc:
+            at = getattr(whole, "lineno", None) if whole else number
+            raise DatasetError(file, at, f"is no JSON: {whole or exc}") from exc
+    return entries
 
 
 PART = 120

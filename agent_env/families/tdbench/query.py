@@ -68,17 +68,31 @@ class QueryPool:
     """Those with one answer, of which only what holds now can be asked."""
     last: int
     """The day of `now`: no b ends later."""
-    pairs: _Pairs
+    sharing: Mapping[str, Sequence[Seed]]
+    """By `start`, `end` and `both`: groups with those of their rows that have it in common."""
     omissions: Mapping[str, int]
     """Groups that are not asked about, by reason, and rows without an answer."""
 
     def seed_rows(self, rng: Random, target: Relation, two: bool) -> Seed:
-        """A group and one or two of its rows to build b around; no row where no two of any group
-        can stand in the relation to one b."""
+        """A group and one of its rows, or two or three that can stand in the relation to one b, to
+        build b around; no row where this draw finds none."""
         if not two:
             group = rng.choice(self.groups)
             return group, [rng.choice(group.rows)]
-        return self.pairs.draw(rng, target) or (self.groups[0], [])
+        if (bound := SHARED_BOUND.get(target)) is not None:
+            if not self.sharing[bound]:
+                return self.groups[0], []
+            group, rows = rng.choice(self.sharing[bound])
+            return group, rng.sample(rows, rng.randint(2, min(3, len(rows))))
+        group = rng.choice(self.groups)
+        one = rng.choice(group.rows)
+        others = [
+            row
+            for row in group.rows
+            if row is not one
+            and (target not in SHARED_DAYS or one.interval.meet(row.interval) is not None)
+        ]
+        return group, [one, rng.choice(others)] if others else []
 
 
 SHARED_BOUND: Mapping[Relation, str] = {
@@ -87,36 +101,6 @@ SHARED_BOUND: Mapping[Relation, str] = {
 }  # fmt: skip
 """Which bound two rows that stand in this relation to one b have in common."""
 SHARED_DAYS: frozenset[Relation] = frozenset({"overlaps", "overlapped-by", "contains"})
-
-
-class _Pairs:
-    """Two rows of a group that can stand in one relation to one b."""
-
-    def __init__(self, some: list[Group]) -> None:
-        self._groups = [group for group in some if len(group.rows) > 1]
-        self._sharing: dict[str, list[Seed]] = {"start": [], "end": [], "both": []}
-        for group in self._groups:
-            for bound, rows in _rows_by_bound(group):
-                self._sharing[bound].append((group, rows))
-
-    def draw(self, rng: Random, target: Relation) -> Seed | None:
-        """Two or three such rows with their group; None where this draw finds none."""
-        if (bound := SHARED_BOUND.get(target)) is not None:
-            if not self._sharing[bound]:
-                return None
-            group, rows = rng.choice(self._sharing[bound])
-            return group, rng.sample(rows, rng.randint(2, min(3, len(rows))))
-        if not self._groups:
-            return None
-        group = rng.choice(self._groups)
-        one = rng.choice(group.rows)
-        others = [
-            row
-            for row in group.rows
-            if row is not one
-            and (target not in SHARED_DAYS or one.interval.meet(row.interval) is not None)
-        ]
-        return (group, [one, rng.choice(others)]) if others else None
 
 
 def _rows_by_bound(group: Group) -> Iterator[tuple[str, list[GroupRow]]]:
@@ -158,16 +142,12 @@ def make_pool(domain: Domain, form: QuestionForm, table: TemporalTable, now: dat
             omissions[f"groups {about} with less than two answers"] += 1
             if members:
                 lone.append(Group(dict(zip(form.keys, values, strict=True)), tuple(members)))
-    return QueryPool(
-        domain,
-        form,
-        table,
-        tuple(askable),
-        tuple(lone),
-        now.toordinal(),
-        _Pairs(askable),
-        omissions,
-    )
+    sharing: dict[str, list[Seed]] = {"start": [], "end": [], "both": []}
+    for group in askable:
+        for bound, shared in _rows_by_bound(group):
+            sharing[bound].append((group, shared))
+    last = now.toordinal()
+    return QueryPool(domain, form, table, tuple(askable), tuple(lone), last, sharing, omissions)
 
 
 DISTRACTORS = 2
