@@ -15,10 +15,15 @@ from pathlib import Path
 from secrets import token_hex
 
 from agent_env.extensions.interop.foreign.fields import odd_values
-from agent_env.extensions.interop.foreign.log import CONDITION, ForeignEpisode, ForeignLog, names_of
+from agent_env.extensions.interop.foreign.log import (
+    CONDITION,
+    ForeignEpisode,
+    ForeignLog,
+    Transcript,
+    names_of,
+)
 from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.extensions.interop.foreign.reader import ImportedSample
-from agent_env.extensions.interop.foreign.transcript import Transcript
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import (
     Condition,

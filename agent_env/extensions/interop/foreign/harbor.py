@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.extensions.interop.foreign import fields
-from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
-from agent_env.extensions.interop.foreign.transcript import Transcript
+from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.models import read_tool
 from agent_env.sdk.records import Message, Usage

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.extensions.interop.foreign.fields import digest, texts
-from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
-from agent_env.extensions.interop.foreign.transcript import Transcript
+from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.extensions.interop.inspect_chat import from_inspect, from_usage
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import ToolSpec

@@ -18,8 +18,7 @@ from agent_env.extensions.interop.foreign.fields import (
     read_object,
     texts,
 )
-from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
-from agent_env.extensions.interop.foreign.transcript import Transcript
+from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import Message
 

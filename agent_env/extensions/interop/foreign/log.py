@@ -1,4 +1,5 @@
-"""One log of another tool, whatever its format, and how a comparison takes it.
+"""One log of another tool, whatever its format, its conversations in our records, and how a
+comparison takes it.
 
 A reader gives what its source knows; what the source lacks is None and is told in `notes`. Nothing
 is guessed: an episode without a score counts as failed, never as wrong.
@@ -9,16 +10,59 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from agent_env.extensions.interop.foreign.transcript import Transcript
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks
-from agent_env.sdk.records import Condition, ImportSource, Manifest, Record, Sample
+from agent_env.sdk.records import (
+    Condition,
+    ImportSource,
+    Manifest,
+    Message,
+    Record,
+    Sample,
+    ToolSpec,
+    Usage,
+)
 from agent_env.sdk.results import QUANTITIES, Observation, RunData, Study, assemble
 from agent_env.sdk.run import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was sent to the model and what it wrote, as a run's trace holds it."""
+
+    messages: tuple[Message, ...]
+    """System and user texts, the model's messages with their tool calls, the tools' results."""
+    tools: tuple[ToolSpec, ...] = ()
+    """Offered to the model; () where the source does not tell them."""
+    usages: tuple[Usage | None, ...] = ()
+    """One for each assistant message after the prompt, None where it is unknown; () where all
+    are."""
+    question: str | None = None
+    """What was asked, without the prompt around it where the source tells them apart."""
+    gold: str | tuple[str, ...] | None = None
+    """Several: each of them is right."""
+    answer: str | None = None
+    """As it was scored; None where there is none."""
+    output: str | None = None
+    """What was given out in the end, where the source says it beside the messages."""
+    model: str | None = None
+    """As the server named itself."""
+    prompt: int | None = None
+    """How many of the messages come before the model's first call; None: all before the first
+    assistant message."""
+    latencies_s: tuple[float | None, ...] = ()
+    """Of the model calls, like `usages`."""
+    durations_s: Mapping[str, float] = field(default_factory=dict)
+    """Of the tool calls whose time is known, by call id."""
+    tool_errors: Mapping[str, str] = field(default_factory=dict)
+    """Why tool calls failed, by call id."""
+    began_at: datetime | None = None
+
 
 CONDITION = "log"
 

@@ -13,9 +13,8 @@ from agent_env.episodes.results import scored_episodes
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.interop.foreign import as_run
 from agent_env.extensions.interop.foreign.as_run import import_logs
-from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog
+from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.extensions.interop.foreign.read import read_logs
-from agent_env.extensions.interop.foreign.transcript import Transcript
 from agent_env.records.schema import Episode, Message, Score, ToolCall, Usage
 from agent_env.runs.compare import CompareOptions, compare_tasks, diagnose_folders
 from agent_env.runs.replay import ReplayOptions, replay

@@ -10,8 +10,8 @@ import pytest
 
 from agent_env.episodes.results import scored_episodes
 from agent_env.extensions.interop.foreign.as_run import import_logs
+from agent_env.extensions.interop.foreign.log import Transcript
 from agent_env.extensions.interop.foreign.read import read_logs
-from agent_env.extensions.interop.foreign.transcript import Transcript
 from agent_env.records.schema import Message
 from agent_env.runs.run import Run
 
