@@ -210,11 +210,14 @@ class Index:
             )
         }
         run, count = self._folder.identity(), 0
+        marks = ", ".join("?" * (len(COLUMNS) + 2))
         try:
             with self._db:
                 for name, path, state in _files(self._folder.path / "episodes"):
                     if known.pop(name, None) != state:
-                        self._put(name, path, run, state)
+                        values = dict.fromkeys(COLUMNS) | _row(self._folder, name, path, run)
+                        row = (*(_storable(values[column]) for column in COLUMNS), *state)
+                        self._db.execute(f"INSERT OR REPLACE INTO episodes VALUES ({marks})", row)
                         count += 1
                         if count % BATCH == 0:
                             self._db.commit()
@@ -226,12 +229,6 @@ class Index:
         except sqlite3.Error as exc:
             raise StorageError(f"cannot write {self._file}: {exc}") from exc
         return count
-
-    def _put(self, name: str, path: Path, run: str | None, state: tuple[int, int]) -> None:
-        values = dict.fromkeys(COLUMNS) | _row(self._folder, name, path, run)
-        marks = ", ".join("?" * (len(COLUMNS) + 2))
-        row = (*(_storable(values[column]) for column in COLUMNS), *state)
-        self._db.execute(f"INSERT OR REPLACE INTO episodes VALUES ({marks})", row)
 
     def _update_metrics(self) -> None:
         file = self._folder.path / "scores.jsonl"

@@ -82,11 +82,12 @@ async def server_facts(
     model_list = await _get(model, place, "/models", api_key, permit)
     props = await _get(model, place.removesuffix("/v1"), "/props", api_key, permit)
     template = text(props, "chat_template")
+    supports = record(props, "chat_template_caps").get("supports_tools")
     return ServerFacts(
         models=_names(model_list) if "data" in model_list else None,
         context_tokens=_context(model, model_list, props),
         template_digest=hashlib.sha256(template.encode()).hexdigest() if template else None,
-        supports_tools=_supports_tools(props),
+        supports_tools=supports if isinstance(supports, bool) else None,
         is_single=bool(template or props.get("model_path")),
     )
 
@@ -137,11 +138,6 @@ def _context(model: str, model_list: Json, props: Json) -> int | None:
         if type(value) is int and value > 0:
             return value
     return None
-
-
-def _supports_tools(props: Json) -> bool | None:
-    value = record(props, "chat_template_caps").get("supports_tools")
-    return value if isinstance(value, bool) else None
 
 
 VERSION_TIMEOUT_S = 5.0

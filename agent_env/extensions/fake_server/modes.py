@@ -339,11 +339,6 @@ class Mode:
     error_style: ErrorStyle = "openai"
     overflow: str = FULL_OPENAI
 
-    @property
-    def has_usage_option(self) -> bool:
-        """Whether a stream's usage must be asked for."""
-        return "stream_options" not in self.forbids
-
 
 MODES: dict[str, Mode] = {
     "lenient": Mode(

@@ -54,6 +54,9 @@ def _conversation(question: Question) -> Json:
 
 def _settings(question: Question) -> Json:
     chosen, refused = question.parameters, question.dialect.rules.refused
+    schema = question.options.schema
+    named: Json = {"name": "answer", "strict": True, "schema": dict(schema or {})}
+    held: Json = {"type": "json_schema", "json_schema": named}
     limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     begun = question.messages[-1].role == "assistant"  # a prefill, for servers that go on from one
     return {
@@ -61,18 +64,10 @@ def _settings(question: Question) -> Json:
         limit: chosen.max_output_tokens,
         "stop": None if "stop" in refused else list(question.options.stop) or None,
         "reasoning_effort": chosen.reasoning_effort,
-        "response_format": _response_format(question),
+        "response_format": None if schema is None else held,
         "continue_final_message": True if begun else None,
         "add_generation_prompt": False if begun else None,
     }
-
-
-def _response_format(question: Question) -> JsonValue:
-    schema = question.options.schema
-    if schema is None:
-        return None
-    named: Json = {"name": "answer", "strict": True, "schema": dict(schema)}
-    return {"type": "json_schema", "json_schema": named}
 
 
 def _sent(message: Message, question: Question) -> Json:

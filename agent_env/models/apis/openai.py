@@ -43,10 +43,14 @@ LAST_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
 def _conversation(question: Question) -> Json:
+    included = include_field(question.tools)
+    # other models answer 400 when they are asked for their reasoning
+    if question.parameters.reasoning_effort or REASONING_MODELS.match(question.model):
+        included.insert(0, "reasoning.encrypted_content")
     return {
         "input": [item for each in question.messages for item in _items(each, question)],
         "store": False,
-        "include": [*_reasoning_included(question), *include_field(question.tools)] or None,
+        "include": included or None,
     }
 
 
@@ -58,12 +62,6 @@ def _settings(question: Question) -> Json:
         "max_output_tokens": question.parameters.max_output_tokens,
         "reasoning": {"effort": effort} if effort else None,
     }
-
-
-def _reasoning_included(question: Question) -> list[JsonValue]:
-    """Other models answer 400 when they are asked for it."""
-    reasons = question.parameters.reasoning_effort or REASONING_MODELS.match(question.model)
-    return ["reasoning.encrypted_content"] if reasons else []
 
 
 def _items(message: Message, question: Question) -> list[Json]:
@@ -166,15 +164,16 @@ def _sendable(items: Sequence[Json]) -> list[Json]:
     items = [item for item in items if not _is_lost(item)]
     if lost:
         items = [{name: item[name] for name in item if name != "id"} for item in items]
-    return [_with_object(item) if item.get("type") == "function_call" else item for item in items]
+    return [
+        {**item, "arguments": arguments_as_object(text(item, "arguments"))}
+        if item.get("type") == "function_call"
+        else item
+        for item in items
+    ]
 
 
 def _is_lost(item: Json) -> bool:
     return item.get("type") == "reasoning" and not item.get("encrypted_content")
-
-
-def _with_object(item: Json) -> Json:
-    return {**item, "arguments": arguments_as_object(text(item, "arguments"))}
 
 
 def _tool(tool: ToolSpec) -> Json:

@@ -44,13 +44,14 @@ def instance(record: EpisodeRecord, metric: str, right_metric: str) -> Json:
     kind = "agentic" if record.start.tools else "single_turn" if is_single else "multi_turn"
     question = "\n\n".join(m.content for m in prompt if m.role in ("system", "user"))
     asked = {"raw": question, "reference": list(record.sample.gold)}
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     if is_single:
         thoughts = None if replies[0].reasoning is None else [replies[0].reasoning]
         output: Json | None = {"raw": [replies[0].content], "reasoning_trace": thoughts}
     turns = None if is_single else [_turn(n, m) for n, m in enumerate(episode.messages)]
     return {
         "sample_id": episode.sample,
-        "sample_hash": _digest(asked),
+        "sample_hash": hashlib.sha256(text.encode()).hexdigest(),  # as the schema's converters
         "interaction_type": kind,
         "input": asked,
         "output": output if is_single else None,
@@ -75,12 +76,6 @@ def instance(record: EpisodeRecord, metric: str, right_metric: str) -> Json:
             **{f"score_{name}": str(value) for name, value in score.metrics.items()},
         },
     }
-
-
-def _digest(asked: Json) -> str:
-    """As the schema's converters compute it, so that hashes of the same sample meet."""
-    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _turn(number: int, message: Message) -> Json:

@@ -150,14 +150,11 @@ def _metrics(scores: Mapping[str, Any], unread: Counter[str]) -> Iterator[tuple[
             if scorer == OURS and value != value:  # a metric that this answer does not have
                 continue
             name = part if scorer == OURS else f"{scorer}/{part}" if part else scorer
-            if value in ("C", "I", "P", "N") or _is_number(value):
+            is_number = isinstance(value, bool | int | float) and -_MOST <= value <= _MOST
+            if is_number or value in ("C", "I", "P", "N"):
                 yield name, float(number(value))
             else:
                 unread[name] += 1
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float) and -_MOST <= value <= _MOST
 
 
 def _used(sample: Any) -> dict[str, float]:

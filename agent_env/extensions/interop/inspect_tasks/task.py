@@ -29,9 +29,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
 from agent_env.extensions.interop.inspect_chat import from_output, to_inspect, to_tools
-from agent_env.extensions.interop.inspect_tasks.episodes import ended_by_limit, keep
 from agent_env.extensions.interop.inspect_tasks.parameters import run_options
-from agent_env.extensions.interop.inspect_tasks.scorer import episode_score
+from agent_env.extensions.interop.inspect_tasks.scorer import ended_by_limit, episode_score, keep
 from agent_env.sdk.errors import AgentEnvError, ConfigError, EpisodeError, ModelError
 from agent_env.sdk.family import sample_under
 from agent_env.sdk.records import Condition, Message, Reply
