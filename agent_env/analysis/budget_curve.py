@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import inf
 
 import numpy as np
 
@@ -106,7 +107,9 @@ class BudgetCurves:
             comparison.columns("steps", arms),
         )]  # fmt: skip
         points = [
-            CurvePoint(budget, _forced_count(end, budget), *its)
+            CurvePoint(
+                budget, sum((o.used["steps"] or 0) > (budget or inf) for o in end.finished), *its
+            )
             for budget, *its in zip((*self.budgets, None), accuracy, *used, strict=True)
         ]
         enough, low, high = self._enough(scores)
@@ -259,12 +262,6 @@ def _of_equal_pairs(difference: Estimate) -> Estimate:
 def _bare(arm: Arm) -> str:
     """The name of the condition without its budget."""
     return arm.condition.name.removesuffix(f"~at{arm.condition.answer_at}")
-
-
-def _forced_count(end: Arm, budget: int | None) -> int:
-    if budget is None:
-        return 0
-    return sum((o.used["steps"] or 0) > budget for o in end.observations if o.counts)
 
 
 def _budget(budget: int | None) -> str:

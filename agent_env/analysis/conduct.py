@@ -74,7 +74,9 @@ def conduct(
         return "malformed calls", f"{malformed} of {len(calls)}"
     if episode.stop_reason not in (None, "answered") and any(each.is_loop for each in again):
         return "loop", "the same call"
-    if score.answer is None and repeats_itself(_last_text(episode)):
+    last = next((m for m in reversed(episode.messages) if m.role == "assistant"), None)
+    text = episode.answer or (last.content or last.reasoning or "" if last else "")
+    if score.answer is None and repeats_itself(text):
         return "loop", "the same text"
     if score.answer is None and is_echo(episode):
         return "echo of the prompt", ""
@@ -108,11 +110,6 @@ def is_echo(episode: Episode) -> bool:
     total = sum(map(len, lines))
     same = sum(len(line) for line in lines if line in prompt_lines)
     return total > 0 and (same >= ECHO * total or any(reply in text for text in prompts))
-
-
-def _last_text(episode: Episode) -> str:
-    last = next((m for m in reversed(episode.messages) if m.role == "assistant"), None)
-    return episode.answer or (last.content or last.reasoning or "" if last else "")
 
 
 # Calls ------------------------------------------------------------------------------------------

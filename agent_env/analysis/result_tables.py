@@ -205,7 +205,14 @@ class ResultTable:
     def as_json(self) -> dict[str, object]:
         """Title, rows by the columns' names, notes; an interval is an object of three fields."""
         names = [column.name for column in self.columns]
-        rows = [dict(zip(names, map(_as_value, row), strict=True)) for row in self.rows]
+        ends = ("value", "low", "high")
+        rows = [
+            {
+                name: dict(zip(ends, cell, strict=True)) if isinstance(cell, tuple) else cell
+                for name, cell in zip(names, row, strict=True)
+            }
+            for row in self.rows
+        ]
         return {"title": self.title, "rows": rows, "notes": list(self.notes)}
 
 
@@ -276,12 +283,6 @@ def _has_content(cell: Cell) -> bool:
     if isinstance(cell, tuple):
         return cell != (None, None, None)
     return cell is not None and not (isinstance(cell, int) and cell == 0)
-
-
-def _as_value(cell: Cell) -> object:
-    if isinstance(cell, tuple):
-        return dict(zip(("value", "low", "high"), cell, strict=True))
-    return cell
 
 
 def render(tables: Sequence[ResultTable], to: Format) -> str:

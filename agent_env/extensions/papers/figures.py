@@ -48,17 +48,18 @@ def paper_figure(result: ExperimentResult) -> Figure | None:
 
 
 def _names(result: ExperimentResult) -> list[str]:
-    return list(dict.fromkeys(map(_name, result.rows)))
+    return list(dict.fromkeys(_name(row) for row in result.rows))
 
 
-def _name(row: PaperRow) -> str:
-    return ", ".join(part for part in (row.row, row.model, row.gold) if part)
+def _name(row: PaperRow, with_row: bool = True) -> str:
+    parts = (row.row if with_row else "", row.model, row.gold)
+    return ", ".join(filter(None, parts))
 
 
 def _by_row(result: ExperimentResult) -> Figure:
     """Rows on the vertical axis, a panel for each quantity, a colour for each model and reading."""
     labels = list(dict.fromkeys(row.row for row in result.rows))
-    sources = list(dict.fromkeys(_source(row) for row in result.rows))
+    sources = list(dict.fromkeys(_name(row, with_row=False) for row in result.rows))
     count = len(result.experiment.quantities)
     size = (2.2 + 3.2 * count, 1.4 + 0.13 * len(labels) * (1 + len(sources)))
     figure = Figure(figsize=size, layout="constrained")
@@ -66,7 +67,7 @@ def _by_row(result: ExperimentResult) -> Figure:
     for axes, quantity in zip(panels, result.experiment.quantities, strict=True):
         rows = [r for r in result.rows if r.quantity == quantity and r.ours.value is not None]
         for row in rows:
-            k = sources.index(_source(row))
+            k = sources.index(_name(row, with_row=False))
             place = labels.index(row.row) + 0.7 * ((k + 1) / (len(sources) + 1) - 0.5)
             _mark(axes, row, place, k)
         values = [v for r in rows for v in (r.ours.value, r.paper) if v is not None]
@@ -83,10 +84,6 @@ def _by_row(result: ExperimentResult) -> Figure:
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure
-
-
-def _source(row: PaperRow) -> str:
-    return ", ".join(part for part in (row.model, row.gold) if part)
 
 
 def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]) -> None:
