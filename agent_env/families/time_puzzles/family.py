@@ -22,7 +22,7 @@ from agent_env.families.time_puzzles.difficulty import ANY, Target, parse_target
 from agent_env.families.time_puzzles.facts import category_of
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
 from agent_env.families.time_puzzles.published import read_published, write_published
-from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzles
 from agent_env.families.time_puzzles.task import NAME, make_task
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Family, SampleSet
@@ -310,7 +310,7 @@ FAMILY = Family(
     PuzzleOptions,
     read_foreign=lambda file, _: SampleSet(read_published(file)) if _is_array(file) else None,
     write_foreign=lambda samples, options: write_published(
-        [each for each in samples if isinstance(each, TimePuzzle)], tables_of(options)
+        time_puzzles(samples), tables_of(options)
     ),
     screening="agent_env.families.time_puzzles.screening:screen_events",
     reference="agent_env.families.time_puzzles.reference:next_step",

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from agent_env.families.time_puzzles.generator import digest_of
-from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzles
 from agent_env.families.time_puzzles.texts import compile_text
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Rewording, RewordingResult, wording_family
@@ -55,7 +55,7 @@ def wording_samples(
             gold=(),
             sentences=tuple(dict.fromkeys((*puzzle.constraints, *puzzle.explicit_constraints))),
         )
-        for puzzle in _puzzles(samples)
+        for puzzle in time_puzzles(samples)
     )
 
 
@@ -90,7 +90,7 @@ def reworded(
     counts as refused by its most frequent reason."""
     refused: Counter[str] = Counter()
     results: list[TimePuzzle] = []
-    for puzzle, question in zip(_puzzles(samples), questions, strict=True):
+    for puzzle, question in zip(time_puzzles(samples), questions, strict=True):
         words, reasons = accepted(replies.get(puzzle.id), _wording_sample(question).sentences)
         if not words:
             refused[reasons.most_common(1)[0][0]] += 1
@@ -129,10 +129,6 @@ def _measure(sample: WordingSample, text: str | None) -> dict[str, object]:
     kept = len(words) / len(sample.sentences)
     answer = tuple(words.values())
     return {"outcome": "read", "answer": answer, "rule": rule, "metrics": {"kept": kept}}
-
-
-def _puzzles(samples: Sequence[Sample]) -> list[TimePuzzle]:
-    return [sample for sample in samples if isinstance(sample, TimePuzzle)]
 
 
 def _wording_sample(sample: Sample) -> WordingSample:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Literal, Self
 
 from pydantic import Field, field_validator
 
 from agent_env.families.time_puzzles.facts import Fact
+from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Record, Sample, Wording
 
 GENERATOR_VERSION = 3
@@ -101,3 +103,15 @@ class TimePuzzle(Sample):
         if gold is not None and len(set(gold)) < len(gold):
             raise ValueError("a date stands twice")
         return gold
+
+
+def time_puzzle(sample: Sample) -> TimePuzzle:
+    """The sample, typed; ConfigError for a sample of another family."""
+    if not isinstance(sample, TimePuzzle):
+        raise ConfigError(f"sample '{sample.id}' is not a time puzzle")
+    return sample
+
+
+def time_puzzles(samples: Iterable[Sample]) -> list[TimePuzzle]:
+    """Those of the samples that are puzzles."""
+    return [sample for sample in samples if isinstance(sample, TimePuzzle)]

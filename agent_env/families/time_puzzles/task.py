@@ -11,7 +11,7 @@ from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.authors_scorer import SCORER
 from agent_env.families.time_puzzles.guarantees import SPELLED_OUT
 from agent_env.families.time_puzzles.hooks import HEAD, HOOKS, known_facts
-from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzle, time_puzzles
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.family import (
     AnswerForm,
@@ -36,9 +36,7 @@ from agent_env.sdk.scoring import (
 from agent_env.sdk.web import ShiftedWorld
 
 if TYPE_CHECKING:
-    from agent_env.extensions.facts.tables.tables import FactTables
     from agent_env.families.time_puzzles.guessers import Case
-    from agent_env.families.time_puzzles.sample import TimePuzzle
     from agent_env.temporal.days import DaySet
 
 MOST_DAYS = 60
@@ -81,12 +79,12 @@ def _without_event(
     from agent_env.families.time_puzzles.solver import common_days
 
     try:
-        sets = DaySets(common_days(_puzzles(samples)), tables())
+        sets = DaySets(common_days(time_puzzles(samples)), tables())
     except AgentEnvError:
         return lambda sample, rng: None
 
     def guess(sample: Sample, rng: Random) -> str | None:
-        for puzzle in _puzzles([sample]):
+        for puzzle in time_puzzles([sample]):
             if not puzzle.facts:
                 return None
             case = case_of(puzzle, sets)
@@ -96,12 +94,6 @@ def _without_event(
         return None
 
     return guess
-
-
-def _puzzles(samples: Sequence[Sample]) -> list[TimePuzzle]:
-    from agent_env.families.time_puzzles.sample import TimePuzzle
-
-    return [sample for sample in samples if isinstance(sample, TimePuzzle)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +192,13 @@ def make_task(
     def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
         from agent_env.families.time_puzzles.shift import shifted_world
 
-        return shifted_world(_puzzle(sample), world(), rng, text_at)
+        return shifted_world(time_puzzle(sample), world(), rng, text_at)
 
     def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=template.format(**prompt_fields(sample, condition))),)
 
     def prompt_fields(sample: Sample, condition: Condition) -> dict[str, str]:
-        return fields(_puzzle(sample), condition, tables)
+        return fields(time_puzzle(sample), condition, tables)
 
     return Task(
         name=NAME,
@@ -220,8 +212,8 @@ def make_task(
         placeholders={"constraints": True, "first": False, "last": False},
         fields=prompt_fields,
         wording=lambda values: template.format(**values),
-        examples=lambda sample, condition: examples(_puzzle(sample)),
-        form=lambda sample: answer_form(_puzzle(sample)),
+        examples=lambda sample, condition: examples(time_puzzle(sample)),
+        form=lambda sample: answer_form(time_puzzle(sample)),
         shift=shift,
         analysis=HOOKS,
         shortcuts=shortcuts(tables),
@@ -303,9 +295,3 @@ def _measure(gold: frozenset[str], text: str | None, is_final: bool) -> dict[str
     if (days := days_off(gold, predicted)) is not None:
         values[DAYS_OFF] = days
     return {"outcome": "read", "answer": reading.dates, "rule": reading.rule, "metrics": values}
-
-
-def _puzzle(sample: Sample) -> TimePuzzle:
-    if not isinstance(sample, TimePuzzle):
-        raise ConfigError(f"sample '{sample.id}' is not a time puzzle")
-    return sample
