@@ -217,7 +217,7 @@ def _plan(folder: RunFolder) -> OutsideSetting:
     limits = {name: most for name, most in folder.manifest.run_limits.items() if most is not None}
     value = f"{folder.manifest.planned_episodes} episodes"
     value += f", limits of the run {text_of(limits)}" if limits else ", without limits of the run"
-    notice = " (these, and all else in run.json, as you neither wrote nor allowed it)"
+    notice = " (these, and all else that run.json says)"
     digest = hashlib.sha256(folder.read("run.json")).hexdigest()
     return OutsideSetting("plan", value, notice, {"digest": digest}, ((Reach.MONEY, digest),))
 

@@ -42,6 +42,13 @@ def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path):
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
 
 
+def test_a_figure_without_end_in_stored_scores_is_shown_and_no_traceback(tmp_path):
+    shutil.copytree(RUN, tmp_path / "run")
+    scores = tmp_path / "run/scores.jsonl"
+    scores.write_text(scores.read_text().replace('"exact_match":1.0', '"exact_match":1e999'))
+    assert agent_env("episodes", "run", cwd=tmp_path).returncode == 0
+
+
 def test_a_changed_verdict_can_fail_a_check(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     scores = tmp_path / "run/scores.jsonl"

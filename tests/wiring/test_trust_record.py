@@ -252,7 +252,7 @@ def test_a_field_that_somebody_changed_since_is_asked_for_once(own, name):
     file = own.path / "run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {name: REST[name]}))
     changed = Run(own.path)
-    with pytest.raises(ConfigError, match=r"asks for: plan .* as you neither wrote nor allowed it"):
+    with pytest.raises(ConfigError, match=r"asks for: plan .* all else that run\.json says"):
         check_trust(changed, changed.manifest, lambda text: None)
     check_trust(changed, changed.manifest, lambda text: None, confirmed=True)
     assert not _asks(Run(own.path))
