@@ -8,14 +8,21 @@ errors and what a provider refuses follow the documented wire formats alone. Tha
 right, the adapters' tests show against JSON as servers write it.
 """
 
-from agent_env.extensions.fake_server.channel import parse_errors as parse_errors
-from agent_env.extensions.fake_server.conversation import Answer as Answer
-from agent_env.extensions.fake_server.conversation import Policy as Policy
-from agent_env.extensions.fake_server.conversation import Refusal as Refusal
-from agent_env.extensions.fake_server.conversation import Tokens as Tokens
-from agent_env.extensions.fake_server.conversation import tool_call as tool_call
-from agent_env.extensions.fake_server.policies import model_policy as model_policy
-from agent_env.extensions.fake_server.policies import script_policy as script_policy
-from agent_env.extensions.fake_server.server import FakeServer as FakeServer
-from agent_env.extensions.fake_server.server import Hosting as Hosting
-from agent_env.extensions.fake_server.server import serve as serve
+from typing import TYPE_CHECKING
+
+from agent_env.sdk import on_demand
+
+if TYPE_CHECKING:
+    from agent_env.extensions.fake_server.channel import parse_errors as parse_errors
+    from agent_env.extensions.fake_server.conversation import Answer as Answer
+    from agent_env.extensions.fake_server.conversation import Policy as Policy
+    from agent_env.extensions.fake_server.conversation import Refusal as Refusal
+    from agent_env.extensions.fake_server.conversation import Tokens as Tokens
+    from agent_env.extensions.fake_server.conversation import tool_call as tool_call
+    from agent_env.extensions.fake_server.policies import model_policy as model_policy
+    from agent_env.extensions.fake_server.policies import script_policy as script_policy
+    from agent_env.extensions.fake_server.server import FakeServer as FakeServer
+    from agent_env.extensions.fake_server.server import Hosting as Hosting
+    from agent_env.extensions.fake_server.server import serve as serve
+
+__getattr__, __dir__ = on_demand(__file__)
