@@ -180,9 +180,9 @@ FAMILY = ae.Family(NAME, make_task, make_samples, reference=next_step)
 FAMILY_TEST = '''\
 """The family keeps the contract of agent-env."""
 
-from $package.family import FAMILY
-
 from agent_env.testing import check_family
+
+from $package.family import FAMILY
 
 
 def test_the_family_conforms() -> None:
@@ -215,9 +215,9 @@ def $own(start: date, end: date) -> str:
 TOOL_TEST = '''\
 """The tool keeps the contract of agent-env."""
 
-from $package.tool import $own
-
 from agent_env.testing import check_tool
+
+from $package.tool import $own
 
 
 def test_the_tool_conforms() -> None:

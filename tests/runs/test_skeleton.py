@@ -1,5 +1,6 @@
 """`new`: its packages conform and run as they are written; names that would clash are refused."""
 
+import subprocess
 import sys
 import tomllib
 from importlib import import_module
@@ -50,6 +51,14 @@ def test_a_tool_conforms(tmp_path, monkeypatch):
         "agent_env.tools": {"days_between": "days_between.tool:days_between"}
     }
     passes_its_test("days_between")
+
+
+@pytest.mark.parametrize("kind", ["family", "tool"])
+def test_it_passes_the_usual_lint(kind, tmp_path, monkeypatch):
+    folder = written(kind, "days-after", tmp_path, monkeypatch)
+    lint = ("ruff", "check", "--isolated", "--select", "E4,E7,E9,F,I,B,UP,SIM,RUF", ".")
+    done = subprocess.run(lint, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "All checks passed!\n")
 
 
 @pytest.mark.parametrize(

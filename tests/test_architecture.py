@@ -1,0 +1,26 @@
+"""The page on the architecture: its heart can be read in a day, and what it names is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs/architecture.md").read_text()
+
+
+def test_the_heart_has_at_most_36_files_and_6000_lines() -> None:
+    heart = PAGE[PAGE.index("## The heart") : PAGE.index("## Rooms")]
+    files = re.findall(r"`([a-z_/]+\.py)`", heart)
+    assert 20 < len(set(files)) == len(files) <= 36
+    lines = [(ROOT / "agent_env" / file).read_text().count("\n") for file in files]
+    assert sum(lines) < 6_000
+
+
+def test_each_file_and_folder_that_it_names_is_there() -> None:
+    names = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`", PAGE))
+    rooms = (ROOT, ROOT / "agent_env")
+    short = {"cli.py", "family.py", "log.py", "read.py"}  # of a row that names their folder
+    others = {"trace/", "calls/", "again/", "remote/", "compatible/"}
+    missing = {name for name in names if not any((room / name).exists() for room in rooms)}
+    assert missing - short - others == set()
