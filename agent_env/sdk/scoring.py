@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from agent_env.scoring.evidence import stands_in as stands_in
     from agent_env.scoring.hedges import hedge as hedge
     from agent_env.scoring.hedges import takes_back as takes_back
-    from agent_env.scoring.name_answers import Mention as Mention
-    from agent_env.scoring.name_answers import NameAnswer as NameAnswer
-    from agent_env.scoring.name_answers import answer_part as answer_part
-    from agent_env.scoring.name_answers import find_names as find_names
-    from agent_env.scoring.name_answers import normalised as normalised
-    from agent_env.scoring.name_answers import parse_known_names as parse_known_names
-    from agent_env.scoring.name_answers import parse_number as parse_number
-    from agent_env.scoring.name_answers import words as words
     from agent_env.scoring.names import NameList as NameList
     from agent_env.scoring.names import asks as asks
     from agent_env.scoring.names import normalise as normalise
@@ -34,6 +26,7 @@ if TYPE_CHECKING:
     from agent_env.scoring.names import token_f1 as token_f1
     from agent_env.scoring.sample_means import SampleMeans as SampleMeans
     from agent_env.scoring.time_references import TimeReference as TimeReference
+    from agent_env.scoring.time_references import flat as flat
     from agent_env.scoring.time_references import says_role as says_role
     from agent_env.scoring.time_references import sentence_starts as sentence_starts
     from agent_env.scoring.time_references import time_references as time_references

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from agent_env.families.tdbench.name_answers import words
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnswerForm, Example
@@ -32,7 +33,6 @@ from agent_env.sdk.records import (
     matching,
     or_null,
 )
-from agent_env.sdk.scoring import words
 
 
 class _Passages:

@@ -21,20 +21,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS
-from agent_env.families.tdbench.sample import Role, TdbenchSample, rows_of, tdbench_sample
-from agent_env.sdk.models import Scorer
-from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
-from agent_env.sdk.scoring import (
+from agent_env.families.tdbench.name_answers import (
     Mention,
     NameAnswer,
-    TimeReference,
     answer_part,
-    episode_score,
-    f1,
     find_names,
     normalised,
     parse_known_names,
     parse_number,
+)
+from agent_env.families.tdbench.sample import Role, TdbenchSample, rows_of, tdbench_sample
+from agent_env.sdk.models import Scorer
+from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
+from agent_env.sdk.scoring import (
+    TimeReference,
+    episode_score,
+    f1,
     says_role,
     sentence_starts,
     time_references,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.name_answers import normalised, parse_known_names, parse_number
+from agent_env.families.tdbench.name_answers import normalised, parse_known_names, parse_number
 from agent_env.scoring.time_references import time_references
 
 LAW = ("Legal", "Illegal")
