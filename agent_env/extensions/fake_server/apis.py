@@ -123,7 +123,7 @@ class ChatApi:
             raise Refusal(400, "messages must be a list that is not empty", "messages")
         turns = tuple(read_turn(message) for message in messages)
         tools = body.get("tools") or ()
-        offers = [read_tool(tool) for tool in tools]
+        offers = [_offer(tool, tool["function"], "function.") for tool in tools]
         request = request_of(body, turns, tools, offers, "max_completion_tokens", "max_tokens")
         check_turns(self._mode, turns)
         check_chat(self._mode, body, request.choice)
@@ -172,6 +172,8 @@ class ChatApi:
 def read_turn(message: Object, field: str = "messages") -> Message:
     """A message of the conversation; raises Refusal where it is not as documented."""
     for call in message.get("tool_calls") or ():
+        _require(call, "id", "messages[].tool_calls[].id")
+        _require(call["function"], "name", "messages[].tool_calls[].function.name")
         if read_arguments(call["function"]["arguments"]) is None:  # as vLLM and llama.cpp do
             raise Refusal(400, "tool call arguments are not a JSON object", "messages")
     turn = read_message(message)
@@ -282,7 +284,7 @@ class ResponsesApi:
         check_items(turns)
         check_reasoning(items, is_required=self._mode.strict_fields)
         functions = [tool for tool in tools if tool.get("type") not in HOSTED]
-        offers = [_offer(tool) for tool in functions]
+        offers = [_offer(tool, tool) for tool in functions]
         request = request_of(body, turns, functions, offers, "max_output_tokens")
         return replace(
             held(request, self._mode, schema_in(self._mode, body)),
@@ -360,10 +362,18 @@ def _add_to_assistant(turns: list[Message], kind: str, item: Object) -> None:
         turns[-1] = turns[-1].model_copy(update={"tool_calls": calls})
 
 
-def _offer(tool: Object) -> ToolSpec:
+def _offer(tool: Object, function: Object, where: str = "") -> ToolSpec:
     if tool.get("type") != "function":
         raise Refusal(400, f"tool type {tool.get('type')!r} is not served here", "tools")
+    _require(function, "name", f"tools[].{where}name")
     return read_tool(tool)
+
+
+def _require(fields: Object, name: str, where: str) -> None:
+    """Refuses what lacks a documented text, as OpenAI does."""
+    if not isinstance(fields.get(name), str) or not fields[name]:
+        text = f"Missing required parameter: '{where}'."
+        raise Refusal(400, text, where, code="missing_required_parameter")
 
 
 def _hosted(tool: Object) -> str:

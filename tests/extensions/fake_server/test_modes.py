@@ -465,3 +465,27 @@ def test_over_responses_a_cut_reply_is_incomplete():
     reply = responses(script)
     assert (reply["status"], reply["usage"]["output_tokens"]) == ("incomplete", 2)
     assert reply["incomplete_details"] == {"reason": "max_output_tokens"}
+
+
+@pytest.mark.parametrize(
+    ("body", "parameter"),
+    [
+        ({"tools": [{"type": "function", "function": {}}]}, "tools[].function.name"),
+        ({"tools": [{"type": "function", "function": {"name": ""}}]}, "tools[].function.name"),
+        ({"messages": [QUESTION, {"role": "assistant", "tool_calls": [
+            {"type": "function", "function": {"name": "web_search", "arguments": "{}"}}]}]},
+         "messages[].tool_calls[].id"),
+        ({"messages": [QUESTION, {"role": "assistant", "tool_calls": [
+            {"id": "1", "type": "function", "function": {"arguments": "{}"}}]}]},
+         "messages[].tool_calls[].function.name"),
+    ],
+)  # fmt: skip
+def test_tools_and_calls_need_their_names_and_ids(body, parameter):
+    async def script(post):
+        fields = {"messages": [QUESTION]} | body
+        return await post(fields.pop("messages"), **fields)
+
+    response = talk(agent, script)
+    error = response.json()["error"]
+    assert (response.status_code, error["param"]) == (400, parameter)
+    assert error["message"] == f"Missing required parameter: '{parameter}'."
