@@ -16,6 +16,8 @@ NEAR = 400
 """Characters around a mention that are examined."""
 MOST = 50
 """Mentions, the last ones, that are examined."""
+QUESTION_MARKS = "?？؟"
+"""Of Latin, Chinese and Arabic scripts."""
 DENIED = "denies its answer"
 _N_T = r"(?: not|n['’]t)"
 _SAY = (
@@ -37,17 +39,23 @@ _WEIGHED = re.compile(
 )
 _SMALL = r"(?:(?:an?|the|by|yet|really|it|is|was|be|of|them|these|for) ){0,4}[\"'“‘*_`(\[]{0,4}"
 _DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not(?! (?:only|just|merely))|never|neither|nor|(?:any|every)thing but|except|all but"
-    r"|excluding|cannot be|rather [^.!?\n]{1,60} than|(?:wo|would)n['’]t say)|n['’]t|~~) ?"
+    r"(?:\b(?:not(?! (?:only|just|merely))|never|neither|nor|(?:any|every)(?:thing|one|body) but"
+    r"|except|all but|apart from|other than|excluding|(?:wrong|incorrect|false) [a-z]{1,12} ?:"
+    r"|cannot be|rather [^.!?\n]{1,60} than|(?:wo|would)n['’]t say)|n['’]t|~~) ?"
     rf"{_SMALL}$",
     re.I,
 )
-_WRONG = r"(?:wrong|incorrect|false|mistaken|invalid|ruled out|excluded|rejected|a mistake)\b"
+_WRONG = (
+    r"(?:wrong|incorrect|false|mistaken|invalid|ruled out|excluded|rejected|a mistake|a decoy"
+    r"|out of the question)\b"
+)
 _RIGHT = r"(?:the )?(?:right|correct|true|valid|answer|one|it|real)\b"
 _DENIED_BEHIND = re.compile(
     r"[^\w.!?;\n]{0,6}(?:but )?(?:(?:that|this|it|which) )?"
     rf"(?:is|was|are|were|(?:can|must|would) be)(?: {_WRONG}|{_N_T} {_RIGHT})"
-    rf"|[^\w.!?;\n]{{0,6}}(?:does|did){_N_T} (?:fit|match|satisfy|meet|hold|work|apply)\b"
+    rf"|[^\w.!?;\n]{{0,6}}(?:does|did){_N_T} (?:fit|match|satisfy|meet|hold|work|apply|count)\b"
+    r"|[ *_`\"']{0,4}(?:[:=–—]|->|=>|→|==|-(?= )) ?(?:wrong|false|incorrect|rejected|invalid)\b"
+    r"|[ *_]{0,3}[✗✘❌]"
     rf"|[ *_`\"']{{0,4}}\((?:(?:wrong|false|incorrect)\b|not(?:\)| {_RIGHT}))"
     rf"|.*\b(?:this|that|it|which) (?:is|was) {_WRONG}|.*\bbut (?:it )?(?:is|was) not\W{{0,4}}$",
     re.I,
@@ -127,7 +135,7 @@ def _not_plain(before: str, behind: str) -> str:
     """Why a mention between these parts of its sentence gives no answer."""
     if _DENIED_BEFORE.search(before) or _DENIED_BEHIND.match(behind):
         return DENIED
-    if "?" in behind:
+    if any(mark in behind for mark in QUESTION_MARKS):
         return "asks"
     if (weighed := _WEIGHED.search(before) or _WEIGHED.search(behind)) is not None:
         return f"hedges ('{' '.join(weighed[0].lower().split())}')"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agent_env.scoring.answer_parts import user_text
-from agent_env.scoring.hedges import takes_back
+from agent_env.scoring.hedges import QUESTION_MARKS, takes_back
 
 ARTICLES = frozenset({"a", "an", "the"})
 _VANISH = re.compile(r"[.'’`´]")
@@ -128,7 +128,7 @@ def _read(answer: str, rule: str, known: Iterable[str]) -> NameList:
 def asks(answer: str, known: Iterable[str]) -> bool:
     """Whether the answer is a question, and not a known name that ends like one."""
     mark = answer.rstrip(" \t\n*_`\"'")[-1:]
-    return mark == "?" and not any(name.endswith("?") for name in known)
+    return mark != "" and mark in QUESTION_MARKS and not any(name.endswith(mark) for name in known)
 
 
 def _json_list(text: str) -> list[str] | None:

@@ -104,6 +104,12 @@ Possible answers: {gold}; {a}; {b}
 {gold} (wrong)
 ~~{gold}~~ {a}
 {gold} → no, {a}
+{gold} does not count.
+{gold}: false
+{gold} — false.
+{gold} -> rejected
+Wrong answer: {gold}
+Everyone apart from {gold}.
 {mark}{gold}|{mark}{a}|{mark}{b}
 {mark}{gold}||Edit: it is {a}.
 {mark}{gold}||Never mind, I have no answer.
@@ -327,7 +333,7 @@ def test_a_fence_or_a_box_around_a_name_is_no_part_of_it(name: str) -> None:
 
 
 def test_no_form_stands_twice() -> None:
-    assert len(set(HEDGES)) == 97
+    assert len(set(HEDGES)) == 103
 
 
 def test_a_statement_that_there_is_no_answer_hedges_like_any_other() -> None:
@@ -362,6 +368,13 @@ def test_a_statement_that_there_is_no_answer_hedges_like_any_other() -> None:
         ("Not only Ada", ""),
         ("Ada (not Bea)", ""),
         ("Ada (not the right one)", "denies its answer"),
+        ("Ada is a decoy.", "denies its answer"),
+        ("Ada is out of the question.", "denies its answer"),
+        ("Ada ❌", "denies its answer"),
+        ("Anyone but Ada.", "denies its answer"),
+        ("Everyone but Bea left: Ada", ""),
+        ("Ada？", "asks"),
+        ("Ada - wrongly called Bea", ""),
     ],
 )
 def test_a_mention_in_its_sentence(text: str, why: str) -> None:
