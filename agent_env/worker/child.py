@@ -106,6 +106,8 @@ def _limit_memory(size: int, memory: int | None) -> int:
     if size < 0:
         return 0
     now = int(os.pread(size, 64, 0).split()[0]) * _PAGE
-    most = resource.RLIM_INFINITY if memory is None else now + memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]  # the user's own `ulimit -v`
+    most = hard if memory is None else now + memory
+    within = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (within, hard))
     return now

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,16 @@ def test_what_a_function_returns_and_refuses_comes_back(worker):
     assert asyncio.run(worker.ask({"key": "own", "query": "SELECT 1 AS b"})) == "b\n1"
     with pytest.raises(ToolError, match="no such table: other"):
         worker.call(query("SELECT a FROM other"))
+
+
+def test_it_works_under_a_limit_of_memory_that_the_user_set():
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
+        "from agent_env.worker.host import worker\n"
+        "print(worker('schemas').call({'schema': {'type': 5}}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "is no JSON schema" in done.stdout, done.stderr
 
 
 def test_calls_share_a_process_and_what_it_keeps(worker):

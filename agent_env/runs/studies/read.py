@@ -33,6 +33,7 @@ ELSEWHERE = {
     "out": "is not needed: the runs' folders are STUDY/TASK/MODEL",
 }
 """Options of `run` that have a place of their own in a study, or none."""
+MOST_RUNS = 10_000
 
 
 def read_text(file: Path) -> str:
@@ -81,6 +82,8 @@ class _Reading:
             for name, value in table.items():
                 if problem_text := _option_problem(place, name, value):
                     self.add((*place, name), problem_text)
+        if plan is not None and len(plan.tasks) * len(plan.models) > MOST_RUNS:
+            self.add(("tasks",), f"tasks and models make more than {MOST_RUNS} runs")
         for name, twin in _twins(data.get("models")):
             line = self.toml.line(("models", twin))
             self.add(

@@ -15,14 +15,26 @@ from agent_env.errors import DatasetError
 Place = tuple[str | int, ...]
 """The keys that lead to an entry: `("models", "qwen", "temperature")`."""
 
+LONGEST = 64 * 1024
+"""Characters of a text, which anybody may have sent."""
+_MOST_DOTS = 1000
+"""Of one line: tomllib takes time and memory by the square of a dotted key."""
+_MOST_READ = 4_000_000
+"""Characters that are read to find lines; entries behind them have none of their own."""
+
 
 class TomlLines:
     """The entries of a TOML text, dates as text, and the line on which each begins."""
 
     def __init__(self, file: Path, text: str) -> None:
+        if len(text) > LONGEST:
+            raise DatasetError(file, None, f"is longer than {LONGEST} characters")
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.count(".") > _MOST_DOTS:
+                raise DatasetError(file, number, f"has more than {_MOST_DOTS} dots")
         try:
             self.data: dict[str, Any] = _plain(tomllib.loads(text))
-        except (tomllib.TOMLDecodeError, RecursionError) as exc:
+        except (ValueError, RecursionError) as exc:  # also an integer of too many digits
             raise _syntax_error(file, str(exc)) from None
         self._lines = _lines(text)
 
@@ -44,10 +56,14 @@ def _lines(text: str) -> dict[Place, int]:
     """By place the first line of its statement: an entry is there as soon as the text up to its
     last line can be read."""
     lines, known = text.splitlines(), dict[Place, int]()
-    begin = 1
+    begin, read = 1, 0
     for number in range(1, len(lines) + 1):
+        part = "\n".join(lines[:number])
+        read += len(part)
+        if read > _MOST_READ:
+            break
         try:
-            data = tomllib.loads("\n".join(lines[:number]))
+            data = tomllib.loads(part)
         except tomllib.TOMLDecodeError:  # within a text or list of several lines
             continue
         for place in _places(data, ()):

@@ -149,6 +149,35 @@ def test_a_line_is_that_on_which_its_statement_begins():
     assert [toml.line(place) for place in places] == [1, 1, 5, 6, 9, 5, None]
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("\n" * 70_000, "is longer than"),
+        (".".join(["a"] * 30_000) + " = 1", "has more than 1000 dots"),
+        ("a = " + "9" * 5000, "is not TOML"),
+        ("a = " + "[" * 5000, "is not TOML"),
+    ],
+)
+def test_a_text_that_costs_more_than_it_looks_is_refused_at_once(text, why):
+    with pytest.raises(DatasetError, match=why):
+        TomlLines(Path("x"), text)
+
+
+def test_lines_are_looked_for_in_bounded_time():
+    toml = TomlLines(Path("x"), "a = 1\n" + "\n" * 60_000 + "b = 2\n")
+    assert (toml.line(("a",)), toml.line(("b",)), toml.data) == (1, None, {"a": 1, "b": 2})
+
+
+def test_a_study_of_too_many_runs_is_a_mistake(tmp_path):
+    tables = [
+        "\n".join(f"{name}{n} = {{ {kind} = 'x{n}' }}" for n in range(101))
+        for name, kind in (("t", "task"), ("m", "model"))
+    ]
+    text = f"[tasks]\n{tables[0]}\n[models]\n{tables[1]}\n"
+    with pytest.raises(DatasetErrors, match="more than 10000 runs"):
+        plan_of(tmp_path / "study.toml", text, None)
+
+
 def test_a_text_of_entries_is_read_as_these_entries():
     data = {
         "a": ['x"\\\n', 1, 2.5, True], "b": {"c d": "é", "e": [1]},

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue
 
+from agent_env.extensions.interop.foreign.fields import odd_values
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks
 from agent_env.sdk.records import (
@@ -178,9 +179,10 @@ def foreign_study(
     values are drawn together. ConfigError where they have no metric or no sample in common."""
     for text in dict.fromkeys(f"{log.file}: {text}" for log in logs for text in log.notes):
         note(text)
-    runs = [
-        _run_data(log, name, logs[0].task) for log, name in zip(logs, names_of(logs), strict=True)
-    ]
+    runs = []
+    for log, name in zip(logs, names_of(logs), strict=True):
+        with odd_values(log.file):
+            runs.append(_run_data(log, name, logs[0].task))
     metrics = common_metrics({f"{log.file} {log.name}".strip(): log.metrics for log in logs})
     note_tasks([log.task for log in logs], note)
     hooks = hooks_of([sample for run in runs for sample in run.samples.values()], cluster)

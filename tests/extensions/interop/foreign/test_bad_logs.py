@@ -126,6 +126,14 @@ def test_an_episode_of_verifiers_that_went_well_at_last_is_no_failure(tmp_path: 
     assert sum(each.failure is not None for each in log.episodes) == 2
 
 
+def test_a_row_that_names_no_sample_is_told_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "columns.toml").write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
+    files = [_lines(tmp_path / n / "t.jsonl", [{"s": "", "x": 1}]) for n in ("a", "b")]
+    options = CompareOptions(runs=tuple(files), columns=tmp_path / "columns.toml")
+    with pytest.raises(DatasetError, match=r"a/t\.jsonl: holds a value that its tool does not"):
+        compare_tasks(options, lambda text: None)
+
+
 def test_logs_without_a_common_sample_are_told_by_theirs() -> None:
     paths = (LOGS / "verifiers-0.4/tool", LOGS / "harbor/head")
     with pytest.raises(ConfigError, match=r"no sample in common.* tool has .*; fake/head has sum-"):
