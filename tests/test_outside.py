@@ -35,7 +35,8 @@ INSTALLED = tuple(
     dict.fromkeys(
         str(Path(each).resolve())
         for each in (*sysconfig.get_paths().values(), *site.getsitepackages(), sys.base_prefix,
-                     sys.prefix, HOME / "agent_env", HOME / "tests", "/usr/lib", "/usr/share")
+                     sys.prefix, HOME / "agent_env", HOME / "agent_env.egg-info", HOME / "tests",
+                     "/usr/lib", "/usr/share")
     )
 )  # fmt: skip
 """Code, and what it brings along."""
