@@ -87,8 +87,11 @@ def bootstrap_estimate(value: float, draws: Floats, samples: int, groups: int) -
     if groups < FEWEST:
         none = f"none for fewer than {FEWEST} clusters"
         return Estimate(value, None, None, none, samples, groups)
+    known = draws[~np.isnan(draws)]
+    if not known.size:
+        return Estimate(value, None, None, "none: its sums are no numbers", samples, groups)
     tail = expanded_tail(groups)
-    low, high = np.quantile(draws[~np.isnan(draws)], [tail, 1 - tail])
+    low, high = np.quantile(known, [tail, 1 - tail])
     return Estimate(value, float(low), float(high), "cluster bootstrap", samples, groups)
 
 

@@ -126,6 +126,16 @@ def test_an_episode_of_verifiers_that_went_well_at_last_is_no_failure(tmp_path: 
     assert sum(each.failure is not None for each in log.episodes) == 2
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_scores_whose_sums_are_no_numbers_have_no_interval(tmp_path: Path) -> None:
+    rows = _lm_rows([1.7e308, -1.7e308] * 20)
+    files = [_lines(tmp_path / n / "samples_x.jsonl", rows) for n in ("a", "b")]
+    (task,) = compare_tasks(CompareOptions(runs=tuple(files), resamples=1000), lambda text: None)
+    estimates = task.comparison.means["score"]
+    assert [each.low for each in estimates] == [None, None]
+    assert "no numbers" in estimates[0].method
+
+
 def test_a_row_that_names_no_sample_is_told_with_its_file(tmp_path: Path) -> None:
     (tmp_path / "columns.toml").write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
     files = [_lines(tmp_path / n / "t.jsonl", [{"s": "", "x": 1}]) for n in ("a", "b")]
