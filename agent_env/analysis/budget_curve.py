@@ -23,7 +23,7 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import plan
 from agent_env.analysis.intervals import FEWEST, Estimate, grouped_mean, paired_share_interval
 from agent_env.analysis.resampling import Floats
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.result_tables import Cell, Column, ResultTable, finite
 from agent_env.analysis.study import Arm
 from agent_env.records.schema import Episode, Sample
 from agent_env.tasks.task import Determined
@@ -244,8 +244,8 @@ class BudgetCurves:
         return {
             "metric": self.comparison.metric,
             "budgets": self.budgets,
-            "curves": [_plain(asdict(curve)) for curve in self.curves],
-            "differences": [_plain(asdict(each)) for each in self.differences],
+            "curves": [finite(asdict(curve)) for curve in self.curves],
+            "differences": [finite(asdict(each)) for each in self.differences],
             "notes": list(self.comparison.remarks),
         }
 
@@ -266,15 +266,6 @@ def _bare(arm: Arm) -> str:
 
 def _budget(budget: int | None) -> str:
     return "all" if budget is None else str(budget)
-
-
-def _plain(value: object) -> object:
-    """For JSON, which has no infinite numbers."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ templates take the cells' texts from here.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_env.extras import need_extra
 from agent_env.records.escaping import csv_text, latex_text, markdown_text
@@ -296,4 +297,14 @@ def render(tables: Sequence[ResultTable], to: Format) -> str:
 
 def as_objects(tables: Sequence[ResultTable]) -> dict[str, object]:
     """The tables by name, for JSON."""
-    return {table.name: table.as_json() for table in tables}
+    objects: dict[str, Any] = finite({table.name: table.as_json() for table in tables})
+    return objects
+
+
+def finite(value: Any) -> Any:
+    """For JSON, which has no infinite numbers: None in their place."""
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
