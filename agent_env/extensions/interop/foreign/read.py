@@ -19,6 +19,7 @@ from agent_env.extensions.interop.foreign.lm_eval import FIELDS, read_lm_eval
 from agent_env.extensions.interop.foreign.log import LOG_READERS, ForeignEpisode, ForeignLog
 from agent_env.extensions.interop.foreign.table import Columns, read_columns, read_table
 from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.records import check_file
 from agent_env.sdk.run import each_of
 
 LOG, EPISODE = TypeAdapter(ForeignLog), TypeAdapter(ForeignEpisode)
@@ -142,15 +143,24 @@ def _read_logs(path: Path, with_transcripts: bool) -> Sequence[ForeignLog]:
             return reader.read(path, with_transcripts)
     if path.is_dir():
         if (lines := verifiers.lines_file(path)) is not None:
-            return [_read_lines(lines, with_transcripts)]
+            return [_read_lines(_inside(path, lines), with_transcripts)]
         if harbor.is_job(path):
             return harbor.read_harbor(path, with_transcripts)
-        path = path / "results.json"
+        path = _inside(path, path / "results.json")
     if path.suffix == ".eval":
         return [read_inspect(path, with_transcripts)]
     if path.suffix == ".json":
         return _read_object(path, with_transcripts)
     return [_read_lines(path, with_transcripts)]
+
+
+def _inside(folder: Path, file: Path) -> Path:
+    """The folder's file; ConfigError where it is a link that leads out of it."""
+    try:
+        check_file(folder, file)
+    except OSError as exc:
+        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+    return file
 
 
 def _read_object(file: Path, with_transcripts: bool) -> list[ForeignLog]:

@@ -263,6 +263,16 @@ def test_a_job_waits_for_no_fifo_and_leaves_its_folder_by_no_link(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize("name", ["traces.jsonl", "results.json"])
+def test_a_results_folder_is_left_by_no_link(tmp_path: Path, name: str) -> None:
+    job = tmp_path / "job"
+    (job / "simulations").mkdir(parents=True)
+    _tau2(tmp_path / "private.json")
+    (job / name).symlink_to(tmp_path / "private.json")
+    with pytest.raises(ConfigError, match=rf"cannot read .*{name}: "):
+        read_logs([job], None)
+
+
 def test_trials_that_are_said_to_be_missing_are_counted_at_once(tmp_path: Path) -> None:
     shutil.copytree(LOGS / "harbor/tool", tmp_path / "job")
     result = json.loads((tmp_path / "job/result.json").read_text())
