@@ -112,7 +112,9 @@ class CompareOptions:
     )
 
 
-ONE_CONDITION = "there is one condition only; a comparison needs two, a --table NAME may need one"
+ONE_CONDITION = (
+    "there is one condition only; a comparison needs two, but --table NAME shows a table of one"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.registry import NO_PLUGINS
 from agent_env.runs.options import ReplayOptions
-from agent_env.runs.resume import fresh_manifest
 from agent_env.runs.run import Run
 from agent_env.runs.serving import start_server
 from agent_env.wiring.components import Parts, contexts_of, open_components, strategy_of
@@ -165,6 +164,7 @@ async def _live_model(
     from agent_env.episodes.contexts import copied_files
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.texts import Texts
+    from agent_env.runs.resume import fresh_manifest  # an offline replay plans no run
 
     manifest = await start_server(run, run.manifest, note, stack)
     model, tokenizer = await open_counted(manifest, note, stack, run.plugins)
