@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent_env.api.runs import open as open
     from agent_env.api.runs import run as run
     from agent_env.api.runs import run_sync as run_sync
-    from agent_env.episodes.again.replay import ReplayResult as ReplayResult
+    from agent_env.episodes.rerun.replay import ReplayResult as ReplayResult
     from agent_env.errors import AgentEnvError as AgentEnvError
     from agent_env.errors import ConfigError as ConfigError
     from agent_env.errors import DatasetError as DatasetError
@@ -55,7 +55,7 @@ PUBLIC = {
     "agent_env.runs.objects": ("Condition", "TaskOptions", "task"),
     "agent_env.runs.run": ("Episode", "Run"),
     "agent_env.api.runs": ("import_log", "open", "run", "run_sync"),
-    "agent_env.episodes.again.replay": ("ReplayResult",),
+    "agent_env.episodes.rerun.replay": ("ReplayResult",),
     "agent_env.errors": (
         "AgentEnvError", "ConfigError", "DatasetError", "RunStopped", "StorageError",
         "ToolError",

@@ -21,6 +21,6 @@ def test_each_file_and_folder_that_it_names_is_there() -> None:
     names = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`", PAGE))
     rooms = (ROOT, ROOT / "agent_env")
     short = {"cli.py", "family.py", "log.py", "read.py"}  # of a row that names their folder
-    others = {"trace/", "calls/", "again/", "remote/", "compatible/"}
+    others = {"trace/", "calls/", "rerun/", "remote/", "compatible/"}
     missing = {name for name in names if not any((room / name).exists() for room in rooms)}
     assert missing - short - others == set()

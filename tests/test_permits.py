@@ -81,7 +81,7 @@ OWN = {
 }
 """What the command line names, or settings of this machine: nothing of a folder."""
 DATABASES = {
-    "episodes/again/fork.py": {"sqlite3.connect"},
+    "episodes/rerun/fork.py": {"sqlite3.connect"},
     "episodes/calls/reply_cache.py": {"sqlite3.connect"},
     "episodes/index.py": {"sqlite3.connect"},
     "episodes/index_pages.py": {"sqlite3.connect"},

@@ -4,7 +4,7 @@ Each finished episode falls into one kind, by the first rule that fits:
 
   right        the main metric is 1, or its share of the ceiling where it has one
   refused      the model refused
-  by how the episode went (analysis.conduct has the rules): context, tool call in text, malformed
+  by how the episode went (rules: analysis.failure_modes): context, tool call in text, malformed
   calls, loop, echo of the prompt, no call (stage: what it would be otherwise)
   budget       another limit ended it (steps, tool calls, tokens, cost, time, truncated reply)
   formatting   the episode was answered, but the rules cannot read a date from it
@@ -44,11 +44,11 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal
 
-from agent_env.analysis.conduct import (
+from agent_env.analysis.failure_modes import (
     Call,
     Repeated,
     calls_of,
-    conduct,
+    failure_mode,
     is_without_call,
     repeated,
 )
@@ -224,7 +224,7 @@ def diagnose(
     if basis is not None and kind in OF_ANSWERS:
         kind, stage = _by_basis(kind, stage, basis, source, condition)
     if kind not in ("right", "refused", *UNFINISHED):
-        went = conduct(episode, score, calls, again)
+        went = failure_mode(episode, score, calls, again)
         if went is not None:
             kind, stage = went
         elif is_without_call(episode, condition, calls):

@@ -24,7 +24,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_env.analysis.conduct import one_form
+from agent_env.analysis.failure_modes import one_form
 from agent_env.records.disturbance import IMPLICIT, SampleAttack
 from agent_env.records.schema import Episode, Message, Score, ToolCall
 

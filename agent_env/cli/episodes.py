@@ -17,7 +17,7 @@ from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, RunPath, Wide, for_each_run, listening, print_table, say
 
 if TYPE_CHECKING:
-    from agent_env.episodes.again.replay import ReplayResult
+    from agent_env.episodes.rerun.replay import ReplayResult
     from agent_env.runs.options import (
         AttributeOptions,
         CurveOptions,

@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from agent_env.episodes.again.resume import TraceOpener, resume_episode
-from agent_env.episodes.again.tape import with_recorded_start
 from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
 from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.garbage import rarely_collected
 from agent_env.episodes.pending import StoppingCondition, pending
+from agent_env.episodes.rerun.resume import TraceOpener, resume_episode
+from agent_env.episodes.rerun.tape import with_recorded_start
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import Clock, Fsync, TraceWriter, stamp

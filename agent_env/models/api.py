@@ -18,7 +18,7 @@ from agent_env.records.schema import Message, Reply, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RequestParts:
     """What a request is made of."""
 
     model: str
@@ -60,11 +60,11 @@ class Api:
 
     path: str
     """Of requests, below the base URL."""
-    conversation: Callable[[Question], Json]
+    conversation: Callable[[RequestParts], Json]
     """The fields of a request that hold the messages and what goes with them; None is not sent."""
     tool: Callable[[ToolSpec], Json]
     """A tool as a request names it."""
-    settings: Callable[[Question], Json]
+    settings: Callable[[RequestParts], Json]
     """The fields behind those that all APIs share (tools to top_p); None is not sent."""
     whole: Callable[[Sequence[Json]], Json | Fault]
     """The body that the events of a stream stand for."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.api import Api, Exchange, Fault, Question
+from agent_env.models.api import Api, Exchange, Fault, RequestParts
 from agent_env.models.chat import Json
 from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
@@ -93,18 +93,18 @@ class ApiModel:
         """What is sent, but for the fields of a stream."""
         parameters = self._parameters
         sent = parameters.with_roles(messages)
-        question = Question(self._model, sent, tools, options, parameters, self._dialect)
+        parts = RequestParts(self._model, sent, tools, options, parameters, self._dialect)
         chooses = bool(tools) and options.tool_choice != "auto"  # auto is what a server does anyway
         return parameters.body(
             {
                 "model": self._model,
-                **self._api.conversation(question),
+                **self._api.conversation(parts),
                 "tools": [self._api.tool(tool) for tool in tools] or None,
                 "tool_choice": options.tool_choice if chooses else None,
                 "parallel_tool_calls": parameters.parallel_tool_calls if tools else None,
                 "temperature": parameters.temperature,
                 "top_p": parameters.top_p,
-                **self._api.settings(question),
+                **self._api.settings(parts),
             }
         )
 

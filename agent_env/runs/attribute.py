@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from agent_env.analysis.attribution import Attribution
-    from agent_env.episodes.again.fork import Beginning
+    from agent_env.episodes.rerun.fork import Beginning
     from agent_env.episodes.trace.fold import Recording, Step
     from agent_env.records.schema import Condition
     from agent_env.records.trace_events import Parent
@@ -158,7 +158,7 @@ def _sampling(options: AttributeOptions, before: Mapping[str, JsonValue]) -> dic
 def _beginnings(
     plan: AttributionPlan, conditions: tuple[Condition, ...], parent: Parent
 ) -> Iterator[Beginning]:
-    from agent_env.episodes.again.fork import Beginning
+    from agent_env.episodes.rerun.fork import Beginning
     from agent_env.episodes.run_folder import EpisodeKey
 
     for kept, (condition, number) in enumerate(zip(conditions, plan.forks, strict=True)):

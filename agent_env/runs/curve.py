@@ -26,7 +26,7 @@ from agent_env.runs.start import Listener
 if TYPE_CHECKING:
     from agent_env.analysis.budget_curve import BudgetCurves, LookupCount
     from agent_env.analysis.result_tables import ResultTable
-    from agent_env.episodes.again.fork import Beginning
+    from agent_env.episodes.rerun.fork import Beginning
     from agent_env.episodes.trace.fold import Recording
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Condition
@@ -194,7 +194,7 @@ async def ask_curve(plan: CurvePlan, listener: Listener) -> Run:
 
 def _beginnings(plan: CurvePlan, forced: dict[str, Condition]) -> Iterator[Beginning]:
     """Of each episode: itself, and for each budget its beginning, or itself if it ended before."""
-    from agent_env.episodes.again.fork import Beginning
+    from agent_env.episodes.rerun.fork import Beginning
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_trace

@@ -21,8 +21,8 @@ from agent_env.wiring.components import RunComponents, open_components
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
-    from agent_env.episodes.again.resume import TraceOpener
     from agent_env.episodes.driven import DrivenEpisode
+    from agent_env.episodes.rerun.resume import TraceOpener
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.episodes.runner import OpenSeams, Runner, Seams
     from agent_env.graph.loop import AgentLoop
@@ -52,7 +52,7 @@ async def open_environment(
 ) -> AsyncIterator[Environment]:
     """The environment of a folder, with its tools; one process at a time. ConfigError without
     `trust_run` for another user's folder that reaches outside itself."""
-    from agent_env.episodes.again.resume import TraceOpener, limits_of
+    from agent_env.episodes.rerun.resume import TraceOpener, limits_of
     from agent_env.episodes.runner import Runner, utc_now
     from agent_env.episodes.trace.texts import Texts
     from agent_env.graph.loop import AgentLoop

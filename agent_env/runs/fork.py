@@ -38,7 +38,7 @@ from agent_env.wiring.sandboxes import choose_sandbox
 from agent_env.wiring.trust import check_trust, own_call, own_plugins, record_run
 
 if TYPE_CHECKING:
-    from agent_env.episodes.again.fork import Beginning
+    from agent_env.episodes.rerun.fork import Beginning
     from agent_env.episodes.trace.fold import Recording
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
@@ -80,7 +80,7 @@ async def fork(
     trace: Path, options: ForkOptions, listener: Listener, objects: Objects = NO_OBJECTS
 ) -> Run:
     """Creates the run of the forks, runs its episodes and returns it."""
-    from agent_env.episodes.again.fork import Beginning, read_edits, step_of
+    from agent_env.episodes.rerun.fork import Beginning, read_edits, step_of
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.records.trace_events import Parent
 
@@ -168,7 +168,7 @@ class ForkSet:
 
 def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
     """The forks of a run and their parent, scored by the same scorer; stores the scores."""
-    from agent_env.episodes.again.fork import read_parent
+    from agent_env.episodes.rerun.fork import read_parent
     from agent_env.runs.score import score_folder
 
     parent = run.manifest.parent
@@ -280,7 +280,7 @@ async def _opened(
     plan: ForkPlan, calls: ForkCalls, note: Callable[[str], None], stack: AsyncExitStack
 ) -> Run:
     """The run's folder with the beginnings of all forks."""
-    from agent_env.episodes.again.fork import begin_forks
+    from agent_env.episodes.rerun.fork import begin_forks
     from agent_env.episodes.runner import utc_now
 
     source, there = plan.source, fork_folder(plan.source, plan.out, "")
@@ -307,8 +307,8 @@ async def _new_folder(
     stack: AsyncExitStack,
 ) -> Run:
     """A new folder with the beginnings of all forks; the model is opened before it is made."""
-    from agent_env.episodes.again.fork import make_forks
     from agent_env.episodes.contexts import copied_files
+    from agent_env.episodes.rerun.fork import make_forks
     from agent_env.episodes.runner import utc_now
 
     source, run = plan.source, Run(plan.out, objects)

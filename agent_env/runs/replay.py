@@ -20,7 +20,7 @@ from agent_env.wiring.plugins import report_changes
 from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
 
 if TYPE_CHECKING:
-    from agent_env.episodes.again.replay import OpenTools, ReplayResult
+    from agent_env.episodes.rerun.replay import OpenTools, ReplayResult
     from agent_env.episodes.trace.fold import Recording
     from agent_env.protocols import Strategy, Toolbox
     from agent_env.records.schema import Condition, Sample
@@ -34,7 +34,7 @@ async def replay(
 ) -> list[ReplayResult]:
     """Replays the recorded episodes; returns the results in the order of the traces, `broken` for
     an unreadable one."""
-    from agent_env.episodes.again.replay import ReplayResult
+    from agent_env.episodes.rerun.replay import ReplayResult
     from agent_env.graph.loop import AgentLoop
 
     if options.tools_live and options.model_live:
@@ -77,7 +77,7 @@ async def _itself(result: ReplayResult) -> ReplayResult:
 
 def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
     """Every episode, or why it cannot be replayed."""
-    from agent_env.episodes.again.replay import ReplayResult
+    from agent_env.episodes.rerun.replay import ReplayResult
     from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_trace
     from agent_env.episodes.trace.texts import Texts
@@ -112,8 +112,8 @@ def _check_asked(run: Run, name: str, start: EpisodeStarted) -> None:
 
 
 async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStack) -> Play:
-    from agent_env.episodes.again.replay import Replayer
-    from agent_env.episodes.again.resume import limits_of
+    from agent_env.episodes.rerun.replay import Replayer
+    from agent_env.episodes.rerun.resume import limits_of
 
     replayer = Replayer(
         make_strategy=_strategies(run),
@@ -158,10 +158,10 @@ async def _live_model(
     note: Callable[[str], None],
     stack: AsyncExitStack,
 ) -> Play:
-    from agent_env.episodes.again.replay import LiveReplayer
-    from agent_env.episodes.again.resume import limits_of
     from agent_env.episodes.calls.options import open_calls
     from agent_env.episodes.contexts import copied_files
+    from agent_env.episodes.rerun.replay import LiveReplayer
+    from agent_env.episodes.rerun.resume import limits_of
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.texts import Texts
     from agent_env.runs.resume import fresh_manifest  # an offline replay plans no run

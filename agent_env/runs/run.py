@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from agent_env.analysis.attribution import Attribution
     from agent_env.analysis.diagnosis import Diagnosis
     from agent_env.analysis.result_tables import ResultTable
-    from agent_env.episodes.again.replay import ReplayResult
     from agent_env.episodes.index import EpisodeRow, Totals
+    from agent_env.episodes.rerun.replay import ReplayResult
     from agent_env.models.serving.process import ServerProcess
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score

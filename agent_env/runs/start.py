@@ -248,9 +248,9 @@ async def run_episodes(
     """Runs every episode without a complete trace, also on resume. `limits` override those of the
     run; if `strict`, an episode fails whose requests differ from the recorded ones. `stopping`:
     None for the run's own, if it has one; `budget`: None for one of this run alone."""
-    from agent_env.episodes.again.resume import limits_of
     from agent_env.episodes.calls.options import change_run_limits, open_calls
     from agent_env.episodes.pending import pending
+    from agent_env.episodes.rerun.resume import limits_of
 
     if limits is not None:
         change_run_limits(run, limits)

@@ -123,7 +123,7 @@ def open_hosts(
 
 def _recorded(folder: RunFolder) -> Recorded:
     """The calls of the episode that the run's were forked from, with what they gave."""
-    from agent_env.episodes.again.fork import read_parent
+    from agent_env.episodes.rerun.fork import read_parent
     from agent_env.mcp.hosts import call_key
 
     found: dict[tuple[str, str], ToolResult] = {}

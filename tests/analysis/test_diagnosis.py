@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agent_env.analysis.conduct import calls_of
 from agent_env.analysis.diagnosis import Basis, Diagnosis, date_source, diagnose
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables, in_lines
+from agent_env.analysis.failure_modes import calls_of
 from agent_env.analysis.result_tables import render
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.again.replay import Replayer
+from agent_env.episodes.rerun.replay import Replayer
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.again.resume import limits_of
 from agent_env.episodes.calls.options import retries_of, run_limits
+from agent_env.episodes.rerun.resume import limits_of
 from agent_env.episodes.run_folder import RunFolder, read_samples, samples_bytes
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.time_puzzles.sample import TimePuzzle

@@ -152,7 +152,7 @@ class StoppingRule:
     """Differences up to this size are none that matter; None: only a difference ends a contrast."""
 
 
-class Evidence:
+class ContrastEvidence:
     """Logarithms of the evidence of one contrast after each look; scores in [-1, 1]."""
 
     def __init__(self, margin: float | None, shares: Sequence[float] = ONE_STAGE) -> None:
@@ -210,7 +210,7 @@ class SequentialTest:
         stage."""
         margins = [None if rule.margin is None else rule.margin / scale for scale in scales]
         self.rule = rule
-        self.evidence = [Evidence(margin, shares) for margin in margins]
+        self.evidence = [ContrastEvidence(margin, shares) for margin in margins]
         self._decisions: list[Decision] = ["undecided"] * len(scales)
         self._thresholds = [log(len(scales) / rule.alpha)] * len(scales)
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from agent_env.episodes.again.resume import TraceOpener
 from agent_env.episodes.calls.budget import ConcurrencyLimit, Reservation, RunBudget
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.options import open_calls
 from agent_env.episodes.calls.retries import Breaker, Outage, Retries, error_kind
+from agent_env.episodes.rerun.resume import TraceOpener
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace.lines import TraceWriter

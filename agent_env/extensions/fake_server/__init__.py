@@ -14,9 +14,9 @@ from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
     from agent_env.extensions.fake_server.channel import parse_errors as parse_errors
-    from agent_env.extensions.fake_server.conversation import Answer as Answer
     from agent_env.extensions.fake_server.conversation import Policy as Policy
     from agent_env.extensions.fake_server.conversation import Refusal as Refusal
+    from agent_env.extensions.fake_server.conversation import ScriptedAnswer as ScriptedAnswer
     from agent_env.extensions.fake_server.conversation import Tokens as Tokens
     from agent_env.extensions.fake_server.conversation import tool_call as tool_call
     from agent_env.extensions.fake_server.policies import model_policy as model_policy

@@ -18,12 +18,12 @@ from dataclasses import replace
 from typing import Any
 
 from agent_env.extensions.fake_server.conversation import (
-    Answer,
     HostedCall,
     Json,
     ModelRequest,
     Object,
     Refusal,
+    ScriptedAnswer,
     Tokens,
     slices,
     tool_call,
@@ -144,7 +144,7 @@ class ChatApi:
             reasoning_format=reasoning_format,
         )
 
-    def whole(self, request: ModelRequest, answer: Answer, number: int) -> Json:
+    def whole(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Json:
         """The reply in one piece."""
         if answer.hosted:
             raise Refusal(400, "this API has no hosted tools", "tools")
@@ -155,7 +155,7 @@ class ChatApi:
         usage = usage_of(request, answer)
         return body if usage is None else body | {"usage": _chat_usage(usage, self._mode)}
 
-    def stream(self, request: ModelRequest, answer: Answer, number: int) -> Iterator[bytes]:
+    def stream(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Iterator[bytes]:
         """The reply as server-sent events."""
         self.whole(request, answer, number)  # raises its Refusals before the first event
         envelope = _chat_envelope("chat.completion.chunk", request, number)
@@ -194,7 +194,7 @@ def _copies(count: object) -> int:
     return count
 
 
-def _chat_message(request: ModelRequest, answer: Answer) -> Json:
+def _chat_message(request: ModelRequest, answer: ScriptedAnswer) -> Json:
     refused = answer.finish == "refused"
     message: Json = {
         "role": "assistant",
@@ -217,7 +217,7 @@ def _citation(url: str) -> Json:
     return {"type": "url_citation", "url_citation": place}
 
 
-def _finish_reason(answer: Answer) -> str:
+def _finish_reason(answer: ScriptedAnswer) -> str:
     if answer.finish == "length":
         return "length"
     return "tool_calls" if answer.calls else "stop"
@@ -293,7 +293,7 @@ class ResponsesApi:
             include=frozenset(body.get("include") or ()),
         )
 
-    def whole(self, request: ModelRequest, answer: Answer, number: int) -> Json:
+    def whole(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Json:
         """The reply in one piece."""
         is_incomplete = answer.finish == "length" and not self._hides_truncation
         usage = usage_of(request, answer)
@@ -306,13 +306,13 @@ class ResponsesApi:
             "usage": None if usage is None else _response_usage(usage),
         }
 
-    def stream(self, request: ModelRequest, answer: Answer, number: int) -> Iterator[bytes]:
+    def stream(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Iterator[bytes]:
         """The reply as server-sent events."""
         for sequence, event in enumerate(self._events(request, answer, number)):
             data = json.dumps(event | {"sequence_number": sequence})
             yield f"event: {event['type']}\ndata: {data}\n\n".encode()
 
-    def _events(self, request: ModelRequest, answer: Answer, number: int) -> Iterator[Json]:
+    def _events(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Iterator[Json]:
         opening = _envelope(request, number) | {"status": "in_progress", "output": []}
         yield {"type": "response.created", "response": opening}
         yield {"type": "response.in_progress", "response": opening}
@@ -393,7 +393,7 @@ def _envelope(request: ModelRequest, number: int) -> Json:
     }
 
 
-def _output(request: ModelRequest, answer: Answer, number: int) -> list[Json]:
+def _output(request: ModelRequest, answer: ScriptedAnswer, number: int) -> list[Json]:
     items: list[Json] = []
     if answer.reasoning is not None:
         items.append(_reasoning(request, answer.reasoning))
@@ -441,7 +441,7 @@ def _hosted_call(request: ModelRequest, call: HostedCall, id_: str) -> Json:
     return {"type": "web_search_call", "id": f"ws_{id_}", "status": "completed", "action": action}
 
 
-def _message_item(answer: Answer, number: int) -> Json:
+def _message_item(answer: ScriptedAnswer, number: int) -> Json:
     notes = [
         {"type": "url_citation", "start_index": 0, "end_index": 0, "title": url, "url": url}
         for url in answer.cited

@@ -45,7 +45,7 @@ class HostedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptedAnswer:
     """The answer of a policy."""
 
     text: str = ""
@@ -119,7 +119,9 @@ def tool_call(name: str, arguments: str, id_: str = "") -> ToolCall:
 class Policy(Protocol):
     """Plays the model."""
 
-    async def __call__(self, turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+    async def __call__(
+        self, turns: Sequence[Message], offers: Sequence[ToolSpec]
+    ) -> ScriptedAnswer:
         """The next answer; may raise Refusal."""
 
 
@@ -143,7 +145,7 @@ class Refusal(Exception):
         """More fields of the error."""
 
 
-def usage_of(request: ModelRequest, answer: Answer) -> Tokens | None:
+def usage_of(request: ModelRequest, answer: ScriptedAnswer) -> Tokens | None:
     """The usage to report: the policy's, or a count of four bytes a token."""
     if answer.usage == "absent":
         return None
@@ -166,7 +168,7 @@ def input_tokens(request: ModelRequest) -> int:
     return count_tokens([*texts_of(request.turns), *request.tool_texts])
 
 
-def output_texts(answer: Answer) -> list[str]:
+def output_texts(answer: ScriptedAnswer) -> list[str]:
     """Everything that counts as output."""
     return [answer.text, answer.reasoning or "", *_call_texts(answer.calls)]
 

@@ -17,11 +17,11 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from agent_env.extensions.fake_server.conversation import (
-    Answer,
     HostedCall,
     HostedKind,
     Policy,
     Refusal,
+    ScriptedAnswer,
     Tokens,
     count_tokens,
     tool_call,
@@ -43,7 +43,9 @@ RESULT = re.compile(
 def in_text(policy: Policy) -> Policy:
     """The policy, reading and writing calls in text where its client does."""
 
-    async def policy_in_text(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+    async def policy_in_text(
+        turns: Sequence[Message], offers: Sequence[ToolSpec]
+    ) -> ScriptedAnswer:
         texts = [t.content for t in turns if t.role in ("system", "assistant")]
         has_steps = any(STEP in text for text in texts)
         if offers or not (has_steps or any(OPENING in text for text in texts)):
@@ -98,7 +100,7 @@ def _results(text: str, calls: Sequence[ToolCall]) -> Iterator[Message]:
         yield Message(role="user", content=rest)
 
 
-def _with_step(answer: Answer) -> Answer:
+def _with_step(answer: ScriptedAnswer) -> ScriptedAnswer:
     """The first call as the one object of a step; an answer stays text, for the schema to shape."""
     if not answer.calls:
         return answer
@@ -107,7 +109,7 @@ def _with_step(answer: Answer) -> Answer:
     return replace(answer, text=json.dumps({"step": step}), calls=())
 
 
-def _with_blocks(answer: Answer) -> Answer:
+def _with_blocks(answer: ScriptedAnswer) -> ScriptedAnswer:
     calls = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in answer.calls]
     blocks = [f"{OPENING}{json.dumps(call)}\n```" for call in calls]
     return replace(answer, text="\n\n".join(filter(None, [answer.text, *blocks])), calls=())
@@ -125,7 +127,7 @@ def script_policy(file: Path) -> Policy:
     conditional = [line for line in lines if line.match is not None]
     ordered = [line for line in lines if line.match is None]
 
-    async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+    async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
         for line in conditional:
             if re.search(line.match or "", turns[-1].content):
                 return line.answer()
@@ -140,7 +142,7 @@ def script_policy(file: Path) -> Policy:
 def model_policy(model: Model) -> Policy:
     """Plays a model of this package; tool descriptions count as input, as at real servers."""
 
-    async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+    async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
         try:
             answer = _answer(await model.generate(turns, offers))
         except ModelError as exc:
@@ -173,7 +175,7 @@ def _hosted_call(value: Any) -> Any:
 
 
 class ScriptLine(BaseModel):
-    """One reply of a script; the fields are those of Answer."""
+    """One reply of a script; the fields are those of ScriptedAnswer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -187,9 +189,9 @@ class ScriptLine(BaseModel):
     hosted: tuple[Annotated[HostedCall, BeforeValidator(_hosted_call)], ...] = ()
     cited: tuple[str, ...] = ()
 
-    def answer(self) -> Answer:
+    def answer(self) -> ScriptedAnswer:
         """The line as the server takes it."""
-        return Answer(**{f.name: getattr(self, f.name) for f in fields(Answer)})
+        return ScriptedAnswer(**{f.name: getattr(self, f.name) for f in fields(ScriptedAnswer)})
 
 
 def _lines(file: Path) -> list[ScriptLine]:
@@ -225,11 +227,11 @@ def _line(file: Path, number: int, row: str) -> ScriptLine:
     return line
 
 
-def _answer(reply: Reply) -> Answer:
+def _answer(reply: Reply) -> ScriptedAnswer:
     message, usage = reply.message, reply.usage
     is_complete = usage.input_tokens is not None and usage.output_tokens is not None
     has_usage = is_complete and usage.source != "estimate"  # our own estimate counts tools too
-    return Answer(
+    return ScriptedAnswer(
         text=message.content,
         calls=message.tool_calls,
         reasoning=message.reasoning,

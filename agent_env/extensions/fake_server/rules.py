@@ -17,12 +17,12 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from agent_env.extensions.fake_server.conversation import (
-    Answer,
     Json,
     ModelRequest,
     Object,
     ReasoningFormat,
     Refusal,
+    ScriptedAnswer,
     Tokens,
     count_tokens,
     output_texts,
@@ -92,7 +92,7 @@ def _limit_in(body: Object, *names: str) -> int | None:
     return None
 
 
-def apply_tool_choice(request: ModelRequest, answer: Answer) -> Answer:
+def apply_tool_choice(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
     """The answer with only the calls that the tool choice allows, or one call that it requires."""
     calls = answer.calls
     if request.choice == "none":
@@ -107,13 +107,13 @@ def apply_tool_choice(request: ModelRequest, answer: Answer) -> Answer:
     return answer if calls == answer.calls else replace(answer, calls=calls)
 
 
-def stop(request: ModelRequest, answer: Answer) -> Answer:
+def stop(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
     """The answer up to the first stop sequence in its text."""
     ends = [at for text in request.stop if (at := answer.text.find(text)) >= 0]
     return replace(answer, text=answer.text[: min(ends)]) if ends else answer
 
 
-def truncate(request: ModelRequest, answer: Answer) -> Answer:
+def truncate(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
     """The answer cut at the token limit; reasoning comes first, then text, then calls."""
     limit = request.max_tokens
     if limit is None or count_tokens(output_texts(answer)) <= limit:
@@ -242,7 +242,7 @@ def held(request: ModelRequest, mode: Mode, schema: Json | None) -> ModelRequest
     return replace(request, schema=schema, offers=offers)
 
 
-def hold(request: ModelRequest, answer: Answer) -> Answer:
+def hold(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
     """The answer with a text of the request's schema, made of what it says."""
     if request.schema is None or answer.calls or answer.finish == "refused":
         return answer

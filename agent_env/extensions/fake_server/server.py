@@ -34,12 +34,12 @@ from agent_env.extensions.fake_server.channel import (
     send_fault,
 )
 from agent_env.extensions.fake_server.conversation import (
-    Answer,
     Json,
     ModelRequest,
     Object,
     Policy,
     Refusal,
+    ScriptedAnswer,
     Tokens,
     count_tokens,
     input_tokens,
@@ -88,9 +88,9 @@ class Hosting:
     drops_tools: Annotated[
         bool, Opt("Drop tools from the prompt without an error.", flag="--drop-tools")
     ] = False
-    loading_s: Annotated[float, Opt("Answer 503 `Loading model` for so many seconds.", min=0.0)] = (
-        0.0
-    )
+    loading_s: Annotated[
+        float, Opt("ScriptedAnswer 503 `Loading model` for so many seconds.", min=0.0)
+    ] = 0.0
     piece_delay_s: Annotated[
         float, Opt("Seconds before each piece of a streamed reply.", min=0.0)
     ] = 0.0
@@ -219,14 +219,16 @@ def serve(
     return FakeServer(model_policy(model), host, port, latency_s, errors, seed, model.name)
 
 
-class Api(Protocol):
+class ApiCodec(Protocol):
     """One of the two model APIs."""
 
     def read(self, body: Object) -> ModelRequest: ...
 
-    def whole(self, request: ModelRequest, answer: Answer, number: int) -> Json: ...
+    def whole(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Json: ...
 
-    def stream(self, request: ModelRequest, answer: Answer, number: int) -> Iterable[bytes]: ...
+    def stream(
+        self, request: ModelRequest, answer: ScriptedAnswer, number: int
+    ) -> Iterable[bytes]: ...
 
 
 class FakeServer:
@@ -267,7 +269,7 @@ class FakeServer:
         self._hosting = hosting
         self._clock = clock
         self._started_s = 0.0
-        self._apis: dict[str, Api] = {
+        self._apis: dict[str, ApiCodec] = {
             "/v1/chat/completions": ChatApi(self._mode),
             RESPONSES_PATH: ResponsesApi(self._mode, hosting.hides_truncation),
         }
@@ -353,7 +355,7 @@ class FakeServer:
         body = error_body(self._mode.error_style, refusal)
         await channel.reply(refusal.status, as_json(body))
 
-    async def _generate(self, channel: Channel, api: Api, http: HttpRequest) -> None:
+    async def _generate(self, channel: Channel, api: ApiCodec, http: HttpRequest) -> None:
         number = self.counts[http.path]
         request = self._read(api, http)
         fault = self._faults.draw(http.body)
@@ -370,7 +372,7 @@ class FakeServer:
             await send_fault(channel, fault)
         self.counts[fault or "answered"] += 1
 
-    def _read(self, api: Api, http: HttpRequest) -> ModelRequest:
+    def _read(self, api: ApiCodec, http: HttpRequest) -> ModelRequest:
         value = self._body(http.body)
         self.recent.append(value)
         request = replace(api.read(value), nonce=nonce_of(http.body))
@@ -382,7 +384,7 @@ class FakeServer:
         except (ValueError, RecursionError) as exc:
             raise Refusal(400, f"the body is not JSON: {exc}") from exc
 
-    async def _answer(self, request: ModelRequest, number: int) -> Answer:
+    async def _answer(self, request: ModelRequest, number: int) -> ScriptedAnswer:
         try:
             answer = await self._policy(request.turns, request.offers)
         except Refusal:
@@ -396,8 +398,8 @@ class FakeServer:
 
 
 def _with_reasoning(
-    request: ModelRequest, answer: Answer, usage: Tokens | Literal["counted", "absent"]
-) -> Answer:
+    request: ModelRequest, answer: ScriptedAnswer, usage: Tokens | Literal["counted", "absent"]
+) -> ScriptedAnswer:
     """The answer with reasoning where the mode's model always has some."""
     reasoning = answer.reasoning
     replies = sum(turn.role == "assistant" for turn in request.turns)
@@ -407,7 +409,7 @@ def _with_reasoning(
     return replace(answer, reasoning=reasoning, usage=usage)
 
 
-def _with_call_ids(request: ModelRequest, answer: Answer, number: int) -> Answer:
+def _with_call_ids(request: ModelRequest, answer: ScriptedAnswer, number: int) -> ScriptedAnswer:
     """The answer with ids for its calls, bound to its reasoning where that must come back."""
 
     def id_of(call: ToolCall, place: int) -> str:

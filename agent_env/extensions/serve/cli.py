@@ -12,8 +12,8 @@ from agent_env.extensions.serve.mcp_cli import WHAT, NoToken, TokenEnv, told
 from agent_env.sdk.commands import say, with_options
 
 if TYPE_CHECKING:
-    from agent_env.extensions.serve.exam import Exam
     from agent_env.extensions.serve.http_server import EpisodeServer
+    from agent_env.extensions.serve.served_run import ServedRun
     from agent_env.sdk.run import RunOptions
 
 SECTION = "Ask models"
@@ -58,29 +58,29 @@ def serve(
     need_extra("starlette", "uvicorn", extra="serve")
     token = token_of(host, token_env, no_token)
 
-    def make_server(exam: Exam, bound: int) -> EpisodeServer:
+    def make_server(served_run: ServedRun, bound: int) -> EpisodeServer:
         from agent_env.extensions.serve.http_server import EpisodeServer
 
         only = bound if token is None else None
-        return EpisodeServer(exam, agent, token, only, idle_s, show_metrics)
+        return EpisodeServer(served_run, agent, token, only, idle_s, show_metrics)
 
     asyncio.run(_serve(replace(options, model=agent), host, port, tries, token, make_server))
 
 
 async def _serve(
     options: RunOptions, host: str, port: int, tries: int | None, token: str | None,
-    make_server: Callable[[Exam, int], EpisodeServer],
+    make_server: Callable[[ServedRun, int], EpisodeServer],
 ) -> None:  # fmt: skip
-    from agent_env.extensions.serve.exam import exam_folder, open_exam
     from agent_env.extensions.serve.hosting import listening, serve_app
+    from agent_env.extensions.serve.served_run import open_served_run, served_folder
     from agent_env.sdk.run import open_environment, rarely_collected
 
     with listening(port, host) as listener:
         bound = listener.getsockname()[1]
-        folder = await exam_folder(options, say)
+        folder = await served_folder(options, say)
         async with open_environment(folder, note=say) as environment, \
-                open_exam(environment, told, tries) as exam:  # fmt: skip
-            server = make_server(exam, bound)
+                open_served_run(environment, told, tries) as served_run:  # fmt: skip
+            server = make_server(served_run, bound)
             print(f"http://{f'[{host}]' if ':' in host else host}:{bound}", flush=True)
             if token is not None:
                 print(f"token: {token}", flush=True)

@@ -27,8 +27,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from typing_extensions import TypedDict
 
-from agent_env.extensions.serve.exam import Ending, EpisodeChoice, Exam, ExamError
 from agent_env.extensions.serve.hosting import LOOPBACK
+from agent_env.extensions.serve.served_run import Ending, EpisodeChoice, ServedRun, ServedRunError
 from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import AgentEnvError, first_problem
 from agent_env.sdk.models import chat_message, chat_tool, read_reply
@@ -266,14 +266,14 @@ class Refused(Exception):
 
 
 class EpisodeServer:
-    """The app over an exam. `port` is None where any host may be named; `idle_s` ends episodes of
-    which nothing was heard for so long."""
+    """The app over a served run. `port` is None where any host may be named; `idle_s` ends
+    episodes of which nothing was heard for so long."""
 
     def __init__(
-        self, exam: Exam, agent: str, token: str | None = None, port: int | None = None,
+        self, served_run: ServedRun, agent: str, token: str | None = None, port: int | None = None,
         idle_s: float = 900, shows_metrics: bool = False,
     ) -> None:  # fmt: skip
-        self._exam, self._agent, self._idle_s = exam, agent, idle_s
+        self._run, self._agent, self._idle_s = served_run, agent, idle_s
         self._shows_metrics = shows_metrics
         self._token = None if token is None else f"Bearer {token}".encode()
         names = (LOOPBACK, "localhost")
@@ -298,20 +298,20 @@ class EpisodeServer:
         )
 
     async def _health(self, request: Request) -> Response:
-        count = len(self._exam.handles)
+        count = len(self._run.handles)
         return _json(200, HealthBody(status="healthy", version=__version__, open_episodes=count))
 
     async def _openapi(self, request: Request) -> Response:
         return Response(self._description, media_type="application/json")
 
     async def _tasks(self, request: Request) -> Response:
-        environment = self._exam.environment
+        environment = self._run.environment
         manifest = environment.folder.manifest
         body = TasksBody(
             task=manifest.task,
             metrics=list(environment.task.metrics),
             conditions=[condition.name for condition in environment.conditions],
-            samples=list(self._exam.samples),
+            samples=list(self._run.samples),
             repeats=manifest.repeats,
         )
         return _json(200, body)
@@ -322,12 +322,12 @@ class EpisodeServer:
         if body.seed is not None:
             if sample is not None:
                 raise Refused(400, "bad_request", "sample and seed both choose; leave one out")
-            samples = self._exam.samples
+            samples = self._run.samples
             sample = samples[body.seed % len(samples)]
         if sample is None and body.repeat is not None:
             raise Refused(400, "bad_request", "repeat is a sample's: name the sample too")
         choice = EpisodeChoice(sample, body.condition, body.repeat)
-        question = await self._exam.begin(body.agent or self._agent, choice)
+        question = await self._run.begin(body.agent or self._agent, choice)
         if question is None:
             return Response(status_code=204)
         turn = question.turn
@@ -335,29 +335,29 @@ class EpisodeServer:
 
     async def _state(self, request: Request) -> Response:
         handle = request.path_params["id"]
-        opened = self._exam.opened(handle)
-        name = self._exam.name(opened.key)
+        opened = self._run.opened(handle)
+        name = self._run.name(opened.key)
         return _json(200, _turn(handle, name, opened.turn, opened.turn.messages))
 
     async def _step(self, request: Request) -> Response:
         handle = request.path_params["id"]
-        opened = self._exam.opened(handle)
+        opened = self._run.opened(handle)
         body = await _body(request, StepBody)
         message = body.message.model_dump(exclude_none=True)
         choice = {"message": message, "finish_reason": body.finish_reason or "stop"}
         answer: Any = {"choices": [choice], "usage": body.usage}
         reply = read_reply(answer, opened.turn.messages, self._agent)
-        before, turn = await self._exam.step(handle, reply, body.number)
+        before, turn = await self._run.step(handle, reply, body.number)
         new = turn.messages[len(before.messages) :]
-        return _json(200, _turn(handle, self._exam.name(opened.key), turn, new))
+        return _json(200, _turn(handle, self._run.name(opened.key), turn, new))
 
     async def _score(self, request: Request) -> Response:
         handle = request.path_params["id"]
-        return _json(200, self._ending(handle, self._exam.ending(handle)))
+        return _json(200, self._ending(handle, self._run.ending(handle)))
 
     async def _give_up(self, request: Request) -> Response:
         handle = request.path_params["id"]
-        ending = await self._exam.give_up(handle, "given up by the agent")
+        ending = await self._run.give_up(handle, "given up by the agent")
         return _json(200, self._ending(handle, ending))
 
     def _ending(self, handle: str, ending: Ending) -> EndingBody:
@@ -383,7 +383,7 @@ class EpisodeServer:
                 return await answer(request)
             except Refused as exc:
                 return _error(exc.status, exc.code, str(exc))
-            except ExamError as exc:
+            except ServedRunError as exc:
                 status = STATUS[exc.kind]
                 return _error(status, exc.kind, f"{exc}; {NEXT[status]}")
             except AgentEnvError as exc:
@@ -421,7 +421,7 @@ class EpisodeServer:
         while True:
             await asyncio.sleep(min(self._idle_s / 4, 15))
             with suppress(AgentEnvError):  # a full disk is told to whoever steps next
-                await self._exam.give_up_idle(self._idle_s)
+                await self._run.give_up_idle(self._idle_s)
 
 
 async def _body(request: Request, model: type[Body]) -> Body:

@@ -91,15 +91,15 @@ def serve(
         bool, typer.Option("--tell-score", help="Tell the agent the score of its answer.")
     ] = False,
 ) -> None:
-    """Let an agent sit an exam: it gets questions, one condition's tools, and submits answers.
+    """Serve questions to an agent, which gets one condition's tools and submits answers.
 
     Every call is recorded in the run's folder, as of any run. An existing --out goes on.
 
     Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
     """
-    from agent_env.extensions.serve.exam import exam_folder, open_exam, tools_of
     from agent_env.extensions.serve.hosting import LOOPBACK, token_of
-    from agent_env.extensions.serve.mcp_server import ExamServer, serve_http, serve_stdio
+    from agent_env.extensions.serve.mcp_server import QuestionServer, serve_http, serve_stdio
+    from agent_env.extensions.serve.served_run import open_served_run, served_folder, tools_of
     from agent_env.sdk.run import check_sdk, open_environment, rarely_collected
 
     if http is None and (no_token or token_env is not None):
@@ -108,14 +108,14 @@ def serve(
 
     async def main() -> None:
         async with AsyncExitStack() as stack:
-            folder = await exam_folder(replace(options, model=agent), say)
+            folder = await served_folder(replace(options, model=agent), say)
             environment = await stack.enter_async_context(open_environment(folder, note=say))
             specs = await tools_of(environment)
             on_end = silent if http is None else told  # a client reads our stderr
-            exam = await stack.enter_async_context(
-                open_exam(environment, on_end, ended_by_agent=http is None)
+            served_run = await stack.enter_async_context(
+                open_served_run(environment, on_end, ended_by_agent=http is None)
             )
-            server = ExamServer(exam, specs, many, tell_score).server()
+            server = QuestionServer(served_run, specs, many, tell_score).server()
             with rarely_collected():
                 if http is None:
                     await serve_stdio(server)

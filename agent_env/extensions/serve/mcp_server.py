@@ -1,4 +1,4 @@
-"""An MCP server of ours: an exam that any agent can sit.
+"""An MCP server of ours: a served run that any agent can sit.
 
 It has the tools `next_question`, the condition's own and `submit_answer`, and the prompt
 `question`. With `many` episodes each tool takes the episode's handle; else one is open at a time.
@@ -11,8 +11,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent_env.extensions.serve.exam import Exam, ExamError, ServedQuestion, Submission
 from agent_env.extensions.serve.hosting import LOOPBACK, TokenGuard, listening, serve_app
+from agent_env.extensions.serve.served_run import (
+    ServedQuestion,
+    ServedRun,
+    ServedRunError,
+    Submission,
+)
 from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import ConfigError
 
@@ -26,16 +31,22 @@ NEXT, SUBMIT, HANDLE = "next_question", "submit_answer", "episode"
 NO_MORE = "There is no question left."
 
 
-class ExamServer:
-    """Hands out an exam's questions, one open at a time or `many`, each by its handle; tells the
-    score of an answer where it `tells_score`."""
+class QuestionServer:
+    """Hands out a served run's questions, one open at a time or `many`, each by its handle; tells
+    the score of an answer where it `tells_score`."""
 
     def __init__(
-        self, exam: Exam, specs: Sequence[ToolSpec], many: bool = False, tells_score: bool = False
+        self,
+        served_run: ServedRun,
+        specs: Sequence[ToolSpec],
+        many: bool = False,
+        tells_score: bool = False,
     ) -> None:
         if taken := {spec.name for spec in specs} & {NEXT, SUBMIT}:
-            raise ConfigError(f"the condition has a tool of a name that the exam needs: {taken}")
-        self._exam, self._specs = exam, specs
+            raise ConfigError(
+                f"the condition has a tool of a name that the served_run needs: {taken}"
+            )
+        self._run, self._specs = served_run, specs
         self._many = many
         self._tells_score = tells_score
 
@@ -113,11 +124,11 @@ class ExamServer:
             if name == SUBMIT:
                 answer = arguments.get("answer")
                 if not isinstance(answer, str):
-                    raise ExamError("answer must be a text")
-                return _text(*self._submitted(await self._exam.submit(handle, answer)))
-            result = await self._exam.call(handle, name, arguments)
+                    raise ServedRunError("answer must be a text")
+                return _text(*self._submitted(await self._run.submit(handle, answer)))
+            result = await self._run.call(handle, name, arguments)
             return _text(result.text, is_error=result.is_error)
-        except ExamError as exc:
+        except ServedRunError as exc:
             return _text(f"Error: {exc}", is_error=True)
 
     async def _prompt(self, agent: str, name: str) -> GetPromptResult:
@@ -128,15 +139,15 @@ class ExamServer:
             raise MCPError(code=INVALID_PARAMS, message=f"no prompt '{name}'; known: question")
         try:
             text, _ = self._shown(await self._next(agent))
-        except ExamError as exc:
+        except ServedRunError as exc:
             raise MCPError(code=INVALID_PARAMS, message=str(exc)) from exc
         content = TextContent(type="text", text=text)
         return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
 
     async def _next(self, agent: str) -> ServedQuestion | None:
-        if not self._many and self._exam.handles:
-            raise ExamError(f"a question is open: {SUBMIT} first")
-        return await self._exam.begin(agent)
+        if not self._many and self._run.handles:
+            raise ServedRunError(f"a question is open: {SUBMIT} first")
+        return await self._run.begin(agent)
 
     def _shown(self, question: ServedQuestion | None) -> tuple[str, dict[str, Any]]:
         if question is None:
@@ -150,7 +161,7 @@ class ExamServer:
         facts: dict[str, Any] = {"accepted": submission.episode is not None}
         if submission.score is None or not self._tells_score:
             return submission.text, facts
-        metric = self._exam.environment.task.metrics[0]  # gold can follow from the others
+        metric = self._run.environment.task.metrics[0]  # gold can follow from the others
         value = submission.score.metrics.get(metric)
         text = "no score" if value is None else f"{metric} {value:g}"
         return f"{submission.text} {text}", facts | {"score": {metric: value}}
@@ -160,11 +171,11 @@ class ExamServer:
         if self._many:
             handle = arguments.pop(HANDLE, None)
             if not isinstance(handle, str):
-                raise ExamError(f"{HANDLE} is missing: the handle that {NEXT} gave")
+                raise ServedRunError(f"{HANDLE} is missing: the handle that {NEXT} gave")
             return handle
-        if not self._exam.handles:
-            raise ExamError(f"no question is open: call {NEXT} first")
-        return self._exam.handles[0]
+        if not self._run.handles:
+            raise ServedRunError(f"no question is open: call {NEXT} first")
+        return self._run.handles[0]
 
 
 async def serve_stdio(lowlevel: Server[Any]) -> None:

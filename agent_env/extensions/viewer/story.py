@@ -29,7 +29,7 @@ from agent_env.sdk.trace import (
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallView:
     """A tool call with its result."""
 
     call: ToolCall
@@ -56,14 +56,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepView:
     """A model call with what came before it and the tool calls that it asked for."""
 
     number: int
     before: tuple[ModelCalled | EpisodeResumed, ...]
     model: ModelCalled | None = None
     """None where no reply has come (yet)."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[CallView, ...] = ()
     cost_usd: float | None = None
     starts_s: float = 0.0
     """Seconds since the episode began, pauses left out."""
@@ -97,7 +97,7 @@ class Story:
     """A whole episode."""
 
     start: EpisodeStarted
-    steps: list[Step]
+    steps: list[StepView]
     end: EpisodeFinished | EpisodeFailed | None
     """None where the episode goes on, or was cut off."""
     judged: list[Judged]
@@ -116,18 +116,18 @@ def story(events: Sequence[Event], facts: ModelFacts | None) -> Story | None:
     recording = Recording.of(events)
     times = _times(recording.events)
     steps = [
-        Step(
+        StepView(
             step.number,
             step.before,
             step.call,
-            tuple(Call(call, done) for call, done in step.by_call),
+            tuple(CallView(call, done) for call, done in step.by_call),
             paid_usd(step.call, facts),
             max(0.0, times[step.at] - (step.call.latency_s or 0.0)),
         )
         for step in recording.steps
     ]
     if recording.rest:
-        steps.append(Step(len(steps) + 1, recording.rest))
+        steps.append(StepView(len(steps) + 1, recording.rest))
     judged = [event for event in events if isinstance(event, Judged)]
     return Story(recording.start, steps, recording.end, judged)
 
@@ -162,17 +162,17 @@ def _times(events: Sequence[Event]) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparedSteps:
     """One step of every episode."""
 
     number: int
-    steps: tuple[Step | None, ...]
+    steps: tuple[StepView | None, ...]
     """None for an episode that has ended before."""
     same: bool
     """Whether all of them made the same calls, with the same results, or none made any."""
 
 
-def aligned(stories: Sequence[Story | None]) -> list[Line]:
+def aligned(stories: Sequence[Story | None]) -> list[ComparedSteps]:
     """A line per step of the longest."""
     longest = max((len(story.steps) for story in stories if story is not None), default=0)
     lines = []
@@ -181,16 +181,16 @@ def aligned(stories: Sequence[Story | None]) -> list[Line]:
             story.steps[i] if story is not None and i < len(story.steps) else None
             for story in stories
         )
-        lines.append(Line(i + 1, steps, len({_doing(step) for step in steps}) == 1))
+        lines.append(ComparedSteps(i + 1, steps, len({_doing(step) for step in steps}) == 1))
     return lines
 
 
-def parted_at(lines: Sequence[Line]) -> int | None:
+def parted_at(lines: Sequence[ComparedSteps]) -> int | None:
     """The first step that is not the same in all; None where all are."""
     return next((line.number for line in lines if not line.same), None)
 
 
-def _doing(step: Step | None) -> object:
+def _doing(step: StepView | None) -> object:
     """What is compared: calls with results, or the text where nothing is called."""
     if step is None or step.model is None or step.model.reply is None:
         return None
@@ -203,7 +203,7 @@ HEIGHT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarSegment:
     """One rectangle."""
 
     kind: str
@@ -221,7 +221,7 @@ class Bar:
     x: float
     width: float
     words: str
-    parts: tuple[Part, ...]
+    parts: tuple[BarSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class Chart:
     """What the full height stands for."""
 
 
-def token_chart(steps: Sequence[Step]) -> Chart | None:
+def token_chart(steps: Sequence[StepView]) -> Chart | None:
     """Input tokens (cached ones apart) with output on top; None where none is known."""
     figures = [_tokens(step) for step in steps]
     most = max((sum(f for _, f in figure) for figure in figures), default=0.0)
@@ -248,7 +248,7 @@ def token_chart(steps: Sequence[Step]) -> Chart | None:
     return _chart(steps, figures, most, words, f"{most:,.0f} tokens")
 
 
-def time_chart(steps: Sequence[Step]) -> Chart | None:
+def time_chart(steps: Sequence[StepView]) -> Chart | None:
     """Seconds in the model with those in tools on top; None where there are none."""
     figures = [[("model", step.model_s), ("tool", step.tools_s)] for step in steps]
     most = max((sum(f for _, f in figure) for figure in figures), default=0.0)
@@ -261,7 +261,7 @@ def time_chart(steps: Sequence[Step]) -> Chart | None:
     return _chart(steps, figures, most, words, f"{most:.3g} s")
 
 
-def _tokens(step: Step) -> list[tuple[str, float]]:
+def _tokens(step: StepView) -> list[tuple[str, float]]:
     if (usage := step.usage) is None:
         return []
     cached = usage.cached_tokens or 0
@@ -270,7 +270,7 @@ def _tokens(step: Step) -> list[tuple[str, float]]:
 
 
 def _chart(
-    steps: Sequence[Step],
+    steps: Sequence[StepView],
     figures: Sequence[Sequence[tuple[str, float]]],
     most: float,
     words: Sequence[str],
@@ -285,7 +285,7 @@ def _chart(
             if height > 0:
                 top -= height
                 parts.append(
-                    Part(kind, round(x + 0.5, 2), round(top, 2), round(wide - 1, 2), height)
+                    BarSegment(kind, round(x + 0.5, 2), round(top, 2), round(wide - 1, 2), height)
                 )
         bars.append(Bar(step.number, round(x, 2), round(wide, 2), words[i], tuple(parts)))
     return Chart(round(wide * len(steps), 2), tuple(bars), full)

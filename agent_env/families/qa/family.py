@@ -12,7 +12,7 @@ from agent_env.families.qa.sample import (
     LETTERS,
     NAME,
     QaOptions,
-    Question,
+    QaSample,
     ScorerName,
     qa_question,
 )
@@ -113,7 +113,7 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
 
     return Task(
         name=NAME,
-        sample_type=Question,
+        sample_type=QaSample,
         prompt=start,
         scorer=score,
         metrics=METRICS.get(options.scorer, ("exact_match",)),
@@ -128,7 +128,7 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
     )
 
 
-def answer_form(question: Question, scorer: ScorerName) -> AnswerForm:
+def answer_form(question: QaSample, scorer: ScorerName) -> AnswerForm:
     """What the scorer compares."""
     answer: Json = {
         "number": NUMBER,
@@ -145,7 +145,7 @@ def answer_form(question: Question, scorer: ScorerName) -> AnswerForm:
     return AnswerForm(answer, text)
 
 
-def prompt_fields(question: Question, options: QaOptions) -> dict[str, str]:
+def prompt_fields(question: QaSample, options: QaOptions) -> dict[str, str]:
     """The texts of the placeholders."""
     choices = [f"{LETTERS[n]}) {text}" for n, text in enumerate(question.choices)]
     return {
@@ -162,7 +162,7 @@ def _wording(values: Mapping[str, str]) -> str:
     return PROMPT.format(**{**values, "context": context, "choices": spaced["choices"]})
 
 
-def score_answer(question: Question, episode: Episode, options: QaOptions) -> Score:
+def score_answer(question: QaSample, episode: Episode, options: QaOptions) -> Score:
     """The score by the scorer of the options."""
     if options.scorer == "judge":
         return _judged(question, episode)
@@ -185,7 +185,7 @@ def score_answer(question: Question, episode: Episode, options: QaOptions) -> Sc
     return episode_score(question, episode, measure)
 
 
-def _judged(question: Question, episode: Episode) -> Score:
+def _judged(question: QaSample, episode: Episode) -> Score:
     """By the last verdict of a judge; not scored without one."""
     says = [each for each in episode.judged if each.says in ("right", "wrong")]
 

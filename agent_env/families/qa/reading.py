@@ -20,7 +20,7 @@ from agent_env.extensions.facts.tables.table_files import (
     checked_rows,
     read_table_file,
 )
-from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
+from agent_env.families.qa.sample import NAME, QaOptions, QaSample, as_number, letter_of
 from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import SampleSet
 from agent_env.temporal.date_text import DateReader, date_reader
@@ -48,7 +48,7 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
             for part in _parts(cell_text(each), options)
         )
         dates = date_reader(texts, options.date_format, str(file))
-    questions: list[Question] = []
+    questions: list[QaSample] = []
     defects: dict[str, tuple[tuple[int | None, str], ...]] = {}
     lines_by_id: dict[str, int] = {}
     for number, row in enumerate(checked_rows(file, source), start=1):
@@ -108,7 +108,7 @@ class _Draft:
             return default
         return name
 
-    def question(self, name: str) -> Question:
+    def question(self, name: str) -> QaSample:
         text = self._text(self.options.question, is_required=True)
         context = self._text(self.options.context)
         choices = self._list(self.options.choices)
@@ -119,7 +119,7 @@ class _Draft:
             if key not in _own_columns(self.options)
             and isinstance(value, str | int | float | bool | date)
         }
-        return Question(
+        return QaSample(
             id=name,
             task=NAME,
             gold=gold,

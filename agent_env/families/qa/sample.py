@@ -19,7 +19,7 @@ ScorerName = Literal[
 ]
 
 
-class Question(Sample):
+class QaSample(Sample):
     """A question; `gold` has its accepted answers, of which any one is right. For `set` and `dates`
     they are one answer: all its members."""
 
@@ -63,9 +63,9 @@ class QaOptions(TableOptions):
     """How the answer is to be given, in the prompt; empty for the scorer's own sentence."""
 
 
-def qa_question(sample: Sample) -> Question:
+def qa_question(sample: Sample) -> QaSample:
     """The sample, typed; ConfigError for a sample of another family."""
-    if not isinstance(sample, Question):
+    if not isinstance(sample, QaSample):
         raise ConfigError(f"sample {sample.id} is not a question of {NAME}")
     return sample
 

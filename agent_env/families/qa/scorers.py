@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import regex
 
-from agent_env.families.qa.sample import LETTERS, QaOptions, Question, ScorerName, as_number
+from agent_env.families.qa.sample import LETTERS, QaOptions, QaSample, ScorerName, as_number
 from agent_env.sdk.records import Episode
 from agent_env.sdk.scoring import (
     answer_parts,
@@ -43,7 +43,7 @@ class Assessment:
     metrics: dict[str, float]
 
 
-Measure = Callable[[Question, str, QaOptions], Assessment]
+Measure = Callable[[QaSample, str, QaOptions], Assessment]
 """From the question, the text of the answer, and the options."""
 
 
@@ -60,12 +60,12 @@ def _single(match: float, answer: str, rule: str, **more: float) -> Assessment:
     return Assessment((answer,), rule, {"exact_match": match, **more})
 
 
-def exact(question: Question, text: str, options: QaOptions) -> Assessment:
+def exact(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """Equal to an accepted answer, character by character."""
     return _single(float(text in question.gold), text, "whole answer")
 
 
-def normalised(question: Question, text: str, options: QaOptions) -> Assessment:
+def normalised(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """Equal after normalisation; `token_f1` is SQuAD's, with the best accepted answer."""
     accepted = [normalise(gold) for gold in question.gold]
     answer = normalise(text)
@@ -78,7 +78,7 @@ _NUMBER = re.compile(
 )
 
 
-def number(question: Question, text: str, options: QaOptions) -> Assessment:
+def number(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """Within the tolerance of an accepted number; the answer may have words and a unit around one
     number. `absolute_error` is the distance to the nearest accepted one."""
     places = list(_NUMBER.finditer(text))
@@ -100,7 +100,7 @@ def _tolerance(gold: Decimal, options: QaOptions) -> Decimal:
     return max(Decimal(str(options.tolerance)), share)
 
 
-def date(question: Question, text: str, options: QaOptions) -> Assessment:
+def date(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """The one date of the answer, as precise as an accepted one or finer, and in agreement."""
     places = [each for each in time_references(text) if each.date is not None]
     references = {str(each.date) for each in places}
@@ -115,7 +115,7 @@ def date(question: Question, text: str, options: QaOptions) -> Assessment:
     return _single(float(match), value, "the one date")
 
 
-def dates(question: Question, text: str, options: QaOptions) -> Assessment:
+def dates(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """The set of days: exact match and F1."""
     parsed = parse_date_text(text)
     if parsed.dates is None:
@@ -128,7 +128,7 @@ def dates(question: Question, text: str, options: QaOptions) -> Assessment:
 _NONE = frozenset({"none", "no answer", "nothing", "nobody", ""})
 
 
-def members(question: Question, text: str, options: QaOptions) -> Assessment:
+def members(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """The set of normalised members: exact match and F1."""
     if asks(text, question.gold):
         return Assessment(None, "asks", {"exact_match": 0.0, "f1": 0.0})
@@ -142,7 +142,7 @@ def members(question: Question, text: str, options: QaOptions) -> Assessment:
 _LETTER = re.compile(r"[\s(\[]{0,9}([A-Za-z])(?:(?P<mark>[)\].:]{1,3})|\s|$)")
 
 
-def choice(question: Question, text: str, options: QaOptions) -> Assessment:
+def choice(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """The letter of an accepted choice, or its text."""
     letter, rule = _chosen(question.choices, text)
     if letter is None:
@@ -169,7 +169,7 @@ def _chosen(choices: tuple[str, ...], text: str) -> tuple[str | None, str]:
     return by_name, "text of a choice" if by_name else "no choice"
 
 
-def pattern(question: Question, text: str, options: QaOptions) -> Assessment:
+def pattern(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """An accepted pattern is found in the answer."""
     found = any(
         regex.search(each, text, timeout=PATTERN_TIMEOUT_S) is not None for each in question.gold

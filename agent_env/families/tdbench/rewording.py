@@ -428,17 +428,17 @@ def _prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class RewordedText:
     """A phrasing: the model's words, or the reason why the template's stay."""
 
     text: str | None
     reason: str | None
 
 
-def read_reply(reply: str | None, phrasings: Sequence[Requirements]) -> list[Wording]:
+def read_reply(reply: str | None, phrasings: Sequence[Requirements]) -> list[RewordedText]:
     """One for each phrasing, in order."""
     if reply is None:
-        return [Wording(None, NO_REPLY) for _ in phrasings]
+        return [RewordedText(None, NO_REPLY) for _ in phrasings]
     lines = [*lines_of(reply), *[None] * len(phrasings)]
     earlier = {words(one.template) for one in phrasings}
     wordings = []
@@ -447,7 +447,7 @@ def read_reply(reply: str | None, phrasings: Sequence[Requirements]) -> list[Wor
         if line is not None and reason is None:
             reason = TWICE if words(line) in earlier else None
             earlier.add(words(line))
-        wordings.append(Wording(None if reason else line, reason))
+        wordings.append(RewordedText(None if reason else line, reason))
     return wordings
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from agent_env.extensions.facts.fiction.tables import make_tables
 from agent_env.extensions.facts.tables import tables as facts
 from agent_env.extensions.facts.tables.table_doctor import (
-    Question,
     Repair,
+    TableUse,
     dependencies,
     read_policies,
     repaired,
@@ -182,12 +182,12 @@ def policies_of(options: TdbenchOptions) -> dict[str, str]:
     return own | read_policies(options.repair)
 
 
-def asked(sheet: Sheet, options: TdbenchOptions) -> Question:
+def asked(sheet: Sheet, options: TdbenchOptions) -> TableUse:
     """The columns by which the sheet's rows must not contradict each other."""
     columns = {*options.question, *options.answer}
     if not options.unique or not options.question or not columns <= set(sheet.columns):
-        return Question(granularity=options.granularity)
-    return Question(options.question, options.answer, options.granularity)
+        return TableUse(granularity=options.granularity)
+    return TableUse(options.question, options.answer, options.granularity)
 
 
 def file_tables(options: TdbenchOptions) -> list[tuple[Path, str | None]]:

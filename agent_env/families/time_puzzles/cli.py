@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_env.families.time_puzzles.audit import AuditReport
-    from agent_env.families.time_puzzles.ledger import ReadingScore, RunReadingScore
+    from agent_env.families.time_puzzles.gold_readings import ReadingScore, RunReadingScore
 
 SECTION = "Make questions, facts and pages"
 
@@ -36,7 +36,7 @@ def audit(
     fix: Annotated[Path | None, typer.Option(help="Write the corrected set here.")] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option(help="A run of these puzzles: its scores under each reading of the ledger."),
+        typer.Option(help="A run of these puzzles: its scores under each reading of the gold."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +48,7 @@ def audit(
     Example: agent-env audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
     from agent_env.families.time_puzzles.audit import audit_file
-    from agent_env.families.time_puzzles.ledger import scores_of_runs
+    from agent_env.families.time_puzzles.gold_readings import scores_of_runs
 
     puzzles, report = audit_file(file, facts_file, fix)
     scores = scores_of_runs(run or [], puzzles, report, say) if report.judged else []
@@ -93,9 +93,9 @@ def _print_report(report: AuditReport) -> None:
         f"explicit golds: {figures['wrong_explicit_gold']} of {figures['explicit_judged']} wrong; "
         f"{figures['golds_differ']} puzzles have another right answer in each wording"
     )
-    ledger = figures["ledger"]
-    assert isinstance(ledger, dict)
-    for cause, row in ledger.items():
+    by_cause = figures["ledger"]
+    assert isinstance(by_cause, dict)
+    for cause, row in by_cause.items():
         print(
             f"  {row['class'].replace('_', ' '):10} {cause.replace('_', ' '):24} {row['puzzles']}"
         )

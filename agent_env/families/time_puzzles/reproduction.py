@@ -137,12 +137,12 @@ def figure_3(evidence: Evidence) -> Iterator[Measurement]:
         yield Measurement(arm.model, f"{quantity}, {name}", estimate)
 
 
-def ledger_readings(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
-    """The puzzles by the readings of the convention ledger that change a gold; grouped by the
+def changed_golds(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
+    """The puzzles by the readings of the table of readings that change a gold; grouped by the
     file's solution counts under all of them."""
     from agent_env.extensions.facts.tables.tables import shipped_tables
     from agent_env.families.time_puzzles.audit import audit
-    from agent_env.families.time_puzzles.ledger import puzzles_by_reading
+    from agent_env.families.time_puzzles.gold_readings import puzzles_by_reading
 
     puzzles = [sample for sample in samples if isinstance(sample, TimePuzzle)]
     return puzzles_by_reading(puzzles, audit(puzzles, shipped_tables()))
@@ -257,5 +257,5 @@ PAPER = Reproduction(
     ),
     models=MODELS,
     read_responses=read_outputs,
-    readings=ledger_readings,
+    readings=changed_golds,
 )

@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from agent_env.models.api import Api, Exchange, Fault, Question
+from agent_env.models.api import Api, Exchange, Fault, RequestParts
 from agent_env.models.chat import (
     OUR_CALL,
     OUR_FUNCTION,
@@ -47,22 +47,22 @@ FINISH_REASONS: dict[str, FinishReason] = {
 }
 
 
-def _conversation(question: Question) -> Json:
-    messages = question.dialect.ordered(question.messages)
-    return {"messages": [_sent(each, question) for each in messages]}
+def _conversation(parts: RequestParts) -> Json:
+    messages = parts.dialect.ordered(parts.messages)
+    return {"messages": [_sent(each, parts) for each in messages]}
 
 
-def _settings(question: Question) -> Json:
-    chosen, refused = question.parameters, question.dialect.rules.refused
-    schema = question.options.schema
+def _settings(parts: RequestParts) -> Json:
+    chosen, refused = parts.parameters, parts.dialect.rules.refused
+    schema = parts.options.schema
     named: Json = {"name": "answer", "strict": True, "schema": dict(schema or {})}
     held: Json = {"type": "json_schema", "json_schema": named}
     limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
-    begun = question.messages[-1].role == "assistant"  # a prefill, for servers that go on from one
+    begun = parts.messages[-1].role == "assistant"  # a prefill, for servers that go on from one
     return {
-        "seed": chosen.seed_of(question.options),
+        "seed": chosen.seed_of(parts.options),
         limit: chosen.max_output_tokens,
-        "stop": None if "stop" in refused else list(question.options.stop) or None,
+        "stop": None if "stop" in refused else list(parts.options.stop) or None,
         "reasoning_effort": chosen.reasoning_effort,
         "response_format": None if schema is None else held,
         "continue_final_message": True if begun else None,
@@ -70,10 +70,10 @@ def _settings(question: Question) -> Json:
     }
 
 
-def _sent(message: Message, question: Question) -> Json:
-    fields, of_calls = question.dialect.fields(message)
+def _sent(message: Message, parts: RequestParts) -> Json:
+    fields, of_calls = parts.dialect.fields(message)
     is_system = message.role == "system"
-    role: Json = {"role": question.parameters.system_role} if is_system else {}
+    role: Json = {"role": parts.parameters.system_role} if is_system else {}
     return chat_message(message, of_calls) | role | fields
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agent_env.models.addresses import OPENAI_URL
-from agent_env.models.api import Api, Exchange, Fault, Question
+from agent_env.models.api import Api, Exchange, Fault, RequestParts
 from agent_env.models.chat import (
     Json,
     arguments_as_object,
@@ -42,39 +42,39 @@ REASONING_MODELS = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.{0,200}chat)")
 LAST_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
-def _conversation(question: Question) -> Json:
-    included = include_field(question.tools)
+def _conversation(parts: RequestParts) -> Json:
+    included = include_field(parts.tools)
     # other models answer 400 when they are asked for their reasoning
-    if question.parameters.reasoning_effort or REASONING_MODELS.match(question.model):
+    if parts.parameters.reasoning_effort or REASONING_MODELS.match(parts.model):
         included.insert(0, "reasoning.encrypted_content")
     return {
-        "input": [item for each in question.messages for item in _items(each, question)],
+        "input": [item for each in parts.messages for item in _items(each, parts)],
         "store": False,
         "include": included or None,
     }
 
 
-def _settings(question: Question) -> Json:
-    effort, schema = question.parameters.reasoning_effort, question.options.schema
+def _settings(parts: RequestParts) -> Json:
+    effort, schema = parts.parameters.reasoning_effort, parts.options.schema
     named: Json = {"type": "json_schema", "name": "answer", "strict": True}
     return {
         "text": None if schema is None else {"format": named | {"schema": dict(schema)}},
-        "max_output_tokens": question.parameters.max_output_tokens,
+        "max_output_tokens": parts.parameters.max_output_tokens,
         "reasoning": {"effort": effort} if effort else None,
     }
 
 
-def _items(message: Message, question: Question) -> list[Json]:
+def _items(message: Message, parts: RequestParts) -> list[Json]:
     match message.role:
         case "tool":
             return [_tool_output(message)]
-        case "assistant" if message.provider_items and question.dialect.is_echoed(message):
+        case "assistant" if message.provider_items and parts.dialect.is_echoed(message):
             return _sendable(message.provider_items)
         case "assistant":
             texts = [_text_item("assistant", message.content)] if message.content else []
             return texts + [_call_item(call) for call in message.tool_calls]
         case "system":
-            return [_text_item(question.parameters.system_role, message.content)]
+            return [_text_item(parts.parameters.system_role, message.content)]
     return [_text_item(message.role, message.content)]
 
 

@@ -86,8 +86,8 @@ class Worker:
         return None, opened.result()
 
     async def _serve(self, opened: asyncio.Future[str | None]) -> None:
-        from agent_env.episodes.again.resume import limits_of
         from agent_env.episodes.calls.options import allow_open_files, outage_of, retries_of
+        from agent_env.episodes.rerun.resume import limits_of
         from agent_env.episodes.runner import Runner
         from agent_env.graph.loop import AgentLoop
         from agent_env.records.manifest import Manifest

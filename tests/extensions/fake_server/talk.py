@@ -6,7 +6,7 @@ import json
 
 import httpx
 
-from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.extensions.fake_server.modes import MODES
 
 TOOL = {
@@ -22,7 +22,7 @@ TOOL = {
     },
 }
 QUESTION = {"role": "user", "content": "Which day was it?"}
-TWO_CALLS = Answer(
+TWO_CALLS = ScriptedAnswer(
     "Let me look.",
     calls=(tool_call("web_search", '{"query": "a"}'), tool_call("web_search", '{"query": "b"}')),
 )
@@ -34,9 +34,9 @@ async def agent(turns, offers):
     if spoken == 0:
         return TWO_CALLS
     return (
-        Answer(calls=(tool_call("web_search", '{"query": "a"}'),))
+        ScriptedAnswer(calls=(tool_call("web_search", '{"query": "a"}'),))
         if spoken == 1
-        else Answer("Friday")
+        else ScriptedAnswer("Friday")
     )
 
 

@@ -6,7 +6,7 @@ import json
 import httpx
 import pytest
 
-from agent_env.extensions.fake_server import Answer, FakeServer, Hosting, Refusal
+from agent_env.extensions.fake_server import FakeServer, Hosting, Refusal, ScriptedAnswer
 
 USUAL = Hosting()
 TOOL = {
@@ -19,7 +19,7 @@ RESPONSES = "/v1/responses"
 
 def saying(text):
     async def policy(turns, offers):
-        return Answer(text if not offers else f"{text} with {offers[0].name}")
+        return ScriptedAnswer(text if not offers else f"{text} with {offers[0].name}")
 
     return policy
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.modes import MODES
 from tests.extensions.fake_server.talk import (
     QUESTION,
@@ -243,7 +243,7 @@ def test_mistral_takes_its_own_form_of_calls_and_no_user_behind_a_tool():
 
 
 def test_a_reply_ends_at_a_stop_sequence_where_the_mode_takes_one():
-    answer = always(Answer("Wednesday. Thursday."))
+    answer = always(ScriptedAnswer("Wednesday. Thursday."))
     got = post_once(answer, [QUESTION], stop=["Thurs", "nothing"])
     assert message_of(got)["content"] == "Wednesday. "
     refused = post_once(answer, [QUESTION], "openai", stop=["Thurs"])
@@ -317,7 +317,7 @@ def test_servers_that_only_fill_a_template_do_not_look_at_the_order():
     assert post_once(agent, [QUESTION, result("a")], "llama.cpp").status_code == 200
 
 
-TEXT = always(Answer("Friday"))
+TEXT = always(ScriptedAnswer("Friday"))
 
 
 def test_a_required_call_is_made_whatever_the_policy_says():
@@ -349,7 +349,9 @@ def test_a_choice_of_a_tool_that_is_not_offered_is_refused():
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_limit_of_tokens_cuts_reasoning_then_text_then_calls(stream):
-    whole = Answer("abcdefgh", calls=(tool_call("f", '{"a": "bcdefgh"}'),), reasoning="12345678")
+    whole = ScriptedAnswer(
+        "abcdefgh", calls=(tool_call("f", '{"a": "bcdefgh"}'),), reasoning="12345678"
+    )
 
     def reply(limit):
         response = post_once(always(whole), [QUESTION], max_tokens=limit, stream=stream)
@@ -365,15 +367,17 @@ def test_the_limit_of_tokens_cuts_reasoning_then_text_then_calls(stream):
 
 
 def test_a_cut_reply_says_length_and_the_limit_as_its_tokens():
-    reply = post_once(always(Answer("abcdefgh")), [QUESTION], max_completion_tokens=1).json()
+    reply = post_once(
+        always(ScriptedAnswer("abcdefgh")), [QUESTION], max_completion_tokens=1
+    ).json()
     assert reply["choices"][0]["finish_reason"] == "length"
     assert reply["usage"]["completion_tokens"] == 1
-    wrong = post_once(always(Answer("x")), [QUESTION], max_tokens=0)
+    wrong = post_once(always(ScriptedAnswer("x")), [QUESTION], max_tokens=0)
     assert wrong.json()["error"]["code"] == "integer_below_min_value"
 
 
 def test_n_choices_are_sent_and_counted():
-    reply = post_once(always(Answer("abcdefgh")), [QUESTION], n=3).json()
+    reply = post_once(always(ScriptedAnswer("abcdefgh")), [QUESTION], n=3).json()
     assert [choice["index"] for choice in reply["choices"]] == [0, 1, 2]
     assert reply["usage"]["completion_tokens"] == 6
     assert post_once(TEXT, [QUESTION], n=0).status_code == 400

@@ -9,9 +9,9 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError, ModelError
 from agent_env.extensions.fake_server import (
-    Answer,
     FakeServer,
     Refusal,
+    ScriptedAnswer,
     Tokens,
     parse_errors,
     script_policy,
@@ -24,7 +24,7 @@ from tests.models.raw_server import KEY, LOOKUP, USER, ChatCompletions, Response
 
 WAYS = [(kind, stream) for kind in (ChatCompletions, Responses) for stream in (False, True)]
 each_way = pytest.mark.parametrize(("kind", "stream"), WAYS)
-FULL = Answer(
+FULL = ScriptedAnswer(
     text="Let me look that up. Ünïcode 漢字",
     calls=(
         tool_call("lookup", '{"word": "a long enough word"}', "a"),
@@ -92,7 +92,7 @@ def test_the_policy_hears_the_whole_conversation_in_neutral_words(kind, stream):
 
     async def policy(turns, offers):
         heard[:] = [turns, offers]
-        return FULL if turns[-1].role == "user" else Answer("Friday")
+        return FULL if turns[-1].role == "user" else ScriptedAnswer("Friday")
 
     async def run():
         async with FakeServer(policy) as server:
@@ -122,11 +122,11 @@ def test_the_policy_hears_the_whole_conversation_in_neutral_words(kind, stream):
 @pytest.mark.parametrize(
     ("answer", "content", "finish_reason"),
     [
-        (Answer("Friday"), "Friday", "stop"),
-        (Answer(""), "", "stop"),
-        (Answer("Fri", finish="length"), "Fri", "length"),
-        (Answer("I will not.", finish="refused"), "I will not.", "refused"),
-        (Answer(calls=(tool_call("lookup", "{}"),)), "", "tool_calls"),
+        (ScriptedAnswer("Friday"), "Friday", "stop"),
+        (ScriptedAnswer(""), "", "stop"),
+        (ScriptedAnswer("Fri", finish="length"), "Fri", "length"),
+        (ScriptedAnswer("I will not.", finish="refused"), "I will not.", "refused"),
+        (ScriptedAnswer(calls=(tool_call("lookup", "{}"),)), "", "tool_calls"),
     ],
 )
 def test_ends_of_replies(kind, stream, answer, content, finish_reason):
@@ -136,8 +136,8 @@ def test_ends_of_replies(kind, stream, answer, content, finish_reason):
 
 @each_way
 def test_usage_is_counted_or_left_out(kind, stream):
-    counted = reply_to(saying(Answer("12345678")), kind, stream)
-    absent = reply_to(saying(Answer("12345678", usage="absent")), kind, stream)
+    counted = reply_to(saying(ScriptedAnswer("12345678")), kind, stream)
+    absent = reply_to(saying(ScriptedAnswer("12345678", usage="absent")), kind, stream)
     assert counted.usage == Usage(input_tokens=3, output_tokens=2, source="provider")
     assert absent.usage == Usage()
 
@@ -176,7 +176,7 @@ def test_faults_come_at_their_rates_and_not_by_the_order_of_arrival():
     async def outcomes(numbers) -> dict[int, int | str]:
         errors = {"429": 0.2, "500": 0.1}
         few = asyncio.Semaphore(10)  # httpx looks through all connections for every request
-        async with FakeServer(saying(Answer("x")), errors=errors, seed=3) as server:
+        async with FakeServer(saying(ScriptedAnswer("x")), errors=errors, seed=3) as server:
             async with httpx.AsyncClient(verify=False) as client:
 
                 async def post(number):
@@ -196,7 +196,7 @@ def test_faults_come_at_their_rates_and_not_by_the_order_of_arrival():
 
 def test_a_repeated_request_is_drawn_for_anew():
     async def run():
-        server = FakeServer(saying(Answer("x")), errors={"500": 0.5})
+        server = FakeServer(saying(ScriptedAnswer("x")), errors={"500": 0.5})
         async with server, httpx.AsyncClient(verify=False) as client:
             body = {"messages": [{"role": "user", "content": "x"}]}
             url = f"{server.url}/chat/completions"
@@ -218,7 +218,7 @@ def test_latency_is_waited_side_by_side():
             if len(heard) == 50:
                 taken.set()
             await taken.wait()
-            return Answer("x")
+            return ScriptedAnswer("x")
 
         async with FakeServer(policy, latency_s=0.01) as server:
             model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 60.0)
@@ -345,7 +345,7 @@ def test_errors_that_cannot_be_are_refused(text, found):
 def test_requests_are_checked(path, body, status):
     async def run():
         async with (
-            FakeServer(saying(Answer("x"))) as server,
+            FakeServer(saying(ScriptedAnswer("x"))) as server,
             httpx.AsyncClient(verify=False) as client,
         ):
             return await client.post(f"{server.url}/{path}", content=body)
@@ -357,7 +357,7 @@ def test_requests_are_checked(path, body, status):
 
 def test_bytes_that_are_no_http_do_not_stop_the_server():
     async def run():
-        async with FakeServer(saying(Answer("x"))) as server:
+        async with FakeServer(saying(ScriptedAnswer("x"))) as server:
             port = int(server.url.split(":")[2].removesuffix("/v1"))
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(b"\x16\x03\x01 hello\r\n\r\n")
@@ -370,7 +370,7 @@ def test_bytes_that_are_no_http_do_not_stop_the_server():
 
 def test_the_log_of_requests_holds_bodies_and_no_key():
     async def run():
-        async with FakeServer(saying(Answer("x"))) as server:
+        async with FakeServer(saying(ScriptedAnswer("x"))) as server:
             await generate(server, ChatCompletions, False)
             return server
 

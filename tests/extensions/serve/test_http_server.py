@@ -14,15 +14,15 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.reference.policy import Reference
-from agent_env.extensions.serve.exam import (
-    EpisodeChoice,
-    Exam,
-    exam_folder,
-    open_exam,
-    served_names,
-)
 from agent_env.extensions.serve.hosting import token_of
 from agent_env.extensions.serve.http_server import EpisodeServer
+from agent_env.extensions.serve.served_run import (
+    EpisodeChoice,
+    ServedRun,
+    open_served_run,
+    served_folder,
+    served_names,
+)
 from agent_env.models.chat import chat_message
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
@@ -42,10 +42,10 @@ NO_DATE = {"message": {"role": "assistant", "content": "MY ANSWER: None"}}
 
 
 class Served:
-    """What a test needs of a server: a client, and the exam behind it."""
+    """What a test needs of a server: a client, and the served_run behind it."""
 
-    def __init__(self, exam: Exam, client: httpx.AsyncClient) -> None:
-        self.exam, self.client = exam, client
+    def __init__(self, served_run: ServedRun, client: httpx.AsyncClient) -> None:
+        self.served_run, self.client = served_run, client
 
     async def post(self, path: str, body: Any = None, status: int = 200) -> Any:
         answer = await self.client.post(path, json={} if body is None else body)
@@ -66,20 +66,20 @@ def _served(
     options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2, out=out)
 
     async def main() -> Result:
-        folder = await exam_folder(replace(options, **changes), lambda text: None)
+        folder = await served_folder(replace(options, **changes), lambda text: None)
         async with (
             open_environment(folder, note=lambda text: None) as environment,
-            open_exam(environment, lambda key, score: None, tries) as exam,
+            open_served_run(environment, lambda key, score: None, tries) as served_run,
         ):
             if clock is not None:
-                exam = Exam(environment, lambda key, score: None, clock)
+                served_run = ServedRun(environment, lambda key, score: None, clock)
             port = 8322 if token is None else None
-            server = EpisodeServer(exam, "policy", token, port, shows_metrics=shows_metrics)
+            server = EpisodeServer(served_run, "policy", token, port, shows_metrics=shows_metrics)
             transport = httpx.ASGITransport(server.app())
             base = "http://localhost:8322"
             async with httpx.AsyncClient(transport=transport, base_url=base) as client:
-                result = await agent(Served(exam, client))
-            await exam.close()
+                result = await agent(Served(served_run, client))
+            await served_run.close()
             return result
 
     return asyncio.run(main())
@@ -126,7 +126,7 @@ def test_episodes_over_http_score_as_those_driven_in_process(tmp_path: Path) -> 
         ]
         scores = [await served.get(f"/episodes/{end['id']}/score") for end in ends]
         assert [s["reward"] for s in scores] == [end["reward"] for end in ends]
-        ids = served_names(served.exam.environment.folder)
+        ids = served_names(served.served_run.environment.folder)
         names = {name: sample for sample, name in ids.items()}
         return {_own(end["episode"], names): (end["reward"], end["stop_reason"]) for end in ends}
 
@@ -161,7 +161,7 @@ def test_episodes_over_http_score_as_those_driven_in_process(tmp_path: Path) -> 
 
 def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path: Path) -> None:
     async def agent(served: Served) -> tuple[Any, Any]:
-        body = {"sample": served.exam.samples[0], "condition": "explicit+cal"}
+        body = {"sample": served.served_run.samples[0], "condition": "explicit+cal"}
         turn = await served.post("/episodes", body, 201)
         place = f"/episodes/{turn['id']}"
         usage = {"prompt_tokens": 9, "completion_tokens": 4}
@@ -177,7 +177,7 @@ def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path: Path) -
 
 def test_nothing_chosen_hands_out_the_pending_episodes_and_then_no_content(tmp_path: Path) -> None:
     async def agent(served: Served) -> list[str]:
-        sample = served.exam.samples[0]
+        sample = served.served_run.samples[0]
         named = await served.post("/episodes", {"sample": sample}, 201)
         names = [named["episode"]]
         for _ in range(3):
@@ -212,7 +212,7 @@ def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path: Path) -> None
         wrong.append(await served.client.post(f"{place}/step", json=NO_DATE))
         wrong.append(await served.client.post("/episodes", json={
             "sample": turn["episode"].split("/")[1].rpartition(".")[0], "repeat": 1}))  # fmt: skip
-        assert turn["id"] not in served.exam.handles
+        assert turn["id"] not in served.served_run.handles
         return [(each.status_code, each.json()["error"]["message"]) for each in wrong]
 
     told = _served(tmp_path / "run", agent)
@@ -247,7 +247,7 @@ def test_no_web_page_begins_an_episode_and_no_agent_guesses_that_of_another(
         for headers in ({}, {"content-type": "text/plain"}):  # what a form of a web page can send
             answer = await served.client.post("/episodes", content=b"", headers=headers)
             assert (answer.status_code, answer.json()["error"]["code"]) == (415, "no_json")
-        assert served.exam.handles == ()
+        assert served.served_run.handles == ()
         first = (await served.get("/tasks"))["samples"][0]
         error = await served.post("/episodes", {"sample": first, "repeat": 10**300}, 400)
         assert "repeat: Input should be less than or equal to 100000" in error["error"]["message"]
@@ -265,10 +265,10 @@ def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path: Path) -> None:
         now[0] = 500.0
         left = await served.post("/episodes", {}, 201)
         now[0] = 1000.0
-        await served.exam.give_up_idle(900)
+        await served.served_run.give_up_idle(900)
         ended = await served.get(f"/episodes/{idle['id']}/score")
         gone = await served.client.delete(f"/episodes/{left['id']}")
-        return [ended, gone.json(), served.exam.handles]
+        return [ended, gone.json(), served.served_run.handles]
 
     idle, left, handles = _served(tmp_path / "run", agent, clock=lambda: now[0])
     assert idle["failure"] == "EpisodeError: idle: no step came for 900 s"
@@ -301,14 +301,14 @@ def test_the_step_of_a_client_that_has_gone_is_recorded_and_goes_on_in_a_later_s
 ) -> None:
     async def leaves(served: Served) -> str:
         turn = await served.post("/episodes", {"condition": "explicit+cal"}, 201)
-        opened, is_due = served.exam.opened(turn["id"]), asyncio.Event()
-        made = served.exam.step
+        opened, is_due = served.served_run.opened(turn["id"]), asyncio.Event()
+        made = served.served_run.step
 
         async def step(*words: Any) -> Any:
             asyncio.get_running_loop().call_soon(is_due.set)
             return await made(*words)
 
-        monkeypatch.setattr(served.exam, "step", step)
+        monkeypatch.setattr(served.served_run, "step", step)
         request = asyncio.ensure_future(served.post(f"/episodes/{turn['id']}/step", ASKS))
         await is_due.wait()
         request.cancel()
@@ -337,7 +337,7 @@ def test_no_gold_answer_leaves_the_server(tmp_path: Path) -> None:
             texts += [began.text, (await served.client.get(place)).text]
             texts.append((await served.client.post(f"{place}/step", json=NO_DATE)).text)
             texts.append((await served.client.get(f"{place}/score")).text)
-        gold = [date for sample in served.exam.environment.samples for date in sample.gold]
+        gold = [date for sample in served.served_run.environment.samples for date in sample.gold]
         return "".join(texts), gold
 
     texts, gold = _served(tmp_path / "run", agent)
@@ -376,7 +376,7 @@ def test_what_open_episodes_hold_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """40 of them with four replies of 7 MB took more than a gigabyte."""
-    monkeypatch.setattr("agent_env.extensions.serve.exam.MOST_HELD", 30_000)
+    monkeypatch.setattr("agent_env.extensions.serve.served_run.MOST_HELD", 30_000)
     call = {"id": "c", "function": {"name": "none", "arguments": "{}"}}
     reply = {"message": {"content": "x" * 9_000, "tool_calls": [call]}}
 
@@ -396,13 +396,13 @@ def test_what_open_episodes_hold_is_bounded(
 
 def test_a_begun_repeat_is_not_begun_twice(tmp_path: Path) -> None:
     async def agent(served: Served) -> None:
-        sample = served.exam.samples[0]
-        question = await served.exam.begin("x", EpisodeChoice(sample, "base", 3))
+        sample = served.served_run.samples[0]
+        question = await served.served_run.begin("x", EpisodeChoice(sample, "base", 3))
         assert question is not None
         assert question.episode == f"base/{sample}.3"
         await served.post("/episodes", {"sample": sample, "repeat": 3}, 409)
         reply = Reply(message=Message(role="assistant", content="MY ANSWER: None"))
-        _, turn = await served.exam.step(question.handle, reply)
+        _, turn = await served.served_run.step(question.handle, reply)
         assert turn.done
 
     _served(tmp_path / "run", agent)
@@ -429,7 +429,7 @@ def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_pa
 def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path: Path) -> None:
     async def agent(served: Served) -> tuple[list[str], list[str]]:
         texts = [(await served.client.get(path)).text for path in ("/tasks", "/openapi.json")]
-        name = served.exam.samples[0]
+        name = served.served_run.samples[0]
         began = await served.client.post("/episodes", json={"sample": name})
         place = f"/episodes/{began.json()['id']}"
         repeat = int(began.json()["episode"].rpartition(".")[2])
@@ -443,7 +443,7 @@ def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path: P
             '{"error": {"code": "unknown", "message": "there is no sample \'tp-1-00001\' here; '
             'POST /episodes begins one; GET /tasks lists what there is"}}'
         )
-        return list(served.exam.samples), texts
+        return list(served.served_run.samples), texts
 
     names, texts = _served(tmp_path / "run", agent)
     assert [name for name in names if len(name) != 16] == []
@@ -454,7 +454,7 @@ def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path: P
 
 def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path: Path) -> None:
     async def agent(served: Served) -> None:
-        name = served.exam.samples[0]
+        name = served.served_run.samples[0]
         for condition in ("base", "explicit+cal"):
             turn = await served.post("/episodes", {"sample": name, "condition": condition}, 201)
             await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
@@ -476,7 +476,7 @@ def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path: Pat
 def test_whoever_scores_is_told_the_tries(tmp_path: Path) -> None:
     async def agent(served: Served) -> None:
         for _ in range(3):
-            body = {"sample": served.exam.samples[0], "condition": "base"}
+            body = {"sample": served.served_run.samples[0], "condition": "base"}
             turn = await served.post("/episodes", body, 201)
             await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
 

@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.families.qa.reading import read_questions
-from agent_env.families.qa.sample import QaOptions, Question
+from agent_env.families.qa.sample import QaOptions, QaSample
 
 ROWS = [
     {"id": "leap", "question": "How many days has a leap year?", "answer": 366, "topic": "years"},
@@ -17,12 +17,12 @@ ROWS = [
 ]
 
 
-def read(file: Path, **options: object) -> list[Question]:
+def read(file: Path, **options: object) -> list[QaSample]:
     made = read_questions(file, QaOptions.model_validate(options))
     assert made is not None
     if defects := [each for own in made.defects.values() for each in own]:
         raise DatasetErrors(file, defects)
-    return [each for each in made.samples if isinstance(each, Question)]
+    return [each for each in made.samples if isinstance(each, QaSample)]
 
 
 def written(tmp_path: Path, name: str, text: str) -> Path:

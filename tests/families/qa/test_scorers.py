@@ -6,7 +6,7 @@ import pytest
 
 from agent_env.families.qa import scorers
 from agent_env.families.qa.family import FAMILY, prompt_fields, score_answer
-from agent_env.families.qa.sample import NAME, QaOptions, Question
+from agent_env.families.qa.sample import NAME, QaOptions, QaSample
 from agent_env.records.schema import Episode, Score, Verdict
 from agent_env.tasks.family import read_options
 
@@ -14,7 +14,7 @@ from agent_env.tasks.family import read_options
 def score(options: list[str], gold: list[str], reply: str, **more: object) -> Score:
     chosen = read_options(FAMILY, options)
     assert isinstance(chosen, QaOptions)
-    question = Question.model_validate(
+    question = QaSample.model_validate(
         {"id": "q", "task": NAME, "question": "Which?", "gold": gold} | more
     )
     return score_answer(question, episode(reply), chosen)
@@ -99,14 +99,14 @@ def test_a_pattern_that_never_ends_is_the_scorers_failure_not_the_models(
 ) -> None:
     monkeypatch.setattr(scorers, "PATTERN_TIMEOUT_S", 0.02)
     task = FAMILY.make_task("default", QaOptions(scorer="regex"), {})
-    question = Question(id="q", task=NAME, question="Which?", gold=("(a|aa)+$",))
+    question = QaSample(id="q", task=NAME, question="Which?", gold=("(a|aa)+$",))
     result = task.score(question, episode(f"MY ANSWER: {'a' * 60}b"))
     assert result.outcome == "scorer_failed"
     assert "TimeoutError" in (result.rule or "")
 
 
 def test_a_judged_answer_counts_by_the_last_verdict_and_is_not_scored_without_one() -> None:
-    question = Question(id="q", task=NAME, question="Which?", gold=("Oslo",))
+    question = QaSample(id="q", task=NAME, question="Which?", gold=("Oslo",))
     options = QaOptions(scorer="judge")
     assert score_answer(question, episode("Oslo"), options).outcome == "scorer_failed"
     verdicts = tuple(
@@ -117,7 +117,7 @@ def test_a_judged_answer_counts_by_the_last_verdict_and_is_not_scored_without_on
 
 
 def test_the_prompt_has_context_choices_and_form_but_not_the_answer() -> None:
-    question = Question(
+    question = QaSample(
         id="q", task=NAME, question="Which?", gold=("B",), context="A text.",
         choices=("Rome", "Oslo"),
     )  # fmt: skip

@@ -90,7 +90,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TableUse:
     """The columns that a question states and asks for; () where nothing is asked."""
 
     keys: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ def read_policies(texts: Sequence[str]) -> dict[str, str]:
     return policies
 
 
-def diagnose(sheet: Sheet, question: Question) -> list[Finding]:
+def diagnose(sheet: Sheet, question: TableUse) -> list[Finding]:
     """Every problem, by order of PROBLEMS, then by line."""
     _check_columns(sheet, question)
     held = _held(sheet.rows)
@@ -137,7 +137,7 @@ Changes = Iterator[tuple[SheetRow, SheetRow | None]]
 
 
 def repaired(
-    sheet: Sheet, policies: Mapping[str, str], question: Question
+    sheet: Sheet, policies: Mapping[str, str], question: TableUse
 ) -> tuple[Sheet, list[Repair]]:
     """The sheet after all policies, with a log."""
     _check_columns(sheet, question)
@@ -162,7 +162,7 @@ def repaired(
     return sheet, log
 
 
-def _check_columns(sheet: Sheet, question: Question) -> None:
+def _check_columns(sheet: Sheet, question: TableUse) -> None:
     for name in (*question.keys, *question.answers):
         if name not in sheet.columns:
             names = ", ".join(sheet.columns)
@@ -197,7 +197,7 @@ def _of_row(row: SheetRow, names: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _of_precision(sheet: Sheet, question: Question) -> Iterator[Finding]:
+def _of_precision(sheet: Sheet, question: TableUse) -> Iterator[Finding]:
     dated = [(row, text) for row in sheet.rows for text in (row.start, row.end) if _date(text)]
     lengths = Counter(len(text) for _, text in dated)
     if not lengths:
@@ -211,7 +211,7 @@ def _of_precision(sheet: Sheet, question: Question) -> Iterator[Finding]:
 
 
 def _mend(
-    rows: dict[int, SheetRow], sheet: Sheet, question: Question, problem: str, policy: str
+    rows: dict[int, SheetRow], sheet: Sheet, question: TableUse, problem: str, policy: str
 ) -> Changes:
     """Rows with the problem are mended or dropped; with inclusive ends all rows with one hold until
     the next day (month, year)."""
@@ -341,7 +341,7 @@ def _conflicts(held: Sequence[Held], places: Sequence[int]) -> Iterator[tuple[He
         open_rows.append(each)
 
 
-def _of_groups(held: Sequence[Held], sheet: Sheet, question: Question) -> Iterator[Finding]:
+def _of_groups(held: Sequence[Held], sheet: Sheet, question: TableUse) -> Iterator[Finding]:
     if not question.keys:
         return
     places = sheet.places(question.answers)
@@ -361,7 +361,7 @@ def _of_groups(held: Sequence[Held], sheet: Sheet, question: Question) -> Iterat
 
 
 def _end_at_next(
-    rows: dict[int, SheetRow], sheet: Sheet, question: Question, problem: str
+    rows: dict[int, SheetRow], sheet: Sheet, question: TableUse, problem: str
 ) -> Changes:
     """Rows (those without an end, or all) end at the latest where the next of their group with
     another answer starts."""
@@ -385,7 +385,7 @@ def _end_at_next(
                 yield each.row, after
 
 
-def _drop_broken_groups(rows: dict[int, SheetRow], sheet: Sheet, question: Question) -> Changes:
+def _drop_broken_groups(rows: dict[int, SheetRow], sheet: Sheet, question: TableUse) -> Changes:
     if not question.keys:
         raise ConfigError("repair dependency=drop needs the columns of the question and the answer")
     keys, answers = sheet.places(question.keys), sheet.places(question.answers)

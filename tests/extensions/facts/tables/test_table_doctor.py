@@ -9,7 +9,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.table_doctor import (
     PROBLEMS,
-    Question,
+    TableUse,
     diagnose,
     read_policies,
     repaired,
@@ -31,7 +31,7 @@ e,nan,2002-01-01,
 f,X,2001-01-01,2002-01-01
 f,Y,2003-01-01,2004-01-01
 """
-CLUB = Question(("who",), ("club",))
+CLUB = TableUse(("who",), ("club",))
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_each_policy_changes_its_own_rows_and_logs_them(
 def test_inclusive_ends_move_every_end_by_its_own_unit(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a,start,end\nx,2000,2000\ny,2001-05,2001-12\nz,2001-05-01,2004-02-28\n")
-    after, log = repaired(read_sheet(file), {"zero-length": "inclusive-ends"}, Question())
+    after, log = repaired(read_sheet(file), {"zero-length": "inclusive-ends"}, TableUse())
     assert [row.end for row in after.rows] == ["2001", "2002-01", "2004-02-29"]
     assert log[0].before == "x (2000 to 2000)"
 

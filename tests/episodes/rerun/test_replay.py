@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.again.replay import Replayer, ReplayResult, ToolResultsByCall
-from agent_env.episodes.again.tape import Tape
+from agent_env.episodes.rerun.replay import Replayer, ReplayResult, ToolResultsByCall
+from agent_env.episodes.rerun.tape import Tape
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, ReplayError
@@ -25,7 +25,7 @@ from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.testing import puzzle
 from tests import TESTS
-from tests.episodes.again.test_resume import World, cut, run, trace_of
+from tests.episodes.rerun.test_resume import World, cut, run, trace_of
 
 RUNS = TESTS / "data/runs"
 

@@ -2,8 +2,8 @@
 
 Guaranteed: the agent is told no id of a sample, which would name the generator's seed, but a name
 made of it with the run's id, a secret of 128 bits. Tries at a sample are counted, and refused above
-`most_tries`. While an exam goes on, and after its server was killed, no file of its folder holds a
-gold answer: samples.jsonl and materials.jsonl are held in the server's memory. Nothing is lost with
+`most_tries`. While the run is served, and after its server was killed, no file of its folder holds
+a gold answer: samples.jsonl and materials.jsonl are in the server's memory. Nothing is lost with
 that memory: the same questions are made again as run.json says, or read again from the user's
 dataset, and compared by their digest. Where that would give others, the files stay in the folder.
 Not guaranteed: anything against an agent that reads the server's memory, the run's folder or the
@@ -50,7 +50,7 @@ LONGEST_ANSWER = 10_000
 Clock = Callable[[], float]
 
 
-class ExamError(AgentEnvError):
+class ServedRunError(AgentEnvError):
     """What the agent did wrong; told to it."""
 
     def __init__(
@@ -141,8 +141,8 @@ class Opened:
         return sum(message.role == "assistant" for message in self.turn.messages)
 
 
-class Exam:
-    """The episodes of a run, the pending ones handed out in order. Made by `open_exam`."""
+class ServedRun:
+    """The episodes of a run, the pending ones handed out in order. Made by `open_served_run`."""
 
     def __init__(
         self, environment: Environment, on_end: Callable[[EpisodeKey, Score], None],
@@ -188,7 +188,7 @@ class Exam:
     ) -> ServedQuestion | None:
         """The chosen episode, for the agent of this name; None where no pending one is left."""
         if len(self._open) >= MOST_OPEN:
-            raise ExamError(f"{MOST_OPEN} episodes are open; end one of them first", "full")
+            raise ServedRunError(f"{MOST_OPEN} episodes are open; end one of them first", "full")
         item = self._next(choice) if choice.sample is None else self._named(choice)
         if item is None:
             return None
@@ -254,25 +254,27 @@ class Exam:
                 await self.give_up(handle, f"idle: no step came for {longest_s:g} s")
 
     async def close(self) -> None:
-        """Leaves what is open unfinished; a later exam over the folder goes on with it."""
+        """Leaves what is open unfinished; a later one over the folder goes on with it."""
         for opened in self._open.values():
             await opened.driven.close()
         self._open.clear()
 
     def opened(self, handle: str) -> Opened:
-        """The open episode; ExamError where it is over or there is none."""
+        """The open episode; ServedRunError where it is over or there is none."""
         if handle in self._over:
             ending = self._over[handle]
-            raise ExamError(f"episode '{handle}' is over ({ending.failure or ending.stop_reason})")
+            raise ServedRunError(
+                f"episode '{handle}' is over ({ending.failure or ending.stop_reason})"
+            )
         if handle not in self._open:
-            raise ExamError(f"there is no open episode '{handle}'", "unknown")
+            raise ServedRunError(f"there is no open episode '{handle}'", "unknown")
         return self._open[handle]
 
     def ending(self, handle: str) -> Ending:
-        """How the episode ended; ExamError where it has not, or there is none."""
+        """How the episode ended; ServedRunError where it has not, or there is none."""
         if handle not in self._over:
             self.opened(handle)
-            raise ExamError(f"episode '{handle}' is not over: it has no score yet")
+            raise ServedRunError(f"episode '{handle}' is not over: it has no score yet")
         return self._over[handle]
 
     def _next(self, choice: EpisodeChoice) -> tuple[EpisodeKey, Sample, Condition] | None:
@@ -303,17 +305,17 @@ class Exam:
             self._condition(choice.condition),
         )
         if sample is None:
-            raise ExamError(f"there is no sample '{choice.sample}' here", "unknown")
+            raise ServedRunError(f"there is no sample '{choice.sample}' here", "unknown")
         if choice.repeat is None:
             key = self._free_key(sample, condition)
         else:
             key = EpisodeKey(sample.id, condition.name, choice.repeat)
         if key in self._begun or is_finished(self.environment.folder.trace(key)):
-            raise ExamError(
+            raise ServedRunError(
                 f"episode {self.name(key)} has been begun; name another repeat, or none"
             )
         if self._is_used_up(key):
-            raise ExamError(
+            raise ServedRunError(
                 f"sample '{choice.sample}' has had its {self._most_tries} tries; name another"
             )
         return key, sample, condition
@@ -323,7 +325,7 @@ class Exam:
             if name in (None, condition.name):
                 return condition
         names = ", ".join(condition.name for condition in self.environment.conditions)
-        raise ExamError(f"there is no condition '{name}' here; there are: {names}", "unknown")
+        raise ServedRunError(f"there is no condition '{name}' here; there are: {names}", "unknown")
 
     def _free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
         """The first repeat that nobody has begun."""
@@ -346,14 +348,14 @@ class Exam:
         async with opened.lock:
             self.opened(handle)  # another step may have ended it meanwhile
             if number is not None and number != opened.steps + 1:
-                raise ExamError(
+                raise ServedRunError(
                     f"step {number} of '{handle}' is not due: {opened.steps + 1} is the next"
                 )
             before = opened.turn
             said = reply(before)
             size = len(said.model_dump_json())
             if sum(each.size for each in self._open.values()) + size > MOST_HELD:
-                raise ExamError(
+                raise ServedRunError(
                     f"the open episodes hold {MOST_HELD:,} letters of replies; end one of them "
                     "first", "full",
                 )  # fmt: skip
@@ -406,7 +408,7 @@ def served_names(folder: Run) -> dict[str, str]:
     }
 
 
-async def exam_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
+async def served_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
     """The run of `options.out` where there is one, which goes on with its own options; else a new
     one of these. The agent's tokens are not seen, so nothing limits them."""
     if options.out is not None and (options.out / "run.json").exists():
@@ -421,20 +423,20 @@ async def exam_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
 
 
 @asynccontextmanager
-async def open_exam(
+async def open_served_run(
     environment: Environment,
     on_end: Callable[[EpisodeKey, Score], None],
     most_tries: int | None = None,
     ended_by_agent: bool = False,
-) -> AsyncIterator[Exam]:
-    """An exam over the environment's folder, which holds its samples afterwards. `ended_by_agent`:
-    whoever sits the exam can end it, so they are written only where no episode is left."""
-    exam = Exam(environment, on_end, most_tries=most_tries)
+) -> AsyncIterator[ServedRun]:
+    """The run of the environment's folder, which holds its samples afterwards. `ended_by_agent`:
+    whoever answers can end it, so they are written only where no episode is left."""
+    served_run = ServedRun(environment, on_end, most_tries=most_tries)
     try:
-        yield exam
+        yield served_run
     finally:
-        await exam.close()
-        if not (ended_by_agent and exam.has_pending):
+        await served_run.close()
+        if not (ended_by_agent and served_run.has_pending):
             environment.folder.release()
 
 
@@ -450,7 +452,7 @@ SAMPLES_FILE, TABLES_FILE = "samples.jsonl", "materials.jsonl"
 
 def seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
     """Takes the samples of a run that goes on out of its folder, or makes those of an interrupted
-    exam again. ConfigError where these cannot be had."""
+    run again. ConfigError where these cannot be had."""
     is_there = (run.path / SAMPLES_FILE).exists()
     try:
         files = questions_again(run, dataset)

@@ -14,7 +14,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent_env.episodes.again.tape import (
+from agent_env.episodes.calls.caller import Caller, Calls, RecordingModel, RecordingToolbox
+from agent_env.episodes.calls.reply_cache import Asking
+from agent_env.episodes.rerun.tape import (
     RecordedFailure,
     RecordedModel,
     RecordedToolbox,
@@ -22,8 +24,6 @@ from agent_env.episodes.again.tape import (
     text_diff,
     with_recorded_start,
 )
-from agent_env.episodes.calls.caller import Caller, Calls, RecordingModel, RecordingToolbox
-from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import episode_seed
 from agent_env.episodes.trace.fold import Recording

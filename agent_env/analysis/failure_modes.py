@@ -1,4 +1,4 @@
-"""Faults in an episode's conduct, whatever the task: its calls, and what went wrong with them.
+"""Faults in an episode's failure_mode, whatever the task: its calls, and what went wrong with them.
 
 Of an episode whose answer is not right, the first that fits:
 
@@ -36,7 +36,9 @@ REPEATS = 10
 ECHO = 0.8
 """Share of a reply that stands in the prompt."""
 
-Conduct = Literal["context", "tool call in text", "malformed calls", "loop", "echo of the prompt"]
+FailureMode = Literal[
+    "context", "tool call in text", "malformed calls", "loop", "echo of the prompt"
+]
 
 
 class Call(Record):
@@ -60,9 +62,9 @@ class Repeated(Record):
     """Three times or more, or twice in a row with the same result."""
 
 
-def conduct(
+def failure_mode(
     episode: Episode, score: Score, calls: Sequence[Call], again: Sequence[Repeated]
-) -> tuple[Conduct, str] | None:
+) -> tuple[FailureMode, str] | None:
     """What went wrong on the way to an answer that is not right, and its stage; None for nothing
     that is known here."""
     if episode.stop_reason == "context":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.again.fork import read_edits, step_of
+from agent_env.episodes.rerun.fork import read_edits, step_of
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError

@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_env.episodes.again.tape import RecordedModel, RecordedToolbox, Tape, TapeClock, text_diff
+from agent_env.episodes.rerun.tape import RecordedModel, RecordedToolbox, Tape, TapeClock, text_diff
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, stored_as
 from agent_env.episodes.trace.fold import Recording, Step, worked_s
 from agent_env.episodes.trace.lines import (

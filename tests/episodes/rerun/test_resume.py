@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.again.resume import rebuild
-from agent_env.episodes.again.tape import Tape, TapeClock
+from agent_env.episodes.rerun.resume import rebuild
+from agent_env.episodes.rerun.tape import Tape, TapeClock
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams, utc_now

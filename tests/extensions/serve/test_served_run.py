@@ -12,8 +12,14 @@ from typing import Any, TypeVar
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.serve.exam import Exam, ExamError, exam_folder, open_exam, tools_of
-from agent_env.extensions.serve.mcp_server import ExamServer
+from agent_env.extensions.serve.mcp_server import QuestionServer
+from agent_env.extensions.serve.served_run import (
+    ServedRun,
+    ServedRunError,
+    open_served_run,
+    served_folder,
+    tools_of,
+)
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
@@ -28,33 +34,37 @@ NO_DATE = "MY ANSWER: None"
 
 
 def _sit(
-    out: Path, agent: Callable[[Exam], Awaitable[Result]], ends: list[Any] | None = None,
+    out: Path, agent: Callable[[ServedRun], Awaitable[Result]], ends: list[Any] | None = None,
     **changes: Any,
 ) -> Result:  # fmt: skip
     options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=2, out=out)
 
     async def main() -> Result:
-        folder = await exam_folder(replace(options, **changes), lambda text: None)
+        folder = await served_folder(replace(options, **changes), lambda text: None)
         async with open_environment(folder) as environment:
             told = (lambda key, score: ends.append((key.name, score))) if ends is not None else None
-            async with open_exam(environment, told or (lambda key, score: None)) as exam:
-                return await agent(exam)
+            async with open_served_run(
+                environment, told or (lambda key, score: None)
+            ) as served_run:
+                return await agent(served_run)
 
     return asyncio.run(main())
 
 
-async def _gold(exam: Exam, handle: str) -> str:
-    sample = exam.environment.folder.samples_by_id[exam.opened(handle).key.sample]
+async def _gold(served_run: ServedRun, handle: str) -> str:
+    sample = served_run.environment.folder.samples_by_id[served_run.opened(handle).key.sample]
     assert isinstance(sample, TimePuzzle)
     return "MY ANSWER: " + (", ".join(sample.worded("explicit").gold) or "None")
 
 
 def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path: Path) -> None:
-    async def agent(exam: Exam) -> None:
-        while (question := await exam.begin("a client 1.0")) is not None:
-            result = await exam.call(question.handle, "calendars", HEBREW)
+    async def agent(served_run: ServedRun) -> None:
+        while (question := await served_run.begin("a client 1.0")) is not None:
+            result = await served_run.call(question.handle, "calendars", HEBREW)
             assert not result.is_error
-            submission = await exam.submit(question.handle, await _gold(exam, question.handle))
+            submission = await served_run.submit(
+                question.handle, await _gold(served_run, question.handle)
+            )
             assert submission.text == "The episode is over (answered)."
 
     ends: list[Any] = []
@@ -68,11 +78,11 @@ def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path: Path) -> No
 
 
 def test_a_tool_that_fails_says_so(tmp_path: Path) -> None:
-    async def agent(exam: Exam) -> tuple[Any, Any]:
-        question = await exam.begin("x")
+    async def agent(served_run: ServedRun) -> tuple[Any, Any]:
+        question = await served_run.begin("x")
         assert question is not None
-        unknown = await exam.call(question.handle, "almanac", {})
-        return unknown, await exam.call(question.handle, "calendars", {"calendar": "hebrew"})
+        unknown = await served_run.call(question.handle, "almanac", {})
+        return unknown, await served_run.call(question.handle, "calendars", {"calendar": "hebrew"})
 
     unknown, wrong = _sit(tmp_path / "run", agent)
     assert unknown.is_error
@@ -82,11 +92,11 @@ def test_a_tool_that_fails_says_so(tmp_path: Path) -> None:
 
 
 def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path: Path) -> None:
-    async def agent(exam: Exam) -> list[Any]:
-        question = await exam.begin("x")
+    async def agent(served_run: ServedRun) -> list[Any]:
+        question = await served_run.begin("x")
         assert question is not None
-        calls = [await exam.call(question.handle, "calendars", HEBREW) for _ in range(2)]
-        assert exam.handles == ()
+        calls = [await served_run.call(question.handle, "calendars", HEBREW) for _ in range(2)]
+        assert served_run.handles == ()
         return calls
 
     first, second = _sit(tmp_path / "run", agent, limits={"steps": 2})
@@ -96,15 +106,17 @@ def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path: Path) -> 
 
 
 def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path: Path) -> None:
-    async def one(exam: Exam) -> str | None:
-        question = await exam.begin("x")
+    async def one(served_run: ServedRun) -> str | None:
+        question = await served_run.begin("x")
         assert question is not None
-        await asyncio.gather(*(exam.call(question.handle, "calendars", HEBREW) for _ in range(3)))
-        await exam.submit(question.handle, NO_DATE)
+        await asyncio.gather(
+            *(served_run.call(question.handle, "calendars", HEBREW) for _ in range(3))
+        )
+        await served_run.submit(question.handle, NO_DATE)
         return question.episode
 
-    async def agent(exam: Exam) -> list[str | None]:
-        return await asyncio.gather(*(one(exam) for _ in range(8)))
+    async def agent(served_run: ServedRun) -> list[str | None]:
+        return await asyncio.gather(*(one(served_run) for _ in range(8)))
 
     names = _sit(tmp_path / "run", agent, limit=4, repeats=2)
     assert len(set(names)) == 8
@@ -114,16 +126,16 @@ def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path: Path) ->
 
 
 def test_an_interrupted_episode_goes_on_where_it_was(tmp_path: Path) -> None:
-    async def leave(exam: Exam) -> str:
-        question = await exam.begin("x")
+    async def leave(served_run: ServedRun) -> str:
+        question = await served_run.begin("x")
         assert question is not None
-        await exam.call(question.handle, "calendars", HEBREW)
+        await served_run.call(question.handle, "calendars", HEBREW)
         return question.episode
 
-    async def go_on(exam: Exam) -> tuple[str, list[str]]:
-        question = await exam.begin("x")
+    async def go_on(served_run: ServedRun) -> tuple[str, list[str]]:
+        question = await served_run.begin("x")
         assert question is not None
-        await exam.submit(question.handle, NO_DATE)
+        await served_run.submit(question.handle, NO_DATE)
         return question.episode, [message.role for message in question.messages]
 
     first = _sit(tmp_path / "run", leave)
@@ -135,14 +147,14 @@ def test_an_interrupted_episode_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path: Path) -> None:
-    async def agent(exam: Exam) -> None:
-        question = await exam.begin("x")
+    async def agent(served_run: ServedRun) -> None:
+        question = await served_run.begin("x")
         assert question is not None
-        call = asyncio.ensure_future(exam.call(question.handle, "calendars", HEBREW))
+        call = asyncio.ensure_future(served_run.call(question.handle, "calendars", HEBREW))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         call.cancel()
-        await exam.submit(question.handle, NO_DATE)
+        await served_run.submit(question.handle, NO_DATE)
 
     _sit(tmp_path / "run", agent)
     ((episode, _),) = score_folder(Run(tmp_path / "run"), print)
@@ -150,17 +162,17 @@ def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path: Path) -> 
 
 
 def test_an_exam_over_mcp_has_one_condition(tmp_path: Path) -> None:
-    async def agent(exam: Exam) -> None:
+    async def agent(served_run: ServedRun) -> None:
         with pytest.raises(ConfigError, match="one --condition, not base, explicit\\+cal"):
-            await tools_of(exam.environment)
+            await tools_of(served_run.environment)
 
     _sit(tmp_path / "run", agent, conditions=("base", "explicit+cal"))
 
 
 def test_an_unknown_handle_is_the_agents_mistake(tmp_path: Path) -> None:
-    async def agent(exam: Exam) -> None:
-        with pytest.raises(ExamError, match="there is no open episode 'abc'"):
-            await exam.call("abc", "calendars", {})
+    async def agent(served_run: ServedRun) -> None:
+        with pytest.raises(ServedRunError, match="there is no open episode 'abc'"):
+            await served_run.call("abc", "calendars", {})
 
     _sit(tmp_path / "run", agent)
 
@@ -168,9 +180,11 @@ def test_an_unknown_handle_is_the_agents_mistake(tmp_path: Path) -> None:
 def test_an_mcp_client_sits_the_exam(tmp_path: Path) -> None:
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
-    async def agent(exam: Exam) -> list[Any]:
+    async def agent(served_run: ServedRun) -> list[Any]:
         async with mcp.Client(
-            ExamServer(exam, await tools_of(exam.environment), tells_score=True).server()
+            QuestionServer(
+                served_run, await tools_of(served_run.environment), tells_score=True
+            ).server()
         ) as client:
             early = await client.call_tool("submit_answer", {"answer": "x"})
             prompt = await client.get_prompt("question")
@@ -195,9 +209,9 @@ def test_an_mcp_client_sits_the_exam(tmp_path: Path) -> None:
 def test_with_handles_each_tool_names_its_episode(tmp_path: Path) -> None:
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
-    async def agent(exam: Exam) -> list[Any]:
+    async def agent(served_run: ServedRun) -> list[Any]:
         async with mcp.Client(
-            ExamServer(exam, await tools_of(exam.environment), many=True).server()
+            QuestionServer(served_run, await tools_of(served_run.environment), many=True).server()
         ) as client:
             begun = [await client.call_tool("next_question", {}) for _ in range(3)]
             handles = [b.structured_content.get("episode") for b in begun]
@@ -224,9 +238,9 @@ def test_a_call_over_http_lists_no_tools_but_checks_the_headers_of_a_schema_that
     region = {"type": "string", "x-mcp-header": "Region"}
     routed = ToolSpec(name="routed", description="", parameters={"properties": {"region": region}})
 
-    async def agent(exam: Exam) -> Any:
-        specs = (*await tools_of(exam.environment), routed)
-        return ExamServer(exam, specs, many=True).server().get_tool_input_schema
+    async def agent(served_run: ServedRun) -> Any:
+        specs = (*await tools_of(served_run.environment), routed)
+        return QuestionServer(served_run, specs, many=True).server().get_tool_input_schema
 
     schema = _sit(tmp_path / "run", agent)
     assert schema("calendars") is None
@@ -234,42 +248,46 @@ def test_a_call_over_http_lists_no_tools_but_checks_the_headers_of_a_schema_that
 
 
 def _sit_sealed(
-    out: Path, agent: Callable[[Exam], Awaitable[None]], notes: list[str] | None = None,
+    out: Path, agent: Callable[[ServedRun], Awaitable[None]], notes: list[str] | None = None,
     ended_by_agent: bool = False, **changes: Any,
 ) -> None:  # fmt: skip
     options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=3, out=out)
 
     async def main() -> None:
         said = [] if notes is None else notes
-        folder = await exam_folder(replace(options, **changes), said.append)
+        folder = await served_folder(replace(options, **changes), said.append)
         async with (
             open_environment(folder) as environment,
-            open_exam(environment, lambda key, score: None, None, ended_by_agent) as exam,
+            open_served_run(
+                environment, lambda key, score: None, None, ended_by_agent
+            ) as served_run,
         ):
-            await agent(exam)
+            await agent(served_run)
 
     asyncio.run(main())
 
 
-async def _answer_right(exam: Exam, count: int = 100) -> None:
+async def _answer_right(served_run: ServedRun, count: int = 100) -> None:
     for _ in range(count):
-        if (question := await exam.begin("x")) is None:
+        if (question := await served_run.begin("x")) is None:
             return
-        sample = exam.environment.folder.samples_by_id[exam.opened(question.handle).key.sample]
+        sample = served_run.environment.folder.samples_by_id[
+            served_run.opened(question.handle).key.sample
+        ]
         assert isinstance(sample, TimePuzzle)
         answer = ", ".join(sample.worded("explicit").gold) or "None"
-        await exam.submit(question.handle, f"MY ANSWER: {answer}")
+        await served_run.submit(question.handle, f"MY ANSWER: {answer}")
 
 
-def _files_with_gold(exam: Exam) -> list[str]:
+def _files_with_gold(served_run: ServedRun) -> list[str]:
     golds = [
         date.encode()
-        for sample in exam.environment.samples
+        for sample in served_run.environment.samples
         if isinstance(sample, TimePuzzle)
         for date in sample.gold
     ]
     assert golds
-    files = [file for file in exam.folder.rglob("*") if file.is_file()]
+    files = [file for file in served_run.folder.rglob("*") if file.is_file()]
     return [file.name for file in files if any(gold in file.read_bytes() for gold in golds)]
 
 
@@ -279,15 +297,15 @@ def _matches(run: Path) -> list[float]:
 
 
 def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path: Path) -> None:
-    async def agent(exam: Exam) -> None:
-        question = await exam.begin("x")
+    async def agent(served_run: ServedRun) -> None:
+        question = await served_run.begin("x")
         assert question is not None
-        assert _files_with_gold(exam) == []
-        assert not (exam.folder / "samples.jsonl").exists()
-        with pytest.raises(DatasetError, match="An exam keeps its questions in memory"):
-            Run.open(exam.folder).samples  # noqa: B018
-        await exam.submit(question.handle, "MY ANSWER: None")
-        await _answer_right(exam)
+        assert _files_with_gold(served_run) == []
+        assert not (served_run.folder / "samples.jsonl").exists()
+        with pytest.raises(DatasetError, match="A served run keeps its questions in memory"):
+            Run.open(served_run.folder).samples  # noqa: B018
+        await served_run.submit(question.handle, "MY ANSWER: None")
+        await _answer_right(served_run)
 
     _sit_sealed(tmp_path / "run", agent)
     metrics = [
@@ -299,8 +317,8 @@ def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path: 
 def test_a_killed_exam_loses_no_episode_and_no_question(tmp_path: Path) -> None:
     out = tmp_path / "run"
 
-    async def killed(exam: Exam) -> None:
-        await _answer_right(exam, 2)
+    async def killed(served_run: ServedRun) -> None:
+        await _answer_right(served_run, 2)
         shutil.copytree(out, tmp_path / "left")  # what SIGKILL would leave here
 
     _sit_sealed(out, killed)
@@ -320,8 +338,8 @@ def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path: Path) 
     data = source.path / "samples.jsonl"
     out = tmp_path / "run"
 
-    async def killed(exam: Exam) -> None:
-        assert _files_with_gold(exam) == []
+    async def killed(served_run: ServedRun) -> None:
+        assert _files_with_gold(served_run) == []
         shutil.copytree(out, tmp_path / "left")
 
     _sit_sealed(out, killed, dataset=data)
@@ -336,8 +354,8 @@ def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path: Path) 
 
 
 def test_a_client_that_can_end_the_server_does_not_get_the_gold_by_that(tmp_path: Path) -> None:
-    async def one(exam: Exam) -> None:
-        await _answer_right(exam, 1)
+    async def one(served_run: ServedRun) -> None:
+        await _answer_right(served_run, 1)
 
     out = tmp_path / "run"
     _sit_sealed(out, one, ended_by_agent=True)
@@ -347,9 +365,9 @@ def test_a_client_that_can_end_the_server_does_not_get_the_gold_by_that(tmp_path
 
 
 def test_an_exam_that_goes_on_takes_the_samples_away_again(tmp_path: Path) -> None:
-    async def one(exam: Exam) -> None:
-        assert not (exam.folder / "samples.jsonl").exists()
-        await _answer_right(exam, 1)
+    async def one(served_run: ServedRun) -> None:
+        assert not (served_run.folder / "samples.jsonl").exists()
+        await _answer_right(served_run, 1)
 
     out, notes = tmp_path / "run", list[str]()
     _sit_sealed(out, one)
@@ -363,8 +381,8 @@ def test_questions_that_cannot_be_made_again_stay_in_the_folder(tmp_path: Path) 
         make_environment(RunOptions("time-puzzles", limit=3, seed=7, out=tmp_path / "source"))
     )
 
-    async def agent(exam: Exam) -> None:
-        assert (exam.folder / "samples.jsonl").exists()
+    async def agent(served_run: ServedRun) -> None:
+        assert (served_run.folder / "samples.jsonl").exists()
 
     notes: list[str] = []
     asyncio.run(make_environment(RunOptions(

@@ -1,4 +1,4 @@
-"""The convention ledger: the golds of a set under each reading, and the scores of runs."""
+"""The table of readings: the golds of a set under each reading, and the scores of runs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ PUBLISHED, CORRECTED, FILE_RULE, ANY = "published", "corrected", "file_rule", "a
 
 
 def readings_in(report: AuditReport) -> tuple[str, ...]:
-    """The readings of a ledger, in its order: `published`, the golds of the file; `corrected`, with
-    its errors mended; `file_rule`, the file's own rules wherever it states them; every convention
-    under which some answer differs (`strict`: those of our own wordings); `any` of all these."""
+    """The readings of a set, as the table has them: `published`, the golds of the file;
+    `corrected`, with its errors mended; `file_rule`, the file's own rules wherever it states
+    them; every convention under which some answer differs (`strict`: those of our own
+    wordings); `any` of all these."""
     names = {
         name: None for f in report.findings for golds in f.other_golds.values() for name in golds
     }

@@ -13,7 +13,7 @@ from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.extensions.reference.turns import Turn
 from agent_env.families.time_puzzles.audit import AuditReport, audit, corrected
 from agent_env.families.time_puzzles.audit_texts import read_event_dates
-from agent_env.families.time_puzzles.ledger import (
+from agent_env.families.time_puzzles.gold_readings import (
     ReadingScore,
     puzzles_by_reading,
     scores_by_reading,
