@@ -17,7 +17,6 @@ import pytest
 AGENT_ENV = os.environ.get("AGENT_ENV") or shutil.which("agent-env") or ""
 CONDITIONS = ("--condition", "base", "--condition", "web+ci")
 TOKEN = {"AGENT_ENV_TOKEN": "of-the-tests"}
-TASKS = ("time-puzzles", "temp-answers", "traveler")
 
 pytestmark = pytest.mark.skipif(not AGENT_ENV, reason="AGENT_ENV names no agent-env command")
 
@@ -59,17 +58,16 @@ def evaluate(address: str, model: str, folder: Path) -> list[dict]:
     return [trace for line in lines for trace in json.loads(line)["traces"]]
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_rewards_are_the_scores_of_a_run(task: str, tmp_path: Path) -> None:
+def test_rewards_are_the_scores_of_a_run(tmp_path: Path) -> None:
     ours, served = tmp_path / "ours", tmp_path / "served"
     with server("fake-server", "--policy", "reference-static") as model:
         subprocess.run(
-            [AGENT_ENV, "run", task, *CONDITIONS, "--limit", "3", "--out", str(ours),
+            [AGENT_ENV, "run", "time-puzzles", *CONDITIONS, "--limit", "3", "--out", str(ours),
              "--model", "compatible/reference-static", "--base-url", f"{model}/v1"],
             check=True, capture_output=True, env={**os.environ, "COMPATIBLE_API_KEY": "none"},
         )  # fmt: skip
-        words = ("serve", task, *CONDITIONS, "--limit", "3", "--out", str(served), "--port", "0",
-                 "--token-env", "AGENT_ENV_TOKEN")  # fmt: skip
+        words = ("serve", "time-puzzles", *CONDITIONS, "--limit", "3", "--out", str(served),
+                 "--port", "0", "--token-env", "AGENT_ENV_TOKEN")  # fmt: skip
         with server(*words) as address:
             traces = evaluate(address, model, tmp_path / "outputs")
     rewards = {t["task"]["data"]["name"]: t["rewards"]["reward"]["score"] for t in traces}
