@@ -6,12 +6,10 @@ that its sample and condition give. The planted effect is the mean difference of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from agent_env.analysis.resampling import Floats, Ints
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
@@ -33,7 +31,7 @@ class Plant:
     """How far the chances of events and samples lie from the mean, at most."""
 
 
-def chances(plant: Plant, rng: np.random.Generator) -> tuple[Floats, Ints]:
+def chances(plant, rng):
     """Each sample's chance without the effect, and its event's number."""
     count = plant.events or plant.samples
     own = np.arange(plant.samples, dtype=np.int64)
@@ -44,7 +42,7 @@ def chances(plant: Plant, rng: np.random.Generator) -> tuple[Floats, Ints]:
     return plant.base + shift, numbers.astype(np.int64)
 
 
-def scores(plant: Plant, rng: np.random.Generator) -> tuple[Floats, Floats, Ints]:
+def scores(plant, rng):
     """Mean scores of each sample before and after, and the clusters."""
     chance, clusters = chances(plant, rng)
     before = rng.binomial(plant.repeats, chance) / plant.repeats
@@ -52,7 +50,7 @@ def scores(plant: Plant, rng: np.random.Generator) -> tuple[Floats, Floats, Ints
     return before, after, clusters
 
 
-def gains(plant: Plant, contrasts: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
+def gains(plant, contrasts, rng):
     """Of several conditions over one baseline: samples by contrasts; and the clusters."""
     chance, clusters = chances(plant, rng)
     before = rng.binomial(plant.repeats, chance) / plant.repeats
@@ -61,9 +59,7 @@ def gains(plant: Plant, contrasts: int, rng: np.random.Generator) -> tuple[Float
     return (after - before).T, clusters
 
 
-def study(
-    plant: Plant, conditions: Mapping[str, float], models: tuple[str, ...], seed: int
-) -> Study:
+def study(plant, conditions, models, seed):
     """A study of `models` under `conditions`, each condition with its own effect; f1 and jaccard
     are those of answers that are right or empty-handed by halves."""
     rng = np.random.default_rng(seed)
@@ -84,9 +80,7 @@ def study(
     return Study("simulated", ("exact_match", "f1", "jaccard"), arms, samples, ())
 
 
-def _observations(
-    samples: tuple[Sample, ...], chance: Floats, repeats: int, model: str, rng: np.random.Generator
-) -> list[Observation]:
+def _observations(samples, chance, repeats, model, rng):
     right = rng.random((len(samples), repeats)) < chance[:, None]
     partial = rng.choice([0.0, 0.5, 2 / 3, 0.8], (len(samples), repeats))
     tokens = rng.lognormal(7.0, 0.5, (len(samples), repeats))
@@ -95,7 +89,7 @@ def _observations(
         for r in range(repeats):
             exact, f1 = float(right[i, r]), 1.0 if right[i, r] else float(partial[i, r])
             metrics = {"exact_match": exact, "f1": f1, "jaccard": f1 / (2 - f1)}
-            quantities: dict[str, float | None] = dict.fromkeys(QUANTITIES)
+            quantities = dict.fromkeys(QUANTITIES)
             quantities |= {"input_tokens": 3 * tokens[i, r], "output_tokens": float(tokens[i, r]),
                      "steps": 2.0, "tool_calls": 1.0, "duration_s": tokens[i, r] / 100}  # fmt: skip
             observations.append(

@@ -1,8 +1,5 @@
 """Studies of one run, made of single scored episodes."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from agent_env.analysis.comparison import Comparison
@@ -16,7 +13,7 @@ from agent_env.tasks.task import AnalysisHooks
 Scored = tuple[Episode, Score]
 
 
-def _condition(name: str) -> Condition:
+def _condition(name):
     """The condition as a run has it, with the ablation that its name states."""
     plain, _, suffix = name.rpartition("~")
     is_ablated = suffix in get_args(WebAblation)
@@ -28,13 +25,7 @@ def _condition(name: str) -> Condition:
     return with_disturbances(with_first_steps(parsed, ()), ablations)[-1]
 
 
-def study_of(
-    scored: Iterable[Scored],
-    conditions: Sequence[str],
-    metrics: tuple[str, ...],
-    samples: Iterable[Sample] | None = None,
-    hooks: AnalysisHooks = AnalysisHooks(),
-) -> Comparison:
+def study_of(scored, conditions, metrics, samples=None, hooks=AnalysisHooks()):
     """Each condition as an arm; `samples` where they are more than an id."""
     found = list(scored)
     names = dict.fromkeys(episode.sample for episode, _ in found)

@@ -1,7 +1,5 @@
 """Right answers split into evidence, memory and luck, from planted episodes."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.analysis.statistics.disturbances import ablation, splits_of

@@ -1,7 +1,5 @@
 """Which step turned an episode's outcome, from counts of forks."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -9,14 +7,13 @@ import pytest
 from agent_env.analysis.attribution import ForkCounts, attribution
 
 
-def counts(*right: int, of: int = 20) -> list[ForkCounts]:
+def counts(*right, of=20):
     return [ForkCounts(kept, number, of) for kept, number in enumerate(right)]
 
 
-def test_a_wrong_outcome_turned_where_the_share_of_right_ends_fell() -> None:
+def test_a_wrong_outcome_turned_where_the_share_of_right_ends_fell():
     result = attribution("e", False, ["a", "b", "c", "answer"], counts(18, 17, 1, 1))
     step = result.turning_point
-    assert step is not None
     assert (step.step, step.before, step.after, step.change) == (2, 0.85, 0.05, pytest.approx(-0.8))
     assert step.change_interval == (
         pytest.approx(-0.906, abs=0.001),
@@ -26,21 +23,19 @@ def test_a_wrong_outcome_turned_where_the_share_of_right_ends_fell() -> None:
     assert result.table().notes[0].startswith("The outcome turned at step 2: -0.800 [-0.906")
 
 
-def test_a_right_outcome_turned_where_it_rose_and_the_answer_itself_can_be_it() -> None:
+def test_a_right_outcome_turned_where_it_rose_and_the_answer_itself_can_be_it():
     risen = attribution("e", True, ["a", "b", "answer"], counts(1, 19, 20))
-    assert risen.turning_point is not None
     assert risen.turning_point.step == 1
     lucky = attribution("e", True, ["a", "b", "answer"], counts(1, 1, 1))
-    assert lucky.turning_point is not None
     assert (lucky.turning_point.step, lucky.turning_point.after) == (3, 1.0)
 
 
-def test_no_step_is_named_where_none_stands_out() -> None:
+def test_no_step_is_named_where_none_stands_out():
     result = attribution("e", True, ["a", "answer"], counts(3, 3, of=3))
     assert result.table().notes[0].startswith("No step stands out")
 
 
-def test_a_step_without_forks_makes_the_probabilities_unknown() -> None:
+def test_a_step_without_forks_makes_the_probabilities_unknown():
     lost = [ForkCounts(0, 5, 9), ForkCounts(1, 0, 0, failed=9)]
     result = attribution("e", False, ["a", "answer"], lost)
     assert [each.probability for each in result.steps] == [None, None]
@@ -48,7 +43,7 @@ def test_a_step_without_forks_makes_the_probabilities_unknown() -> None:
     assert "9 forks failed" in result.table().notes[-1]
 
 
-def test_a_planted_step_is_found_in_nine_of_ten_episodes() -> None:
+def test_a_planted_step_is_found_in_nine_of_ten_episodes():
     """200 forks over 10 steps; the chance of a right end falls from 0.8 to 0.25 at step 6."""
     draw = random.Random(1)
     hits = 0

@@ -1,16 +1,12 @@
 """Look-ups made after the answer was determined, counted by rule."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 from agent_env.analysis.budget_curve import LookupCount, needless_calls, needless_table
 from agent_env.records.schema import Episode, Message, Sample, ToolCall
 
 SAMPLE = Sample(id="s", task="t", gold=("2000-01-01",))
 
 
-def episode(*replies: tuple[str, ...]) -> Episode:
+def episode(*replies):
     """Of replies that each make these calls; the result of a call is its name and number."""
     messages = [Message(role="user", content="?")]
     number = 0
@@ -29,21 +25,21 @@ def episode(*replies: tuple[str, ...]) -> Episode:
     )  # fmt: skip
 
 
-def after_two(sample: Sample, texts: Sequence[str]) -> bool | None:
+def after_two(sample, texts):
     return "search 2" in texts
 
 
-def test_look_ups_count_from_the_reply_behind_the_result_that_settles_it() -> None:
+def test_look_ups_count_from_the_reply_behind_the_result_that_settles_it():
     replies = [("search",), ("search", "search"), ("python",), ("search",), ()]
     assert needless_calls(SAMPLE, episode(*replies), {"search"}, after_two) == (4, 1)
 
 
-def test_what_the_question_determines_by_itself_needs_no_look_up_at_all() -> None:
+def test_what_the_question_determines_by_itself_needs_no_look_up_at_all():
     calls = needless_calls(SAMPLE, episode(("search",)), {"search"}, lambda s, texts: True)
     assert calls == (1, 1)
 
 
-def test_where_the_solver_cannot_tell_there_is_no_number() -> None:
+def test_where_the_solver_cannot_tell_there_is_no_number():
     calls = needless_calls(SAMPLE, episode(("search",)), {"search"}, lambda s, texts: None)
     assert calls == (1, None)
     each = (("a", 3, 1), ("b", 1, 0), ("c", 2, None))

@@ -1,7 +1,5 @@
 """A small version of benchmarks/analysis.py: 300 simulated runs with known effects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +13,7 @@ PLAN = PlannedContrast("after − before", "after", "before", (("after", 1.0), (
 RUNS = 300
 
 
-def contrasts(plant: Plant, seed: int) -> list[Contrast]:
+def contrasts(plant, seed):
     rng = np.random.default_rng(seed)
     found = list[Contrast]()
     for number in range(RUNS):
@@ -32,9 +30,9 @@ def contrasts(plant: Plant, seed: int) -> list[Contrast]:
     Plant(samples=100, effect=0.1),
     Plant(samples=120, repeats=3, events=40, effect=0.1, spread=0.4),
 ])  # fmt: skip
-def test_intervals_hold_the_planted_effect(plant: Plant) -> None:
+def test_intervals_hold_the_planted_effect(plant):
     """95 % of 300, give or take three standard errors."""
-    held = [c.difference.low <= 0.1 <= c.difference.high for c in contrasts(plant, 11)]  # type: ignore[operator]
+    held = [c.difference.low <= 0.1 <= c.difference.high for c in contrasts(plant, 11)]
     assert 0.91 <= np.mean(held) <= 0.99
 
 
@@ -42,12 +40,12 @@ def test_intervals_hold_the_planted_effect(plant: Plant) -> None:
     Plant(samples=100),
     Plant(samples=120, repeats=3, events=40, spread=0.4),
 ])  # fmt: skip
-def test_true_nulls_are_rejected_about_as_often_as_said(plant: Plant) -> None:
+def test_true_nulls_are_rejected_about_as_often_as_said(plant):
     wrong = [c.p_value is not None and c.p_value < 0.05 for c in contrasts(plant, 12)]
     assert 0.015 <= np.mean(wrong) <= 0.09
 
 
-def test_simultaneous_intervals_hold_all_six_effects_and_tost_keeps_its_level() -> None:
+def test_simultaneous_intervals_hold_all_six_effects_and_tost_keeps_its_level():
     """95 % and 5 % of 100, give or take three standard errors."""
     plant, rng = Plant(samples=120, events=40, effect=0.1, spread=0.4), np.random.default_rng(13)
     held, equivalent = list[bool](), list[bool]()
@@ -57,7 +55,7 @@ def test_simultaneous_intervals_hold_all_six_effects_and_tost_keeps_its_level() 
         values = ContrastValues(deltas, np.ones_like(deltas))
         weights = draw_weights(cluster_count(clusters), 1000, number)
         table = measure(plans, values, clusters, Scale(True, True, 0.05, margin=0.1), weights, 1)
-        held.append(all(c.simultaneous[0] <= 0.1 <= c.simultaneous[1] for c in table))  # type: ignore[index]
+        held.append(all(c.simultaneous[0] <= 0.1 <= c.simultaneous[1] for c in table))
         equivalent.append(any(c.is_equivalent for c in table))
     assert np.mean(held) >= 0.88
     assert np.mean(equivalent) <= 0.12

@@ -1,7 +1,5 @@
 """One grammar of contrasts: what is read, how mistakes are named."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +10,7 @@ from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition
 
 
-def arms(models: str, conditions: str) -> tuple[Arm, ...]:
+def arms(models, conditions):
     made = [
         Condition(name=name, wording="explicit" if "explicit" in name else "implicit")
         for name in conditions.split()
@@ -24,33 +22,33 @@ ONE = arms("m", "base web ci web+ci web-once cited:first explicit")
 TWO = arms("lab/A lab/B", "base web ci web+ci")
 
 
-def weights(text: str, of: tuple[Arm, ...] = ONE) -> list[dict[str, float]]:
+def weights(text, of=ONE):
     return [dict(each.weights) for each in parse_contrasts([text], of)]
 
 
 @pytest.mark.parametrize("text", ["web+ci:web", "web+ci-web", " web+ci − web ", "(web+ci):(web)"])
-def test_after_and_before_are_parted_by_a_colon_or_a_minus(text: str) -> None:
+def test_after_and_before_are_parted_by_a_colon_or_a_minus(text):
     assert weights(text) == [{"web+ci": 1.0, "web": -1.0}]
 
 
 @pytest.mark.parametrize("text", ["web-once:base", "web-once-base"])
-def test_a_minus_within_a_name_parts_nothing(text: str) -> None:
+def test_a_minus_within_a_name_parts_nothing(text):
     assert weights(text) == [{"web-once": 1.0, "base": -1.0}]
 
 
-def test_a_colon_within_a_name_parts_nothing() -> None:
+def test_a_colon_within_a_name_parts_nothing():
     assert weights("cited:first:base") == [{"cited:first": 1.0, "base": -1.0}]
     assert weights("cited:first-web-once") == [{"cited:first": 1.0, "web-once": -1.0}]
 
 
-def test_what_can_be_read_in_two_ways_is_refused_until_parentheses_decide() -> None:
+def test_what_can_be_read_in_two_ways_is_refused_until_parentheses_decide():
     names = arms("m", "a b-c a-b c")
     with pytest.raises(ConfigError, match="in several ways; put parentheses around each side"):
         parse_contrasts(["a-b-c"], names)
     assert weights("(a-b)-c", names) == [{"a-b": 1.0, "c": -1.0}]
 
 
-def test_without_a_model_there_is_one_contrast_for_each() -> None:
+def test_without_a_model_there_is_one_contrast_for_each():
     assert weights("web:base", TWO) == [
         {"lab/A web": 1.0, "lab/A base": -1.0},
         {"lab/B web": 1.0, "lab/B base": -1.0},
@@ -58,15 +56,15 @@ def test_without_a_model_there_is_one_contrast_for_each() -> None:
 
 
 @pytest.mark.parametrize("text", ["web@A:web@B", "web@lab/A:web@lab/B"])
-def test_one_model_against_another(text: str) -> None:
+def test_one_model_against_another(text):
     assert weights(text, TWO) == [{"lab/A web": 1.0, "lab/B web": -1.0}]
 
 
-def test_a_whole_part_for_one_model() -> None:
+def test_a_whole_part_for_one_model():
     assert weights("(web:base)@B", TWO) == [{"lab/B web": 1.0, "lab/B base": -1.0}]
 
 
-def test_does_one_model_gain_more_than_the_other() -> None:
+def test_does_one_model_gain_more_than_the_other():
     (contrast,) = parse_contrasts(["(web:base)@A:(web:base)@B"], TWO)
     assert dict(contrast.weights) == {
         "lab/A web": 1.0, "lab/A base": -1.0, "lab/B web": -1.0, "lab/B base": 1.0,
@@ -75,11 +73,11 @@ def test_does_one_model_gain_more_than_the_other() -> None:
     assert contrast.is_interaction
 
 
-def test_a_difference_of_differences_adds_up_what_stands_twice() -> None:
+def test_a_difference_of_differences_adds_up_what_stands_twice():
     assert weights("(web+ci:web):(web:base)") == [{"web+ci": 1.0, "web": -2.0, "base": 1.0}]
 
 
-def test_a_trend_has_all_conditions_that_do_not_give_the_answer_away() -> None:
+def test_a_trend_has_all_conditions_that_do_not_give_the_answer_away():
     (trend,) = parse_contrasts(["trend:steps"], ONE)
     assert trend.dose == "steps"
     assert [label for label, _ in trend.weights] == [
@@ -87,23 +85,23 @@ def test_a_trend_has_all_conditions_that_do_not_give_the_answer_away() -> None:
     ]  # fmt: skip
 
 
-def test_a_trend_over_named_conditions_of_one_model() -> None:
+def test_a_trend_over_named_conditions_of_one_model():
     (trend,) = parse_contrasts(["trend:tokens(base, web)@B"], TWO)
     assert trend.name == "lab/B trend over tokens (base, web)"
     assert [label for label, _ in trend.weights] == ["lab/B base", "lab/B web"]
 
 
-def test_what_was_not_planned_is_exploratory_however_it_is_written() -> None:
+def test_what_was_not_planned_is_exploratory_however_it_is_written():
     texts = ["web-base", "ci:base"]
     contrasts = parse_contrasts(texts, ONE, planned=["web:base", "nothing:base"])
     assert [each.is_exploratory for each in contrasts] == [False, True]
 
 
-def test_the_same_contrast_twice_counts_once() -> None:
+def test_the_same_contrast_twice_counts_once():
     assert len(parse_contrasts(["web:base", "web-base"], ONE)) == 1
 
 
-def test_a_run_without_the_conditions_is_passed_over() -> None:
+def test_a_run_without_the_conditions_is_passed_over():
     some = arms("A", "base web") + tuple(arms("B C", "base")[:1])
     assert len(parse_contrasts(["web:base"], some)) == 1
 
@@ -126,11 +124,11 @@ def test_a_run_without_the_conditions_is_passed_over() -> None:
     ("trend:steps(base", "its parenthesis is not closed"),
     ("trend:steps(base)", "a trend needs at least two conditions of one model"),
 ])  # fmt: skip
-def test_each_mistake_is_named(text: str, why: str) -> None:
+def test_each_mistake_is_named(text, why):
     assert contrast_mistakes([text], TWO) == {text: why}
 
 
-def test_all_mistakes_are_told_at_once_with_what_there_is() -> None:
+def test_all_mistakes_are_told_at_once_with_what_there_is():
     with pytest.raises(ConfigError) as caught:
         parse_contrasts(["web:bse", "web:base", "web@D:web@A"], TWO)
     assert str(caught.value) == (
@@ -139,7 +137,7 @@ def test_all_mistakes_are_told_at_once_with_what_there_is() -> None:
     )
 
 
-def test_a_model_name_that_two_runs_share_is_refused() -> None:
+def test_a_model_name_that_two_runs_share_is_refused():
     twice = tuple(arms("x/A y/A", "base web"))
     assert contrast_mistakes(["web@A:base@A"], twice) == {
         "web@A:base@A": "'A' are x/A, y/A; write one of these"
@@ -147,13 +145,13 @@ def test_a_model_name_that_two_runs_share_is_refused() -> None:
 
 
 @given(st.text(alphabet="()@:-−,abew +trnd", max_size=30))
-def test_any_text_is_a_contrast_whose_weights_add_up_to_0_or_a_mistake(text: str) -> None:
+def test_any_text_is_a_contrast_whose_weights_add_up_to_0_or_a_mistake(text):
     if not contrast_mistakes([text], TWO):
         for each in parse_contrasts([text], TWO):
             assert sum(weight for _, weight in each.weights) == 0.0
 
 
-def test_a_log_of_another_tool_is_called_by_its_name() -> None:
+def test_a_log_of_another_tool_is_called_by_its_name():
     logs = tuple(
         Arm(label=name, run=name, model=f"lab/{name}", condition=Condition(name="log"),
             observations=(), asked=0)

@@ -1,7 +1,5 @@
 """Slopes within samples equal least squares with an intercept for each sample."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,9 +12,7 @@ from tests.analysis.simulated import Plant, study
 
 @settings(max_examples=40)
 @given(st.integers(3, 15), st.integers(2, 5), st.integers(0, 10**6))
-def test_the_slope_is_that_of_least_squares_with_an_intercept_for_each_sample(
-    samples: int, arms: int, seed: int
-) -> None:
+def test_the_slope_is_that_of_least_squares_with_an_intercept_for_each_sample(samples, arms, seed):
     rng = np.random.default_rng(seed)
     doses, scores = rng.integers(1, 9, (samples, arms)) / 1.0, rng.random((samples, arms))
     scores[rng.random((samples, arms)) < 0.2] = np.nan
@@ -31,19 +27,19 @@ def test_the_slope_is_that_of_least_squares_with_an_intercept_for_each_sample(
         assert np.nansum(products) / np.nansum(squares) == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_sample_with_one_known_arm_says_nothing() -> None:
+def test_a_sample_with_one_known_arm_says_nothing():
     products, squares = slope_parts(np.array([[0.5, np.nan]]), np.array([[1.0, 2.0]]))
     assert np.isnan(products).all()
     assert np.isnan(squares).all()
 
 
-def test_units() -> None:
+def test_units():
     assert [unit_of(dose) for dose in ("steps", "tokens", "cost_usd")] == [
         (1.0, "step"), (1000.0, "1,000 tokens"), (0.01, "cent"),
     ]  # fmt: skip
 
 
-def test_a_dose_that_does_not_vary_has_no_slope() -> None:
+def test_a_dose_that_does_not_vary_has_no_slope():
     made = study(Plant(samples=20), {"base": 0.0, "web": 0.2}, ("m",), seed=1)
     texts = ("trend:steps", "trend:tokens", "trend:cost_usd")
     steps, tokens, cost = Comparison(made, Options(resamples=1000, contrasts=texts)).contrasts

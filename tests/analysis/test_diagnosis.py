@@ -1,13 +1,10 @@
 """Planted failures are told apart; what a tool gave and what was asked twice is seen."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import Any
 
 import pytest
 
-from agent_env.analysis.diagnosis import Basis, Diagnosis, date_source, diagnose
+from agent_env.analysis.diagnosis import Basis, date_source, diagnose
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables, in_lines
 from agent_env.analysis.failure_modes import calls_of
 from agent_env.analysis.result_tables import render
@@ -41,7 +38,7 @@ PUZZLE = TimePuzzle(
 FINDER = PuzzleFaults(shipped_tables())
 
 
-def told(condition: str, answer: str | None, **fields: Any) -> Diagnosis:
+def told(condition, answer, **fields):
     """The diagnosis of an episode that ended with this answer line (or text of several words)."""
     text = answer if answer is None or " " in answer else f"MY ANSWER: {answer}"
     episode = Episode.model_validate({
@@ -52,9 +49,9 @@ def told(condition: str, answer: str | None, **fields: Any) -> Diagnosis:
     return diagnose(PUZZLE, episode, scored, parse_condition(condition), "exact_match", FINDER)
 
 
-def called(*calls: tuple[str, str, str]) -> tuple[Message, ...]:
+def called(*calls):
     """Calls one after the other: tool, arguments, output."""
-    messages: list[Message] = []
+    messages = []
     for number, (name, arguments, output) in enumerate(calls):
         call = ToolCall(id=f"c{number}", name=name, arguments=arguments)
         messages.append(Message(role="assistant", tool_calls=(call,)))
@@ -68,20 +65,19 @@ LISTED = (PageRef(url=PROOF, how="returned"),)
 OPENED = (PageRef(url=PROOF + "#top", how="opened", digest="d"),)
 
 
-def test_a_right_answer() -> None:
+def test_a_right_answer():
     found = told("web", "1960-07-18", messages=SEARCHED, pages=OPENED)
     assert (found.kind, found.faults.wrong, found.faults.missed) == ("right", (), ())
     assert [use.used for use in found.uses] == [True]
 
 
-def test_without_the_web_a_wrong_event_is_missing_knowledge() -> None:
+def test_without_the_web_a_wrong_event_is_missing_knowledge():
     found = told("base", "1960-07-25")
     assert found.kind == "knowledge"
     (wrong,) = found.faults.wrong
     assert [ref.type for ref in wrong.violates] == ["kb_event"]
     assert wrong.violates[0].pages == (PROOF,)
     (missed,) = found.faults.missed
-    assert missed.misread is not None
     assert (missed.misread.type, missed.rule) == ("kb_event", "violated elsewhere")
 
 
@@ -94,9 +90,7 @@ def test_without_the_web_a_wrong_event_is_missing_knowledge() -> None:
         ({"messages": SEARCHED, "pages": OPENED}, "reading", ""),
     ],
 )
-def test_with_the_web_retrieval_and_reading_are_told_apart(
-    fields: dict[str, Any], kind: str, stage: str
-) -> None:
+def test_with_the_web_retrieval_and_reading_are_told_apart(fields, kind, stage):
     found = told("web+ci", "1960-07-25", **fields)
     assert (found.kind, found.stage) == (kind, stage)
 
@@ -117,12 +111,9 @@ COPY = "https://copies.example/page/First_Hague_Peace_Conference"
          ("reading", "1898-01-25", "another date of the page")),
     ],
 )  # fmt: skip
-def test_the_date_that_a_wrong_answer_took_is_found_in_what_was_shown(
-    calls: list[tuple[str, str, str]], opened: str, told_as: tuple[str, str, str]
-) -> None:
+def test_the_date_that_a_wrong_answer_took_is_found_in_what_was_shown(calls, opened, told_as):
     pages = (*LISTED, *([PageRef(url=opened, how="opened", digest="d")] if opened else []))
     found = told("web", "1960-07-25", messages=called(*calls), pages=pages)
-    assert found.source is not None
     assert (found.kind, found.source.date, found.stage) == told_as
     assert found.source.is_written is False
 
@@ -134,7 +125,7 @@ ATTACK = SampleAttack(
 )  # fmt: skip
 
 
-def under(sample: TimePuzzle, condition: str, disturbance: Disturbance, **fields: Any) -> Diagnosis:
+def under(sample, condition, disturbance, **fields):
     (_, made) = with_disturbances([parse_condition(condition)], [disturbance])
     answer = fields.pop("answer")
     episode = Episode.model_validate({
@@ -147,7 +138,7 @@ def under(sample: TimePuzzle, condition: str, disturbance: Disturbance, **fields
     return diagnose(sample, episode, scored, made, "exact_match", FINDER)
 
 
-def test_an_answer_that_an_attacking_page_wants_stands_on_that_page() -> None:
+def test_an_answer_that_an_attacking_page_wants_stands_on_that_page():
     attacked = PUZZLE.model_copy(update={"attacks": (ATTACK,)})
     its = Disturbance(suffix="attacked-false-page", attack="false-page")
     found = under(
@@ -162,7 +153,7 @@ def test_an_answer_that_an_attacking_page_wants_stands_on_that_page() -> None:
     assert (other.kind, other.stage) == ("retrieval", "not found")  # it never saw the page
 
 
-def test_the_answer_of_the_unchanged_world_is_memory_and_no_failure_of_retrieval() -> None:
+def test_the_answer_of_the_unchanged_world_is_memory_and_no_failure_of_retrieval():
     found = under(
         PUZZLE, "web", Disturbance(suffix="shifted", ablation="shifted"), answer="1960-07-25",
         messages=SEARCHED, pages=LISTED, metrics={"original": 1.0},
@@ -172,7 +163,7 @@ def test_the_answer_of_the_unchanged_world_is_memory_and_no_failure_of_retrieval
     assert [use.used for use in found.uses] == [False]
 
 
-def test_where_the_proving_pages_are_gone_nothing_could_be_retrieved() -> None:
+def test_where_the_proving_pages_are_gone_nothing_could_be_retrieved():
     found = under(
         PUZZLE, "web", Disturbance(suffix="blocked", ablation="blocked"), answer="1960-07-25",
         messages=SEARCHED,
@@ -180,7 +171,7 @@ def test_where_the_proving_pages_are_gone_nothing_could_be_retrieved() -> None:
     assert (found.kind, found.stage) == ("knowledge", "the proving pages are gone")
 
 
-def test_a_right_answer_stands_on_a_listed_page_only_if_the_list_has_its_date() -> None:
+def test_a_right_answer_stands_on_a_listed_page_only_if_the_list_has_its_date():
     silent = told("web", "1960-07-18", messages=SEARCHED, pages=LISTED)
     assert (silent.kind, silent.basis) == ("right", Basis(kind="nothing shown"))
     shown = called(("web_search", "{}", "[1] It opened on 18 May 1899"))
@@ -188,7 +179,7 @@ def test_a_right_answer_stands_on_a_listed_page_only_if_the_list_has_its_date() 
     assert listed.basis == Basis(kind="proving page", pages=(PROOF,))
 
 
-def test_years_within_the_span_of_another_page_come_from_that_page() -> None:
+def test_years_within_the_span_of_another_page_come_from_that_page():
     proof = Proof(constraint=0, urls=(PROOF,), dates=("1960", "1964"), shares="years")
     years = PUZZLE.model_copy(update={"proofs": (proof,)})
     ferry = "https://things.example/ferry/x"
@@ -199,16 +190,14 @@ def test_years_within_the_span_of_another_page_come_from_that_page() -> None:
     })  # fmt: skip
     faults = told("web", "1973-07-25", messages=shown).faults
     source = date_source(years, episode, faults, calls_of(shown), ("open_page",))
-    assert source is not None
     assert (source.date, source.place, source.url) == ("1972-09-22", "trusted another page", ferry)
 
 
-def test_a_date_that_the_model_wrote_down_is_the_likelier_source() -> None:
+def test_a_date_that_the_model_wrote_down_is_the_likelier_source():
     shown = called(("open_page", PROOF, "18 May 1899; 25 July 1899; a plan of 25 January 1898"))
     said = Message(role="assistant", content="The plan was of January 25, 1898, so day 25.")
     pages = (PageRef(url=PROOF, how="opened", digest="d"),)
     found = told("web", "1960-07-25", messages=(*shown, said), pages=pages)
-    assert found.source is not None
     assert (found.source.date, found.source.is_written) == ("1898-01-25", True)
     line = (
         f"  likely source: 1898-01-25 (another date of the page, {PROOF}); the model wrote it down"
@@ -216,44 +205,44 @@ def test_a_date_that_the_model_wrote_down_is_the_likelier_source() -> None:
     assert line in in_lines(found)
 
 
-def test_no_source_is_told_where_no_date_that_was_shown_fits() -> None:
+def test_no_source_is_told_where_no_date_that_was_shown_fits():
     shown = called(("open_page", PROOF, "18 May 1899 to 29 July 1899, in the year 1925"))
     found = told("web", "1960-07-25", messages=shown, pages=OPENED)
     assert (found.kind, found.stage, found.source) == ("reading", "", None)
 
 
-def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched() -> None:
+def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
     found = told("web+ci", "1960-08-18", messages=COMPUTED)
     assert found.kind == "reasoning"
     assert {ref.type for ref in found.faults.wrong[0].violates} == {"month", "weekday"}
 
 
-def test_with_explicit_dates_there_is_nothing_to_retrieve() -> None:
+def test_with_explicit_dates_there_is_nothing_to_retrieve():
     assert told("explicit+web", "1960-07-25").kind == "reasoning"
 
 
 @pytest.mark.parametrize("reason", ["steps", "tool_calls", "tokens", "cost", "time", "truncated"])
-def test_a_limit_reached_is_the_budget(reason: str) -> None:
+def test_a_limit_reached_is_the_budget(reason):
     found = told("web", "1960-07-25", stop_reason=reason)
     assert (found.kind, found.stage) == ("budget", reason)
 
 
-def test_a_right_answer_at_the_limit_is_right() -> None:
+def test_a_right_answer_at_the_limit_is_right():
     assert told("web", "1960-07-18", stop_reason="steps").kind == "right"
 
 
-def test_an_unreadable_answer_is_formatting_and_the_right_dates_in_it_are_seen() -> None:
+def test_an_unreadable_answer_is_formatting_and_the_right_dates_in_it_are_seen():
     found = told("base", "I see 1960-07-18.")
     assert found.kind == "formatting"
     assert found.stage.endswith("the text holds the right dates")
 
 
-def test_a_full_context_is_no_mere_budget() -> None:
+def test_a_full_context_is_no_mere_budget():
     assert told("web", "1960-07-25", stop_reason="context", messages=SEARCHED).kind == "context"
     assert told("web", "1960-07-18", stop_reason="context", messages=SEARCHED).kind == "right"
 
 
-def test_a_call_that_stands_in_the_answer_is_named_by_its_form() -> None:
+def test_a_call_that_stands_in_the_answer_is_named_by_its_form():
     text = '<tool_call>{"name": "web_search", "arguments": {"query": "conference"}}</tool_call>'
     found = told("web", text, tools=("web_search", "open_page"))
     assert (found.kind, found.stage) == ("tool call in text", "<tool_call>")
@@ -269,9 +258,7 @@ def test_a_call_that_stands_in_the_answer_is_named_by_its_form() -> None:
         "Error: the arguments must be a JSON object, not list",
     ],
 )
-def test_calls_that_could_not_be_run_are_malformed_where_they_are_more_than_half(
-    output: str,
-) -> None:
+def test_calls_that_could_not_be_run_are_malformed_where_they_are_more_than_half(output):
     bad, good = ("web_search", "{}", output), ("web_search", '{"query": "x"}', "[1] y")
     found = told("web", "1960-07-25", messages=called(bad, bad, good))
     assert (found.kind, found.stage) == ("malformed calls", "2 of 3")
@@ -282,7 +269,7 @@ def test_calls_that_could_not_be_run_are_malformed_where_they_are_more_than_half
     ("name", "arguments"),
     [("search", "{}"), ("python", "{"), ("python", "[1]"), ("python", '{"cod": "1"}')],
 )
-def test_whatever_the_toolbox_turns_away_counts_as_malformed(name: str, arguments: str) -> None:
+def test_whatever_the_toolbox_turns_away_counts_as_malformed(name, arguments):
     toolbox = ToolSet([Interpreter(FakeSandbox(), (), 1.0)])
     call = ToolCall(id="c", name=name, arguments=arguments)
     result = asyncio.run(toolbox.run(call, frozenset({"python"})))
@@ -290,13 +277,13 @@ def test_whatever_the_toolbox_turns_away_counts_as_malformed(name: str, argument
     assert found.kind == "malformed calls"
 
 
-def test_a_call_that_the_text_protocol_could_not_read_is_malformed() -> None:
+def test_a_call_that_the_text_protocol_could_not_read_is_malformed():
     call = ToolCall(id="c", name="unreadable", arguments="{", problem="this is no call")
     messages = (Message(role="assistant", tool_calls=(call,)),)
     assert told("web", "1960-07-25", messages=messages).kind == "malformed calls"
 
 
-def test_a_call_repeated_until_a_limit_is_a_loop_and_else_is_not() -> None:
+def test_a_call_repeated_until_a_limit_is_a_loop_and_else_is_not():
     again = called(*[("web_search", '{"query": "x"}', "[1] y")] * 3)
     found = told("web", None, messages=again, stop_reason="steps")
     assert (found.kind, found.stage) == ("loop", "the same call")
@@ -305,7 +292,7 @@ def test_a_call_repeated_until_a_limit_is_a_loop_and_else_is_not() -> None:
     assert told("web", None, messages=other, stop_reason="steps").kind == "budget"
 
 
-def test_a_reply_whose_end_repeats_itself_is_a_loop_where_no_answer_is_read() -> None:
+def test_a_reply_whose_end_repeats_itself_is_a_loop_where_no_answer_is_read():
     text = "Let me check. " + "The year is 1960, so it is a Monday. " * 100
     found = told("web", text, stop_reason="truncated")
     assert (found.kind, found.stage) == ("loop", "the same text")
@@ -313,7 +300,7 @@ def test_a_reply_whose_end_repeats_itself_is_a_loop_where_no_answer_is_read() ->
     assert told("base", "I see no way to tell. " * 3).kind == "formatting"
 
 
-def test_a_reply_that_repeats_the_prompt_is_an_echo() -> None:
+def test_a_reply_that_repeats_the_prompt_is_an_echo():
     prompt = "Find every date.\n- on the day of the month on which the conference began\n- 1960"
     messages = (Message(role="user", content=prompt), Message(role="assistant", content=prompt))
     assert told("base", prompt, messages=messages).kind == "echo of the prompt"
@@ -332,30 +319,30 @@ def test_a_reply_that_repeats_the_prompt_is_an_echo() -> None:
     ],
 )  # fmt: skip
 def test_tools_that_were_offered_and_never_called_are_told_with_what_it_would_be_else(
-    condition: str, answer: str, stage: str
-) -> None:
+    condition, answer, stage
+):
     found = told(condition, answer)
     assert (found.kind, found.stage) == ("no call", stage)
 
 
-def test_no_call_is_none_where_the_reply_was_cut_or_a_provider_called() -> None:
+def test_no_call_is_none_where_the_reply_was_cut_or_a_provider_called():
     assert told("web", "1960-07-25", stop_reason="truncated").kind == "budget"
     assert told("web", "1960-07-25", hosted_calls=1).kind == "retrieval"
 
 
-def test_refusals_and_failures_are_kinds_of_their_own() -> None:
+def test_refusals_and_failures_are_kinds_of_their_own():
     assert told("base", None, stop_reason="refused").kind == "refused"
     failed = told("base", None, status="failed", failure="ModelError: 500", stop_reason=None)
     assert (failed.kind, failed.stage) == ("failed", "ModelError: 500")
 
 
-def test_giving_up_with_the_proving_page_unopened_is_retrieval() -> None:
+def test_giving_up_with_the_proving_page_unopened_is_retrieval():
     found = told("web", "None", messages=SEARCHED)
     assert (found.kind, found.stage) == ("retrieval", "not found")
     assert found.faults.missed[0].rule == "no date given"
 
 
-def test_a_right_result_of_the_interpreter_that_is_ignored() -> None:
+def test_a_right_result_of_the_interpreter_that_is_ignored():
     ran = called(("python", '{"code": "x"}', "1960-07-18"))
     (use,) = told("ci", "1960-07-25", messages=ran).uses
     assert (use.tool, use.used, use.right_but_unused) == ("python", False, True)
@@ -363,7 +350,7 @@ def test_a_right_result_of_the_interpreter_that_is_ignored() -> None:
     assert (used.used, used.right_but_unused) == (True, False)
 
 
-def test_identical_calls_are_counted_whatever_the_order_of_their_arguments() -> None:
+def test_identical_calls_are_counted_whatever_the_order_of_their_arguments():
     twice = called(
         ("web_search", '{"query": "a", "limit": 5}', "x"),
         ("open_page", '{"url": "u"}', "y"),
@@ -375,7 +362,7 @@ def test_identical_calls_are_counted_whatever_the_order_of_their_arguments() -> 
     assert told("ci", "1960-07-25", messages=row).repeated[0].is_loop
 
 
-def test_a_family_without_rules_of_its_own_is_unexplained() -> None:
+def test_a_family_without_rules_of_its_own_is_unexplained():
     sample = Sample(id="p", task="other", gold=("1960-07-18",))
     episode = Episode(sample="p", condition="base", repeat=1, model="m", status="finished",
                       answer="MY ANSWER: 1960-07-25", stop_reason="answered")  # fmt: skip
@@ -384,7 +371,7 @@ def test_a_family_without_rules_of_its_own_is_unexplained() -> None:
     assert found.kind == "unexplained"
 
 
-def test_sums_and_words() -> None:
+def test_sums_and_words():
     diagnoses = (told("web", "1960-07-25", messages=SEARCHED), told("web", "1960-07-18"))
     tables = diagnosis_tables(RunDiagnosis("r", "m", ("web",), diagnoses))
     text = render(tables, "md")

@@ -1,7 +1,5 @@
 """Metrics of how far off an answer is: less is better, some answers have none."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
@@ -17,7 +15,7 @@ OFF = {"base": [4.0, 6.0, None, 0.0, 9.0, 1.0], "ci": [1.0, 0.0, 2.0, 0.0, 9.0, 
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison():
     samples = tuple(Sample(id=f"s{i}", task="t", gold=()) for i in range(6))
     arms = tuple(
         Arm(name, "r", "m", parse_condition(name), tuple(map(seen, range(6), off)), 6)
@@ -27,20 +25,20 @@ def comparison() -> Comparison:
     return Comparison(study, Options(metric="days_off", resamples=1000))
 
 
-def seen(number: int, off: float | None) -> Observation:
+def seen(number, off):
     metrics = {"exact_match": float(off == 0.0)} | ({} if off is None else {"days_off": off})
-    used: dict[str, float | None] = dict.fromkeys(QUANTITIES)
+    used = dict.fromkeys(QUANTITIES)
     used |= {"input_tokens": 10.0, "output_tokens": 10.0 + number}
     return Observation(f"s{number}", 1, "read", metrics, used, 0, 0, "answered", ("provider",))
 
 
-def test_a_smaller_error_is_the_better_one(comparison: Comparison) -> None:
+def test_a_smaller_error_is_the_better_one(comparison):
     (found,) = comparison.contrasts
     assert (found.better, found.worse, found.pairs, found.unpaired) == (3, 0, 5, 1)
     assert found.difference.value == pytest.approx(-2.0)
 
 
-def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison: Comparison) -> None:
+def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison):
     base = comparison.means["days_off"][0]
     assert (base.value, base.samples, base.method) == (4.0, 5, "cluster bootstrap")
     table = conditions(comparison)
@@ -48,7 +46,7 @@ def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison: Co
     assert table.columns[-1].name == "exact_match of all"
 
 
-def test_tables_and_figures_go_with_it(comparison: Comparison) -> None:
+def test_tables_and_figures_go_with_it(comparison):
     assert {"conditions", "differences"} <= {
         table.name for table in tables_of(comparison, statistics_of(comparison))
     }
@@ -56,8 +54,8 @@ def test_tables_and_figures_go_with_it(comparison: Comparison) -> None:
     assert panel.get_ylim()[1] > 4.0
 
 
-def test_a_dollar_in_a_name_begins_no_formula(comparison: Comparison) -> None:
+def test_a_dollar_in_a_name_begins_no_formula(comparison):
     (axes,) = all_figures(comparison)["flips"].axes
     axes.set_title(literal("big$model$x"))
-    assert png_of(axes.get_figure())  # type: ignore[arg-type]
-    assert axes.title._preprocess_math(axes.get_title()) == ("big$model$x", False)  # type: ignore[attr-defined]
+    assert png_of(axes.get_figure())
+    assert axes.title._preprocess_math(axes.get_title()) == ("big$model$x", False)

@@ -1,11 +1,6 @@
 """Figures are written, hold what they should, and tell conditions apart without colour."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from agent_env.analysis.comparison import Comparison, Options
@@ -19,12 +14,12 @@ EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0, "web+ci": 0.2}
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison():
     made = study(Plant(samples=40, repeats=2), EFFECTS, ("a", "b"), seed=1)
     return Comparison(made, Options(resamples=1000))
 
 
-def test_each_figure_is_written_as_svg_png_and_pdf(comparison: Comparison, tmp_path: Path) -> None:
+def test_each_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):
     figures = all_figures(comparison)
     assert list(figures) == [
         "forest", "conditions", "frontier", "dose-tokens", "flips", "reliability",
@@ -36,18 +31,18 @@ def test_each_figure_is_written_as_svg_png_and_pdf(comparison: Comparison, tmp_p
         assert pdf.read_bytes().startswith(b"%PDF")
 
 
-def test_the_same_study_gives_the_same_picture(comparison: Comparison, tmp_path: Path) -> None:
+def test_the_same_study_gives_the_same_picture(comparison, tmp_path):
     first, second = (all_figures(comparison)["frontier"] for _ in range(2))
     one, two = (list(save(f, tmp_path / n, "x"))[1] for f, n in ((first, "1"), (second, "2")))
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_conditions_differ_in_marker_and_hatch_not_only_in_colour(comparison: Comparison) -> None:
+def test_conditions_differ_in_marker_and_hatch_not_only_in_colour(comparison):
     found = looks(comparison.study.arms).values()
     assert len({look.marker for look in found}) == len({look.hatch for look in found}) == 4
 
 
-def test_frames(comparison: Comparison) -> None:
+def test_frames(comparison):
     assert len(episodes(comparison)) == 2 * 4 * 40 * 2
     assert episodes(comparison)["cost_usd"].isna().all()
     table = differences(comparison).frame()
@@ -56,12 +51,12 @@ def test_frames(comparison: Comparison) -> None:
     assert "exact_match low" in conditions(comparison).frame().columns
 
 
-def lines_of(figure: Figure) -> str:
+def lines_of(figure):
     """All texts of a figure."""
     return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 
-def test_the_forest_has_a_row_for_each_contrast_and_model_with_its_figures() -> None:
+def test_the_forest_has_a_row_for_each_contrast_and_model_with_its_figures():
     made = study(Plant(samples=40), EFFECTS, ("lab/A", "lab/B"), seed=1)
     texts = ("web:base", "(web:base)@A:(web:base)@B")
     comparison = Comparison(made, Options(resamples=1000, contrasts=texts, planned=texts[:1]))
@@ -71,19 +66,19 @@ def test_the_forest_has_a_row_for_each_contrast_and_model_with_its_figures() -> 
     assert told.count("n = 40") == 3
 
 
-def test_what_gives_the_answer_away_is_not_on_the_frontier_nor_among_the_doses() -> None:
+def test_what_gives_the_answer_away_is_not_on_the_frontier_nor_among_the_doses():
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.1, "explicit": 0.3}, ("m",), seed=1)
     figures = all_figures(Comparison(made, Options(resamples=1000)))
     assert "explicit" in lines_of(figures["conditions"])
     assert "explicit" not in lines_of(figures["frontier"]) + lines_of(figures["dose-tokens"])
 
 
-def test_marks_at_one_place_are_moved_apart_and_others_are_not() -> None:
+def test_marks_at_one_place_are_moved_apart_and_others_are_not():
     shifts = dodged([(10.0, 0.5), (10.0, 0.5), (90.0, 0.5), (10.0, 0.9)], (100.0, 1.0))
     assert shifts == [0.0, 3.0, 0.0, 0.0]
 
 
-def test_a_long_name_is_shown_whole_on_several_lines() -> None:
+def test_a_long_name_is_shown_whole_on_several_lines():
     assert wrapped("a-model-of-some-laboratory/with-a-long-name web − base", 20) == (
         "a-model-of-some-\nlaboratory/with-a-\nlong-name web − base"
     )

@@ -3,11 +3,8 @@
 What a plan of so many samples can show, by earlier pairs or by a guess.
 """
 
-from __future__ import annotations
-
 import random
 from statistics import stdev
-from typing import Any
 
 import pytest
 
@@ -25,7 +22,7 @@ PRICES = ModelFacts(input_per_million=1.0, output_per_million=4.0, date="2026-01
 LIMITS = {"steps": 10, "tokens": 50_000, "time_s": 60.0}
 
 
-def manifest(**fields: Any) -> Manifest:
+def manifest(**fields):
     given = {
         "task": "t", "model": "compatible/m@http://127.0.0.1:1/v1", "repeats": 2,
         "conditions": (Condition(name="base"), Condition(name="web", tools=("web_search",))),
@@ -35,7 +32,7 @@ def manifest(**fields: Any) -> Manifest:
     return Manifest(**(given | fields))
 
 
-def preflight(context: int | None = None) -> Preflight:
+def preflight(context=None):
     return Preflight(
         at="",
         model="compatible/m",
@@ -51,7 +48,7 @@ def preflight(context: int | None = None) -> Preflight:
     )
 
 
-def earlier(model: str, name: str, tokens_in: int | None) -> RunData:
+def earlier(model, name, tokens_in):
     spent = Totals(
         episodes=4, calls=4, failed_calls=0, uncounted_calls=0, charged_tokens=0,
         charged_cost_usd=None, cache_hits=0, input_tokens=tokens_in, cached_tokens=0,
@@ -60,7 +57,7 @@ def earlier(model: str, name: str, tokens_in: int | None) -> RunData:
     return RunData(name, manifest(model=model), {}, {}, spent={"base": spent})
 
 
-def test_at_most_is_what_the_limits_allow() -> None:
+def test_at_most_is_what_the_limits_allow():
     run = forecast_run(manifest(), ())
     base = run.conditions[0].amounts
     assert (run.episodes, base.most_tokens, base.most_s) == (20, 10 * 50_000, 600.0)
@@ -68,26 +65,26 @@ def test_at_most_is_what_the_limits_allow() -> None:
     assert (run.amounts.most_tokens, run.amounts.most_s) == (1_000_000, 1200.0 / 4)
 
 
-def test_a_short_context_and_short_replies_bound_it_further() -> None:
+def test_a_short_context_and_short_replies_bound_it_further():
     bounded = manifest(preflights=(preflight(4000),), model_parameters={"max_output_tokens": 100})
     base = forecast_run(bounded, ()).conditions[0].amounts
     assert base.most_tokens == 10 * 10 * 4000
     assert base.most_cost_usd == pytest.approx(10 * (39_000 * 1.0 + 1000 * 4.0) / 1e6)
 
 
-def test_the_runs_limits_bound_the_whole() -> None:
+def test_the_runs_limits_bound_the_whole():
     run = forecast_run(manifest(run_limits={"tokens": 9000, "cost_usd": 0.5, "time_s": 7.0}), ())
     amounts = run.amounts
     assert (amounts.most_tokens, amounts.most_cost_usd, amounts.most_s) == (9000, 0.5, 7.0)
 
 
-def test_without_prices_or_limits_it_is_unknown() -> None:
+def test_without_prices_or_limits_it_is_unknown():
     run = forecast_run(manifest(model_facts=None, limits={}), ())
     assert run.amounts == Amounts()
     assert run.conditions[0].basis == "a script: no tokens"
 
 
-def test_the_guess_adds_tool_outputs_to_every_later_request() -> None:
+def test_the_guess_adds_tool_outputs_to_every_later_request():
     base, web = forecast_run(manifest(preflights=(preflight(),)), ()).conditions
     assert (base.amounts.expected_tokens, base.basis) == (10 * (300 + 400), "guess: 1 call")
     inputs = sum(500 + k * (400 + 800) for k in range(5))
@@ -96,7 +93,7 @@ def test_the_guess_adds_tool_outputs_to_every_later_request() -> None:
     assert base.amounts.expected_s == pytest.approx(10 * (2.0 + 300 * 0.02))
 
 
-def test_the_models_own_earlier_run_goes_before_anothers() -> None:
+def test_the_models_own_earlier_run_goes_before_anothers():
     runs = [earlier("compatible/other", "a", 4000), earlier("compatible/m", "b", 2000)]
     for number, basis, tokens in (
         (2, "b, n = 4", 600),
@@ -106,18 +103,18 @@ def test_the_models_own_earlier_run_goes_before_anothers() -> None:
         assert (base.basis, base.amounts.expected_tokens) == (basis, 10 * tokens)
 
 
-def test_an_earlier_run_of_unknown_tokens_tells_nothing() -> None:
+def test_an_earlier_run_of_unknown_tokens_tells_nothing():
     run = forecast_run(manifest(preflights=(preflight(),)), [earlier("compatible/m", "b", None)])
     assert run.conditions[0].basis == "guess: 1 call"
 
 
-def test_models_side_by_side_take_the_longest_time_and_all_the_money() -> None:
+def test_models_side_by_side_take_the_longest_time_and_all_the_money():
     parts = [Amounts(most_tokens=5, most_s=10.0), Amounts(most_tokens=7, most_s=4.0)]
     assert side_by_side(parts) == Amounts(most_tokens=12, most_s=10.0)
     assert added(parts) == Amounts(most_tokens=12, most_s=14.0)
 
 
-def planned(samples: int, conditions: tuple[str, ...] = ("base", "web")) -> Comparison:
+def planned(samples, conditions=("base", "web")):
     arms = tuple(
         Arm(name, "later", "m", Condition(name=name), observations=(), asked=samples)
         for name in conditions
@@ -126,7 +123,7 @@ def planned(samples: int, conditions: tuple[str, ...] = ("base", "web")) -> Comp
     return Comparison(Study("t", ("exact_match",), arms, given, ()))
 
 
-def earlier_scores(scores: dict[str, list[float]]) -> Comparison:
+def earlier_scores(scores):
     scored = [
         (
             Episode(sample=f"s{i}", condition=name, repeat=1, model="m", status="finished"),
@@ -139,14 +136,14 @@ def earlier_scores(scores: dict[str, list[float]]) -> Comparison:
     return study_of(scored, list(scores), ("exact_match",))
 
 
-def test_without_an_earlier_run_the_guess_is_stated() -> None:
+def test_without_an_earlier_run_the_guess_is_stated():
     (found,) = detectable_differences(planned(100), None)
     assert found.difference == pytest.approx(2.8015852 * (0.3 / 100) ** 0.5)
     assert (found.contrast, found.samples) == ("web − base", 100)
     assert found.basis == "guess: 30 % of pairs differ"
 
 
-def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number() -> None:
+def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number():
     rng = random.Random(1)
     base, web = ([float(rng.random() < p) for _ in range(40)] for p in (0.3, 0.6))
     (found,) = detectable_differences(planned(160), earlier_scores({"base": base, "web": web}))
@@ -163,8 +160,6 @@ def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number() -> None:
         ({"base": [1.0] * 9, "web": [0.0] * 8 + [1.0]}, "9 pairs in run are too few"),
     ],
 )
-def test_what_earlier_pairs_do_not_tell_is_guessed(
-    scores: dict[str, list[float]], why: str
-) -> None:
+def test_what_earlier_pairs_do_not_tell_is_guessed(scores, why):
     (found,) = detectable_differences(planned(50), earlier_scores(scores))
     assert found.basis == f"guess: 30 % of pairs differ ({why})"

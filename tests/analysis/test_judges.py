@@ -34,13 +34,13 @@ class Phrased(Sample):
     query: str
 
 
-def judged(says: str, judge: str = J, metric: str = "answer") -> Verdict:
+def judged(says, judge=J, metric="answer"):
     reply = answer("VERDICT", Usage(input_tokens=100, output_tokens=10, source="provider"))
     call = JudgeCall(latency_s=0.1, reply=None if says == "failed" else reply)
     return Verdict(judge=judge, metric=metric, says=says, calls=(call,))
 
 
-def pair(sample: str, reader: float | None, *said: Verdict) -> tuple[Episode, Score]:
+def pair(sample, reader, *said):
     episode = Episode(
         sample=sample, condition="base", repeat=1, model="m", status="finished", judged=said
     )
@@ -49,7 +49,7 @@ def pair(sample: str, reader: float | None, *said: Verdict) -> tuple[Episode, Sc
     return episode, score
 
 
-def made(*cells: tuple[float, str], query: str = "q{n}"):  # type: ignore[no-untyped-def]
+def made(*cells, query="q{n}"):
     names = [f"s{n}" for n in range(len(cells))]
     samples = {
         name: Phrased(id=name, task="t", gold=(), query=query.format(n=n))
@@ -59,7 +59,7 @@ def made(*cells: tuple[float, str], query: str = "q{n}"):  # type: ignore[no-unt
     return samples, scored
 
 
-def test_kappa_is_agreement_beyond_chance() -> None:
+def test_kappa_is_agreement_beyond_chance():
     # 20 + 15 of 50 agree; by chance 25·30/2500 + 25·20/2500 = 0.5
     assert round(cohen((20, 5, 10, 15)) or 0, 12) == 0.4
     assert cohen((10, 0, 0, 10)) == 1.0
@@ -68,7 +68,7 @@ def test_kappa_is_agreement_beyond_chance() -> None:
     assert cohen((0, 0, 0, 0)) is None
 
 
-def test_every_answer_is_counted_once_by_what_became_of_it() -> None:
+def test_every_answer_is_counted_once_by_what_became_of_it():
     samples = {name: puzzle(name) for name in "abcdefgh"}
     scored = [
         pair("a", 1, judged("right")),
@@ -89,7 +89,7 @@ def test_every_answer_is_counted_once_by_what_became_of_it() -> None:
     assert found.cost_usd is None
 
 
-def test_what_the_verdicts_cost_is_known_at_the_judges_prices() -> None:
+def test_what_the_verdicts_cost_is_known_at_the_judges_prices():
     samples, scored = made((1, "right"), (0, "wrong"))
     facts = ModelFacts(
         input_per_million=1000, output_per_million=2000, date="2026-01-01", source="s"
@@ -98,7 +98,7 @@ def test_what_the_verdicts_cost_is_known_at_the_judges_prices() -> None:
     assert found.cost_usd == 0.24
 
 
-def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts() -> None:
+def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts():
     first, second = judged("wrong"), judged("right")
     other = judged("wrong", judge="openai/k")
     dated = judged("wrong", metric="answer_time")
@@ -113,7 +113,7 @@ def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts() -> N
     assert [row.agreement.value for row in rows] == [1.0, None, 0.0]
 
 
-def test_phrasings_of_one_query_are_drawn_together() -> None:
+def test_phrasings_of_one_query_are_drawn_together():
     cells = [(1, "right")] * 10 + [(0, "wrong")] * 6 + [(1, "wrong")] * 4
     _, scored = made(*cells)
     apart, _ = made(*cells)
@@ -126,11 +126,10 @@ def test_phrasings_of_one_query_are_drawn_together() -> None:
     assert alone.agreement.value == clustered.agreement.value == 0.8
     assert (alone.agreement.low, alone.agreement.high) == pytest.approx((0.6, 0.95), abs=0.051)
     assert (clustered.agreement.low, clustered.agreement.high) == pytest.approx((0.2, 1.0))
-    assert alone.kappa.low is not None
     assert alone.kappa.low < 0.6 < (alone.kappa.high or 0)
 
 
-def test_where_all_agree_the_interval_is_wilsons_and_kappa_has_none() -> None:
+def test_where_all_agree_the_interval_is_wilsons_and_kappa_has_none():
     samples, scored = made((1, "right"), (1, "right"), (0, "wrong"), (0, "wrong"))
     (found,) = judge_agreements(samples, scored)
     assert found.kappa == Estimate(1.0)
@@ -138,7 +137,7 @@ def test_where_all_agree_the_interval_is_wilsons_and_kappa_has_none() -> None:
     assert round(found.agreement.low or 0, 3) == 0.51
 
 
-def test_a_reader_that_always_says_the_same_gives_kappa_zero_and_no_interval() -> None:
+def test_a_reader_that_always_says_the_same_gives_kappa_zero_and_no_interval():
     samples, scored = made((1, "right"), (1, "right"), (1, "wrong"), (1, "right"))
     (found,) = judge_agreements(samples, scored)
     assert found.kappa == Estimate(0.0)

@@ -1,12 +1,9 @@
 """Intervals of means: clusters are drawn whole, and too few of them give none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from agent_env.analysis.intervals import (
-    Grouped,
     grouped_mean,
     mean_estimates,
     mean_intervals,
@@ -17,17 +14,17 @@ ALONE = [(str(k), float(k % 20 < 10)) for k in range(40)]
 TOGETHER = [(str(k % 20), value) for k, (_, value) in enumerate(ALONE)]
 
 
-def mean_interval(values: Grouped, share: bool = False) -> tuple[float, float] | None:
+def mean_interval(values, share=False):
     made = grouped_mean(values, share)
     return None if made.low is None or made.high is None else (made.low, made.high)
 
 
-def width(values: Grouped, share: bool = False) -> float:
+def width(values, share=False):
     low, high = mean_interval(values, share) or (0.0, 0.0)
     return high - low
 
 
-def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
+def test_an_interval_holds_the_mean_and_is_the_same_each_time():
     values = [(str(k), float(k)) for k in range(20)]
     low, high = mean_interval(values) or (0, 0)
     assert low == pytest.approx(6.75, abs=0.3)
@@ -36,12 +33,12 @@ def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
 
 
 @pytest.mark.parametrize("share", [True, False], ids=["share", "mean"])
-def test_samples_of_one_cluster_count_less_than_as_many_alone(share: bool) -> None:
+def test_samples_of_one_cluster_count_less_than_as_many_alone(share):
     assert width(TOGETHER, share) > 1.3 * width(ALONE, share)
 
 
 @pytest.mark.parametrize("share", [True, False], ids=["share", "mean"])
-def test_a_comparison_of_the_same_samples_has_the_same_interval(share: bool) -> None:
+def test_a_comparison_of_the_same_samples_has_the_same_interval(share):
     values = [(str(k % 7), float(k % 3 == 0)) for k in range(30)]
     column = np.array([value for _, value in values])[:, None]
     clusters = np.array([k % 7 for k in range(30)])
@@ -50,18 +47,18 @@ def test_a_comparison_of_the_same_samples_has_the_same_interval(share: bool) -> 
     assert mean_interval(values, share) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
-def test_two_tables_have_no_bootstrap_and_a_share_counts_as_two() -> None:
+def test_two_tables_have_no_bootstrap_and_a_share_counts_as_two():
     """Ten answers in two tables gave 90 % [80, 100]: a bootstrap of two points."""
     values = [("a", 1.0)] * 5 + [("b", 1.0)] * 4 + [("b", 0.0)]
     assert mean_interval(values) is None
     assert mean_interval(values, share=True) == pytest.approx((0.2787, 0.9953), abs=1e-4)
 
 
-def test_four_clusters_are_too_few_and_five_are_not() -> None:
+def test_four_clusters_are_too_few_and_five_are_not():
     assert mean_interval([(str(k), float(k)) for k in range(4)]) is None
     assert mean_interval([(str(k), float(k)) for k in range(5)]) is not None
 
 
-def test_equal_values_and_a_single_cluster_have_no_bootstrap_interval() -> None:
+def test_equal_values_and_a_single_cluster_have_no_bootstrap_interval():
     assert mean_interval([(str(k), 2.0) for k in range(9)]) is None
     assert mean_intervals([[("a", 0.0), ("a", 1.0)]] * 2, [True, False]) == [None, None]

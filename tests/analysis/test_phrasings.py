@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.analysis.statistics.phrasings import Consistency
 from agent_env.analysis.statistics.phrasings import consistency as consistency_of
 from agent_env.families.tdbench.family import HOOKS
 from agent_env.families.tdbench.generator import make
@@ -17,7 +16,7 @@ from .studies import study_of
 QUERIES = {f"q{query}-{n}": f"q{query}" for query in range(5) for n in range(3)}
 
 
-def score(sample: str, right: float, *answer: str, repeat: int = 1, outcome: str = "read") -> Score:
+def score(sample, right, *answer, repeat=1, outcome="read"):
     fields = {"sample": sample, "condition": "base", "repeat": repeat, "outcome": outcome}
     return Score.model_validate({**fields, "answer": answer, "metrics": {"answer": right}})
 
@@ -28,7 +27,7 @@ class Phrased(Sample):
     query: str = ""
 
 
-def consistency(scores: list[Score]) -> list[Consistency]:
+def consistency(scores):
     pairs = [(episode(score), score) for score in scores]
     samples = [
         Phrased(id=name, task="t", gold=(), query=QUERIES.get(name, ""))
@@ -37,7 +36,7 @@ def consistency(scores: list[Score]) -> list[Consistency]:
     return consistency_of(study_of(pairs, ("base",), ("answer",), samples))
 
 
-def episode(score: Score) -> Episode:
+def episode(score):
     status = score.outcome if score.outcome in ("failed", "unfinished") else "finished"
     fields = {"sample": score.sample, "condition": "base", "repeat": score.repeat, "model": "m"}
     return Episode.model_validate({**fields, "status": status})
@@ -52,7 +51,7 @@ MIXED = [
 ]  # fmt: skip
 
 
-def test_verdicts_answers_and_pairs_are_counted_by_query() -> None:
+def test_verdicts_answers_and_pairs_are_counted_by_query():
     (found,) = consistency(MIXED)
     assert (found.queries, found.phrasings, found.alone) == (3, 8, 1)
     assert found.same_verdict.value == pytest.approx(2 / 3)
@@ -63,30 +62,30 @@ def test_verdicts_answers_and_pairs_are_counted_by_query() -> None:
     assert (found.agreement.low, found.agreement.high) == (None, None)  # three queries are too few
 
 
-def test_wrong_in_other_ways_is_one_verdict_and_several_answers() -> None:
+def test_wrong_in_other_ways_is_one_verdict_and_several_answers():
     wrong = [score("q0-0", 0, "Bo"), score("q0-1", 0, "Cy"), score("q0-2", 0, "Di")]
     (found,) = consistency(wrong)
     assert (found.same_verdict.value, found.same_answer.value) == (1.0, 0.0)
 
 
-def test_where_all_agree_the_interval_is_wilsons_over_queries() -> None:
+def test_where_all_agree_the_interval_is_wilsons_over_queries():
     alike = [score(f"q{q}-{n}", 1, "Ada") for q in range(5) for n in range(3)]
     (found,) = consistency(alike)
     assert (found.same_verdict.low, found.same_verdict.high) == (pytest.approx(0.5655, abs=1e-4), 1)
 
 
-def test_repeats_are_compared_with_their_own_kind() -> None:
+def test_repeats_are_compared_with_their_own_kind():
     scores = [score(f"q0-{n}", r % 2, str(r), repeat=r) for r in (1, 2) for n in range(3)]
     (found,) = consistency(scores)
     assert (found.queries, found.phrasings, found.agreement.value) == (1, 6, 1.0)
 
 
-def test_without_several_phrasings_nothing_is_said() -> None:
+def test_without_several_phrasings_nothing_is_said():
     assert consistency([score("q0-0", 1), score("q1-0", 1)]) == []
     assert consistency([score("tp-1", 1), score("tp-2", 1)]) == []
 
 
-def test_phrasings_of_one_query_are_no_further_evidence() -> None:
+def test_phrasings_of_one_query_are_no_further_evidence():
     scores = [score(name, 1.0) for name in QUERIES]
     pairs = [(episode(each), each) for each in scores]
     by_query = AnalysisHooks(cluster=lambda sample: QUERIES[sample.id])
@@ -97,7 +96,7 @@ def test_phrasings_of_one_query_are_no_further_evidence() -> None:
     assert (together.low, together.high) == pytest.approx((0.5655, 1.0), abs=1e-4)
 
 
-def test_comparisons_draw_the_phrasings_of_a_query_together() -> None:
+def test_comparisons_draw_the_phrasings_of_a_query_together():
     samples = make(9, 1, TdbenchOptions(rows=60)).samples
     assert [HOOKS.cluster(s) for s in samples] == [s.query for s in samples]
     assert len({HOOKS.cluster(sample) for sample in samples}) == 3

@@ -1,11 +1,8 @@
 """The report: whole, escaped, small, and its one script allowed by name."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
-from pathlib import Path
 
 import pytest
 
@@ -22,19 +19,19 @@ TURNED = "a\u202egnp.exe\x1b[2J\x9d"
 HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1>--><b>"
 
 
-def report(model: str, samples: int = 20) -> str:
+def report(model, samples=20):
     made = study(Plant(samples=samples, repeats=2), {"base": 0.0, "web": 0.2}, ("a", model), 1)
     chapter = chapter_of(Comparison(made, Options(resamples=1000)), {})
     return report_of([chapter], f"{made.task}: {model}")
 
 
 @pytest.fixture(scope="module")
-def text() -> str:
+def text():
     """Of a study with a model of a hostile name."""
     return report(HOSTILE)
 
 
-def test_a_hostile_name_is_text_in_tables_and_figures(text: str) -> None:
+def test_a_hostile_name_is_text_in_tables_and_figures(text):
     assert "hacked=1" in text
     assert "<script>hacked" not in text
     assert "<img" not in text
@@ -42,7 +39,7 @@ def test_a_hostile_name_is_text_in_tables_and_figures(text: str) -> None:
     assert "--><b>" not in text
 
 
-def test_what_turns_text_around_is_seen_in_tables_and_figures() -> None:
+def test_what_turns_text_around_is_seen_in_tables_and_figures():
     text = report(TURNED + "z" * 5000)
     assert not set("\u202e\x1b\x9d") & set(text)
     assert r"a\u202egnp.exe\u001b[2J\u009d" in text
@@ -50,27 +47,26 @@ def test_what_turns_text_around_is_seen_in_tables_and_figures() -> None:
     assert len(literal("z" * 5000)) == LONGEST
 
 
-def test_the_policy_names_the_digest_of_the_script(text: str) -> None:
+def test_the_policy_names_the_digest_of_the_script(text):
     script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)
-    assert script is not None
     digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
     assert f"default-src 'none'; script-src 'sha256-{digest}'" in text
 
 
-def test_ids_are_unique_and_references_have_a_target(text: str) -> None:
+def test_ids_are_unique_and_references_have_a_target(text):
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     wanted = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
     assert {one or other for one, other in wanted} <= set(ids)
 
 
-def test_a_single_sample_gives_a_report_without_an_invented_figure() -> None:
+def test_a_single_sample_gives_a_report_without_an_invented_figure():
     alone = report("b", samples=1)
     assert "There is one sample only: no interval and no test is due." in alone
     assert not re.search(r">\s*nan\b", alone, re.IGNORECASE)
 
 
-def test_settings_tell_what_a_method_section_needs(tmp_path: Path) -> None:
+def test_settings_tell_what_a_method_section_needs(tmp_path):
     manifest = make_run(tmp_path / "run", ["s1", "s2"]).manifest
     web = WebSettings(pages_digest="abc", search="brave", block_leaks=True)
     found = settings({"run": manifest.model_copy(update={"web_settings": web, "sandbox": "x"})})
@@ -87,7 +83,7 @@ def test_settings_tell_what_a_method_section_needs(tmp_path: Path) -> None:
     assert "dataset" not in told
 
 
-def test_the_same_figure_gives_the_same_svg() -> None:
+def test_the_same_figure_gives_the_same_svg():
     made = Comparison(study(Plant(samples=8), {"base": 0.0, "web": 0.2}, ("a",), 1))
     first, second = (inline_svg(all_figures(made)["conditions"], "x") for _ in range(2))
     assert "clip-path" in first

@@ -1,7 +1,5 @@
 """Tables on paper: every format, and text that means something to the format."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -19,7 +17,7 @@ TABLE = ResultTable(
 )  # fmt: skip
 
 
-def test_markdown() -> None:
+def test_markdown():
     assert TABLE.markdown().splitlines() == [
         "## A & B", "",
         "| name | score | delta | p | n |",
@@ -30,45 +28,45 @@ def test_markdown() -> None:
     ]  # fmt: skip
 
 
-def test_csv_has_a_column_for_each_bound_and_runs_no_formula() -> None:
+def test_csv_has_a_column_for_each_bound_and_runs_no_formula():
     rows = list(csv.reader(io.StringIO(TABLE.csv())))
     assert rows[0] == ["name", "score", "score low", "score high", "delta", "p", "n"]
     assert rows[1] == ["x|y_z", "0.5", "0.25", "0.75", "-0.001", "0.0004", "1200"]
     assert rows[2] == ["'=1+1", "0.5", "", "", "", "", "3"]
 
 
-def test_json_keeps_full_figures_and_says_null_for_the_unknown() -> None:
+def test_json_keeps_full_figures_and_says_null_for_the_unknown():
     told = json.loads(render([TABLE], "json"))["t"]
     assert told["rows"][0]["score"] == {"value": 0.5, "low": 0.25, "high": 0.75}
     assert told["rows"][1]["delta"] is None
     assert told["notes"] == ["50 % of it"]
 
 
-def test_latex_escapes_its_own_signs() -> None:
+def test_latex_escapes_its_own_signs():
     text = TABLE.latex()
     assert r"\caption{A \& B}" in text
     assert r"x|y\_z & 0.500 [0.250, 0.750] & +0.00 & $<$0.001 & 1200 \\" in text
     assert r"50 \% of it" in text
 
 
-def test_large_figures_have_one_decimal_at_most() -> None:
+def test_large_figures_have_one_decimal_at_most():
     cell = (8314.8541, 99.1234, 15985.631)
     assert text_of(cell, Column("days_off")) == "8,314.9 [99.123, 15,985.6]"
 
 
-def test_a_frame_has_a_column_for_each_bound() -> None:
+def test_a_frame_has_a_column_for_each_bound():
     frame = TABLE.frame()
     assert list(frame.columns) == ["name", "score", "score low", "score high", "delta", "p", "n"]
     assert frame["score high"][0] == 0.75
 
 
-def test_a_person_sees_no_column_that_says_nothing() -> None:
+def test_a_person_sees_no_column_that_says_nothing():
     columns = (Column("name"), Column("failed", 0), Column("n", 0), Column("cost"))
     table = ResultTable("t", "t", columns, (("a", 0, 1, None), ("b", 0, 0, None)))
     assert [column.name for column in table.without_empty().columns] == ["name", "n"]
 
 
-def test_columns_of_a_pair_are_shown_or_left_out_together() -> None:
+def test_columns_of_a_pair_are_shown_or_left_out_together():
     columns = (
         Column("name"),
         Column("better", 0, is_secondary=True),
@@ -77,7 +75,6 @@ def test_columns_of_a_pair_are_shown_or_left_out_together() -> None:
     filled = ResultTable("t", "t", columns, (("a", 0, 18),)).without_empty()
     assert [column.name for column in filled.columns] == ["name", "better", "worse"]
     narrow = filled.fewer_columns()
-    assert narrow is not None
     assert [column.name for column in narrow.columns] == ["name"]
     empty = ResultTable("t", "t", columns, (("a", 0, 0),)).without_empty()
     assert [column.name for column in empty.columns] == ["name"]

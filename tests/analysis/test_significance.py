@@ -5,8 +5,6 @@ TOST: its p-values by an independent computation, and its level by simulation.
 Student's t equals scipy's.
 """
 
-from __future__ import annotations
-
 from math import comb
 
 import numpy as np
@@ -29,14 +27,14 @@ from agent_env.analysis.significance import (
 COUNTS = st.integers(0, 60)
 
 
-def test_the_published_example_of_airway_reactivity() -> None:
+def test_the_published_example_of_airway_reactivity():
     """Fagerland, Lydersen and Laake (2013): 7 and 1 discordant pairs, exact 0.070, mid-p 0.039."""
     assert mcnemar_exact(7, 1) == pytest.approx(0.0703, abs=5e-5)
     assert mcnemar_mid(7, 1) == pytest.approx(0.0391, abs=5e-5)
 
 
 @given(COUNTS, COUNTS)
-def test_exact_mcnemar_is_that_of_statsmodels(better: int, worse: int) -> None:
+def test_exact_mcnemar_is_that_of_statsmodels(better, worse):
     ours = mcnemar_exact(better, worse)
     if better + worse == 0:
         assert ours is None
@@ -46,7 +44,7 @@ def test_exact_mcnemar_is_that_of_statsmodels(better: int, worse: int) -> None:
 
 
 @given(COUNTS, COUNTS)
-def test_mid_p_is_never_larger_than_the_exact_p(better: int, worse: int) -> None:
+def test_mid_p_is_never_larger_than_the_exact_p(better, worse):
     exact, mid = mcnemar_exact(better, worse), mcnemar_mid(better, worse)
     assert (exact is None) == (mid is None)
     if exact is not None and mid is not None:
@@ -56,20 +54,20 @@ def test_mid_p_is_never_larger_than_the_exact_p(better: int, worse: int) -> None
 @pytest.mark.parametrize(
     "p_values", [[0.01, 0.04, 0.03, 0.005], [0.5, 0.5, 0.9], [0.0, 1.0, 0.02, 0.02]]
 )
-def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+def test_holm_is_that_of_statsmodels(p_values):
     theirs = multipletests(p_values, method="holm")[1]
     assert holm(p_values) == pytest.approx(list(theirs))
 
 
-def test_what_was_not_tested_stays_untested_and_is_not_counted() -> None:
+def test_what_was_not_tested_stays_untested_and_is_not_counted():
     assert holm([0.04, None, 0.01]) == [0.04, None, 0.02]
 
 
-def alone(count: int) -> np.ndarray:
+def alone(count):
     return np.arange(count, dtype=np.int64)
 
 
-def scipy_tost(values: np.ndarray, margin: float) -> float:
+def scipy_tost(values, margin):
     return max(
         float(ttest_1samp(values, -margin, alternative="greater").pvalue),
         float(ttest_1samp(values, margin, alternative="less").pvalue),
@@ -78,16 +76,14 @@ def scipy_tost(values: np.ndarray, margin: float) -> float:
 
 @settings(max_examples=30)
 @given(st.integers(5, 60), st.floats(0.01, 0.5), st.integers(0, 10**6))
-def test_of_unbounded_scores_it_is_two_paired_t_tests(n: int, margin: float, seed: int) -> None:
+def test_of_unbounded_scores_it_is_two_paired_t_tests(n, margin, seed):
     values = np.random.default_rng(seed).normal(0.05, 0.3, n)
     assert tost_p(values, alone(n), margin, None) == pytest.approx(scipy_tost(values, margin))
 
 
 @settings(max_examples=30)
 @given(st.integers(5, 60), st.floats(0.01, 0.5), st.integers(0, 10**6))
-def test_of_bounded_scores_a_gain_and_a_loss_are_added_and_the_margin_is_narrowed(
-    n: int, margin: float, seed: int
-) -> None:
+def test_of_bounded_scores_a_gain_and_a_loss_are_added_and_the_margin_is_narrowed(n, margin, seed):
     values = np.random.default_rng(seed).choice([-1.0, 0.0, 1.0], n, p=[0.1, 0.7, 0.2])
     added = np.append(values, [1.0, -1.0])
     assert tost_p(values, alone(n), margin, 1.0) == pytest.approx(
@@ -95,30 +91,29 @@ def test_of_bounded_scores_a_gain_and_a_loss_are_added_and_the_margin_is_narrowe
     )
 
 
-def test_samples_of_one_cluster_count_together() -> None:
+def test_samples_of_one_cluster_count_together():
     """Thirty copies of ten samples say as much as the ten."""
     values = np.array([0.0, 0.1, -0.1, 0.2, 0.0, -0.2, 0.1, 0.0, 0.1, -0.1])
     copies, clusters = np.repeat(values, 30), np.repeat(alone(10), 30)
     assert tost_p(copies, clusters, 0.2, 1.0) == pytest.approx(tost_p(values, alone(10), 0.2, 1.0))
 
 
-def test_unknown_values_are_left_out() -> None:
+def test_unknown_values_are_left_out():
     values = np.array([0.0, 0.1, np.nan, -0.1, 0.2, 0.0, -0.2])
     known = values[~np.isnan(values)]
     assert tost_p(values, alone(7), 0.3, 1.0) == tost_p(known, alone(6), 0.3, 1.0)
 
 
-def test_few_clusters_show_nothing() -> None:
+def test_few_clusters_show_nothing():
     assert tost_p(np.zeros(40), np.repeat(alone(4), 10), 0.9, 1.0) is None
 
 
-def test_ten_equal_pairs_do_not_show_that_no_difference_is_larger_than_5_points() -> None:
+def test_ten_equal_pairs_do_not_show_that_no_difference_is_larger_than_5_points():
     p = tost_p(np.zeros(10), alone(10), 0.05, 1.0)
-    assert p is not None
     assert p > 0.3
 
 
-def p_of(gains: int, losses: int, n: int, margin: float) -> float:
+def p_of(gains, losses, n, margin):
     values = np.zeros(n)
     values[:gains], values[gains : gains + losses] = 1.0, -1.0
     p = tost_p(values, alone(n), margin, 1.0)
@@ -127,9 +122,7 @@ def p_of(gains: int, losses: int, n: int, margin: float) -> float:
 
 
 @pytest.mark.parametrize("losses", [0.0, 0.02])
-def test_a_difference_at_the_margin_is_called_equivalent_in_at_most_5_percent(
-    losses: float,
-) -> None:
+def test_a_difference_at_the_margin_is_called_equivalent_in_at_most_5_percent(losses):
     """Exactly, over the numbers of gains and losses that have a chance."""
     n, margin = 200, 0.1
     wrong = [
@@ -143,10 +136,10 @@ def test_a_difference_at_the_margin_is_called_equivalent_in_at_most_5_percent(
 
 
 @given(st.floats(-60, 60), st.integers(1, 2000))
-def test_the_tail_is_that_of_scipy(value: float, df: int) -> None:
+def test_the_tail_is_that_of_scipy(value, df):
     assert student_tail(value, df) == pytest.approx(float(t.sf(value, df)), rel=1e-8, abs=1e-200)
 
 
 @given(st.floats(1e-7, 0.499), st.integers(1, 2000))
-def test_the_quantile_is_that_of_scipy(tail: float, df: int) -> None:
+def test_the_quantile_is_that_of_scipy(tail, df):
     assert student_quantile(tail, df) == pytest.approx(float(t.isf(tail, df)), rel=1e-6, abs=1e-9)

@@ -1,10 +1,8 @@
 """Runs put together: what they share is compared, what differs is said and counted."""
 
-from __future__ import annotations
-
 import pytest
 
-from agent_env.analysis.study import Observation, RunData, assemble, observe
+from agent_env.analysis.study import RunData, assemble, observe
 from agent_env.errors import ConfigError
 from agent_env.records.disturbance import SampleAttack
 from agent_env.records.manifest import Manifest, WebSettings
@@ -14,7 +12,7 @@ from agent_env.tasks.conditions import parse_condition
 METRICS = ("exact_match",)
 
 
-def run(name: str, samples: str, conditions: str = "base web", **fields: object) -> RunData:
+def run(name, samples, conditions="base web", **fields):
     """A run over one-letter samples, every episode read with score 1."""
     names = conditions.split()
     manifest = Manifest.model_validate({
@@ -28,7 +26,7 @@ def run(name: str, samples: str, conditions: str = "base web", **fields: object)
     return RunData(name, manifest, made, seen)
 
 
-def observation(sample: str, condition: str, outcome: str = "read") -> Observation:
+def observation(sample, condition, outcome="read"):
     status = outcome if outcome in ("failed", "unfinished") else "finished"
     common = {"sample": sample, "condition": condition, "repeat": 1}
     episode = Episode.model_validate({**common, "model": "m", "status": status, "steps": 3})
@@ -40,26 +38,26 @@ def observation(sample: str, condition: str, outcome: str = "read") -> Observati
     return observe(gold, episode, score)
 
 
-def test_an_observation_counts_missing_and_extra_dates_and_leaves_the_unknown_open() -> None:
+def test_an_observation_counts_missing_and_extra_dates_and_leaves_the_unknown_open():
     seen = observation("a", "web")
     assert (seen.absent, seen.extra) == (1, 1)
     assert (seen.used["steps"], seen.used["cost_usd"], seen.used["input_tokens"]) == (3, None, None)
     assert observation("a", "web", "unreadable").absent is None
 
 
-def test_one_run_is_labelled_by_condition_and_several_by_model_too() -> None:
+def test_one_run_is_labelled_by_condition_and_several_by_model_too():
     assert [a.label for a in assemble([run("m", "ab")], METRICS).arms] == ["base", "web"]
     both = assemble([run("m", "ab"), run("n", "ab")], METRICS)
     assert [a.label for a in both.arms] == ["m base", "m web", "n base", "n web"]
     assert both.notes == ()
 
 
-def test_runs_of_one_model_are_told_apart_by_folder() -> None:
+def test_runs_of_one_model_are_told_apart_by_folder():
     arms = assemble([run("x", "a", model="m"), run("y", "a", model="m")], METRICS).arms
     assert [a.label for a in arms] == ["x base", "x web", "y base", "y web"]
 
 
-def test_runs_over_different_samples_are_cut_to_what_they_share_and_that_is_said() -> None:
+def test_runs_over_different_samples_are_cut_to_what_they_share_and_that_is_said():
     made = assemble([run("m", "abcd"), run("n", "bcde")], METRICS)
     assert [s.id for s in made.samples] == ["b", "c", "d"]
     assert {o.sample for arm in made.arms for o in arm.observations} == {"b", "c", "d"}
@@ -69,12 +67,12 @@ def test_runs_over_different_samples_are_cut_to_what_they_share_and_that_is_said
     )
 
 
-def test_strictly_such_runs_are_refused() -> None:
+def test_strictly_such_runs_are_refused():
     with pytest.raises(ConfigError, match="different samples"):
         assemble([run("m", "ab"), run("n", "bc")], METRICS, strict=True)
 
 
-def test_samples_of_one_name_and_another_content_are_left_out() -> None:
+def test_samples_of_one_name_and_another_content_are_left_out():
     other = run("n", "ab")
     changed = {**other.samples, "b": Sample(id="b", task="time-puzzles", gold=())}
     made = assemble([run("m", "ab"), RunData("n", other.manifest, changed, {})], METRICS)
@@ -82,7 +80,7 @@ def test_samples_of_one_name_and_another_content_are_left_out() -> None:
     assert "1 samples bear the same id but differ in content" in made.notes[0]
 
 
-def test_a_sample_is_the_same_whatever_attacks_a_run_plants_on_its_pages() -> None:
+def test_a_sample_is_the_same_whatever_attacks_a_run_plants_on_its_pages():
     plain, other = run("m", "ab"), run("n", "ab")
     attack = SampleAttack(name="false-page", variant="1", planted=("1990-05-01",), pages=())
     attacked = {
@@ -94,14 +92,14 @@ def test_a_sample_is_the_same_whatever_attacks_a_run_plants_on_its_pages() -> No
     assert not any("differ in content" in note for note in study.notes)
 
 
-def test_runs_without_a_common_sample_or_of_different_tasks_are_refused() -> None:
+def test_runs_without_a_common_sample_or_of_different_tasks_are_refused():
     with pytest.raises(ConfigError, match="no sample in common"):
         assemble([run("m", "a"), run("n", "b")], METRICS)
     with pytest.raises(ConfigError, match="different tasks"):
         assemble([run("m", "a"), run("n", "a", task="event-check")], METRICS)
 
 
-def test_prompts_versions_and_missing_conditions_are_named() -> None:
+def test_prompts_versions_and_missing_conditions_are_named():
     other = run("n", "a", "base", prompt="paper", versions={"agent-env": "2"})
     notes = assemble([run("m", "a"), other], METRICS).notes
     assert notes == (
@@ -111,7 +109,7 @@ def test_prompts_versions_and_missing_conditions_are_named() -> None:
     )
 
 
-def test_of_settings_with_several_fields_only_those_that_differ_are_named() -> None:
+def test_of_settings_with_several_fields_only_those_that_differ_are_named():
     """And a run without a web, or without code, differs in none of it."""
     webs = {"web": "record", "sandbox": "docker", "web_settings": WebSettings(search="brave")}
     other = webs | {
@@ -126,7 +124,7 @@ def test_of_settings_with_several_fields_only_those_that_differ_are_named() -> N
     )
 
 
-def test_failed_and_never_begun_episodes_are_counted_with_their_place_in_the_mean() -> None:
+def test_failed_and_never_begun_episodes_are_counted_with_their_place_in_the_mean():
     made = run("m", "abc")
     seen = {"base": made.observations["base"], "web": (observation("a", "web", "failed"),)}
     (note,) = assemble([RunData("m", made.manifest, made.samples, seen)], METRICS).notes

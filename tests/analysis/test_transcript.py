@@ -1,7 +1,5 @@
 """An episode in readable lines, with what its calls cost."""
 
-from __future__ import annotations
-
 from agent_env.analysis.transcript import transcript, verdict_lines
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import (
@@ -13,13 +11,13 @@ from agent_env.records.schema import (
     ToolSpec,
     Usage,
 )
-from agent_env.records.trace_events import EpisodeStarted, Event, ModelCalled, ToolCalled
+from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.testing import answer, calls, puzzle
 
 COMMON = {"episode": "web/a.1", "seq": 0, "at": "2026-01-01T00:00:00Z"}
 
 
-def started(first_step: str = "required") -> EpisodeStarted:
+def started(first_step="required"):
     return EpisodeStarted.model_validate(
         {
             **COMMON,
@@ -33,11 +31,11 @@ def started(first_step: str = "required") -> EpisodeStarted:
     )
 
 
-def said(**fields: object) -> ModelCalled:
+def said(**fields):
     return ModelCalled.model_validate({**COMMON, "request": "x", "latency_s": 0.0, **fields})
 
 
-def called(arguments: str, output: str) -> list[Event]:
+def called(arguments, output):
     call = ToolCall(id="call_1", name="web_search", arguments=arguments)
     done = {"call": call, "result": ToolResult(output=output), "duration_s": 0.0}
     return [
@@ -46,11 +44,11 @@ def called(arguments: str, output: str) -> list[Event]:
     ]
 
 
-def shown(events: list[Event], **how: object) -> str:
-    return "\n".join(transcript(events, **how))  # type: ignore[arg-type]
+def shown(events, **how):
+    return "\n".join(transcript(events, **how))
 
 
-def test_it_begins_with_first_step_tool_protocol_and_sampling() -> None:
+def test_it_begins_with_first_step_tool_protocol_and_sampling():
     parameters = {"temperature": 0.7, "seed": 3, "base_url": "http://127.0.0.1:1/v1"}
     assert shown([started()], parameters=parameters).split("\n")[:2] == [
         "== web/a.1 · compatible/x · tools: web_search",
@@ -58,28 +56,28 @@ def test_it_begins_with_first_step_tool_protocol_and_sampling() -> None:
     ]
 
 
-def test_what_nobody_set_is_the_servers_and_what_nobody_wrote_down_is_not_known() -> None:
+def test_what_nobody_set_is_the_servers_and_what_nobody_wrote_down_is_not_known():
     assert "== first step: auto · tool protocol: native · sampling: the server's defaults" in shown(
         [started("auto")], parameters={}
     )
     assert "tool protocol and sampling: not known without run.json" in shown([started()])
 
 
-def test_arguments_keep_their_names() -> None:
+def test_arguments_keep_their_names():
     assert '  calls web_search {"year": "December"}' in shown(called('{"year": "December"}', ""))
 
 
-def test_a_text_of_several_lines_stands_behind_its_name() -> None:
+def test_a_text_of_several_lines_stands_behind_its_name():
     told = shown(called('{"code": "a = 1\\nprint(a)", "limit": 3}', ""))
     assert '  calls web_search {"limit": 3}\n  code:\na = 1\nprint(a)' in told
 
 
-def test_arguments_that_are_no_json_stand_as_they_were_written() -> None:
+def test_arguments_that_are_no_json_stand_as_they_were_written():
     assert "  calls web_search {'year': 1915" in shown(called("{'year': 1915", ""))
 
 
-def test_under_the_text_protocol_tool_texts_stand_as_they_were_sent() -> None:
-    events: list[Event] = [started(), *called('{"q": "x"}', "```py```"), said(reply=answer("1915"))]
+def test_under_the_text_protocol_tool_texts_stand_as_they_were_sent():
+    events = [started(), *called('{"q": "x"}', "```py```"), said(reply=answer("1915"))]
     told = shown(events, parameters={"tool_protocol": "text"}, full=True)
     assert "[system] There are tools that you can use." in told
     assert '{"name": "web_search", "description": "Finds.", "parameters": {}}' in told
@@ -88,7 +86,7 @@ def test_under_the_text_protocol_tool_texts_stand_as_they_were_sent() -> None:
     assert "tool_result" not in shown(events, parameters={}, full=True)
 
 
-def test_it_ends_with_answer_rule_gold_and_score() -> None:
+def test_it_ends_with_answer_rule_gold_and_score():
     score = Score(
         sample="a", condition="web", repeat=1, outcome="read", answer=("1982-04-02", "1982-04-09"),
         rule="dates after MY ANSWER:", metrics={"exact_match": 0.0, "f1": 2 / 3},
@@ -100,7 +98,7 @@ def test_it_ends_with_answer_rule_gold_and_score() -> None:
     ]
 
 
-def test_an_answer_that_was_not_read_and_a_verdict_that_is_missing_say_so() -> None:
+def test_an_answer_that_was_not_read_and_a_verdict_that_is_missing_say_so():
     score = Score(sample="a", condition="web", repeat=1, outcome="failed")
     assert list(verdict_lines(None, score, None, "run.json has no condition \x1b[1m")) == [
         "== answer read: nothing (failed) · rule: none",
@@ -117,25 +115,25 @@ SOME = Usage(input_tokens=1000, output_tokens=100, source="provider")
 PRICED = {"episode": "web/a.1", "seq": 1, "at": "2026-01-01T00:00:00Z", "request": "x"}
 
 
-def line(**fields: object) -> str:
+def line(**fields):
     event = ModelCalled.model_validate({**PRICED, "latency_s": 0.5, **fields})
     return next(iter(transcript([event], facts=FACTS)))
 
 
-def test_a_reply_has_its_cost() -> None:
+def test_a_reply_has_its_cost():
     assert line(reply=answer("x", SOME)) == (
         "-- model: 0.500 s, 1000 in, 100 out tokens (provider), 0.00200 USD"
     )
 
 
-def test_a_failed_call_has_its_tokens_and_the_wait_that_followed() -> None:
+def test_a_failed_call_has_its_tokens_and_the_wait_that_followed():
     assert line(error="busy", usage=SOME, wait_s=1.25) == (
         "-- model: 0.500 s, 1000 in, 100 out tokens (provider), 0.00200 USD"
         " · failed: busy · tried again after 1.2 s"
     )
 
 
-def test_a_reply_from_the_cache_cost_nothing() -> None:
+def test_a_reply_from_the_cache_cost_nothing():
     kept = answer("x", SOME).model_copy(update={"cached_at": "2026-01-01T00:00:00Z"})
     assert line(reply=kept) == (
         "-- model: 0.500 s, 1000 in, 100 out tokens (provider)"

@@ -1,12 +1,9 @@
 """Whether tools arrived, told from the episodes alone; what nobody knows is None."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from agent_env.analysis.result_tables import text_of
 from agent_env.analysis.treatment import (
-    Treatment,
     arrival,
     bare_of,
     served_notice,
@@ -23,7 +20,7 @@ SPELLED = Condition(name="explicit", wording="explicit")
 CALL = '<tool_call>{"name": "web_search", "arguments": {}}</tool_call>'
 
 
-def manifest(*conditions: Condition, **fields: object) -> Manifest:
+def manifest(*conditions, **fields):
     given = {
         "task": "t", "model": "compatible/smollm2", "conditions": conditions, "repeats": 1,
         "limits": {}, "prompt": "default", "seed": 1, "samples": 1, "samples_digest": "",
@@ -32,7 +29,7 @@ def manifest(*conditions: Condition, **fields: object) -> Manifest:
     return Manifest.model_validate(given | fields)
 
 
-def episode(condition: Condition, sample: str, tokens: int | None, **fields: object) -> Episode:
+def episode(condition, sample, tokens, **fields):
     given = {
         "sample": sample, "condition": condition.name, "repeat": 1, "model": "m",
         "status": "finished", "first_input_tokens": tokens, "tools": condition.tools,
@@ -40,7 +37,7 @@ def episode(condition: Condition, sample: str, tokens: int | None, **fields: obj
     return Episode.model_validate(given | fields)
 
 
-def treatments_of(run: Manifest, episodes: Sequence[Episode]) -> list[tuple[str, Treatment]]:
+def treatments_of(run, episodes):
     own = {
         c.name: [arrival(each) for each in episodes if each.condition == c.name]
         for c in run.conditions
@@ -49,7 +46,7 @@ def treatments_of(run: Manifest, episodes: Sequence[Episode]) -> list[tuple[str,
     return [(with_mark(row.condition, run.problems), row) for row in found]
 
 
-def told(*episodes: Episode, run: Manifest | None = None):
+def told(*episodes, run=None):
     found = treatments_of(run or manifest(BASE, WEB), episodes)
     return [row for _, row in found]
 

@@ -1,32 +1,29 @@
 """Each family's answer form: strict schemas, and the gold answer by the road of a free one."""
 
-from __future__ import annotations
-
 import ast
 import json
 from functools import cache
-from typing import Any
 
 import pytest
 
 from agent_env.extensions.fake_server.rules import schema_faults
 from agent_env.families.qa.family import answer_form as qa_form
 from agent_env.families.qa.sample import Question
-from agent_env.records.schema import Episode, Sample
+from agent_env.records.schema import Episode
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.wiring.registry import load_family
 
 
-def names(sample: Any) -> object:
+def names(sample):
     return list(sample.gold)
 
 
-def timed(sample: Any) -> object:
+def timed(sample):
     is_one = len(sample.gold) == 1 and not sample.cell.startswith(("easy", "hard"))
     return sample.gold[0] if is_one else list(sample.gold)
 
 
-def traveler(sample: Any) -> object:
+def traveler(sample):
     match sample.template:
         case "who":
             return list(sample.gold)
@@ -35,14 +32,14 @@ def traveler(sample: Any) -> object:
     return sample.gold[0] if sample.gold else None
 
 
-def time_answer(sample: Any) -> object:
+def time_answer(sample):
     if not sample.keys:
         return int(sample.label) if sample.kind == "number" else sample.label
     value = ast.literal_eval(sample.label)
     return value if len(value) > 1 else value[next(iter(sample.keys))]
 
 
-def entries(sample: Any) -> object:
+def entries(sample):
     rows = [{"name": g.answer, "start": g.start, "end": g.end} for g in sample.golds]
     return [row | {"name": row["name"]} for row in rows]
 
@@ -72,7 +69,7 @@ def test_the_gold_answer_in_its_form_scores_one(family, options, value):
         assert score(task, sample, text) == 1, (sample.id, text)
 
 
-def score(task: Any, sample: Sample, text: str | None) -> float:
+def score(task, sample, text):
     episode = Episode(
         sample=sample.id, condition="base", repeat=1, model="m", status="finished",
         answer=text, stop_reason="answered",
@@ -110,7 +107,7 @@ def test_the_answer_stands_behind_thoughts_and_in_a_step_of_the_text_protocol():
 
 
 @cache
-def _form_of_a_puzzle() -> Any:
+def _form_of_a_puzzle():
     family = load_family("time-puzzles")
     options = checked_options(family, {})
     (puzzle,) = family.make_samples(1, 1, options).samples

@@ -1,7 +1,5 @@
 """Without the folder of a family, or of an extension that is no base of others, the rest runs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +15,7 @@ LEFT_OUT = [
 ]  # fmt: skip
 
 
-def package_without(left_out: str, place: Path) -> Path:
+def package_without(left_out, place):
     """A copy of links, but for one folder."""
     folder, name = left_out.split("/")
     copy = place / "agent_env"
@@ -31,7 +29,7 @@ def package_without(left_out: str, place: Path) -> Path:
     return place
 
 
-def said_without(left_out: str, place: Path, *words: str) -> str:
+def said_without(left_out, place, *words):
     ended = subprocess.run(
         [sys.executable, "-m", "agent_env", *words],
         cwd=package_without(left_out, place),
@@ -44,7 +42,7 @@ def said_without(left_out: str, place: Path, *words: str) -> str:
 
 
 @pytest.mark.parametrize("left_out", LEFT_OUT)
-def test_what_is_left_runs_and_is_scored(left_out: str, tmp_path: Path) -> None:
+def test_what_is_left_runs_and_is_scored(left_out, tmp_path):
     task = "traveler" if left_out == "families/time_puzzles" else "time-puzzles"
     said = said_without(
         left_out, tmp_path / "package", "run", task, "--limit", "1", "--condition", "base",
@@ -53,7 +51,7 @@ def test_what_is_left_runs_and_is_scored(left_out: str, tmp_path: Path) -> None:
     assert "base" in said
 
 
-def test_a_family_that_was_left_out_is_not_listed(tmp_path: Path) -> None:
+def test_a_family_that_was_left_out_is_not_listed(tmp_path):
     listed = said_without("families/tdbench", tmp_path, "list", "families")
     assert "tdbench" not in listed
     assert "time-puzzles" in listed

@@ -5,23 +5,21 @@ making that another table holds, files packed by gzip, dates in several forms, w
 authors' own folders `benchmarks/published.py DIR` does the same.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from benchmarks.published import Counts, counts_of, main
+from benchmarks.published import counts_of, main
 
 DATA = Path(__file__).parents[1] / "data" / "published"
 
 
 @pytest.fixture(scope="module")
-def counts() -> dict[str, Counts]:
+def counts():
     return counts_of(DATA)
 
 
-def test_time_puzzles(counts: dict[str, Counts]) -> None:
+def test_time_puzzles(counts):
     assert counts["time-puzzles"] == {
         "puzzles with 0 solutions": 1,
         "puzzles with 1 solutions": 1,
@@ -33,7 +31,7 @@ def test_time_puzzles(counts: dict[str, Counts]) -> None:
     }
 
 
-def test_tdbench(counts: dict[str, Counts]) -> None:
+def test_tdbench(counts):
     assert counts["tdbench"] == {
         "results that come out of 26": 24,
         "joins": 4,
@@ -46,13 +44,13 @@ def test_tdbench(counts: dict[str, Counts]) -> None:
     }
 
 
-def test_temp_answers(counts: dict[str, Counts]) -> None:
+def test_temp_answers(counts):
     assert counts["temp-answers"] == {
         "files": 3, "arithmetic questions": 2, "head questions": 3, "tail questions": 1,
     }  # fmt: skip
 
 
-def test_extraction_and_code(counts: dict[str, Counts]) -> None:
+def test_extraction_and_code(counts):
     assert counts["tempreason"] == {
         "TempReason_l3_timebench.jsonl: questions": 1,
         "TempReason_l3_timebench.jsonl: the solver agrees": 1,
@@ -68,13 +66,11 @@ def test_extraction_and_code(counts: dict[str, Counts]) -> None:
     }
 
 
-def test_traveler(counts: dict[str, Counts]) -> None:
+def test_traveler(counts):
     assert counts["fuzzylli"] == {"events of TRAVELER": 7, "events": 8, "curves": 30}
 
 
-def test_a_count_that_is_not_as_claimed_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_count_that_is_not_as_claimed_is_said(tmp_path, capsys):
     (tmp_path / "FuzzyLLI").symlink_to(DATA / "fuzzylli")
     assert main(tmp_path) == 0
     (tmp_path / "temp-answers").symlink_to(DATA / "temp-answers")

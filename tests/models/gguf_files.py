@@ -1,13 +1,11 @@
 """GGUF files without weights, written by hand."""
 
 import struct
-from collections.abc import Mapping
-from pathlib import Path
 
 TEMPLATE = {"tokenizer.chat_template": "{{ messages }}"}
 
 
-def gguf(entries: Mapping[str, object], version: int = 3) -> bytes:
+def gguf(entries, version=3):
     """The header of a GGUF file with these entries: texts, whole numbers and lists of texts."""
     data = b"GGUF" + struct.pack("<IQQ", version, 0, len(entries))
     for name, value in entries.items():
@@ -17,14 +15,13 @@ def gguf(entries: Mapping[str, object], version: int = 3) -> bytes:
         elif isinstance(value, int):
             data += struct.pack("<II", 4, value)
         else:
-            assert isinstance(value, list)
             data += struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_text, value))
     return data
 
 
-def small_model(folder: Path, name: str = "tiny.gguf", **others: object) -> Path:
+def small_model(folder, name="tiny.gguf", **others):
     """A file that claims to be an instruct model."""
-    entries: dict[str, object] = {
+    entries = {
         "general.architecture": "llama",
         "general.name": "Tiny",
         "general.file_type": 3,
@@ -37,6 +34,6 @@ def small_model(folder: Path, name: str = "tiny.gguf", **others: object) -> Path
     return file
 
 
-def _text(value: str) -> bytes:
+def _text(value):
     data = value.encode()
     return struct.pack("<Q", len(data)) + data

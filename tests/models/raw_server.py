@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
@@ -12,7 +11,7 @@ from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
-from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.wiring.trust import own_call
 
 ChatCompletions = partial(ApiModel, compatible.API, permit=own_call())
@@ -26,9 +25,7 @@ LOOKUP = ToolSpec(
 )
 
 
-def reply(
-    body: object, status: str = "200 OK", kind: str = "application/json", headers: str = ""
-) -> bytes:
+def reply(body, status="200 OK", kind="application/json", headers=""):
     """A whole HTTP reply; text and bytes go out as they are, anything else as JSON."""
     if isinstance(body, str):
         body = body.encode()
@@ -38,7 +35,7 @@ def reply(
     return head.encode() + b"\r\n" + body
 
 
-def events(*objects: object) -> bytes:
+def events(*objects):
     """A whole HTTP reply of server-sent events."""
     lines = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects)
     return reply(lines, kind="text/event-stream")
@@ -47,25 +44,25 @@ def events(*objects: object) -> bytes:
 class RawServer:
     """Gives the answers one by one, the last one ever after."""
 
-    def __init__(self, *answers: bytes) -> None:
+    def __init__(self, *answers):
         self.answers = list(answers)
         self.heads: list[bytes] = []
         self.bodies: list[dict] = []
         self._connections: list[asyncio.Task[None]] = []
 
-    async def __aenter__(self) -> "RawServer":
+    async def __aenter__(self):
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(self, *exc):
         self._server.close()
         await asyncio.gather(*self._connections)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader, writer):
         self._connections.append(asyncio.create_task(self._serve(reader, writer)))
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader, writer):
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError:  # the client's time was up before it asked
@@ -83,22 +80,22 @@ class RawServer:
 
 
 def ask(
-    kind: Callable[..., ApiModel],
-    answer: bytes,
+    kind,
+    answer,
     *,
-    messages: Sequence[Message] = (USER,),
-    tools: Sequence[ToolSpec] = (),
-    parameters: Parameters = Parameters(),  # noqa: B008  # frozen
-    options: ReplyOptions = ReplyOptions(),
-    stream: bool = False,
-    timeout_s: float = 5.0,
-    is_same_server: bool = True,
-    **more: object,
-) -> tuple[Reply, dict]:
+    messages=(USER,),
+    tools=(),
+    parameters=Parameters(),  # noqa: B008  # frozen
+    options=ReplyOptions(),
+    stream=False,
+    timeout_s=5.0,
+    is_same_server=True,
+    **more,
+):
     """The reply to one request, and the body of the request; what the messages hold of a server
     comes from this one, unless it is another."""
 
-    async def run() -> tuple[Reply, dict]:
+    async def run():
         async with RawServer(answer) as server:
             model = kind("n", "m-1", server.url, KEY, parameters, timeout_s, stream, **more)
             heard = [said_by(server, each) for each in messages] if is_same_server else messages
@@ -110,7 +107,7 @@ def ask(
     return asyncio.run(run())
 
 
-def said_by(server: RawServer, message: Message) -> Message:
+def said_by(server, message):
     """The message, as if this server had said it."""
     if message.provider_fields is None:
         return message
@@ -119,11 +116,11 @@ def said_by(server: RawServer, message: Message) -> Message:
 
 
 def failure(
-    kind: Callable[..., ApiModel],
-    answer: bytes,
-    stream: bool = False,
-    parameters: Parameters = Parameters(),  # noqa: B008  # frozen
-) -> ModelError:
+    kind,
+    answer,
+    stream=False,
+    parameters=Parameters(),  # noqa: B008  # frozen
+):
     """The error that the answer leads to; looked through for the key."""
     with pytest.raises(ModelError) as caught:
         ask(kind, answer, stream=stream, parameters=parameters)

@@ -1,7 +1,5 @@
 """A server's answer takes no more memory than it may, however it is packed."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import resource
@@ -21,14 +19,14 @@ ANSWER = b'{"choices": [{"message": {"content": "May 1"}}]}'
 
 
 @cache
-def bomb() -> bytes:
+def bomb():
     """400 MB in 400 kB."""
     packing = zlib.compressobj(9, zlib.DEFLATED, 31)
     parts = [packing.compress(bytes(1 << 20)) for _ in range(400)]
     return b"".join([*parts, packing.flush()])
 
 
-def packed(body: bytes, how="gzip", status="200 OK", kind="application/json") -> bytes:
+def packed(body, how="gzip", status="200 OK", kind="application/json"):
     return reply(body, status, kind, f"content-encoding: {how}\r\n")
 
 
@@ -59,7 +57,7 @@ def test_what_was_asked_for_is_unpacked_and_nothing_else():
 
 
 def test_questions_about_a_server_are_bounded_too():
-    async def go() -> None:
+    async def go():
         async with RawServer(packed(bomb())) as server:
             assert not await Health(server.url, permit=own_call()).is_up()
             assert (await server_facts("x", server.url, None, own_call())).models is None
@@ -71,7 +69,7 @@ def test_questions_about_a_server_are_bounded_too():
 def test_events_may_go_on_where_their_reader_bounds_each():
     body = b"data: x\n\n" * 200_000
 
-    async def go() -> int:
+    async def go():
         async with (
             RawServer(reply(body, kind="text/event-stream")) as server,
             httpx2.AsyncClient(event_hooks=hooks(1 << 20, 1000, each_event=True)) as client,

@@ -52,22 +52,21 @@ KEPT = {
 KEPT["litellm"]["provider_specific_fields"]["thinking_blocks"] = KEPT["litellm"]["thinking_blocks"]
 
 
-def completion(message: dict) -> bytes:
+def completion(message):
     choice = {"message": {"role": "assistant", "content": "", "tool_calls": [CALL]} | message}
     return reply({"model": "m-1", "choices": [choice | {"finish_reason": "tool_calls"}]})
 
 
-def chunk(delta: dict, finish_reason: str | None = None) -> dict:
+def chunk(delta, finish_reason=None):
     return {"model": "m-1", "choices": [{"delta": delta, "finish_reason": finish_reason}]}
 
 
 HELLO = completion({"content": "Hello", "tool_calls": []})
 
 
-def sent_after(first: Message, **how: object) -> dict:
+def sent_after(first, **how):
     _, body = ask(ChatCompletions, HELLO, messages=[USER, first, ENTRY], tools=[LOOKUP], **how)
-    said: dict = body["messages"][1]
-    return said
+    return body["messages"][1]
 
 
 @pytest.mark.parametrize("message", KEPT.values(), ids=KEPT)
@@ -191,9 +190,9 @@ def test_pieces_without_an_index_are_joined_by_their_type(name):
     assert streamed.message.model_dump_json().count("gAAA") == (kind == "litellm")
 
 
-def _pieces(message: dict) -> list[dict]:
+def _pieces(message):
     """The message as a provider streams it: texts in two halves, the labels in each."""
-    deltas: list[dict] = [{"role": "assistant", "content": ""}]
+    deltas = [{"role": "assistant", "content": ""}]
     if thought := message.get("reasoning"):
         deltas += [{"reasoning": thought[:99]}, {"reasoning": thought[99:]}]
     for detail in message.get("reasoning_details", ()):
@@ -240,7 +239,7 @@ def test_pieces_of_a_field_are_joined_by_what_they_are():
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_field_beyond_bounds_is_left_out_and_that_is_said_once(field, why, stream):
     message = {"content": "Friday", "blob": field, "reasoning_content": "Hm."}
-    notes: list[str] = []
+    notes = []
     answer = completion(message | {"tool_calls": [CALL | {"blob": field}]})
     if stream:
         answer = events(chunk(message), chunk({"tool_calls": [CALL | {"blob": field}]}, "stop"))
@@ -290,10 +289,10 @@ def test_a_field_that_the_server_refuses_is_left_out_from_then_on(said, echo, re
     from agent_env.errors import ModelError
     from agent_env.models.settings import Parameters
 
-    notes: list[str] = []
+    notes = []
     first = {"reasoning_content": "Hm.", "seen": True}
 
-    async def run() -> tuple[ModelError, list[dict]]:
+    async def run():
         refused = reply(said, status="422 Unprocessable Entity")
         async with RawServer(completion(first), refused, HELLO) as server:
             model = ChatCompletions(

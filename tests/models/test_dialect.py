@@ -8,7 +8,7 @@ from agent_env.errors import ModelError
 from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
-from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.records.schema import Message, ToolSpec
 from tests.extensions.fake_server.modes import MODES
 
 from .raw_server import ChatCompletions, RawServer, reply
@@ -39,7 +39,7 @@ async def agent(turns, offers):
     return Answer("Friday")
 
 
-async def replied(model, messages, options, refusals) -> Reply:
+async def replied(model, messages, options, refusals):
     """As a run's caller does it: an error that may pass is asked again."""
     while True:
         try:
@@ -50,11 +50,11 @@ async def replied(model, messages, options, refusals) -> Reply:
                 raise
 
 
-async def conversation(mode: str, stream: bool) -> tuple[list[Message], list[str], list[str]]:
+async def conversation(mode, stream):
     """A conversation of four replies with a notice behind each tool's output: its messages, the
     refusals, the notes."""
-    refusals: list[str] = []
-    notes: list[str] = []
+    refusals = []
+    notes = []
     async with FakeServer(agent, mode=MODES[mode]) as server:
         model = ChatCompletions(
             "compatible/fake", "fake", server.url, None, LIMITED, 5.0, stream, note=notes.append
@@ -89,11 +89,11 @@ def test_mistral_gets_the_notice_at_the_end_of_the_tools_output():
     )
 
 
-def taught(error: dict, status: str, messages: list[Message], **how) -> tuple[dict, dict, list]:
+def taught(error, status, messages, **how):
     """The request that was refused with this error, the next one, and the notes."""
-    notes: list[str] = []
+    notes = []
 
-    async def run() -> list[dict]:
+    async def run():
         async with RawServer(reply(error, status=status), ANSWERED) as server:
             model = ChatCompletions(
                 "n", "m-1", server.url, None, LIMITED, 5.0, note=notes.append, **how

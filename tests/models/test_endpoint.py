@@ -34,14 +34,14 @@ each_way = pytest.mark.parametrize(("kind", "stream"), WAYS)
 two_ways = pytest.mark.parametrize(("kind", "stream"), [WAYS[0], WAYS[3]])
 
 
-def whole(kind: type, words: str) -> bytes:
+def whole(kind, words):
     if kind is Responses:
         content = [{"type": "output_text", "text": words}]
         return reply({"output": [{"type": "message", "content": content}]})
     return reply({"choices": [{"message": {"content": words}, "finish_reason": "stop"}]})
 
 
-def said(message: str, **more: object) -> dict:
+def said(message, **more):
     return {"error": {"message": message} | more}
 
 
@@ -174,7 +174,7 @@ def test_a_megabyte_of_arguments_is_taken():
 
 @two_ways
 def test_a_server_that_is_not_there_is_named_with_advice(kind, stream):
-    async def run() -> None:
+    async def run():
         async with RawServer(b"") as server:
             gone = server.url
         await asyncio.sleep(0)
@@ -189,7 +189,7 @@ def test_a_server_that_is_not_there_is_named_with_advice(kind, stream):
 def test_the_pace_of_a_reply_in_one_piece_is_learnt_from_the_usage_names_of_its_api(
     kind, monkeypatch
 ):
-    paces: list[int | None] = []
+    paces = []
     monkeypatch.setattr(Pace, "add_reply", lambda pace, tokens, seconds: paces.append(tokens))
     names = (
         ("prompt_tokens", "completion_tokens")
@@ -206,14 +206,14 @@ def test_the_pace_of_a_reply_in_one_piece_is_learnt_from_the_usage_names_of_its_
 def test_a_server_that_trickles_is_given_up_after_the_timeout(kind, stream):
     """The timeout bounds the whole reply, not the pause between two bytes."""
 
-    async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def trickle(reader, writer):
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
         for _ in range(10):
             writer.write(b": wait\n\n")
             await asyncio.sleep(0.05)
         writer.close()
 
-    async def run() -> None:
+    async def run():
         server = await asyncio.start_server(trickle, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         model = kind("n", "m-1", url, KEY, Parameters(), 0.3, stream)
@@ -232,7 +232,7 @@ def test_a_server_that_trickles_is_given_up_after_the_timeout(kind, stream):
 
 
 def test_the_key_goes_out_as_a_bearer_and_the_sdk_does_not_retry():
-    async def run() -> RawServer:
+    async def run():
         async with RawServer(reply({}, "500 Internal Server Error")) as server:
             model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 5.0)
             with pytest.raises(ModelError):
@@ -259,7 +259,7 @@ def test_a_base_url_that_is_none_is_refused(url):
 
 
 def test_a_password_in_the_base_url_is_not_shown():
-    async def run() -> None:
+    async def run():
         url = "http://user:secret-word@127.0.0.1:1/v1?token=secret-word"
         await ChatCompletions("n", "m", url, None, Parameters(), 5.0).generate([USER], [])
 
@@ -280,7 +280,7 @@ def test_the_sdk_is_not_loaded_by_importing_the_adapters():
 
 @each_way
 def test_calls_at_once_have_a_connection_each_and_later_calls_use_them_again(kind, stream):
-    async def run() -> list[int]:
+    async def run():
         open_after = []
         async with serve(ScriptedModel([answer("yes")] * 15), latency_s=0.05) as server:
             model = kind("n", "m-1", server.url, KEY, Parameters(), 5.0, stream)
@@ -294,6 +294,6 @@ def test_calls_at_once_have_a_connection_each_and_later_calls_use_them_again(kin
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "http://h:99999/v1", "http://h:x/v1"])
-def test_what_is_no_address_is_refused_before_any_call(url: str) -> None:
+def test_what_is_no_address_is_refused_before_any_call(url):
     with pytest.raises(ConfigError, match="is no address; write http://HOST:PORT/v1"):
         Endpoint("x", url, None, 1.0, permit=own_call())

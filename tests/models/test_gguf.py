@@ -1,7 +1,6 @@
 """What is read from the header of a model file, and what is said of files that have none."""
 
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,15 +11,13 @@ from agent_env.models.gguf import GgufHeader, read_header
 from tests.models.gguf_files import gguf, small_model
 
 
-def test_a_header_tells_architecture_quantisation_licence_context_and_template(
-    tmp_path: Path,
-) -> None:
+def test_a_header_tells_architecture_quantisation_licence_context_and_template(tmp_path):
     assert read_header(small_model(tmp_path)) == GgufHeader(
         "llama", "Tiny", "Q4_1", "apache-2.0", 2048, True
     )
 
 
-def test_what_a_header_does_not_say_is_unknown(tmp_path: Path) -> None:
+def test_what_a_header_does_not_say_is_unknown(tmp_path):
     file = tmp_path / "bare.gguf"
     file.write_bytes(gguf({"general.architecture": "gemma3", "general.file_type": 99}))
     assert read_header(file) == GgufHeader("gemma3", None, "type 99", None, None, False)
@@ -36,14 +33,14 @@ def test_what_a_header_does_not_say_is_unknown(tmp_path: Path) -> None:
         (b"GGUF\x03\0\0\0" + b"\xff" * 40, "is damaged or cut off: its header cannot be read"),
     ],
 )
-def test_another_file_is_refused_in_one_line(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_another_file_is_refused_in_one_line(tmp_path, data, reason):
     file = tmp_path / "x.gguf"
     file.write_bytes(data)
     with pytest.raises(DatasetError, match="x.gguf: " + reason):
         read_header(file)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DatasetError, match=r"none\.gguf: cannot be read: No such file"):
         read_header(tmp_path / "none.gguf")
 
@@ -53,9 +50,7 @@ WHOLE = gguf({"general.architecture": "llama", "tokenizer.ggml.tokens": ["a", "b
 
 @settings(max_examples=40)
 @given(at=st.integers(4, len(WHOLE) - 1), byte=st.integers(0, 255))
-def test_a_file_cut_or_changed_anywhere_is_read_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, at: int, byte: int
-) -> None:
+def test_a_file_cut_or_changed_anywhere_is_read_or_refused(tmp_path_factory, at, byte):
     file = tmp_path_factory.getbasetemp() / "cut.gguf"
     file.write_bytes(WHOLE[:at])
     with pytest.raises(DatasetError):

@@ -1,9 +1,5 @@
 """The price table: what it says, what stays unknown, what is refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
@@ -23,31 +19,31 @@ knowledge_cutoff = "2024-10"
 """
 
 
-def facts(**prices: float) -> ModelFacts:
+def facts(**prices):
     return ModelFacts.model_validate({**prices, "date": "2026-01-31", "source": "made up"})
 
 
-def test_a_table_is_read_from_toml_with_its_dates(tmp_path: Path) -> None:
+def test_a_table_is_read_from_toml_with_its_dates(tmp_path):
     (tmp_path / "prices.toml").write_text(TABLE)
     (name, row), *_ = read_prices(tmp_path / "prices.toml").items()
     assert name == "compatible/some-model"
     assert (row.date, row.released, row.knowledge_cutoff) == ("2026-01-31", "2025-06-01", "2024-10")
 
 
-def test_a_table_is_read_from_json(tmp_path: Path) -> None:
+def test_a_table_is_read_from_json(tmp_path):
     (tmp_path / "p.json").write_text(
         '{"models": {"a": {"date": "2026-01-31", "source": "made up"}}}'
     )
     assert read_prices(tmp_path / "p.json") == {"a": facts()}
 
 
-def test_cached_tokens_have_their_own_price() -> None:
+def test_cached_tokens_have_their_own_price():
     row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
     usage = Usage(input_tokens=1_000_000, cached_tokens=400_000, output_tokens=500_000)
     assert cost_usd(usage, row) == pytest.approx(1.2 + 0.2 + 4.0)
 
 
-def test_tokens_written_to_a_cache_have_their_own_price() -> None:
+def test_tokens_written_to_a_cache_have_their_own_price():
     prices = {"input_per_million": 2.0, "cached_input_per_million": 0.5, "output_per_million": 8.0}
     usage = Usage(
         input_tokens=1_000_000, cached_tokens=400_000, cache_write_tokens=200_000, output_tokens=0
@@ -57,7 +53,7 @@ def test_tokens_written_to_a_cache_have_their_own_price() -> None:
     assert cost_usd(usage, facts(**prices)) == pytest.approx(0.6 * 2.0 + 0.4 * 0.5)
 
 
-def test_no_count_gives_money_back() -> None:
+def test_no_count_gives_money_back():
     """A server or a trace that tells more cached tokens than there are, or less than none."""
     row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
     much = Usage(
@@ -68,12 +64,12 @@ def test_no_count_gives_money_back() -> None:
     assert cost_usd(Usage(input_tokens=0, cached_tokens=-5, output_tokens=0), row) == 0.0
 
 
-def test_cached_tokens_that_are_not_told_apart_cost_like_the_others() -> None:
+def test_cached_tokens_that_are_not_told_apart_cost_like_the_others():
     row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
     assert cost_usd(Usage(input_tokens=1_000_000, output_tokens=0), row) == pytest.approx(2.0)
 
 
-def test_what_is_not_known_makes_the_cost_unknown_and_not_zero() -> None:
+def test_what_is_not_known_makes_the_cost_unknown_and_not_zero():
     whole = facts(input_per_million=2.0, output_per_million=8.0)
     usage = Usage(input_tokens=1, output_tokens=1)
     assert cost_usd(usage, None) is None
@@ -82,7 +78,7 @@ def test_what_is_not_known_makes_the_cost_unknown_and_not_zero() -> None:
     assert (is_priced(None), is_priced(facts()), is_priced(whole)) == (False, False, True)
 
 
-def test_a_free_model_costs_zero_where_the_table_says_so() -> None:
+def test_a_free_model_costs_zero_where_the_table_says_so():
     free = facts(input_per_million=0.0, output_per_million=0.0)
     assert cost_usd(Usage(input_tokens=5, output_tokens=5), free) == 0.0
 
@@ -106,12 +102,12 @@ def test_a_free_model_costs_zero_where_the_table_says_so() -> None:
         ('prices = 1\n[models."a"]\n', "unknown entry 'prices'"),
     ],
 )
-def test_a_mistake_is_named(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_mistake_is_named(tmp_path, text, problem):
     (tmp_path / "prices.toml").write_text(text)
     with pytest.raises(DatasetError, match=problem):
         read_prices(tmp_path / "prices.toml")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ConfigError, match="cannot read the price table"):
         read_prices(tmp_path / "none.toml")

@@ -1,7 +1,5 @@
 """Repetition loops: seen where there is one, never in ordinary texts; streams that are cut."""
 
-from __future__ import annotations
-
 import asyncio
 import calendar
 from datetime import date, timedelta
@@ -34,7 +32,6 @@ def test_a_sentence_over_and_over_is_a_loop():
 def test_a_phrase_that_goes_on_is_seen_wherever_it_stops(phrase, cut, before):
     text = before + phrase * (4 + 700 // len(phrase)) + phrase[:cut]
     loop = loop_at_end(text)
-    assert loop is not None
     assert len(phrase) % len(loop.unit) == 0
     assert loop.times >= 4
 

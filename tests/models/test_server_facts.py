@@ -1,13 +1,9 @@
 """What servers say of themselves, and whether they are up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
 
 import httpx2
 import pytest
@@ -27,16 +23,16 @@ LLAMA_CPP = {
 }
 
 
-def facts(places: dict[str, bytes], model: str = "smollm2") -> ServerFacts:
+def facts(places, model="smollm2"):
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             body = places.get(self.path)
             self.send_response(404 if body is None else 200)
             self.send_header("content-length", str(len(body or b"")))
             self.end_headers()
             self.wfile.write(body or b"")
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -108,17 +104,15 @@ def test_a_models_name_is_known_in_its_usual_forms(name, listed, is_there):
 ROOT = "http://127.0.0.1:1"
 
 
-def told(
-    monkeypatch: pytest.MonkeyPatch, places: Mapping[str, Any], server: str = "uvicorn"
-) -> tuple[str | None, str | None]:
-    def answer(request: httpx2.Request) -> httpx2.Response:
+def told(monkeypatch, places, server="uvicorn"):
+    def answer(request):
         assert "authorization" not in request.headers
         body = places.get(request.url.path)
         text = body if isinstance(body, str) else json.dumps(body)
         return httpx2.Response(404 if body is None else 200, text=text, headers={"server": server})
 
     class Client(httpx2.AsyncClient):
-        def __init__(self, **options: Any) -> None:
+        def __init__(self, **options):
             super().__init__(transport=httpx2.MockTransport(answer), **options)
 
     monkeypatch.setattr(identity.httpx2, "AsyncClient", Client)
@@ -143,9 +137,7 @@ def told(
         ({"/props": "[", "/version": {"version": 3}, "/openapi.json": []}, ("uvicorn", None)),
     ],
 )  # fmt: skip
-def test_its_name_and_version(
-    monkeypatch: pytest.MonkeyPatch, places: dict[str, Any], found: tuple[str, str | None]
-) -> None:
+def test_its_name_and_version(monkeypatch, places, found):
     assert told(monkeypatch, places) == found
 
 
@@ -164,7 +156,7 @@ LLAMA = reply('{"data": [{"id": "m", "owned_by": "llamacpp"}]}')
     ],
 )
 def test_a_server_is_up_where_it_answers_for_itself(answers, is_up):
-    async def go() -> bool:
+    async def go():
         async with RawServer(*answers) as server:
             return await Health(server.url, permit=own_call()).is_up()
 
@@ -172,7 +164,7 @@ def test_a_server_is_up_where_it_answers_for_itself(answers, is_up):
 
 
 def test_nobody_at_the_address_is_away():
-    async def go() -> bool:
+    async def go():
         async with RawServer() as server:
             url = server.url
         return await Health(url, permit=own_call()).is_up()

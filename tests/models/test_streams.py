@@ -1,10 +1,7 @@
 """Servers that fall silent: how long they are waited for, and what they had said."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Sequence
 
 import pytest
 
@@ -17,11 +14,11 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding
 PING = b": still thinking\n\n"
 
 
-def event(value: object) -> bytes:
+def event(value):
     return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
-def said(text: str, **more: object) -> bytes:
+def said(text, **more):
     return event({"choices": [{"delta": {"content": text}, "finish_reason": None} | more]})
 
 
@@ -32,18 +29,18 @@ class Halting:
     """Sends each of the pieces, bytes or seconds of silence, to every request; then it hangs up,
     or where the last is a silence, does not."""
 
-    def __init__(self, *pieces: bytes | float) -> None:
+    def __init__(self, *pieces):
         self.pieces = pieces
 
-    async def __aenter__(self) -> Halting:
+    async def __aenter__(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(self, *exc):
         self._server.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         for piece in self.pieces:
             if isinstance(piece, float):
@@ -58,15 +55,13 @@ class Halting:
         writer.close()
 
 
-def ask(
-    *pieces: bytes | float, times: int = 1, idle_s: float = 0.3, timeout_s: float = 20.0
-) -> Sequence[str | ModelError]:
-    async def go() -> list[str | ModelError]:
+def ask(*pieces, times=1, idle_s=0.3, timeout_s=20.0):
+    async def go():
         async with Halting(*pieces) as server:
             model = ChatCompletions(
                 "n", "m", server.url, KEY, Parameters(), timeout_s, stream=True, idle_s=idle_s
             )
-            found: list[str | ModelError] = []
+            found = []
             for _ in range(times):
                 try:
                     found.append((await model.generate([USER], [])).message.content)
@@ -78,36 +73,33 @@ def ask(
     return asyncio.run(go())
 
 
-def test_a_stream_that_stops_is_a_timeout_with_what_it_had_said() -> None:
+def test_a_stream_that_stops_is_a_timeout_with_what_it_had_said():
     (error,) = ask(HEAD, said("Let me "), said(f"see {KEY}"), 60.0)
-    assert isinstance(error, ModelError)
     assert (error.kind, error.retryable, error.partial) == ("timeout", True, "Let me see ***")
     assert "stopped for 0.3 s; raise --idle-s or --reply-timeout-s, or try again" in str(error)
 
 
-def test_comments_that_keep_the_connection_alive_are_signs_of_life() -> None:
+def test_comments_that_keep_the_connection_alive_are_signs_of_life():
     pings = [part for _ in range(8) for part in (PING, 0.15)]
     assert ask(HEAD, *pings, *HELLO, idle_s=1.1) == ["Hello"]
 
 
-def test_before_it_has_ever_answered_a_server_has_the_time_of_a_whole_reply() -> None:
+def test_before_it_has_ever_answered_a_server_has_the_time_of_a_whole_reply():
     assert ask(1.0, HEAD, *HELLO, idle_s=0.2) == ["Hello"]
 
 
-def test_a_server_that_never_says_a_byte_ends_with_the_time_of_a_reply() -> None:
+def test_a_server_that_never_says_a_byte_ends_with_the_time_of_a_reply():
     (error,) = ask(60.0, timeout_s=0.5)
-    assert isinstance(error, ModelError)
     assert (error.kind, error.partial) == ("timeout", None)
 
 
-def test_a_stream_that_ends_too_early_keeps_what_it_had_said() -> None:
+def test_a_stream_that_ends_too_early_keeps_what_it_had_said():
     (error,) = ask(HEAD, said("Half a"))
-    assert isinstance(error, ModelError)
     assert (error.kind, error.partial) == ("connection", "Half a")
 
 
-def test_a_call_that_is_cancelled_tells_what_its_stream_had_said() -> None:
-    async def go() -> list[str]:
+def test_a_call_that_is_cancelled_tells_what_its_stream_had_said():
+    async def go():
         async with Halting(HEAD, said("So far"), 60.0) as server:
             model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 60.0, stream=True)
             call = asyncio.ensure_future(model.generate([USER], []))
@@ -124,8 +116,8 @@ def test_a_call_that_is_cancelled_tells_what_its_stream_had_said() -> None:
     assert asyncio.run(go()) == ["So far"]
 
 
-def test_responses_that_stop_keep_what_they_had_said() -> None:
-    async def go() -> ModelError:
+def test_responses_that_stop_keep_what_they_had_said():
+    async def go():
         pieces = [event({"type": "response.output_text.delta", "delta": d}) for d in ("It ", "is")]
         async with Halting(HEAD, *pieces, 60.0) as server:
             model = Responses(
@@ -142,7 +134,7 @@ def test_responses_that_stop_keep_what_they_had_said() -> None:
     assert asyncio.run(go()).partial == "It is"
 
 
-def test_the_first_byte_is_waited_for_by_the_slowest_so_far_and_the_prompts_length() -> None:
+def test_the_first_byte_is_waited_for_by_the_slowest_so_far_and_the_prompts_length():
     pace = Pace(idle_s=60.0, reply_s=600.0)
     assert pace.first_byte_s(1000) == 600.0
     pace.add_first_byte(1000, 20.0)
@@ -152,7 +144,7 @@ def test_the_first_byte_is_waited_for_by_the_slowest_so_far_and_the_prompts_leng
     assert Pace(slowest_first_s=0.1).first_byte_s(1) == 60.0
 
 
-def test_a_reply_in_one_piece_is_bounded_by_its_greatest_length_at_the_slowest_pace() -> None:
+def test_a_reply_in_one_piece_is_bounded_by_its_greatest_length_at_the_slowest_pace():
     pace = Pace(idle_s=60.0, reply_s=600.0)
     assert pace.whole_s(100) == 600.0
     pace.add_reply(50, 5.0)
@@ -160,10 +152,9 @@ def test_a_reply_in_one_piece_is_bounded_by_its_greatest_length_at_the_slowest_p
     assert [pace.whole_s(n) for n in (None, 100, 1000, 9000)] == [600.0, 80.0, 260.0, 600.0]
 
 
-def test_what_is_kept_of_a_long_stream_is_its_end() -> None:
+def test_what_is_kept_of_a_long_stream_is_its_end():
     chunks = [{"choices": [{"delta": {"reasoning": f"{n} " * 100}}]} for n in range(100)]
-    kept = partial_text(chunks)  # type: ignore[arg-type]
-    assert kept is not None
+    kept = partial_text(chunks)
     assert (len(kept), kept[-6:]) == (8000, "99 99 ")
 
 
@@ -172,10 +163,10 @@ def test_what_is_kept_of_a_long_stream_is_its_end() -> None:
     [{}, {"choices": None}, {"choices": [None]}, {"choices": [{"delta": []}]}, {"delta": 5},
      {"choices": [{"delta": {"content": ["x"], "tool_calls": [{"function": {"name": 1}}]}}]}],
 )  # fmt: skip
-def test_chunks_of_any_form_say_nothing(chunk: dict[str, object]) -> None:
-    assert partial_text([chunk]) is None  # type: ignore[list-item]
+def test_chunks_of_any_form_say_nothing(chunk):
+    assert partial_text([chunk]) is None
 
 
-def test_a_request_is_as_long_as_its_texts() -> None:
+def test_a_request_is_as_long_as_its_texts():
     assert letters({"messages": [{"role": "user", "content": "abc"}]}) == 7
     assert letters({"input": "abc"}) == 1

@@ -1,7 +1,5 @@
 """Replies held to a schema: at the fake server, in the client, by the text protocol."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -51,7 +51,7 @@ def test_a_new_field_is_a_flag_with_its_help_its_panel_and_its_bounds(capsys):
     got = []
 
     @with_options(f"{__name__}:WithPatience")
-    def ask(options: WithPatience) -> None:
+    def ask(options):
         """Ask."""
         got.append(options)
 
@@ -79,7 +79,7 @@ def test_resume_takes_what_the_field_allows_and_refuses_what_it_does_not():
     got = []
 
     @with_options(f"{__name__}:ResumeWithPatience")
-    def go_on(options: ResumeWithPatience) -> None:
+    def go_on(options):
         """Go on."""
         got.append(options)
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,7 +102,7 @@ class Host:
 
 
 @contextlib.contextmanager
-def host() -> Iterator[Host]:
+def host():
     """A host to attack; taken away afterwards."""
     mark = f"mark{uuid.uuid4().hex}"
     with contextlib.ExitStack() as stack:

@@ -4,11 +4,9 @@ Written for these tests from the habits of models: of base models that go on wit
 of servers that leave tokens in the text, of thinking models, of those trained on boxed answers.
 """
 
-from __future__ import annotations
-
 A, B, C = "1915-07-06", "1915-07-13", "1915-07-20"
 
-ONE: tuple[str, ...] = (
+ONE = (
     "MY ANSWER: 1915-07-06",
     "MY ANSWER: 1915-07-06.",
     "My answer: 1915-07-06",
@@ -135,7 +133,7 @@ ONE: tuple[str, ...] = (
 )  # fmt: skip
 """Each answers 1915-07-06 alone."""
 
-SEVERAL: tuple[tuple[str, tuple[str, ...]], ...] = (
+SEVERAL = (
     ("MY ANSWER: 1915-07-06, 1915-07-13", (A, B)),
     ("MY ANSWER: 1915-07-13; 1915-07-06", (A, B)),
     ("MY ANSWER: 1915-07-06 1915-07-13", (A, B)),
@@ -189,7 +187,7 @@ SEVERAL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("MY ANSWER: 07/13/1915 and 13/07/1915", (B,)),
 )  # fmt: skip
 
-NONE: tuple[str, ...] = (
+NONE = (
     "MY ANSWER: None",
     "MY ANSWER: NONE.",
     "**MY ANSWER: None**",
@@ -237,7 +235,7 @@ NONE: tuple[str, ...] = (
 
 NO_MARK = "no line that begins with MY ANSWER:"
 
-UNREADABLE: tuple[tuple[str, str], ...] = (
+UNREADABLE = (
     # lists that break off
     ("MY ANSWER: 1915-07-06, ...", "breaks off in a list"),
     ("MY ANSWER: 1915-07-06, 1915-07-13, …", "breaks off in a list"),

@@ -57,7 +57,7 @@ CALL = '{"name": "web_search", "arguments": {"query": "Falklands War"}}'
         ("bare JSON", '{"name": "web_search", "arguments": {"query": "Falk'),
     ],
 )
-def test_a_call_in_text_is_named_by_its_form(form: str, text: str) -> None:
+def test_a_call_in_text_is_named_by_its_form(form, text):
     assert call_in_text(text) == form
     assert call_in_text(text, ("web_search", "open_page")) == form
 
@@ -78,22 +78,22 @@ def test_a_call_in_text_is_named_by_its_form(form: str, text: str) -> None:
         "[" * 100_000,
     ],
 )
-def test_an_answer_is_no_call(text: str | None) -> None:
+def test_an_answer_is_no_call(text):
     assert call_in_text(text) is None
 
 
-def test_json_that_names_no_offered_tool_is_no_call() -> None:
+def test_json_that_names_no_offered_tool_is_no_call():
     assert call_in_text(CALL, ("python",)) is None
     assert call_in_text(CALL.replace("web_search", "functions.python"), ("python",)) == "bare JSON"
 
 
-def test_a_long_answer_is_read_whole() -> None:
+def test_a_long_answer_is_read_whole():
     """1 MB of braces and fences before the call."""
     text = '{"name": "a", \n```\n' * 60_001 + json.dumps({"name": "python", "arguments": {}})
     assert call_in_text(text, ("python",)) == "fenced JSON"
 
 
-def test_only_an_episode_with_tools_can_have_a_call_in_its_answer() -> None:
+def test_only_an_episode_with_tools_can_have_a_call_in_its_answer():
     episode = Episode(
         sample="a", condition="web", repeat=1, model="m", status="finished", answer=CALL
     )
@@ -102,7 +102,7 @@ def test_only_an_episode_with_tools_can_have_a_call_in_its_answer() -> None:
     assert answer_with_call(offered) == "bare JSON"
 
 
-def test_a_call_that_was_read_or_cut_is_none_that_nobody_ran() -> None:
+def test_a_call_that_was_read_or_cut_is_none_that_nobody_ran():
     block = f"```tool_call\n{CALL}\n```"
     call = ToolCall(id="a", name="web_search", arguments="{}")
     ended = Episode(
@@ -117,6 +117,6 @@ def test_a_call_that_was_read_or_cut_is_none_that_nobody_ran() -> None:
     assert answer_with_call(cut) is None
 
 
-def test_the_remedy_is_none_that_the_run_has_taken() -> None:
+def test_the_remedy_is_none_that_the_run_has_taken():
     assert remedy(in_text=False).startswith("take --tool-protocol text, or ")
     assert remedy(in_text=True).startswith("take --answer-format schema, ")

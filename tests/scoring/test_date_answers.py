@@ -1,7 +1,5 @@
 """Reading answers: fair to how models write, strict where it would be guessing."""
 
-from __future__ import annotations
-
 import time
 from datetime import date
 
@@ -39,7 +37,7 @@ TWO = ("1982-04-02", "1990-12-31")
         "MY ANSWER: 1982-04-02, 1982-04-02, 1990-12-31",
     ],
 )
-def test_every_clear_way_of_writing_two_dates_is_read(text: str) -> None:
+def test_every_clear_way_of_writing_two_dates_is_read(text):
     assert parse_date_answer(text).dates == TWO
 
 
@@ -48,7 +46,7 @@ def test_every_clear_way_of_writing_two_dates_is_read(text: str) -> None:
     ["MY ANSWER: None", "MY ANSWER: none.", "**MY ANSWER: NONE**", "MY ANSWER:\nNone",
      "MY ANSWER: no valid date", "MY ANSWER: No dates", "MY ANSWER: []"],
 )  # fmt: skip
-def test_none_is_the_empty_set(text: str) -> None:
+def test_none_is_the_empty_set(text):
     reading = parse_date_answer(text)
     assert (reading.dates, reading.rule) == ((), "none")
 
@@ -74,49 +72,49 @@ def test_none_is_the_empty_set(text: str) -> None:
         ("MY ANSWER: 1982-04-021", "names no date"),
     ],
 )
-def test_what_is_not_clear_is_unreadable_and_says_why(text: str | None, rule: str) -> None:
+def test_what_is_not_clear_is_unreadable_and_says_why(text, rule):
     reading = parse_date_answer(text)
     assert (reading.dates, reading.rule) == (None, rule)
 
 
-def test_text_after_a_gap_below_the_answer_is_not_part_of_it() -> None:
+def test_text_after_a_gap_below_the_answer_is_not_part_of_it():
     text = "MY ANSWER: 1982-04-02\n\nChecked also 1990-12-31, which fails."
     assert parse_date_answer(text).dates == ("1982-04-02",)
 
 
-def test_prose_right_below_the_answer_is_not_part_of_it() -> None:
+def test_prose_right_below_the_answer_is_not_part_of_it():
     text = "MY ANSWER: 1982-04-02\nIt is the only Friday, unlike 1990-12-31."
     assert parse_date_answer(text).dates == ("1982-04-02",)
 
 
 @given(st.sets(st.dates(date(1800, 1, 1), date(2050, 12, 31)), max_size=8))
-def test_whatever_is_written_as_asked_is_read_back(days: set[date]) -> None:
+def test_whatever_is_written_as_asked_is_read_back(days):
     iso = sorted(day.isoformat() for day in days)
     assert parse_date_answer(f"MY ANSWER: {', '.join(iso) or 'None'}").dates == tuple(iso)
 
 
 @given(st.text())
-def test_no_text_makes_the_reader_fail(text: str) -> None:
+def test_no_text_makes_the_reader_fail(text):
     parse_date_answer("MY ANSWER: " + text)
 
 
 @pytest.mark.parametrize("text", ONE)
-def test_one_date_is_read_in_every_form_that_models_give_it(text: str) -> None:
+def test_one_date_is_read_in_every_form_that_models_give_it(text):
     assert parse_date_answer(text).dates == (A,)
 
 
 @pytest.mark.parametrize(("text", "dates"), SEVERAL)
-def test_several_dates_are_read_in_every_form(text: str, dates: tuple[str, ...]) -> None:
+def test_several_dates_are_read_in_every_form(text, dates):
     assert parse_date_answer(text).dates == dates
 
 
 @pytest.mark.parametrize("text", NONE)
-def test_that_there_is_no_date_is_read_in_every_form(text: str) -> None:
+def test_that_there_is_no_date_is_read_in_every_form(text):
     assert parse_date_answer(text).dates == ()
 
 
 @pytest.mark.parametrize(("text", "rule"), UNREADABLE)
-def test_what_gives_no_clear_answer_is_never_read(text: str, rule: str) -> None:
+def test_what_gives_no_clear_answer_is_never_read(text, rule):
     reading = parse_date_answer(text)
     assert (reading.dates, reading.rule) == (None, rule)
 
@@ -125,7 +123,7 @@ def test_what_gives_no_clear_answer_is_never_read(text: str, rule: str) -> None:
     "text",
     ["1915-07-06", "\\boxed{1915-07-06}", "The answer is 1915-07-06.", "So, MY ANSWER: 1915-07-06"],
 )
-def test_a_reply_that_a_limit_cut_answers_by_its_own_line_alone(text: str) -> None:
+def test_a_reply_that_a_limit_cut_answers_by_its_own_line_alone(text):
     assert parse_date_answer(text).dates == (A,)
     assert parse_date_answer(text, is_final=False).dates is None
     assert parse_date_answer(f"{text}\nMY ANSWER: 1915-07-06", is_final=False).dates == (A,)
@@ -146,16 +144,16 @@ def test_a_reply_that_a_limit_cut_answers_by_its_own_line_alone(text: str) -> No
         ("MY ANSWER: 1915-07-32", False),
     ],
 )
-def test_an_answer_is_as_asked_or_merely_readable(text: str, is_as_asked: bool) -> None:
+def test_an_answer_is_as_asked_or_merely_readable(text, is_as_asked):
     assert parse_date_answer(text).is_as_asked is is_as_asked
 
 
-def test_the_text_behind_a_label_is_read_like_an_answer() -> None:
+def test_the_text_behind_a_label_is_read_like_an_answer():
     assert parse_date_text("July 6, 1915 at 2:27 pm").dates == (A,)
     assert parse_date_text("1915-07-06 or 1915-07-13").rule == "hedges between dates ('or')"
 
 
-def test_an_answer_of_more_than_20000_characters_is_unreadable() -> None:
+def test_an_answer_of_more_than_20000_characters_is_unreadable():
     reading = parse_date_answer("MY ANSWER: " + "1915-07-06, " * 2_000)
     assert (reading.dates, reading.rule) == (None, "is longer than 20,000 characters")
 
@@ -172,7 +170,7 @@ DEGENERATE = (
 
 @pytest.mark.parametrize("unit", DEGENERATE)
 @pytest.mark.parametrize("before", ["", "MY ANSWER: ", "MY ANSWER:\n- 1915-07-06\n"])
-def test_200_kb_of_one_thing_are_read_within_a_cpu_second(before: str, unit: str) -> None:
+def test_200_kb_of_one_thing_are_read_within_a_cpu_second(before, unit):
     text = before + (unit * 200_000)[:200_000]
     began = time.process_time()
     parse_date_answer(text)

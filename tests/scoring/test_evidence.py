@@ -1,9 +1,5 @@
 """Failures of retrieval, reading and reasoning are told apart by the trace alone."""
 
-from __future__ import annotations
-
-from typing import Literal
-
 import pytest
 
 from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, Score, ToolCall
@@ -15,13 +11,7 @@ WEB_TOOLS = ("web_search", "open_page")
 GOLD = ("1982-05-03",)
 
 
-def episode(
-    outputs: dict[str, str],
-    pages: tuple[PageRef, ...] = (),
-    said: str = "",
-    status: Literal["finished", "failed"] = "finished",
-    citations: tuple[str, ...] = (),
-) -> Episode:
+def episode(outputs, pages=(), said="", status="finished", citations=()):
     """An episode in which tools by name put something out and the model then spoke."""
     calls = tuple(ToolCall(id=name, name=name, arguments="{}") for name in outputs)
     results = (Message(role="tool", tool_call_id=n, content=text) for n, text in outputs.items())
@@ -37,9 +27,7 @@ def episode(
     )  # fmt: skip
 
 
-def trail(
-    made: Episode, answer: tuple[str, ...] | None, proof: Proof = PROOF
-) -> tuple[object, Lookup]:
+def trail(made, answer, proof=PROOF):
     sample = Sample(id="s", task="t", gold=GOLD, proofs=(proof,))
     score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=answer)
     found = trail_of(sample, made, score, WEB_TOOLS)
@@ -50,13 +38,13 @@ RETURNED, OPENED = PageRef(url=URL, how="returned"), PageRef(url=URL, how="opene
 PAGE = {"open_page": "The war began on 2 April 1982."}
 
 
-def test_a_right_answer_is_fine_where_its_date_was_read_and_else_unproved() -> None:
+def test_a_right_answer_is_fine_where_its_date_was_read_and_else_unproved():
     assert trail(episode(PAGE, (OPENED,)), GOLD)[0] == "fine"
     assert trail(episode({"open_page": "Nothing here."}, (OPENED,)), GOLD)[0] == "unproved"
     assert trail(episode({}), GOLD)[0] == "unproved"
 
 
-def test_what_was_never_found_is_a_failure_of_retrieval() -> None:
+def test_what_was_never_found_is_a_failure_of_retrieval():
     verdict, lookup = trail(episode({"web_search": "No results"}), ("1990-01-01",))
     assert verdict == "retrieval"
     assert lookup == Lookup(0, False, False, False, False, False)
@@ -67,7 +55,7 @@ def test_what_was_never_found_is_a_failure_of_retrieval() -> None:
     )
 
 
-def test_what_was_shown_or_opened_and_not_used_is_a_failure_of_reading() -> None:
+def test_what_was_shown_or_opened_and_not_used_is_a_failure_of_reading():
     assert trail(episode(PAGE, (OPENED,)), ("1990-01-01",))[0] == "reading"
     assert (
         trail(episode({"open_page": "Window 1 of 2"}, (OPENED,)), ("1990-01-01",))[0] == "reading"
@@ -75,14 +63,14 @@ def test_what_was_shown_or_opened_and_not_used_is_a_failure_of_reading() -> None
     assert trail(episode({"web_search": "2 April 1982"}), None)[0] == "reading"
 
 
-def test_what_was_used_and_led_to_a_wrong_answer_is_a_failure_of_reasoning() -> None:
+def test_what_was_used_and_led_to_a_wrong_answer_is_a_failure_of_reasoning():
     said = "It began in 1982. MY ANSWER: 1990-01-01"
     assert trail(episode(PAGE, (OPENED,), said), ("1990-01-01",))[0] == "reasoning"
     assert trail(episode(PAGE, (OPENED,)), ("1982-01-01",))[0] == "reasoning"
 
 
-def test_code_counts_as_own_words_and_searches_do_not() -> None:
-    def with_call(name: str) -> Episode:
+def test_code_counts_as_own_words_and_searches_do_not():
+    def with_call(name):
         made = episode(PAGE, (OPENED,))
         call = ToolCall(id="x", name=name, arguments='{"code": "year = 1982"}')
         more = Message(role="assistant", tool_calls=(call,))
@@ -92,16 +80,16 @@ def test_code_counts_as_own_words_and_searches_do_not() -> None:
     assert trail(with_call("web_search"), ("1990-01-01",))[0] == "reading"
 
 
-def test_the_question_itself_and_other_tools_are_not_what_was_read() -> None:
+def test_the_question_itself_and_other_tools_are_not_what_was_read():
     assert trail(episode({"python": "2 April 1982"}), ("1990-01-01",))[0] == "retrieval"
 
 
-def test_a_search_that_the_provider_ran_by_itself_is_unseen() -> None:
+def test_a_search_that_the_provider_ran_by_itself_is_unseen():
     verdict, lookup = trail(episode({}, citations=(URL,)), ("1990-01-01",))
     assert (verdict, lookup.cited) == ("unseen", True)
 
 
-def test_other_pages_that_the_providers_search_found_are_unseen_too() -> None:
+def test_other_pages_that_the_providers_search_found_are_unseen_too():
     """On the live web they are not those that the sample names."""
     found = PageRef(url="https://other.example/", how="returned")
     hosted = episode({}, (found,)).model_copy(update={"hosted_calls": 1})
@@ -110,11 +98,11 @@ def test_other_pages_that_the_providers_search_found_are_unseen_too() -> None:
     assert trail(coded, ("1990-01-01",))[0] == "retrieval"
 
 
-def test_a_url_in_the_answer_is_a_citation() -> None:
+def test_a_url_in_the_answer_is_a_citation():
     assert trail(episode(PAGE, (OPENED,), f"See {URL}"), GOLD)[1].cited
 
 
-def test_an_episode_that_failed_or_a_sample_without_proofs_has_no_verdict() -> None:
+def test_an_episode_that_failed_or_a_sample_without_proofs_has_no_verdict():
     assert trail(episode(PAGE, status="failed"), None)[0] is None
     score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=GOLD)
     assert (
@@ -134,9 +122,7 @@ def test_an_episode_that_failed_or_a_sample_without_proofs_has_no_verdict() -> N
         ("span", ("1900", "1910", "1920", "1921"), "1920-05-01", "1915-05-01"),
     ],
 )  # fmt: skip
-def test_an_answer_shows_whether_the_right_date_was_used(
-    shares: Literal["month"], dates: tuple[str, ...], agrees: str, differs: str
-) -> None:
+def test_an_answer_shows_whether_the_right_date_was_used(shares, dates, agrees, differs):
     proof = Proof(constraint=0, urls=(URL,), dates=dates, shares=shares)
     assert trail(episode({}), (agrees,), proof)[1].used
     assert not trail(episode({}), (agrees, differs), proof)[1].used
@@ -147,7 +133,7 @@ def test_an_answer_shows_whether_the_right_date_was_used(
     "text",
     ["1982-04-02", "2 April 1982", "April 2, 1982", "2nd of April, 1982", "02 Apr. 1982"],
 )  # fmt: skip
-def test_a_date_is_seen_in_every_usual_notation(text: str) -> None:
+def test_a_date_is_seen_in_every_usual_notation(text):
     assert stands_in("1982-04-02", f"on {text}.")
     assert stands_in("1982", text)
 
@@ -155,17 +141,17 @@ def test_a_date_is_seen_in_every_usual_notation(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["12 April 1982", "April 21, 1982", "1982-04-021", "2 May 1982", ""]
 )
-def test_another_date_is_not_taken_for_it(text: str) -> None:
+def test_another_date_is_not_taken_for_it(text):
     assert not stands_in("1982-04-02", text)
 
 
-def test_months_and_years_are_seen_too() -> None:
+def test_months_and_years_are_seen_too():
     assert stands_in("1982-04", "in April 1982")
     assert stands_in("1982-05", "1982-05-07")
     assert not stands_in("1982", "page 19820")
 
 
-def test_only_dates_that_must_be_written_count_as_used_where_the_proof_says_which() -> None:
+def test_only_dates_that_must_be_written_count_as_used_where_the_proof_says_which():
     shown = {"open_page": "From 2 April 1982 to 14 June 1982."}
     both = ("1982-04-02", "1982-06-14")
     end = Proof(constraint=0, urls=(URL,), dates=both, used=both[1:], shares="span")

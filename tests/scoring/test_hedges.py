@@ -7,10 +7,8 @@ bare and behind the family's own mark.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import pytest
 
@@ -197,7 +195,7 @@ class Asked:
     wrong: tuple[str, ...]
     mark: str
 
-    def reward(self, form: str) -> float:
+    def reward(self, form):
         a, b, c = (self.wrong * 3)[:3]
         words = {"gold": self.gold, "a": a, "b": b, "c": c, "mark": self.mark}
         text = form.replace("|", "\n").format(**words)
@@ -208,39 +206,39 @@ class Asked:
 
 
 def _asked(
-    family: str, mark: str, wrong: Callable[[Any], tuple[str, ...]],
-    fits: Callable[[Any], bool] = lambda sample: True, *options: str,
-) -> Asked:  # fmt: skip
+    family, mark, wrong,
+    fits = lambda sample: True, *options
+):  # fmt: skip
     own = load_family(family)
     chosen = read_options(own, options)
     made = own.make_samples(60, 3, chosen)
     task = own.make_task("default", chosen, by_digest(made.tables))
-    sample: Any = next(each for each in made.samples if len(_golds(each)) == 1 and fits(each))
+    sample = next(each for each in made.samples if len(_golds(each)) == 1 and fits(each))
     gold = sample.label if family == "temp-answers" else sample.gold[0]
     return Asked(task, sample, gold, wrong(sample), mark)
 
 
-def _golds(sample: Any) -> tuple[str, ...]:
+def _golds(sample):
     return tuple(sample.gold)
 
 
-def _own(scorer: str, gold: str, wrong: tuple[str, ...], **fields: Any) -> Asked:
+def _own(scorer, gold, wrong, **fields):
     family = load_family("qa")
     task = family.make_task("default", read_options(family, (f"scorer={scorer}",)), {})
     sample = Question(id="q", task="qa", question="?", gold=(gold,), **fields)
     return Asked(task, sample, gold, wrong, "MY ANSWER: ")
 
 
-def _traveler(template: str) -> Callable[[Any], bool]:
+def _traveler(template):
     return lambda sample: sample.template == template and not sample.chances
 
 
-def _of_time(kind: str) -> Callable[[Any], bool]:
+def _of_time(kind):
     return lambda sample: sample.kind == kind and not sample.keys
 
 
 NAMES = ("Carl Dahl", "Eva Fors", "Bo Ek")
-ASKED: dict[str, Callable[[], Asked]] = {
+ASKED = {
     "time-puzzles": lambda: _asked("time-puzzles", "MY ANSWER: ", lambda s: DATES),
     "tdbench": lambda: _asked("tdbench", "Answer: ", lambda s: s.others[:3],
                               lambda s: len(s.others) > 2),
@@ -287,7 +285,7 @@ PROSE_READERS = ("tdbench", "tdbench current", "tdbench nth", "tdbench longest",
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_a_hedge_earns_nothing(name: str) -> None:
+def test_a_hedge_earns_nothing(name):
     question = asked(name)
     earned = {
         form: reward
@@ -299,7 +297,7 @@ def test_a_hedge_earns_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_the_honest_twin_earns_one(name: str) -> None:
+def test_the_honest_twin_earns_one(name):
     question = asked(name)
     forms = [form for form in HONEST if not (name == "qa exact" and form == "{mark}{gold}.")]
     lost = {form: reward for form in forms if (reward := question.reward(form)) != 1}
@@ -307,21 +305,21 @@ def test_the_honest_twin_earns_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROSE_READERS)
-def test_honest_prose_earns_one(name: str) -> None:
+def test_honest_prose_earns_one(name):
     question = asked(name)
     forms = [each for text in PROSE for each in (text, "{mark}" + text)]
     assert {form: reward for form in forms if (reward := question.reward(form)) != 1} == {}
 
 
 @pytest.mark.parametrize("name", [each for each in ASKED if not each.startswith("temp-answers")])
-def test_reasoning_in_tags_is_no_part_of_the_answer(name: str) -> None:
+def test_reasoning_in_tags_is_no_part_of_the_answer(name):
     question = asked(name)
     assert question.reward("<think>Maybe {a}? Not sure. Answer: {b}</think>||{gold}") == 1
     assert question.reward("<think>{mark}{gold}</think>||{mark}{a}") == 0
 
 
 @pytest.mark.parametrize("name", ["tempreason", "timeqa"])
-def test_a_fence_or_a_box_around_a_name_is_no_part_of_it(name: str) -> None:
+def test_a_fence_or_a_box_around_a_name_is_no_part_of_it(name):
     question = asked(name)
     for form in (
         "```markdown|*{gold}*|```",
@@ -332,13 +330,13 @@ def test_a_fence_or_a_box_around_a_name_is_no_part_of_it(name: str) -> None:
         assert question.reward(form) == 1, form
 
 
-def test_no_form_stands_twice() -> None:
+def test_no_form_stands_twice():
     assert len(set(HEDGES)) == 103
 
 
-def test_a_statement_that_there_is_no_answer_hedges_like_any_other() -> None:
+def test_a_statement_that_there_is_no_answer_hedges_like_any_other():
     question = asked("tdbench, unknown names")
-    sample: Any = question.sample
+    sample = question.sample
     nobody = sample.model_copy(
         update={"gold": (), "golds": (), "cardinality": "none", "others": (*sample.others, "Xu")}
     )
@@ -377,7 +375,7 @@ def test_a_statement_that_there_is_no_answer_hedges_like_any_other() -> None:
         ("Ada - wrongly called Bea", ""),
     ],
 )
-def test_a_mention_in_its_sentence(text: str, why: str) -> None:
+def test_a_mention_in_its_sentence(text, why):
     name = "Ada F.C." if "F.C." in text else "Ada"
     places = [at for at in range(len(text)) if text.startswith(name, at)]
     assert hedge(text, [(at, at + len(name)) for at in places]) == why
@@ -404,5 +402,5 @@ def test_a_mention_in_its_sentence(text: str, why: str) -> None:
         ("I was wrong: it is another.", True),
     ],
 )
-def test_words_behind_an_answer(behind: str, is_taken_back: bool) -> None:
+def test_words_behind_an_answer(behind, is_taken_back):
     assert bool(takes_back(behind)) is is_taken_back

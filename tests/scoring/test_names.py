@@ -1,7 +1,5 @@
 """Names as answers: what is one name, how lists are split, and what each metric measures."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,11 +25,11 @@ from agent_env.scoring.names import (
         ("Paris Saint-Germain", "paris saint germain"),
     ],
 )
-def test_these_are_one_name(one: str, other: str) -> None:
+def test_these_are_one_name(one, other):
     assert normalise(one) == normalise(other)
 
 
-def test_a_name_that_is_only_an_article_stays() -> None:
+def test_a_name_that_is_only_an_article_stays():
     assert normalise("A") == "a"
 
 
@@ -50,7 +48,7 @@ KNOWN = ("Mill, Thale & Sons", "Roads and Canals", "A.J. Auxerre")
         ("Bread and Butter", ["Bread and Butter"]),
     ],
 )
-def test_a_list_is_split_but_known_names_stay_whole(said: str, names: list[str]) -> None:
+def test_a_list_is_split_but_known_names_stay_whole(said, names):
     assert list(split_names(said, KNOWN)) == names
 
 
@@ -71,9 +69,7 @@ def test_a_list_is_split_but_known_names_stay_whole(said: str, names: list[str])
         (None, None),
     ],
 )
-def test_the_answer_is_read_where_it_stands(
-    text: str | None, names: tuple[str, ...] | None
-) -> None:
+def test_the_answer_is_read_where_it_stands(text, names):
     assert parse_name_list(text).names == names
 
 
@@ -88,11 +84,11 @@ def test_the_answer_is_read_where_it_stands(
         (f"- {'so it lasted ' * 20}\n- B\n- C\n- D", None),
     ],
 )
-def test_a_text_that_is_a_list_of_lines_is_read(text: str, names: tuple[str, ...] | None) -> None:
+def test_a_text_that_is_a_list_of_lines_is_read(text, names):
     assert parse_name_list(text, ("P", "Q", "P, Q")).names == names
 
 
-def test_metrics_of_sets_are_as_counted_by_hand() -> None:
+def test_metrics_of_sets_are_as_counted_by_hand():
     gold, said = frozenset("abc"), frozenset("abd")
     assert exact_match(gold, said) == 0.0
     assert f1(gold, said) == pytest.approx(2 / 3)
@@ -100,7 +96,7 @@ def test_metrics_of_sets_are_as_counted_by_hand() -> None:
     assert f1(gold, frozenset()) == 0.0
 
 
-def test_squad_takes_the_best_of_the_gold_answers() -> None:
+def test_squad_takes_the_best_of_the_gold_answers():
     gold = ["canvey island fc", "chesham united fc"]
     assert squad_match(gold, "chesham united fc") == 1.0
     assert squad_match([], "") == 1.0
@@ -109,5 +105,5 @@ def test_squad_takes_the_best_of_the_gold_answers() -> None:
 
 
 @given(st.lists(st.sampled_from(["p", "q", "r", "s, t"]), unique=True, min_size=1))
-def test_joined_names_are_split_into_themselves(names: list[str]) -> None:
+def test_joined_names_are_split_into_themselves(names):
     assert sorted(split_names("; ".join(names), names)) == sorted(names)

@@ -33,7 +33,6 @@ def test_the_template_words_the_question_and_the_examples(tmp_path):
         content="Q - The year is the same as that of the first day of the Falklands War. {A}",
     )
     turns = example_turns(task)
-    assert turns is not None
     assert [m.role for m in turns(puzzle(), BASE)] == ["user", "assistant", "user", "assistant"]
     assert turns(puzzle(), BASE)[0].content.startswith("Q - The year is between 1996 and 2003")
 

@@ -1,7 +1,5 @@
 """Allen's relations: exactly one for any two intervals, at every granularity."""
 
-from __future__ import annotations
-
 from datetime import date
 from itertools import combinations, product
 
@@ -13,7 +11,6 @@ from agent_env.temporal.allen import (
     FOREVER,
     GRANULARITIES,
     RELATIONS,
-    Granularity,
     Interval,
     relation,
 )
@@ -38,13 +35,13 @@ MEANINGS = {
 }
 
 
-def test_exactly_one_relation_holds_between_any_two_small_intervals() -> None:
+def test_exactly_one_relation_holds_between_any_two_small_intervals():
     for a, b in product(SMALL, repeat=2):
         holding = [name for name, holds in MEANINGS.items() if holds(a, b)]
         assert holding == [relation(a, b)]
 
 
-def test_all_thirteen_occur() -> None:
+def test_all_thirteen_occur():
     assert {relation(a, b) for a, b in product(SMALL, repeat=2)} == set(RELATIONS)
     assert len(RELATIONS) == 13
 
@@ -54,15 +51,13 @@ intervals = st.tuples(days, days | st.just(FOREVER)).filter(lambda p: p[0] < p[1
 
 
 @given(intervals, intervals, st.sampled_from(GRANULARITIES))
-def test_exactly_one_relation_holds_at_every_granularity(
-    first: tuple[int, int], second: tuple[int, int], granularity: Granularity
-) -> None:
+def test_exactly_one_relation_holds_at_every_granularity(first, second, granularity):
     a, b = Interval(*first).at(granularity), Interval(*second).at(granularity)
     if a is not None and b is not None:
         assert [name for name, holds in MEANINGS.items() if holds(a, b)] == [relation(a, b)]
 
 
-def test_bounds_are_cut_to_their_month_and_year() -> None:
+def test_bounds_are_cut_to_their_month_and_year():
     term = Interval.of(date(1993, 3, 15), date(1997, 1, 20))
     assert term.at("month") == Interval.of(date(1993, 3, 1), date(1997, 1, 1))
     assert term.at("year") == Interval.of(date(1993, 1, 1), date(1997, 1, 1))
@@ -70,11 +65,11 @@ def test_bounds_are_cut_to_their_month_and_year() -> None:
     assert Interval.of(date(1993, 3, 15), None).at("year") == Interval.of(date(1993, 1, 1), None)
 
 
-def test_an_interval_without_a_day_is_refused() -> None:
+def test_an_interval_without_a_day_is_refused():
     with pytest.raises(ValueError, match="ends after its start"):
         Interval(3, 3)
 
 
-def test_the_common_days_of_two_intervals() -> None:
+def test_the_common_days_of_two_intervals():
     assert Interval(1, 5).meet(Interval(3, 9)) == Interval(3, 5)
     assert Interval(1, 3).meet(Interval(3, 9)) is None

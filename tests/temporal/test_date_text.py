@@ -1,7 +1,5 @@
 """Dates in any usual form; one that can mean two days is asked for and never guessed."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.errors import ConfigError
@@ -21,7 +19,7 @@ from agent_env.temporal.date_text import DateReader, date_reader
         ("1914-00-00", "1914"), ("1914-07-00", "1914-07"),
     ],
 )  # fmt: skip
-def test_usual_forms_are_read_to_the_precision_written(text: str, date: str) -> None:
+def test_usual_forms_are_read_to_the_precision_written(text, date):
     assert str(DateReader().read(text)) == date
 
 
@@ -34,12 +32,12 @@ def test_usual_forms_are_read_to_the_precision_written(text: str, date: str) -> 
         ("Foo 4, 1953", "write YYYY"), ("01/02/1992", "may have the day or the month first"),
     ],
 )  # fmt: skip
-def test_what_is_no_date_is_told_why(text: str, reason: str) -> None:
+def test_what_is_no_date_is_told_why(text, reason):
     with pytest.raises(ValueError, match=reason):
         DateReader().read(text)
 
 
-def test_one_clear_date_settles_the_order_for_all() -> None:
+def test_one_clear_date_settles_the_order_for_all():
     assert str(date_reader(["01/02/1992", "31/01/1992"], None, "f").read("01/02/1992")) == (
         "1992-02-01"
     )
@@ -48,7 +46,7 @@ def test_one_clear_date_settles_the_order_for_all() -> None:
     )
 
 
-def test_an_order_that_nothing_settles_is_asked_for_in_one_line() -> None:
+def test_an_order_that_nothing_settles_is_asked_for_in_one_line():
     with pytest.raises(ConfigError) as caught:
         date_reader(["x", "01/02/1992", "05/05/1990"], None, "own.csv")
     assert str(caught.value) == (
@@ -59,7 +57,7 @@ def test_an_order_that_nothing_settles_is_asked_for_in_one_line() -> None:
         date_reader(["13/02/1992", "02/13/1992"], None, "own.csv")
 
 
-def test_a_stated_form_is_kept_to() -> None:
+def test_a_stated_form_is_kept_to():
     assert str(date_reader([], "month-first", "f").read("01/02/1992")) == "1992-01-02"
     assert str(date_reader([], "%d.%m.%y", "f").read("4.8.68")) == "2068-08-04"
     assert str(date_reader([], "%b %Y", "f").read("Aug 1968")) == "1968-08"

@@ -1,7 +1,5 @@
 """Day sets as runs of dates."""
 
-from __future__ import annotations
-
 from datetime import date
 from itertools import pairwise
 
@@ -13,7 +11,7 @@ from agent_env.temporal.days import DayRange
 YEAR = DayRange(date(1999, 1, 1), date(1999, 12, 31))
 
 
-def test_runs_are_given_in_order_with_both_their_ends() -> None:
+def test_runs_are_given_in_order_with_both_their_ends():
     days = YEAR.span(date(1999, 3, 1), date(1999, 3, 3)) | YEAR.span(
         date(1999, 12, 31), date(1999, 12, 31)
     )
@@ -26,7 +24,7 @@ def test_runs_are_given_in_order_with_both_their_ends() -> None:
 
 
 @given(st.integers(0, YEAR.everything))
-def test_runs_hold_the_days_of_the_set_and_never_touch(days: int) -> None:
+def test_runs_hold_the_days_of_the_set_and_never_touch(days):
     runs = YEAR.runs(days)
     assert YEAR.spans(runs) == days
     assert all((b[0] - a[1]).days > 1 for a, b in pairwise(runs))

@@ -3,9 +3,6 @@
 Evidence by betting, against figures computed by hand.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
 from math import exp, log
 
 import numpy as np
@@ -24,7 +21,7 @@ from agent_env.analysis.sequential.rule import (
 )
 
 
-def decide(rule: StoppingRule, values: Iterable[float]) -> SequentialTest:
+def decide(rule, values):
     test = SequentialTest(rule)
     for value in values:
         test.look(0, Look(value))
@@ -33,18 +30,18 @@ def decide(rule: StoppingRule, values: Iterable[float]) -> SequentialTest:
     return test
 
 
-def test_a_difference_is_decided_as_soon_as_zero_is_refuted() -> None:
+def test_a_difference_is_decided_as_soon_as_zero_is_refuted():
     verdict = decide(StoppingRule(), [1.0] * 30).verdict(0)
     assert (verdict.decision, verdict.stop) == ("difference", 8)
 
 
-def test_equal_scores_are_none_larger_than_the_margin_and_undecided_without_one() -> None:
+def test_equal_scores_are_none_larger_than_the_margin_and_undecided_without_one():
     with_margin = decide(StoppingRule(margin=0.2), [0.0] * 300).verdict(0)
     assert (with_margin.decision, with_margin.stop) == ("none larger", 26)
     assert decide(StoppingRule(), [0.0] * 300).verdict(0).decision == "undecided"
 
 
-def test_the_second_of_two_contrasts_needs_less_once_the_first_is_decided() -> None:
+def test_the_second_of_two_contrasts_needs_less_once_the_first_is_decided():
     test = SequentialTest(StoppingRule(), (1.0, 1.0))
     for _ in range(8):
         test.look(1, Look(1.0))
@@ -57,12 +54,12 @@ def test_the_second_of_two_contrasts_needs_less_once_the_first_is_decided() -> N
     assert (test.verdict(0).stop, test.verdict(1).stop) == (10, 8)
 
 
-def test_a_difference_of_differences_is_measured_in_its_own_unit() -> None:
+def test_a_difference_of_differences_is_measured_in_its_own_unit():
     test = SequentialTest(StoppingRule(margin=0.2), (2.0,))
     assert test.evidence[0].margin == 0.1
 
 
-def test_false_alarms_stay_below_five_percent_although_every_sample_is_looked_at() -> None:
+def test_false_alarms_stay_below_five_percent_although_every_sample_is_looked_at():
     """Three kinds of null: ties, unequal spread, clusters' means; benchmarks/sequential.py has
     more of each."""
     rng = np.random.default_rng(1)
@@ -80,7 +77,7 @@ def test_false_alarms_stay_below_five_percent_although_every_sample_is_looked_at
 differences = st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), max_size=30)
 
 
-def test_a_gain_multiplies_each_share_by_one_plus_its_bet() -> None:
+def test_a_gain_multiplies_each_share_by_one_plus_its_bet():
     capital = Capital(0.0)
     capital.add(Look(1.0))
     capital.add(Look(-1.0))
@@ -90,7 +87,7 @@ def test_a_gain_multiplies_each_share_by_one_plus_its_bet() -> None:
     assert exp(capital.lower) == pytest.approx(by_hand)
 
 
-def test_a_pair_without_a_difference_says_nothing_about_zero() -> None:
+def test_a_pair_without_a_difference_says_nothing_about_zero():
     capital = Capital(0.0)
     capital.add(Look(0.0))
     assert exp(capital.higher) == pytest.approx(0.5)
@@ -98,10 +95,10 @@ def test_a_pair_without_a_difference_says_nothing_about_zero() -> None:
 
 @settings(max_examples=25)
 @given(st.sampled_from([-0.4, 0.0, 0.3]), differences)
-def test_the_capital_expected_after_a_look_is_what_it_was(mean: float, past: list[float]) -> None:
+def test_the_capital_expected_after_a_look_is_what_it_was(mean, past):
     """Against the true mean nobody can expect to win: that is what makes every look valid."""
 
-    def after(value: float) -> float:
+    def after(value):
         capital = Capital(mean)
         for each in (*past, value):
             capital.add(Look(each))
@@ -117,7 +114,7 @@ def test_the_capital_expected_after_a_look_is_what_it_was(mean: float, past: lis
 
 @settings(max_examples=25)
 @given(differences)
-def test_the_interval_holds_the_means_that_the_gamblers_have_not_refuted(past: list[float]) -> None:
+def test_the_interval_holds_the_means_that_the_gamblers_have_not_refuted(past):
     looks = [Look(each) for each in past]
     low, high = confidence_interval(looks, 0.05)
     assert -1 <= low < high <= 1
@@ -129,10 +126,10 @@ def test_the_interval_holds_the_means_that_the_gamblers_have_not_refuted(past: l
         assert is_inside == (low < mean < high)
 
 
-def test_eight_gains_without_a_loss_exclude_zero_and_seven_do_not() -> None:
+def test_eight_gains_without_a_loss_exclude_zero_and_seven_do_not():
     assert confidence_interval([Look(1.0)] * 8, 0.05)[0] == pytest.approx(0.0134, abs=1e-4)
     assert confidence_interval([Look(1.0)] * 7, 0.05)[0] < 0
 
 
-def test_no_look_leaves_everything_possible() -> None:
+def test_no_look_leaves_everything_possible():
     assert confidence_interval([], 0.05) == (-1.0, 1.0)

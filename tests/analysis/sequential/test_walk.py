@@ -3,8 +3,6 @@
 The estimate after a test that stopped early.
 """
 
-from __future__ import annotations
-
 import random
 from math import log
 
@@ -28,18 +26,18 @@ from agent_env.records.manifest import StoppingSettings
 from agent_env.records.schema import Sample
 
 
-def contrast(after: str, before: str) -> PlannedContrast:
+def contrast(after, before):
     return PlannedContrast(f"{after} − {before}", after, before, ((after, 1.0), (before, -1.0)))
 
 
 ORDER = look_order([f"q{n}" for n in range(40)], seed=1)
 
 
-def scores(arm: str, row: int) -> float:
+def scores(arm, row):
     return {"base": 0.0, "web": 1.0, "ci": float(row % 2)}[arm]
 
 
-def test_the_order_is_that_of_the_seed_and_keeps_clusters_whole() -> None:
+def test_the_order_is_that_of_the_seed_and_keeps_clusters_whole():
     clusters = ["a", "a", "b", "c", "c", "c", "d"]
     order = look_order(clusters, seed=3)
     assert sorted(order.looks) == [(0, 1), (2,), (3, 4, 5), (6,)]
@@ -47,12 +45,12 @@ def test_the_order_is_that_of_the_seed_and_keeps_clusters_whole() -> None:
     assert look_order([f"q{n}" for n in range(40)], seed=2) != ORDER
 
 
-def test_more_samples_change_nothing_in_the_order_of_those_before() -> None:
+def test_more_samples_change_nothing_in_the_order_of_those_before():
     more = look_order([f"q{n}" for n in range(60)], seed=1)
     assert tuple(rows for rows in more.looks if rows[0] < 40) == ORDER.looks
 
 
-def test_no_more_samples_are_planned_than_asked_for() -> None:
+def test_no_more_samples_are_planned_than_asked_for():
     order = look_order(list("aaabbb"), seed=1, most=5)
     assert sum(map(len, order.looks)) == 3
 
@@ -63,7 +61,7 @@ IDS = [f"q{n}" for n in range(7)]
 SHARED = ["a", "a", "b", "c", "c", "c", "d"]
 
 
-def test_one_sample_of_each_cluster_is_asked_first_then_the_rest_cluster_by_cluster() -> None:
+def test_one_sample_of_each_cluster_is_asked_first_then_the_rest_cluster_by_cluster():
     order = interleaved_order(IDS, SHARED, seed=3)
     assert order.first == 4
     assert {SHARED[row] for (row,) in order.looks[:4]} == set("abcd")
@@ -72,23 +70,23 @@ def test_one_sample_of_each_cluster_is_asked_first_then_the_rest_cluster_by_clus
     assert {SHARED[row] for row in order.rows[:4]} == set("abcd")
 
 
-def test_another_seed_draws_other_samples_of_the_same_clusters() -> None:
+def test_another_seed_draws_other_samples_of_the_same_clusters():
     drawn = {interleaved_order(IDS, SHARED, seed).rows[:4] for seed in range(30)}
     assert len({row for rows in drawn for row in rows}) == 7
 
 
-def test_samples_that_stand_alone_need_no_second_stage() -> None:
+def test_samples_that_stand_alone_need_no_second_stage():
     assert interleaved_order(IDS, IDS, seed=3) == look_order(IDS, seed=3)
 
 
-def test_at_most_so_many_samples_are_asked_and_none_of_them_is_left_unread() -> None:
+def test_at_most_so_many_samples_are_asked_and_none_of_them_is_left_unread():
     order = interleaved_order(IDS, SHARED, seed=3, most=5)
     assert len(order.rows) == 5
     assert sorted(row for rows in order.looks[4:] for row in rows) == sorted(order.rows)
     assert interleaved_order(IDS, SHARED, seed=3, most=2).first is None
 
 
-def test_a_run_from_before_keeps_its_whole_clusters() -> None:
+def test_a_run_from_before_keeps_its_whole_clusters():
     samples = [Sample(id=name, task="t", gold=()) for name in IDS]
     stored = StoppingSettings.model_validate({"contrasts": ["web:base"], "seed": 3})
     assert order_of(samples, SHARED, stored) == look_order(SHARED, seed=3)
@@ -96,7 +94,7 @@ def test_a_run_from_before_keeps_its_whole_clusters() -> None:
     assert order_of(samples, SHARED, now) == interleaved_order(IDS, SHARED, seed=3)
 
 
-def test_a_large_difference_is_known_before_any_cluster_is_asked_whole() -> None:
+def test_a_large_difference_is_known_before_any_cluster_is_asked_whole():
     clusters = [f"e{n // 3}" for n in range(90)]
     names = [f"q{n}" for n in range(90)]
     looked = []
@@ -110,7 +108,7 @@ def test_a_large_difference_is_known_before_any_cluster_is_asked_whole() -> None
     assert looked == [9, 24]
 
 
-def test_whole_clusters_decide_what_single_samples_could_not() -> None:
+def test_whole_clusters_decide_what_single_samples_could_not():
     """Of three samples of each cluster two are gained and one is lost."""
     clusters = [f"e{n // 3}" for n in range(150)]
     names = [f"q{n}" for n in range(150)]
@@ -123,12 +121,11 @@ def test_whole_clusters_decide_what_single_samples_could_not() -> None:
     (result,) = walk.results()
     assert (result.decision, result.looked, result.clusters) == ("difference", 110, 30)
     assert result.plain_mean == pytest.approx(1 / 3)
-    assert result.estimate.low is not None
     assert result.estimate.low > 0
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
-def test_clusters_that_agree_within_themselves_raise_no_more_false_alarms(shared: float) -> None:
+def test_clusters_that_agree_within_themselves_raise_no_more_false_alarms(shared):
     """Nothing differs in the mean; `shared` of the samples do as their cluster does. A test that
     took three samples of one mind for three would cry out in a third of the runs."""
     rng = np.random.default_rng(4)
@@ -141,7 +138,7 @@ def test_clusters_that_agree_within_themselves_raise_no_more_false_alarms(shared
     assert alarms <= 50
 
 
-def test_the_simulation_of_a_run_and_the_test_itself_agree() -> None:
+def test_the_simulation_of_a_run_and_the_test_itself_agree():
     rng = np.random.default_rng(5)
     clusters = [f"e{n // 3}" for n in range(90)]
     order = interleaved_order([f"q{n}" for n in range(90)], clusters, 1)
@@ -158,7 +155,7 @@ def test_the_simulation_of_a_run_and_the_test_itself_agree() -> None:
         assert (asked if walk.is_over else 91) == end
 
 
-def test_the_result_does_not_depend_on_the_order_of_arrival() -> None:
+def test_the_result_does_not_depend_on_the_order_of_arrival():
     entries = [(arm, row) for arm in ("base", "web", "ci") for row in range(40)]
     results = []
     for seed in (1, 2):
@@ -175,7 +172,7 @@ def test_the_result_does_not_depend_on_the_order_of_arrival() -> None:
     ]
 
 
-def test_a_decided_contrast_needs_nothing_more_and_others_go_on() -> None:
+def test_a_decided_contrast_needs_nothing_more_and_others_go_on():
     walk = Walk((contrast("web", "base"), contrast("ci", "base")), ORDER, StoppingRule())
     row = 0
     for (row,) in ORDER.looks[:10]:
@@ -191,7 +188,7 @@ def test_a_decided_contrast_needs_nothing_more_and_others_go_on() -> None:
     assert not walk.is_needed("ci", 99)
 
 
-def test_a_sample_that_failed_is_left_out_and_holds_nothing_up() -> None:
+def test_a_sample_that_failed_is_left_out_and_holds_nothing_up():
     walk = Walk((contrast("web", "base"),), ORDER, StoppingRule())
     for (row,) in ORDER.looks:
         walk.note("base", row, 0.0)
@@ -200,7 +197,7 @@ def test_a_sample_that_failed_is_left_out_and_holds_nothing_up() -> None:
     assert walk.results()[0].looked == 8
 
 
-def test_each_cluster_counts_once() -> None:
+def test_each_cluster_counts_once():
     walk = Walk((contrast("web", "base"),), Order(((0, 1, 2), (3,))), StoppingRule())
     for row in range(4):
         walk.note("base", row, 0.0)
@@ -210,7 +207,7 @@ def test_each_cluster_counts_once() -> None:
     assert (result.plain_mean, result.looked, result.clusters) == (0.5, 4, 2)
 
 
-def test_a_score_beyond_one_cannot_be_tested() -> None:
+def test_a_score_beyond_one_cannot_be_tested():
     walk = Walk((contrast("web", "base"),), ORDER, StoppingRule())
     with pytest.raises(ConfigError, match=r"a score of 3: .* a metric in \[0, 1\]"):
         walk.note("web", 0, 3.0)
@@ -223,7 +220,7 @@ DIFFERENCES = [(1.0, 0.5, -1.0)[n % 3] if n % 4 else 0.0 for n in range(30)]
 """Those that come first have the larger differences."""
 
 
-def test_weights_keep_the_estimate_unbiased_though_easy_gains_come_first() -> None:
+def test_weights_keep_the_estimate_unbiased_though_easy_gains_come_first():
     truth, plain, estimates = np.mean(DIFFERENCES), [], []
     for seed in range(1000):
         order = look_order(list(CHANCES), seed, 6, CHANCES)
@@ -237,9 +234,7 @@ def test_weights_keep_the_estimate_unbiased_though_easy_gains_come_first() -> No
 
 
 @pytest.mark.parametrize("past", [(), (1,), (0, 3)])
-def test_nobody_can_expect_to_win_against_the_true_mean_by_the_next_draw(
-    past: tuple[int, ...],
-) -> None:
+def test_nobody_can_expect_to_win_against_the_true_mean_by_the_next_draw(past):
     """What makes the test of a weighted order valid: exact, over every cluster that may be next."""
     values, chances = [1.0, -1.0, 0.5, 0.0, 0.25], [1.0, 0.6, 0.4, 0.8, 0.7]
     left = [n for n in range(5) if n not in past]
@@ -253,15 +248,14 @@ def test_nobody_can_expect_to_win_against_the_true_mean_by_the_next_draw(
     assert expected == pytest.approx(np.ones(len(FRACTIONS)))
 
 
-def test_the_draws_of_an_order_are_those_of_what_is_left() -> None:
+def test_the_draws_of_an_order_are_those_of_what_is_left():
     order = look_order(["a", "b", "c"], 1, None, {"a": 1.0, "b": 1.0, "c": 0.5})
-    assert order.draws is not None
     assert (order.draws[-1].weight, order.draws[-1].most) == pytest.approx((1 / 3, 1 / 3))
     first = 0.5 if order.looks[0] == (2,) else 1.0
     assert order.draws[0].weight == pytest.approx(2.5 / first / 3)
 
 
-def test_a_weighted_order_knows_the_sign_before_the_last_samples() -> None:
+def test_a_weighted_order_knows_the_sign_before_the_last_samples():
     """Whatever the last two are, the mean of all is above 0."""
     walk = Walk((contrast("web", "base"),), look_order(list(CHANCES), 1, None, CHANCES),
                 StoppingRule())  # fmt: skip
@@ -277,19 +271,19 @@ def test_a_weighted_order_knows_the_sign_before_the_last_samples() -> None:
 THRESHOLD = log(20)
 
 
-def test_the_mean_of_a_test_that_could_not_stop_is_the_plain_one() -> None:
+def test_the_mean_of_a_test_that_could_not_stop_is_the_plain_one():
     looks = [Look(value) for value in (1.0, 0.0, 0.0, -1.0, 1.0)]
     assert mean_after_stopping(looks, None, THRESHOLD) == pytest.approx(0.2, abs=1e-9)
 
 
-def test_it_is_the_mean_of_the_first_look_over_the_orders_that_do_not_stop_before() -> None:
+def test_it_is_the_mean_of_the_first_look_over_the_orders_that_do_not_stop_before():
     """Eight gains stop the test; so of the eleven places of the loss the last three are out."""
     looks = [Look(1.0)] * 5 + [Look(-1.0)] + [Look(1.0)] * 5
     exact = (1 * -1 + 7 * 1) / 8
     assert mean_after_stopping(looks, None, THRESHOLD) == pytest.approx(exact, abs=0.05)
 
 
-def test_a_lucky_start_does_not_raise_it() -> None:
+def test_a_lucky_start_does_not_raise_it():
     """The bias of 80 runs with a true difference of 0.3; the plain mean is 0.05 too high."""
     rng = np.random.default_rng(5)
     estimates, plain = [], []

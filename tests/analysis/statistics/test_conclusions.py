@@ -1,7 +1,5 @@
 """Sentences made by rule: each with its interval and its n, none that the tests do not carry."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache
@@ -9,9 +7,7 @@ from functools import cache
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.contrasts import Contrast
 from agent_env.analysis.statistics.conclusions import conclusions
-from agent_env.analysis.study import Study
 from agent_env.records.manifest import StoppingSettings
 from tests.analysis.simulated import Plant, study
 
@@ -19,23 +15,23 @@ EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0}
 
 
 @cache
-def planted() -> Study:
+def planted():
     return study(Plant(samples=200, base=0.45), EFFECTS, ("lab/A", "lab/B"), seed=5)
 
 
-def compared(made: Study, *contrasts: str, **options: object) -> Comparison:
-    chosen = Options(resamples=1000, contrasts=contrasts, **options)  # type: ignore[arg-type]
+def compared(made, *contrasts, **options):
+    chosen = Options(resamples=1000, contrasts=contrasts, **options)
     return Comparison(made, chosen)
 
 
-def changed(comparison: Comparison, **fields: object) -> tuple[str, ...]:
+def changed(comparison, **fields):
     """The sentences, were the figures of the first contrast these."""
     first, *rest = comparison.contrasts
-    comparison.__dict__["contrasts"] = (replace(first, **fields), *rest)  # type: ignore[arg-type]
+    comparison.__dict__["contrasts"] = (replace(first, **fields), *rest)
     return conclusions(comparison)
 
 
-def test_a_difference_is_claimed_with_its_interval_its_model_and_its_n() -> None:
+def test_a_difference_is_claimed_with_its_interval_its_model_and_its_n():
     (sentence, _) = conclusions(compared(planted(), "web:base", planned=("web:base",)))
     assert re.fullmatch(
         r"web raised exact match by 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over base for lab/A, "
@@ -44,30 +40,30 @@ def test_a_difference_is_claimed_with_its_interval_its_model_and_its_n() -> None
     )
 
 
-def test_a_loss_is_worded_as_a_loss_without_a_minus() -> None:
+def test_a_loss_is_worded_as_a_loss_without_a_minus():
     (sentence, _) = conclusions(compared(planted(), "base:web"))
     assert re.match(r"Exploratory: base lowered exact match by 0\.\d+ \[0\.\d+, 0\.\d+\]", sentence)
 
 
-def test_no_difference_shown_is_not_no_difference() -> None:
+def test_no_difference_shown_is_not_no_difference():
     (sentence, _) = conclusions(compared(planted(), "ci:base"))
     assert "ci against base for lab/A: no difference in exact match shown: " in sentence
     assert "minimum detectable effect 0.1" in sentence
 
 
-def test_none_larger_than_the_margin_is_said_where_the_test_shows_it_only() -> None:
+def test_none_larger_than_the_margin_is_said_where_the_test_shows_it_only():
     wide, narrow = (compared(planted(), "ci:base", margin=margin) for margin in (0.25, 0.02))
     assert "no difference in exact match larger than 0.25 (TOST): " in conclusions(wide)[0]
     assert "no difference in exact match shown: " in conclusions(narrow)[0]
 
 
-def test_without_significance_after_correction_nothing_is_claimed() -> None:
+def test_without_significance_after_correction_nothing_is_claimed():
     sentence = changed(compared(planted(), "web:base"), p_value=0.03, p_holm=0.09)[0]
     assert "no difference in exact match shown: +0." in sentence
     assert "p = 0.030 is 0.090 after Holm's correction" in sentence
 
 
-def test_a_difference_of_two_models_and_one_of_differences_and_a_trend() -> None:
+def test_a_difference_of_two_models_and_one_of_differences_and_a_trend():
     texts = ("web@A:base@B", "(web:base)@A:(web:base)@B", "trend:steps(base,web)@A")
     models, gains, trend = conclusions(compared(planted(), *texts))
     assert "higher by 0." in models
@@ -76,7 +72,7 @@ def test_a_difference_of_two_models_and_one_of_differences_and_a_trend() -> None
     assert "trend over steps" in trend or " per step over base, web for lab/A" in trend
 
 
-def test_a_condition_that_cannot_mean_anything_gets_no_conclusion() -> None:
+def test_a_condition_that_cannot_mean_anything_gets_no_conclusion():
     made = planted()
     arms = tuple(
         replace(arm, problem="no call was parsed") if arm.condition.name == "web" else arm
@@ -89,9 +85,9 @@ def test_a_condition_that_cannot_mean_anything_gets_no_conclusion() -> None:
     )
 
 
-def test_without_pairs_or_without_an_interval_the_sentence_says_why() -> None:
+def test_without_pairs_or_without_an_interval_the_sentence_says_why():
     comparison = compared(planted(), "web:base")
-    first: Contrast = comparison.contrasts[0]
+    first = comparison.contrasts[0]
     none = replace(first.difference, value=None, low=None, high=None)
     assert (
         "no sample has a finished episode in all its conditions"
@@ -105,17 +101,17 @@ def test_without_pairs_or_without_an_interval_the_sentence_says_why() -> None:
 
 
 @pytest.mark.parametrize("margin", [None, 0.05, 0.3])
-def test_every_sentence_with_a_figure_has_an_interval_and_an_n(margin: float | None) -> None:
+def test_every_sentence_with_a_figure_has_an_interval_and_an_n(margin):
     for sentence in conclusions(compared(planted(), margin=margin)):
         assert re.search(r"\d \[[-+]?\d\.\d{3}, [-+]?\d\.\d{3}\].*n = 200 samples", sentence)
 
 
-def test_planned_ones_come_first() -> None:
+def test_planned_ones_come_first():
     texts = conclusions(compared(planted(), "ci:base", "web:base", planned=("web-base",)))
     assert [text.startswith("Exploratory: ") for text in texts] == [False, False, True, True]
 
 
-def test_a_contrast_by_which_the_run_stopped_is_concluded_once_whichever_way_round() -> None:
+def test_a_contrast_by_which_the_run_stopped_is_concluded_once_whichever_way_round():
     made = study(Plant(samples=60, base=0.4), {"base": 0.0, "web": 0.3}, ("lab/A",), seed=5)
     run = made.arms[0].run
     for text in ("base:web", "web:base"):

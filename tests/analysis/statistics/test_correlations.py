@@ -1,7 +1,5 @@
 """Rank correlations from counts are those of the data behind the counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -15,7 +13,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, ma
 
 
 @given(PAIRS)
-def test_from_counts_as_from_the_data(pairs: list[tuple[int, int]]) -> None:
+def test_from_counts_as_from_the_data(pairs):
     x, y = np.array(pairs, dtype=float).T
     assume(np.ptp(x) > 0 and np.ptp(y) > 0)
     cells, counts = np.unique(np.column_stack([x, y]), axis=0, return_counts=True)
@@ -24,7 +22,7 @@ def test_from_counts_as_from_the_data(pairs: list[tuple[int, int]]) -> None:
     assert _kendall(cells, row)[0] == pytest.approx(kendalltau(x, y).statistic)
 
 
-def test_the_interval_holds_the_value_though_draws_have_more_ties() -> None:
+def test_the_interval_holds_the_value_though_draws_have_more_ties():
     """Draws repeat samples; the wrong answers' days off tie in them, not in the data."""
     exact = np.array([1.0] * 6 + [0.0] * 6)
     days_off = np.array([0.0] * 6 + [1.0, 40.0, 365.0, 800.0, 8000.0, 90000.0])

@@ -1,9 +1,5 @@
 """A statistic is one file: laid beside the others it is in every list, and no other is touched."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from agent_env.analysis import statistics
@@ -23,9 +19,7 @@ STATISTIC = Statistic("counted", counted, order=15, in_score=True)
 """
 
 
-def test_a_module_of_the_package_is_a_statistic(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_of_the_package_is_a_statistic(tmp_path, monkeypatch):
     made = Comparison(study(Plant(samples=8), {"base": 0.0, "web": 0.1}, ("m",), seed=1))
     with pytest.raises(ConfigError, match="unknown table 'counted'; known: conclusions, cond"):
         statistics.statistics_named(made, ["counted"])

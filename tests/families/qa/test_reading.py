@@ -1,9 +1,6 @@
 """Files of questions: every format, columns named by options, all defects at once."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -17,21 +14,20 @@ ROWS = [
 ]
 
 
-def read(file: Path, **options: object) -> list[QaSample]:
+def read(file, **options):
     made = read_questions(file, QaOptions.model_validate(options))
-    assert made is not None
     if defects := [each for own in made.defects.values() for each in own]:
         raise DatasetErrors(file, defects)
     return [each for each in made.samples if isinstance(each, QaSample)]
 
 
-def written(tmp_path: Path, name: str, text: str) -> Path:
+def written(tmp_path, name, text):
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
     return file
 
 
-def test_json_lines_and_arrays_csv_and_parquet_give_the_same_questions(tmp_path: Path) -> None:
+def test_json_lines_and_arrays_csv_and_parquet_give_the_same_questions(tmp_path):
     import pyarrow
     import pyarrow.parquet
 
@@ -55,17 +51,17 @@ def test_json_lines_and_arrays_csv_and_parquet_give_the_same_questions(tmp_path:
     assert read(array) == read(table) == read(parquet) == expected
 
 
-def _list(value: object) -> list[object]:
+def _list(value):
     return value if isinstance(value, list) else [value]
 
 
-def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path: Path) -> None:
+def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path):
     file = written(tmp_path, "q.tsv", "prompt\ttarget\nWhat is 1 + 1?\t2\n")
     (question,) = read(file, question="prompt", answer="target", scorer="number")
     assert (question.id, question.question, question.gold) == ("qa-00001", "What is 1 + 1?", ("2",))
 
 
-def test_all_defects_are_told_by_line_and_field(tmp_path: Path) -> None:
+def test_all_defects_are_told_by_line_and_field(tmp_path):
     file = written(
         tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\n"
     )  # fmt: skip
@@ -92,9 +88,7 @@ def test_all_defects_are_told_by_line_and_field(tmp_path: Path) -> None:
         ("exact", {"answer": {"x": 1}}, ": {'x': 1} is not a text, number or list"),
     ],
 )  # fmt: skip
-def test_a_right_answer_must_fit_its_scorer(
-    tmp_path: Path, scorer: str, row: dict[str, object], reason: str
-) -> None:
+def test_a_right_answer_must_fit_its_scorer(tmp_path, scorer, row, reason):
     file = written(tmp_path, "q.jsonl", json.dumps({"question": "Which?"} | row))
     with pytest.raises(DatasetErrors) as caught:
         read(file, scorer=scorer)
@@ -113,23 +107,21 @@ def test_a_right_answer_must_fit_its_scorer(
         ("q.parquet", "not parquet", ": is not a Parquet file"),
     ],
 )
-def test_another_file_is_named(tmp_path: Path, name: str, text: str, reason: str) -> None:
+def test_another_file_is_named(tmp_path, name, text, reason):
     with pytest.raises(DatasetError, match=f"{name}{reason}"):
         read(written(tmp_path, name, text))
 
 
-def test_a_problem_belongs_to_its_question_so_that_others_can_be_asked(tmp_path: Path) -> None:
+def test_a_problem_belongs_to_its_question_so_that_others_can_be_asked(tmp_path):
     file = written(tmp_path, "q.jsonl", "\n".join(map(json.dumps, ROWS)))
     made = read_questions(file, QaOptions(scorer="number"))
-    assert made is not None
     assert [sample.id for sample in made.samples] == ["leap", "wall"]
     assert made.defects == {}
     made = read_questions(file, QaOptions(scorer="dates"))
-    assert made is not None
     assert made.defects["leap"] == ((1, "field 'answer': '366' is not a day; write YYYY-MM-DD"),)
 
 
-def test_dates_are_read_in_usual_forms_and_asked_for_where_two_are_possible(tmp_path: Path) -> None:
+def test_dates_are_read_in_usual_forms_and_asked_for_where_two_are_possible(tmp_path):
     text = "question;answer\nWhen?;4 February 1953|05/02/1953\nAnd then?;{}\n"
     file = written(tmp_path, "q.csv", text.format("31/12/1953"))
     assert [q.gold for q in read(file, scorer="dates")] == [
@@ -142,16 +134,15 @@ def test_dates_are_read_in_usual_forms_and_asked_for_where_two_are_possible(tmp_
     assert golds[0] == ("1953-02-04", "1953-05-02")
 
 
-def test_columns_that_no_prompt_shows_are_named(tmp_path: Path) -> None:
+def test_columns_that_no_prompt_shows_are_named(tmp_path):
     file = written(tmp_path, "q.csv", "question,answer,image,topic\nWhat is it?,x,a.png,art\n")
     made = read_questions(file, QaOptions())
-    assert made is not None
     assert made.notes == (
         "q.csv: no prompt shows the columns image, topic; they serve --where and --by",
     )
 
 
-def test_samples_of_our_own_are_left_to_their_reader(tmp_path: Path) -> None:
+def test_samples_of_our_own_are_left_to_their_reader(tmp_path):
     (question,) = read(written(tmp_path, "q.jsonl", json.dumps(ROWS[0])))
     own = written(tmp_path, "samples.jsonl", question.model_dump_json())
     assert read_questions(own, QaOptions()) is None

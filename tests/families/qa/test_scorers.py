@@ -1,26 +1,23 @@
 """Each scorer: the right answer scores 1, a near miss less, what cannot be parsed is said."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.families.qa import scorers
 from agent_env.families.qa.family import FAMILY, prompt_fields, score_answer
 from agent_env.families.qa.sample import NAME, QaOptions, QaSample
-from agent_env.records.schema import Episode, Score, Verdict
+from agent_env.records.schema import Episode, Verdict
 from agent_env.tasks.family import read_options
 
 
-def score(options: list[str], gold: list[str], reply: str, **more: object) -> Score:
+def score(options, gold, reply, **more):
     chosen = read_options(FAMILY, options)
-    assert isinstance(chosen, QaOptions)
     question = QaSample.model_validate(
         {"id": "q", "task": NAME, "question": "Which?", "gold": gold} | more
     )
     return score_answer(question, episode(reply), chosen)
 
 
-def episode(reply: str, judged: tuple[Verdict, ...] = ()) -> Episode:
+def episode(reply, judged=()):
     return Episode(
         sample="q", condition="base", repeat=1, model="m", status="finished", answer=reply,
         judged=judged,
@@ -57,9 +54,7 @@ def episode(reply: str, judged: tuple[Verdict, ...] = ()) -> Episode:
         (["scorer=regex"], [r"^\d+$"], "MY ANSWER: in 1989", {"exact_match": 0.0}),
     ],
 )  # fmt: skip
-def test_answers_are_scored(
-    options: list[str], gold: list[str], reply: str, metrics: dict[str, float]
-) -> None:
+def test_answers_are_scored(options, gold, reply, metrics):
     result = score(options, gold, reply)
     assert (result.outcome, result.metrics) == ("read", metrics)
 
@@ -68,7 +63,7 @@ def test_answers_are_scored(
     ("reply", "right"),
     [("B", 1.0), ("(b)", 1.0), ("B) Oslo", 1.0), ("Oslo", 1.0), ("A. Rome", 0.0), ("Rome", 0.0)],
 )
-def test_a_choice_is_a_letter_or_its_text(reply: str, right: float) -> None:
+def test_a_choice_is_a_letter_or_its_text(reply, right):
     result = score(["scorer=choice"], ["B"], f"MY ANSWER: {reply}", choices=["Rome", "Oslo"])
     assert (result.outcome, result.metrics["exact_match"]) == ("read", right)
 
@@ -85,18 +80,14 @@ def test_a_choice_is_a_letter_or_its_text(reply: str, right: float) -> None:
         ([], "thinking " * 400, "no line that begins with MY ANSWER:"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_parsed_scores_0_and_says_why(
-    options: list[str], reply: str, rule: str
-) -> None:
+def test_what_cannot_be_parsed_scores_0_and_says_why(options, reply, rule):
     gold = {"scorer=number": ["3"], "scorer=date": ["1989"], "scorer=choice": ["A"]}
     result = score(options, gold.get("".join(options), ["x"]), reply, choices=["Rome", "Oslo"])
     assert (result.outcome, result.rule) == ("unreadable", rule)
     assert result.metrics["exact_match"] == 0.0
 
 
-def test_a_pattern_that_never_ends_is_the_scorers_failure_not_the_models(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_pattern_that_never_ends_is_the_scorers_failure_not_the_models(monkeypatch):
     monkeypatch.setattr(scorers, "PATTERN_TIMEOUT_S", 0.02)
     task = FAMILY.make_task("default", QaOptions(scorer="regex"), {})
     question = QaSample(id="q", task=NAME, question="Which?", gold=("(a|aa)+$",))
@@ -105,7 +96,7 @@ def test_a_pattern_that_never_ends_is_the_scorers_failure_not_the_models(
     assert "TimeoutError" in (result.rule or "")
 
 
-def test_a_judged_answer_counts_by_the_last_verdict_and_is_not_scored_without_one() -> None:
+def test_a_judged_answer_counts_by_the_last_verdict_and_is_not_scored_without_one():
     question = QaSample(id="q", task=NAME, question="Which?", gold=("Oslo",))
     options = QaOptions(scorer="judge")
     assert score_answer(question, episode("Oslo"), options).outcome == "scorer_failed"
@@ -116,7 +107,7 @@ def test_a_judged_answer_counts_by_the_last_verdict_and_is_not_scored_without_on
     assert result.metrics == {"judged_right": 1.0}
 
 
-def test_the_prompt_has_context_choices_and_form_but_not_the_answer() -> None:
+def test_the_prompt_has_context_choices_and_form_but_not_the_answer():
     question = QaSample(
         id="q", task=NAME, question="Which?", gold=("B",), context="A text.",
         choices=("Rome", "Oslo"),
@@ -124,7 +115,6 @@ def test_the_prompt_has_context_choices_and_form_but_not_the_answer() -> None:
     options = QaOptions(scorer="choice", form="Give the letter.")
     task = FAMILY.make_task("default", options, {})
     assert prompt_fields(question, options)["choices"] == "A) Rome\nB) Oslo"
-    assert task.wording is not None
     assert task.wording(prompt_fields(question, options)) == (
         "A text.\n\nWhich?\nA) Rome\nB) Oslo\n\nGive the letter."
     )

@@ -1,9 +1,5 @@
 """Questions about one small table, with their gold, for tests of the scorer."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from agent_env.families.tdbench.sample import GoldRow, Hop, TdbenchSample
 from agent_env.records.schema import Episode, MaterialTable
 
@@ -21,18 +17,18 @@ TABLE = MaterialTable(
 NAMES = ("Ada Berg", "Carl Dahl", "Eva Fors", "Gun Holm")
 
 
-def row(number: int) -> GoldRow:
+def row(number):
     """A gold row of the table."""
     _, _, name, start, end = TABLE.rows[number]
     return GoldRow(answer=str(name), start=str(start), end=end and str(end), row=number)
 
 
-def question(*rows: int, **fields: Any) -> TdbenchSample:
+def question(*rows, **fields):
     """A question that these rows answer; both dates are asked for unless `fields` says so."""
     golds = tuple(row(number) for number in rows)
     gold = tuple(dict.fromkeys(g.answer for g in golds))
     cardinality = ("none", "unique")[len(golds)] if len(golds) < 2 else "multiple"
-    usual: dict[str, Any] = {
+    usual = {
         "id": "td-1",
         "task": "tdbench",
         "gold": gold,
@@ -56,12 +52,12 @@ def question(*rows: int, **fields: Any) -> TdbenchSample:
     return TdbenchSample.model_validate(usual | fields)
 
 
-def current() -> TdbenchSample:
+def current():
     """Who holds the office now."""
     return question(3, kind="current", relation="current", roles=("start",), outdated=NAMES[:3])
 
 
-def hops() -> TdbenchSample:
+def hops():
     """Who led the host of the 7th games."""
     return question(
         1,
@@ -75,7 +71,7 @@ def hops() -> TdbenchSample:
     )
 
 
-def episode(answer: str | None, sample: str = "td-1") -> Episode:
+def episode(answer, sample="td-1"):
     """A finished episode with this answer."""
     return Episode(
         sample=sample,

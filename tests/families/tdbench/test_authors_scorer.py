@@ -1,20 +1,18 @@
 """The authors' rules, answer by answer, where they differ from ours."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.families.tdbench.authors_scorer import forms, measure
-from agent_env.families.tdbench.sample import GoldRow, Hop, TdbenchSample
+from agent_env.families.tdbench.sample import GoldRow, Hop
 from agent_env.families.tdbench.score import measure as our_measure
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 
 GROUP = ((0, 1, 2, 3),)
 
 
-def answer(sample: TdbenchSample, text: str) -> float:
+def answer(sample, text):
     own = sample.model_copy(update={"relevant": GROUP})
-    return float(measure(own, text, TABLE)["metrics"]["answer"])  # type: ignore[index]
+    return float(measure(own, text, TABLE)["metrics"]["answer"])
 
 
 @pytest.mark.parametrize(
@@ -27,38 +25,39 @@ def answer(sample: TdbenchSample, text: str) -> float:
         ("Carl Dahl, nonetheless", 1, 0),
     ],
 )
-def test_a_name_counts_wherever_it_stands(text: str, ours: int, theirs: int) -> None:
+def test_a_name_counts_wherever_it_stands(text, ours, theirs):
     own = question(1)
-    assert our_measure(own, text, TABLE)["metrics"]["answer"] == ours  # type: ignore[index]
+    assert our_measure(own, text, TABLE)["metrics"]["answer"] == ours
     assert answer(own, text) == theirs
 
 
-def test_five_of_many_right_answers_are_enough() -> None:
+def test_five_of_many_right_answers_are_enough():
     names = [f"Person {letter}" for letter in "ABCDEF"]
     golds = tuple(GoldRow(answer=n, start="2000-01", end=None, row=k) for k, n in enumerate(names))
     many = question(0, 1).model_copy(
         update={"golds": golds, "gold": tuple(names), "others": (), "materials": ()}
     )
-    assert [
-        measure(many, ", ".join(names[:n]))["metrics"]["answer"]  # type: ignore[index]
-        for n in (4, 5, 6)
-    ] == [0, 1, 1]
-    assert our_measure(many, ", ".join(names[:5]))["metrics"]["answer"] == 0  # type: ignore[index]
+    assert [measure(many, ", ".join(names[:n]))["metrics"]["answer"] for n in (4, 5, 6)] == [
+        0,
+        1,
+        1,
+    ]
+    assert our_measure(many, ", ".join(names[:5]))["metrics"]["answer"] == 0
 
 
-def test_other_rows_do_not_harm_a_question_about_during() -> None:
+def test_other_rows_do_not_harm_a_question_about_during():
     during = question(1).model_copy(update={"relation": "during", "question": "… between …?"})
     assert answer(during, "Carl Dahl, before Eva Fors") == 1
     assert answer(question(1), "Carl Dahl, before Eva Fors") == 0
 
 
-def test_no_answer_is_any_of_three_phrases() -> None:
+def test_no_answer_is_any_of_three_phrases():
     assert [answer(question(), text) for text in ("No one did.", "None", "Nobody", "")] == [
         1, 1, 0, 0,
     ]  # fmt: skip
 
 
-def test_a_value_has_other_forms() -> None:
+def test_a_value_has_other_forms():
     assert forms("Gun Maria Holm") == (
         "gun maria holm", "gun maria holm", "gun holm", "gun maria", "gun",
     )  # fmt: skip
@@ -68,18 +67,18 @@ def test_a_value_has_other_forms() -> None:
     assert "hirohito" in forms("Shōwa")
 
 
-def test_what_holds_now_needs_the_year_and_no_other_month() -> None:
+def test_what_holds_now_needs_the_year_and_no_other_month():
     own = current().model_copy(update={"domain": "dyknow_leaders"})
     texts = ("Gun Holm, since January 2015", "Gun Holm, since 2015", "Gun Holm, since May 2015",
              "Gun Holm, since 2014", "Eva Fors, since 2015")  # fmt: skip
     found = [measure(own, text)["metrics"] for text in texts]
-    assert [m["answer"] for m in found] == [1, 1, 1, 1, 0]  # type: ignore[index]
-    assert [m["answer_time"] for m in found] == [1, 1, 0, 0, 0]  # type: ignore[index]
+    assert [m["answer"] for m in found] == [1, 1, 1, 1, 0]
+    assert [m["answer_time"] for m in found] == [1, 1, 0, 0, 0]
     by_year = own.model_copy(update={"domain": "legal"})
-    assert measure(by_year, texts[2])["metrics"]["answer_time"] == 1  # type: ignore[index]
+    assert measure(by_year, texts[2])["metrics"]["answer_time"] == 1
 
 
-def test_a_join_is_wrong_only_where_another_month_of_the_games_is_named() -> None:
+def test_a_join_is_wrong_only_where_another_month_of_the_games_is_named():
     games = GoldRow(answer="Carl Dahl", start="2000-09", end="2000-10", row=0)
     own = hops().model_copy(
         update={
@@ -90,5 +89,5 @@ def test_a_join_is_wrong_only_where_another_month_of_the_games_is_named() -> Non
     texts = ("Carl Dahl of Aland, October 2000", "Carl Dahl, March 2000", "Carl Dahl, March 1999",
              "Carl Dahl or Eva Fors")  # fmt: skip
     found = [measure(own, text)["metrics"] for text in texts]
-    assert [m["answer_time"] for m in found] == [1, 0, 1, 1]  # type: ignore[index]
-    assert [m["hop_1"] for m in found] == [1, 0, 0, 0]  # type: ignore[index]
+    assert [m["answer_time"] for m in found] == [1, 0, 1, 1]
+    assert [m["hop_1"] for m in found] == [1, 0, 0, 0]

@@ -1,24 +1,21 @@
 """Questions from temporal tables as a user types them: generate, run, label, import."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shlex
-from pathlib import Path
 
 import pytest
 
 from tests.commands import agent_env
 
 
-def typed(*arguments: object) -> tuple[int, str, str]:
+def typed(*arguments):
     done = agent_env(*map(str, arguments))
     return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """A set and a run of it by the reference."""
     out = tmp_path_factory.mktemp("td")
     small = ("--option", "rows=60", "--option", "domains=clubs,laws")
@@ -35,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_set_tells_what_made_it_and_is_answered(folder: Path) -> None:
+def test_a_set_tells_what_made_it_and_is_answered(folder):
     summary = json.loads((folder / "td.summary.json").read_text())
     assert {k: summary[k] for k in ("task", "generator", "seed", "asked", "made", "wording")} == {
         "task": "tdbench", "generator": 3, "seed": 1, "asked": 12, "made": 12,
@@ -49,7 +46,7 @@ def test_a_set_tells_what_made_it_and_is_answered(folder: Path) -> None:
     assert told["phrasings"]["base"]["same_answer"]["mean"] == 1.0
 
 
-def test_labels_are_read_back_for_a_run_of_tables(folder: Path, tmp_path: Path) -> None:
+def test_labels_are_read_back_for_a_run_of_tables(folder, tmp_path):
     sheet = tmp_path / "sheet.csv"
     code, out, _ = typed("label", folder / "run", "--sample", 8, "--out", sheet)
     assert (code, out.splitlines()[0][:20]) == (0, "8 answers in " + str(sheet)[:7])
@@ -73,7 +70,7 @@ def test_labels_are_read_back_for_a_run_of_tables(folder: Path, tmp_path: Path) 
     assert (rows["reasoning R"]["n"], rows["reasoning R"]["answers by"]) == (6, "base")
 
 
-def test_the_papers_tables_of_a_run_have_its_models_and_the_shortcuts(folder: Path) -> None:
+def test_the_papers_tables_of_a_run_have_its_models_and_the_shortcuts(folder):
     names = [part for name in ("table5", "table8", "table26") for part in ("--table", name)]
     code, out, said = typed("compare", folder / "run", *names, "--json")
     assert code == 0, said
@@ -92,13 +89,13 @@ def test_the_papers_tables_of_a_run_have_its_models_and_the_shortcuts(folder: Pa
     assert all(row["tokens (95 % CI)"]["value"] > 50 for row in tables["table26"]["rows"])
 
 
-def test_the_old_command_of_tables_says_where_they_are(folder: Path) -> None:
+def test_the_old_command_of_tables_says_where_they_are(folder):
     code, out, said = typed("tdbench", "tables", folder / "run", "--layout", "5")
     assert (code, out, len(said.splitlines())) == (2, "", 1)
     assert "agent-env compare RUN... --table table4" in said
 
 
-def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> None:
+def test_a_published_set_is_checked_and_written_as_samples(tmp_path):
     (tmp_path / "leaders.csv").write_text(
         "Country,Role,Name,Start,End\n"
         "Aland,President,Ada Berg,1992-05-28,1999-05-18\n"
@@ -127,7 +124,7 @@ def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> No
     assert "days with midnight, open" in shown
 
 
-def test_a_table_is_examined_and_repaired_with_a_log(tmp_path: Path) -> None:
+def test_a_table_is_examined_and_repaired_with_a_log(tmp_path):
     file, out = tmp_path / "posts.csv", tmp_path / "mended.csv"
     file.write_text("Post,Who,Start,End\na,P,2001,2005\na,Q,2005,2005\na,R,2005,nan\n")
     columns = ("--option", "question=Post", "--option", "answer=Who")
@@ -146,9 +143,7 @@ def test_a_table_is_examined_and_repaired_with_a_log(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_table_as_it_comes_is_examined_and_asked_by_the_command_that_is_shown(
-    tmp_path: Path,
-) -> None:
+def test_a_table_as_it_comes_is_examined_and_asked_by_the_command_that_is_shown(tmp_path):
     rows = "".join(
         f"{land};König;{land}{n};{3 + n}.8.{1900 + 20 * n + k};{4 + n}.8.{1920 + 20 * n + k}\n"
         for k, land in enumerate("ABC") for n in range(4)
@@ -171,13 +166,13 @@ def test_a_table_as_it_comes_is_examined_and_asked_by_the_command_that_is_shown(
     assert "9 queries of the kind relation: " in said
 
 
-def test_the_options_of_another_task_are_unknown(tmp_path: Path) -> None:
+def test_the_options_of_another_task_are_unknown(tmp_path):
     done = agent_env("generate", "tdbench", "--facts", "5", "--out", str(tmp_path / "x"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("agent-env: No such option: --facts")
 
 
-def test_a_mistake_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_mistake_is_one_line_and_writes_nothing(tmp_path):
     rows = "order,who,start,end\na,b,2001-01-01,\na,c,2002-01-01,\n"
     (tmp_path / "posts.csv").write_text(rows)
     given = [f"tables={tmp_path}/posts.csv", "question=order", "answer=who", "now=2025-01-01"]

@@ -1,10 +1,7 @@
 """Generated questions: golds checked by a second reading of the rows, balance, bytes, bad input."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +9,6 @@ from agent_env.errors import ConfigError
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.reading import read_bounds
 from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
-from agent_env.records.schema import MaterialTable
-from agent_env.tasks.family import SampleSet
 from agent_env.temporal.allen import RELATIONS
 from agent_env.temporal.months import add_months
 
@@ -37,15 +32,15 @@ ORACLE = {
 }
 
 
-def made(count: int, **options: object) -> SampleSet:
+def made(count, **options):
     return make(count, 7, TdbenchOptions.model_validate(options))
 
 
-def samples(found: SampleSet) -> list[TdbenchSample]:
+def samples(found):
     return [sample for sample in found.samples if isinstance(sample, TdbenchSample)]
 
 
-def gold_of(sample: TdbenchSample, table: MaterialTable) -> list[tuple[str, str, str | None]]:
+def gold_of(sample, table):
     """Who answers, by a plain reading of the rows."""
     at = {name: place for place, name in enumerate(table.columns)}
     rows = [r for r in table.rows if all(r[at[k]] == v for k, v in sample.asked.items())]
@@ -54,23 +49,22 @@ def gold_of(sample: TdbenchSample, table: MaterialTable) -> list[tuple[str, str,
         (", ".join(str(row[at[name]]) for name in sample.answers), row[-2], row[-1])
         for row in rows
         if holds(row[-2], row[-1] or NEVER, sample.b_start, sample.b_end)
-    )  # type: ignore[type-var, return-value]
+    )
 
 
 @pytest.mark.parametrize("tables", ["fictional", "shipped"])
 @pytest.mark.parametrize("granularity", ["day", "month", "year"])
-def test_a_second_reading_of_the_rows_finds_the_same_gold(tables: str, granularity: str) -> None:
+def test_a_second_reading_of_the_rows_finds_the_same_gold(tables, granularity):
     found = made(390, tables=tables, granularity=granularity, rows=120, phrasings=1)
     table = {each.digest: each for each in found.tables}
     for sample in samples(found):
         golds = sorted((row.answer, row.start, row.end) for row in sample.golds)
         assert golds == gold_of(sample, table[sample.materials[0]])
         assert set(sample.gold) == {row.answer for row in sample.golds}
-        assert sample.b_end is not None
         assert sample.b_end <= sample.now
 
 
-def test_every_relation_has_as_many_questions_of_each_cardinality() -> None:
+def test_every_relation_has_as_many_questions_of_each_cardinality():
     found = samples(made(39 * 6, phrasings=1))
     counts = Counter((sample.relation, sample.cardinality) for sample in found)
     assert len(counts) == 39
@@ -78,22 +72,22 @@ def test_every_relation_has_as_many_questions_of_each_cardinality() -> None:
 
 
 @pytest.mark.parametrize("tables", ["fictional", "shipped"])
-def test_a_few_questions_have_one_answer_several_and_none_in_turn(tables: str) -> None:
+def test_a_few_questions_have_one_answer_several_and_none_in_turn(tables):
     for seed in range(5):
         options = TdbenchOptions(tables=tables, phrasings=1)
         found = [s.cardinality for s in samples(make(12, seed, options))]
         assert all(abs(Counter(found[:6])[size] - 2) <= 1 for size in options.cardinalities), found
 
 
-def test_no_context_is_empty_and_all_golds_stand_in_it() -> None:
+def test_no_context_is_empty_and_all_golds_stand_in_it():
     for sample in samples(made(300, kinds=("relation", "current", "nth", "hops"))):
         assert all(sample.context)
         assert set(sample.relevant[0]) < set(sample.context[0])
         assert {row.row for row in sample.golds} <= set(sample.relevant[0])
 
 
-def test_phrasings_share_query_gold_and_rows_and_say_the_same_of_time() -> None:
-    by_query: dict[str, list[TdbenchSample]] = {}
+def test_phrasings_share_query_gold_and_rows_and_say_the_same_of_time():
+    by_query = {}
     for sample in samples(made(234)):
         by_query.setdefault(sample.query, []).append(sample)
     for group in by_query.values():
@@ -105,7 +99,7 @@ def test_phrasings_share_query_gold_and_rows_and_say_the_same_of_time() -> None:
         assert bounds != {()}
 
 
-def test_the_same_seed_gives_the_same_bytes() -> None:
+def test_the_same_seed_gives_the_same_bytes():
     kinds = ("relation", "current", "nth", "longest", "count", "duration", "hops")
     first, again = made(70, kinds=kinds, rows=60), made(70, kinds=kinds, rows=60)
     assert [s.model_dump_json() for s in first.samples] == [
@@ -114,7 +108,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert first.tables == again.tables
 
 
-def test_hops_name_each_fact_on_the_way() -> None:
+def test_hops_name_each_fact_on_the_way():
     found = samples(made(400, tables="shipped", kinds=("hops",), phrasings=1))
     three = next(s for s in found if s.asked == {"round": "26th Summer", "role": "President"})
     assert three.gold == ("Bill Clinton",)
@@ -124,26 +118,24 @@ def test_hops_name_each_fact_on_the_way() -> None:
     assert (three.hops[1].start, three.hops[1].end) == ("1996-07-19", "1996-08-05")
 
 
-def test_shared_days_are_counted() -> None:
+def test_shared_days_are_counted():
     found = samples(made(30, tables="shipped", domains=("offices",), kinds=("duration",)))
     for sample in found:
         (one, two) = sample.golds
-        assert one.end is not None
-        assert two.end is not None
         start, end = max(one.start, two.start), min(one.end, two.end)
         days = (date.fromisoformat(end) - date.fromisoformat(start)).days
         assert sample.gold == (str(days),)
         assert sample.roles == ()
 
 
-def test_months_stop_at_the_end_of_a_month() -> None:
+def test_months_stop_at_the_end_of_a_month():
     assert add_months(date(2001, 3, 31), -1) == date(2001, 2, 28)
     assert add_months(date(2003, 12, 31), 2) == date(2004, 2, 29)
     with pytest.raises(OverflowError):
         add_months(date(9999, 12, 1), 1)
 
 
-def write(folder: Path, *lines: str) -> Path:
+def write(folder, *lines):
     file = folder / "posts.csv"
     file.write_text("\n".join(("order,who's,start,end", *lines)) + "\n")
     return file
@@ -152,7 +144,7 @@ def write(folder: Path, *lines: str) -> Path:
 USER = {"question": ("order",), "answer": ("who's",), "now": "2024-01-01", "phrasings": 1}
 
 
-def test_quotes_sql_and_keywords_change_no_gold(tmp_path: Path) -> None:
+def test_quotes_sql_and_keywords_change_no_gold(tmp_path):
     file = write(
         tmp_path,
         "\"x'; DROP TABLE posts; --\",O'Hara,2001-01-01,2003-05-05",
@@ -168,13 +160,13 @@ def test_quotes_sql_and_keywords_change_no_gold(tmp_path: Path) -> None:
         assert golds == gold_of(sample, table)
 
 
-def test_a_dependency_that_does_not_hold_names_the_rows(tmp_path: Path) -> None:
+def test_a_dependency_that_does_not_hold_names_the_rows(tmp_path):
     file = write(tmp_path, "a,P,2001-01-01,2003-01-01", "a,Q,2002-01-01,2004-01-01")
     with pytest.raises(ConfigError, match=r"order → who's does not hold.*line 2: a, P.*line 3"):
         made(3, tables=str(file), **USER)
 
 
-def test_defects_of_rows_are_named_together(tmp_path: Path) -> None:
+def test_defects_of_rows_are_named_together(tmp_path):
     file = write(
         tmp_path, "a,P,2001-01-01,2000-01-01", "a,Q,2002,2004-01-01", "a,R,2002-02-30,",
         "b,S,2001-01-01,2001-01-01",
@@ -191,13 +183,13 @@ def test_defects_of_rows_are_named_together(tmp_path: Path) -> None:
         assert part in str(caught.value)
 
 
-def test_a_file_needs_the_day_it_is_as_of(tmp_path: Path) -> None:
+def test_a_file_needs_the_day_it_is_as_of(tmp_path):
     file = write(tmp_path, "a,P,2001-01-01,")
     with pytest.raises(ConfigError, match="now=YYYY-MM-DD"):
         made(3, tables=str(file), question=("order",), answer=("who's",))
 
 
-def test_all_relations_are_asked_of_dependent_facts_too() -> None:
+def test_all_relations_are_asked_of_dependent_facts_too():
     found = samples(made(260, asks="dependent", cardinalities=("unique", "none"), phrasings=1))
     assert {sample.relation for sample in found} == set(RELATIONS)
     assert all("listed" not in sample.question for sample in found)

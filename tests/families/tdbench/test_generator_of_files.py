@@ -1,10 +1,6 @@
 """Questions from a user's or a published table, faults and all."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +8,6 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.score import measure
-from agent_env.tasks.family import SampleSet
 
 LEADERS = """Country,Role,Name,Start,End
 Aland,President,Ada Berg,1992,1999
@@ -27,17 +22,17 @@ Dland,Chair,Tor Unn,2000,2003
 USER = {"question": ("Country", "Role"), "answer": ("Name",), "now": "2024-01-01", "phrasings": 1}
 
 
-def made(folder: Path, text: str = LEADERS, count: int = 9, **options: Any) -> SampleSet:
+def made(folder, text=LEADERS, count=9, **options):
     file = folder / "leaders.csv"
     file.write_text(text)
     return make(count, 7, TdbenchOptions.model_validate({**USER, "tables": str(file), **options}))
 
 
-def samples(found: SampleSet) -> list[TdbenchSample]:
+def samples(found):
     return [sample for sample in found.samples if isinstance(sample, TdbenchSample)]
 
 
-def test_a_published_table_generates_once_it_is_repaired(tmp_path: Path) -> None:
+def test_a_published_table_generates_once_it_is_repaired(tmp_path):
     with pytest.raises(
         ConfigError, match=r"(?s)ends on its start.*'nan' is not a date.*tdbench doctor"
     ):
@@ -51,7 +46,7 @@ def test_a_published_table_generates_once_it_is_repaired(tmp_path: Path) -> None
     }
 
 
-def test_what_to_ask_is_found_and_said(tmp_path: Path) -> None:
+def test_what_to_ask_is_found_and_said(tmp_path):
     text = "Land;Amt;Name;Von;Bis;Bild\n" + "".join(
         f"{land};König;{land}{name};{3 + n}.8.{1900 + 20 * n};{4 + n}.8.{1920 + 20 * n};{land}{n}\n"
         for land in "AB" for n, name in enumerate("abcd")
@@ -66,12 +61,12 @@ def test_what_to_ask_is_found_and_said(tmp_path: Path) -> None:
     )
 
 
-def test_a_column_that_nothing_determines_is_asked_for(tmp_path: Path) -> None:
+def test_a_column_that_nothing_determines_is_asked_for(tmp_path):
     with pytest.raises(ConfigError, match="say what to ask: --option question=COLUMNS"):
         made(tmp_path, "a,b,start,end\nx,P,2000,2001\n", question=(), answer=())
 
 
-def test_no_answer_is_never_right_more_often_than_not(tmp_path: Path) -> None:
+def test_no_answer_is_never_right_more_often_than_not(tmp_path):
     rows = "".join(f"{g},{g}{n},{1990 + 3 * n},{1993 + 3 * n}\n" for g in "xyz" for n in range(6))
     rows += "x,x0,2008,2010\n"
     own = {"question": ("a",), "answer": ("b",), "kinds": ("count", "nth"), "count": 40}
@@ -84,7 +79,7 @@ def test_no_answer_is_never_right_more_often_than_not(tmp_path: Path) -> None:
     )
 
 
-def test_an_alias_is_one_with_its_name_in_table_and_answer(tmp_path: Path) -> None:
+def test_an_alias_is_one_with_its_name_in_table_and_answer(tmp_path):
     (tmp_path / "names.csv").write_text("name,aliases\nShōwa,Hirohito|Emperor Hirohito\n")
     text = (
         "land,emperor,start,end\nJapan,Taishō,1912,1926\nJapan,Hirohito,1926,1950\n"
@@ -101,24 +96,23 @@ def test_an_alias_is_one_with_its_name_in_table_and_answer(tmp_path: Path) -> No
     )
     for answer in ("Hirohito, from 1926 to 1989", "Shōwa (Hirohito), from 1926 to 1989"):
         metrics = measure(sample, answer)["metrics"]
-        assert isinstance(metrics, dict)
         assert (metrics["answer"], metrics["answer_time"]) == (1.0, 1.0)
 
 
-def test_what_holds_now_is_asked_of_groups_with_one_answer_too(tmp_path: Path) -> None:
+def test_what_holds_now_is_asked_of_groups_with_one_answer_too(tmp_path):
     found = samples(made(tmp_path, repair=("standard",), kinds=("current",)))
     assert {(s.asked["country"], s.gold) for s in found} == {
         ("Aland", ("Eva Fors",)), ("Bland", ("Ivo Juul",)), ("Cland", ()),
     }  # fmt: skip
 
 
-def test_what_holds_now_has_an_answer_as_often_as_none() -> None:
+def test_what_holds_now_has_an_answer_as_often_as_none():
     options = {"tables": "fictional", "rows": 120, "kinds": ("current",), "phrasings": 1}
     found = samples(make(40, 3, TdbenchOptions.model_validate(options)))
     assert Counter(sample.cardinality for sample in found) == {"unique": 20, "none": 20}
 
 
-def test_equal_neighbours_become_one_row_only_where_asked(tmp_path: Path) -> None:
+def test_equal_neighbours_become_one_row_only_where_asked(tmp_path):
     text = "a,b,start,end\nx,P,2000,2005\nx,P,2005,2009\nx,Q,2009,2012\n"
     own = {"question": ("a",), "answer": ("b",), "cardinalities": ("unique",)}
     (table,) = made(tmp_path, text, **own).tables
@@ -127,7 +121,7 @@ def test_equal_neighbours_become_one_row_only_where_asked(tmp_path: Path) -> Non
     assert table.rows == (("x", "P", "2000", "2009"), ("x", "Q", "2009", "2012"))
 
 
-def test_every_answer_is_asked_for_in_words(tmp_path: Path) -> None:
+def test_every_answer_is_asked_for_in_words(tmp_path):
     options = {"tables": "shipped", "cardinalities": ("multiple",), "phrasings": 3}
     for sample in samples(make(30, 5, TdbenchOptions.model_validate(options))):
         assert "Name any" not in sample.question
@@ -135,7 +129,7 @@ def test_every_answer_is_asked_for_in_words(tmp_path: Path) -> None:
             assert sample.question.startswith("Name every")
 
 
-def test_a_closed_book_asks_nothing_about_listed_rows() -> None:
+def test_a_closed_book_asks_nothing_about_listed_rows():
     options = {"tables": "shipped", "book": "closed", "cardinalities": ("unique",)}
     found = samples(make(30, 5, TdbenchOptions.model_validate(options)))
     assert {sample.book for sample in found} == {"closed"}
@@ -151,7 +145,7 @@ current = ["As of {now}, who leads {country} as {role}?"]
 """
 
 
-def test_templates_of_the_users_own_are_read_back(tmp_path: Path) -> None:
+def test_templates_of_the_users_own_are_read_back(tmp_path):
     file = tmp_path / "own.toml"
     file.write_text(TEMPLATES)
     found = made(
@@ -164,7 +158,7 @@ def test_templates_of_the_users_own_are_read_back(tmp_path: Path) -> None:
     assert "As of 1 January 2024, who leads Bland as King?" in questions
 
 
-def test_a_template_that_says_more_of_time_keeps_no_question(tmp_path: Path) -> None:
+def test_a_template_that_says_more_of_time_keeps_no_question(tmp_path):
     file = tmp_path / "own.toml"
     file.write_text('relation = ["Who began after 1900 as {role} of {country} and {cond}?"]')
     with pytest.raises(ConfigError, match="questions of own templates that do not read back"):
@@ -180,7 +174,7 @@ def test_a_template_that_says_more_of_time_keeps_no_question(tmp_path: Path) -> 
         ("relation = [", "is no TOML"),
     ],
 )  # fmt: skip
-def test_a_template_file_with_a_mistake_is_named(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_template_file_with_a_mistake_is_named(tmp_path, text, reason):
     file = tmp_path / "own.toml"
     file.write_text(text)
     with pytest.raises((DatasetError, ConfigError), match=f"own.toml: .*{reason}"):

@@ -1,19 +1,15 @@
 """Questions of several hops over a user's own tables: golds by brute force, refusals by name."""
 
-from __future__ import annotations
-
 import itertools
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
-from agent_env.records.schema import MaterialTable
-from agent_env.tasks.family import SampleSet, by_digest
+from agent_env.tasks.family import by_digest
 
 NEVER = "9999"
 STAYS = [
@@ -34,20 +30,20 @@ FILES = {
 }
 
 
-def write(folder: Path, *names: str) -> str:
+def write(folder, *names):
     for name in names:
         columns, rows = FILES[name]
         (folder / f"{name}.csv").write_text("\n".join((f"{columns},start,end", *rows)) + "\n")
     return ",".join(str(folder / f"{name}.csv") for name in names)
 
 
-def made(tables: str, question: str, answer: str, **more: object) -> SampleSet:
+def made(tables, question, answer, **more):
     given = {"question": question.split(","), "answer": [answer], "now": "2025-01-01"}
     kinds = {"kinds": ["hops"], "phrasings": 1}
     return make(60, 4, TdbenchOptions.model_validate({"tables": tables, **given, **kinds, **more}))
 
 
-def brute_force(sample: TdbenchSample, tables: dict[str, MaterialTable]) -> set[tuple[str, ...]]:
+def brute_force(sample, tables):
     """Answers with their starts, by trying every combination of rows of all tables."""
     last, *others = (tables[digest] for digest in sample.materials)
     found = set()
@@ -57,7 +53,7 @@ def brute_force(sample: TdbenchSample, tables: dict[str, MaterialTable]) -> set[
             for t, row in zip((last, *others), rows, strict=True)
         ]
         facts = [{k: v for k, v in cell.items() if k not in ("start", "end")} for cell in cells]
-        known: dict[str, object] = dict(sample.asked)
+        known = dict(sample.asked)
         agree = all(known.setdefault(k, v) == v for fact in facts for k, v in fact.items())
         start = max(str(cell["start"]) for cell in cells)
         if agree and start < min(str(cell["end"] or NEVER) for cell in cells):
@@ -74,13 +70,8 @@ def brute_force(sample: TdbenchSample, tables: dict[str, MaterialTable]) -> set[
     ids=["two", "three"],
 )
 def test_every_gold_is_what_brute_force_finds(
-    tmp_path: Path,
-    names: tuple[str, ...],
-    question: str,
-    answer: str,
-    count: str,
-    cardinalities: set[str],
-) -> None:
+    tmp_path, names, question, answer, count, cardinalities
+):
     found = made(write(tmp_path, *names), question, answer)
     tables = by_digest(found.tables)
     samples = [sample for sample in found.samples if isinstance(sample, TdbenchSample)]
@@ -94,7 +85,7 @@ def test_every_gold_is_what_brute_force_finds(
     assert {sample.cardinality for sample in samples} == cardinalities
 
 
-def test_hops_without_an_answer_are_no_more_than_those_with_one(tmp_path: Path) -> None:
+def test_hops_without_an_answer_are_no_more_than_those_with_one(tmp_path):
     (tmp_path / "stays.csv").write_text(
         "patient,ward,start,end\n"
         + "".join(f"p{n},w{n % 4},20{n:02d}-01-01,20{n:02d}-02-01\n" for n in range(40))
@@ -110,7 +101,7 @@ def test_hops_without_an_answer_are_no_more_than_those_with_one(tmp_path: Path) 
     assert found.left_out[what] == 20
 
 
-def test_each_hop_is_stored_with_its_gold_and_its_time(tmp_path: Path) -> None:
+def test_each_hop_is_stored_with_its_gold_and_its_time(tmp_path):
     found = made(write(tmp_path, "stays", "sites", "heads"), "patient,shift", "head")
     sample = next(
         s for s in found.samples
@@ -127,7 +118,7 @@ def test_each_hop_is_stored_with_its_gold_and_its_time(tmp_path: Path) -> None:
     ]
 
 
-def test_two_tables_of_one_database_are_joined_like_two_files(tmp_path: Path) -> None:
+def test_two_tables_of_one_database_are_joined_like_two_files(tmp_path):
     write(tmp_path, "stays", "sites")
     with closing(sqlite3.connect(tmp_path / "own.db")) as base:
         for name in ("stays", "sites"):
@@ -159,19 +150,17 @@ def test_two_tables_of_one_database_are_joined_like_two_files(tmp_path: Path) ->
     ],
     ids=["one table", "no join", "one hop", "no dependency", "no column", "one name", "four"],
 )  # fmt: skip
-def test_where_no_join_leads_to_the_answer_that_is_said(
-    tmp_path: Path, names: tuple[str, ...], question: str, answer: str, said: str
-) -> None:
+def test_where_no_join_leads_to_the_answer_that_is_said(tmp_path, names, question, answer, said):
     with pytest.raises(ConfigError, match=f"^{said}"):
         made(write(tmp_path, *names), question, answer)
 
 
-def test_several_tables_are_for_hops_only(tmp_path: Path) -> None:
+def test_several_tables_are_for_hops_only(tmp_path):
     with pytest.raises(ConfigError, match="several tables make questions of hops only"):
         made(write(tmp_path, "stays", "sites"), "patient", "building", kinds=["relation"])
 
 
-def test_values_that_lead_to_several_rows_are_counted(tmp_path: Path) -> None:
+def test_values_that_lead_to_several_rows_are_counted(tmp_path):
     tables = write(tmp_path, "stays", "sites")
     with (tmp_path / "stays.csv").open("a") as file:
         file.write("p1,w3,2021-04-01,2021-04-08\n")

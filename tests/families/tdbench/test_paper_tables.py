@@ -1,25 +1,14 @@
 """The paper's tables over a few answers whose figures are worked out by hand."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from agent_env.families.tdbench.paper_tables import TABLES, ScoredAnswer, measured
-from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.families.tdbench.score import measure
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 
 
-def answered(
-    sample: TdbenchSample,
-    text: str,
-    row: str = "m",
-    prompt: str = "default",
-    is_closed: bool = False,
-    label: str | None = None,
-) -> ScoredAnswer:
+def answered(sample, text, row="m", prompt="default", is_closed=False, label=None):
     metrics = measure(sample, text, TABLE)["metrics"]
-    assert isinstance(metrics, dict)
     return ScoredAnswer(sample, metrics, row, prompt, is_closed, label, TABLE)
 
 
@@ -27,20 +16,20 @@ RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
 NOW = "Gun Holm, since January 2015"
 
 
-def figures(name: str, answers: Sequence[ScoredAnswer]) -> dict[str, float | None]:
+def figures(name, answers):
     table = TABLES[name]
     own = [answer for answer in answers if table.is_part(answer)]
     return {each.quantity: each.estimate.value for each in measured(table, own)}
 
 
-def test_table_4_has_a_at_and_their_difference_by_domain() -> None:
+def test_table_4_has_a_at_and_their_difference_by_domain():
     found = figures(
         "table4", [answered(current(), NOW), answered(current(), "Gun Holm, since 2015")]
     )
     assert found == {"offices A": 100, "offices AT": 50, "offices Δ": 50}
 
 
-def test_table_5_has_only_a_where_there_is_no_answer() -> None:
+def test_table_5_has_only_a_where_there_is_no_answer():
     found = figures(
         "table5", [answered(question(1), "Carl Dahl"), answered(question(), "No answer")]
     )
@@ -48,7 +37,7 @@ def test_table_5_has_only_a_where_there_is_no_answer() -> None:
     assert (found["none A"], "multiple A" in found) == (100, False)
 
 
-def test_table_6_takes_the_rate_over_right_hops_only() -> None:
+def test_table_6_takes_the_rate_over_right_hops_only():
     texts = (
         f"The Winter Games of 2002 were in Aland in February 2002. ANSWER: {RIGHT}",
         "The Winter Games of 2002 were in Bland. ANSWER: Ivo Juul",
@@ -59,33 +48,33 @@ def test_table_6_takes_the_rate_over_right_hops_only() -> None:
     assert (found["3-hop H1"], found["3-hop H2"]) == (50, 0)
 
 
-def test_tables_7_and_22_have_prompts_as_columns() -> None:
+def test_tables_7_and_22_have_prompts_as_columns():
     both = [answered(question(1), RIGHT), answered(question(1), "Carl Dahl", prompt="time-cot")]
     found = figures("table22", both)
     assert (found["unique original"], found["unique Time-CoT"]) == (100, 0)
     assert figures("table7", [answered(hops(), RIGHT)]) == {"original": 100}
 
 
-def test_the_classes_of_table_19_have_shares_with_and_without_time() -> None:
+def test_the_classes_of_table_19_have_shares_with_and_without_time():
     found = figures("classes", [answered(current(), "Eva Fors, since May 2007")])
     assert found["outdated"] == found["incorrect +T"] == 100
     assert found["outdated +T"] == found["incorrect"] == 0
 
 
-def test_figure_2_shows_half_relations_apart() -> None:
+def test_figure_2_shows_half_relations_apart():
     half = question(1, relation="started-by", roles=("start",))
     full = question(1, relation="started-by", roles=("start", "end"))
     found = figures("figure2", [answered(half, RIGHT), answered(full, "Ada Berg")])
     assert found == {"started-by": 50, "started-by (start)": 100, "started-by (start+end)": 0}
 
 
-def test_figure_3_goes_by_five_years_of_the_closed_book() -> None:
+def test_figure_3_goes_by_five_years_of_the_closed_book():
     answers = [answered(question(n), RIGHT, is_closed=True) for n in (0, 1)]
     assert figures("figure3", answers) == {"1990-1994": 0, "1995-1999": 100}
     assert figures("figure5", [answered(question(1), RIGHT)]) == {}
 
 
-def test_each_figure_has_its_own_number_and_interval() -> None:
+def test_each_figure_has_its_own_number_and_interval():
     answers = [answered(question(1, query=f"q-{n}"), RIGHT) for n in range(3)]
     answers += [answered(question(query=f"r-{n}"), "Ada Berg") for n in range(57)]
     found = {each.quantity: each.estimate for each in measured(TABLES["table5"], answers)}
@@ -94,7 +83,7 @@ def test_each_figure_has_its_own_number_and_interval() -> None:
     assert (unique.low, unique.high) == (pytest.approx(43.85, abs=0.01), 100)
 
 
-def test_phrasings_of_a_query_narrow_no_interval() -> None:
+def test_phrasings_of_a_query_narrow_no_interval():
     one = [answered(question(1, id=f"td-{n}", query="q-1"), RIGHT) for n in range(9)]
     found = {each.quantity: each.estimate for each in measured(TABLES["table5"], one)}
     assert found["unique A"].clusters == 1
@@ -107,7 +96,7 @@ LABELLED = (
 )  # fmt: skip
 
 
-def test_table_19_sets_the_classes_against_people() -> None:
+def test_table_19_sets_the_classes_against_people():
     answers = [answered(current(), text, label=label) for text, label in LABELLED]
     found = figures("table19", answers)
     assert (found["correct P"], found["correct R"], found["correct F1"]) == (
@@ -116,7 +105,7 @@ def test_table_19_sets_the_classes_against_people() -> None:
     assert (found["correct +T P"], found["correct +T R"], found["outdated +T P"]) == (100, 100, 100)
 
 
-def test_tables_8_and_23_are_by_task_and_need_labels() -> None:
+def test_tables_8_and_23_are_by_task_and_need_labels():
     answers = [
         answered(question(1), RIGHT, label="correct"),
         answered(question(), "No answer", label="correct"),
@@ -129,7 +118,7 @@ def test_tables_8_and_23_are_by_task_and_need_labels() -> None:
     assert figures("table8", [answered(question(1), RIGHT)]) == {}
 
 
-def test_table_26_counts_the_tokens_of_both_ways() -> None:
+def test_table_26_counts_the_tokens_of_both_ways():
     sample = question(1, relevant=((0, 1, 2, 3),), sql={"sqlite": "SELECT 1"})
     assert figures("table26", [answered(sample, RIGHT)]) == {
         "offices from SQL": pytest.approx(56),

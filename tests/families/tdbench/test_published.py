@@ -3,18 +3,14 @@
 Each way in which a published set's database differed from its CSVs, proved from its rows.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent_env.errors import DatasetError
-from agent_env.families.tdbench.published import PublishedSet, read_published
+from agent_env.families.tdbench.published import read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.families.tdbench.score import measure
@@ -194,32 +190,28 @@ ROWS = (
 )
 
 
-def write(
-    folder: Path, name: str, head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]
-) -> None:
+def write(folder, name, head, rows):
     with (folder / f"{name}.csv").open("w", newline="") as out:
         csv.writer(out).writerows([head, *rows])
 
 
-def stored_entry(
-    number: int, sql: str, *rows: dict[str, object], kind: str = "basic_unique"
-) -> Any:
+def stored_entry(number, sql, *rows, kind="basic_unique"):
     return {
         "idx": number, "op": "after", "qtype": kind, "sql_for_db": sql,
         "correct_rows": list(rows), "incorrect_rows": [], "questions": ["Which?"],
     }  # fmt: skip
 
 
-def row(status: str, start: str, end: object) -> dict[str, object]:
+def row(status, start, end):
     return {"Status": status, "Start": start, "End": end}
 
 
-def read(folder: Path, *entries: Any, name: str = "culture") -> PublishedSet:
+def read(folder, *entries, name="culture"):
     (folder / f"{name}.json").write_text(json.dumps(entries))
     return read_published(folder, None)
 
 
-def samples(found: PublishedSet, **options: Any) -> list[TdbenchSample]:
+def samples(found, **options):
     made = published_samples(found, None, **options).samples
     return [sample for sample in made if isinstance(sample, TdbenchSample)]
 
@@ -258,8 +250,8 @@ SELECT = "SELECT Status, Start, End FROM culture WHERE Element = 'Mask dance' AN
     ],
 )  # fmt: skip
 def test_the_reading_is_that_under_which_the_stored_rows_come_out(
-    tmp_path: Path, condition: str, stored: dict[str, object], reading: str
-) -> None:
+    tmp_path, condition, stored, reading
+):
     write(tmp_path, "culture", HEAD, ROWS)
     found = read(tmp_path, stored_entry(0, SELECT + condition, stored))
     (sample,) = samples(found)
@@ -270,7 +262,7 @@ def test_the_reading_is_that_under_which_the_stored_rows_come_out(
     )  # fmt: skip
 
 
-def test_each_file_has_its_own_day_of_making(tmp_path: Path) -> None:
+def test_each_file_has_its_own_day_of_making(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     sql = SELECT + "Start < CURRENT_DATE AND Start > '2005-01-01'"
     for name, day in (("first", "2025-01-07"), ("second", "2025-01-26")):
@@ -285,7 +277,7 @@ def test_each_file_has_its_own_day_of_making(tmp_path: Path) -> None:
     assert [sample.now for sample in samples(found)] == ["2025-01-07", "2025-01-26"]
 
 
-def test_a_value_with_from_in_it_is_no_table(tmp_path: Path) -> None:
+def test_a_value_with_from_in_it_is_no_table(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     sql = 'SELECT Status, Start, End FROM culture WHERE Element = "Songs from the hills"'
     found = read(tmp_path, stored_entry(0, sql, row("Inscribed", "2009-09-30", None)))
@@ -301,7 +293,7 @@ def test_a_value_with_from_in_it_is_no_table(tmp_path: Path) -> None:
         "culture elements WHERE elements.Start = '2008-11-04'",
     ],
 )
-def test_several_names_for_one_table_are_that_table(tmp_path: Path, source: str) -> None:
+def test_several_names_for_one_table_are_that_table(tmp_path, source):
     write(tmp_path, "culture", HEAD, ROWS)
     name = "h." if " AS h" in source else ""
     sql = f"SELECT {name}Status, {name}Start FROM {source}"
@@ -310,7 +302,7 @@ def test_several_names_for_one_table_are_that_table(tmp_path: Path, source: str)
     assert samples(found)[0].gold == ("Inscribed",)
 
 
-def test_a_statement_over_two_files_reads_both(tmp_path: Path) -> None:
+def test_a_statement_over_two_files_reads_both(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     write(tmp_path, "states", ("State", "Capital", "Start", "End"),
           (("Corland", "Cor", "1990-01-01", ""), ("Belland", "Bel", "1991-01-01", "")))  # fmt: skip
@@ -322,7 +314,7 @@ def test_a_statement_over_two_files_reads_both(tmp_path: Path) -> None:
     assert found.questions[0].difference is None
 
 
-def test_a_statement_is_tried_on_every_file_whose_columns_fit(tmp_path: Path) -> None:
+def test_a_statement_is_tried_on_every_file_whose_columns_fit(tmp_path):
     """A file of the statement's name exists, but the authors ran the statement on another one."""
     write(tmp_path, "games", ("Game", "Country", "Start", "End"),
           (("Ash 1912", "Aland", "1912-07-06", "1912-07-27"),))  # fmt: skip
@@ -334,7 +326,7 @@ def test_a_statement_is_tried_on_every_file_whose_columns_fit(tmp_path: Path) ->
     assert [sample.domain for sample in samples(found)] == ["games_leaders"]
 
 
-def test_of_two_files_of_one_name_each_is_tried(tmp_path: Path) -> None:
+def test_of_two_files_of_one_name_each_is_tried(tmp_path):
     for folder, status in (("a", "Proclaimed"), ("b", "Inscribed")):
         (tmp_path / folder).mkdir()
         write(tmp_path / folder, "culture", HEAD,
@@ -354,7 +346,7 @@ def test_of_two_files_of_one_name_each_is_tried(tmp_path: Path) -> None:
     assert [checked.difference for checked in found.questions] == [None] * 4
 
 
-def test_the_day_of_making_may_be_a_day_of_another_table(tmp_path: Path) -> None:
+def test_the_day_of_making_may_be_a_day_of_another_table(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     shows = (("Mist", "Una Vik", "2025-01-26", ""), ("Rime", "Una Vik", "2025-10-03", ""))
     write(tmp_path, "shows", ("Title", "Director", "Start", "End"), shows)
@@ -364,7 +356,7 @@ def test_the_day_of_making_may_be_a_day_of_another_table(tmp_path: Path) -> None
     assert found.questions[0].difference is None
 
 
-def test_a_number_compares_with_its_text(tmp_path: Path) -> None:
+def test_a_number_compares_with_its_text(tmp_path):
     head = ("Title", "Director", "Release Year", "Start", "End")
     write(tmp_path, "shows", head, (("Fog", "Ann Ray", "2010", "2010-01-01", "2014-01-01"),))
     for number, value in enumerate(("2010", "'2010'")):
@@ -372,7 +364,7 @@ def test_a_number_compares_with_its_text(tmp_path: Path) -> None:
         assert read(tmp_path, stored_entry(number, sql, {"Director": "Ann Ray"})).questions[0].rows
 
 
-def test_a_date_of_the_condition_is_no_value_of_the_question(tmp_path: Path) -> None:
+def test_a_date_of_the_condition_is_no_value_of_the_question(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     sql = SELECT + "Start = '2001-05-18' AND End = '2008-11-04'"
     (sample,) = samples(
@@ -391,11 +383,10 @@ MISSPELT = (
 )
 
 
-def test_a_question_whose_stored_gold_does_not_come_out_is_refused(tmp_path: Path) -> None:
+def test_a_question_whose_stored_gold_does_not_come_out_is_refused(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     found = read(tmp_path, *MISSPELT)
     difference = found.questions[0].difference
-    assert difference is not None
     assert difference.missing == ("end=NULL, start=2008-11-04, status=Inscribd",)
     assert difference.extra == ("end=NULL, start=2008-11-04, status=Inscribed",)
     made = published_samples(found, None)
@@ -403,22 +394,20 @@ def test_a_question_whose_stored_gold_does_not_come_out_is_refused(tmp_path: Pat
     assert made.left_out == {"questions whose statement returns other rows than those stored": 1}
 
 
-def test_one_who_asks_gets_the_published_or_the_corrected_gold(tmp_path: Path) -> None:
+def test_one_who_asks_gets_the_published_or_the_corrected_gold(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     found = read(tmp_path, *MISSPELT)
     for differing, gold in (("stored", "Inscribd"), ("returned", "Inscribed")):
         first, second = samples(found, differing=differing)
         assert first.gold == (gold,)
-        assert first.certificate is not None
         assert first.certificate.model_dump(exclude={"returned"}) == {
             "file": "culture.json", "folder": tmp_path.name, "reading": "days, open ends NULL",
             "stored": 2, "reproduced": 1, "agrees": False, "gold": differing,
         }  # fmt: skip
-        assert second.certificate is not None
         assert (second.certificate.agrees, second.certificate.gold) == (True, "both")
 
 
-def test_a_large_file_is_proved_on_a_part_and_checked_whole(tmp_path: Path) -> None:
+def test_a_large_file_is_proved_on_a_part_and_checked_whole(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     own = stored_entry(0, SELECT + "End > '2020-01-01'", row("Inscribed", "2008-11-04", None))
     found = read(tmp_path, *({**own, "idx": n} for n in range(500)))

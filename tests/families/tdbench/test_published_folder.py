@@ -1,7 +1,5 @@
 """A small folder in the authors' layout, written by hand: what must come out of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from agent_env.families.tdbench.commands import import_published
@@ -13,7 +11,7 @@ from agent_env.families.tdbench.sample import tdbench_sample
 FOLDER = Path(__file__).parents[2] / "data" / "published" / "tdbench"
 
 
-def test_every_stored_result_but_the_wrong_one_comes_out() -> None:
+def test_every_stored_result_but_the_wrong_one_comes_out():
     found = read_published(FOLDER, None)
     counts = {
         f"{Path(proof.file).parent.name}/{Path(proof.file).stem}": (proof.reproduced, proof.stored)
@@ -30,7 +28,7 @@ def test_every_stored_result_but_the_wrong_one_comes_out() -> None:
     assert (whole.name, whole.reproduced, whole.stored) == ("tdbench", 24, 26)
 
 
-def test_joins_run_on_the_third_table_and_each_file_has_its_own_day_of_making() -> None:
+def test_joins_run_on_the_third_table_and_each_file_has_its_own_day_of_making():
     found = read_published(FOLDER, None)
     tables = {Path(q.file).parent.name: q.table.name for q in found.questions if q.table}
     assert tables["olympic"] == "olympic_dyknow_leaders"
@@ -40,7 +38,7 @@ def test_joins_run_on_the_third_table_and_each_file_has_its_own_day_of_making() 
     assert days == {"2025-01-26"}, "a day on which a show of movie_old.csv began"
 
 
-def test_each_set_of_the_paper_takes_its_part() -> None:
+def test_each_set_of_the_paper_takes_its_part():
     sizes = {
         name: len(read_part(FILTERS[name], FOLDER).samples)
         for name in ("alignment", "reasoning", "multi-hop")
@@ -50,6 +48,6 @@ def test_each_set_of_the_paper_takes_its_part() -> None:
     assert {s.certificate.folder for s in samples if s.certificate} == {"tdbench"}
 
 
-def test_the_report_names_both_tables_of_one_name() -> None:
+def test_the_report_names_both_tables_of_one_name():
     tables = import_published(FOLDER, None, None).tables
     assert (tables["legal"], tables["legal (2)"]) == (2, 1)

@@ -1,7 +1,5 @@
 """The scripted reference answers from the prompt's own rows, and by the sql tool."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
@@ -26,13 +24,13 @@ NO_FACTS = FactTables((), (), ())
 KINDS = ("relation", "current", "nth", "count", "longest", "hops")
 
 
-def answered(seed: int, options: TdbenchOptions, count: int, with_sql: bool) -> dict[str, float]:
+def answered(seed, options, count, with_sql):
     """Mean answer accuracy by relation or kind."""
     made = make(count, seed, options)
     tables = by_digest(made.tables)
     task = FAMILY.make_task("default", options, tables)
     condition = Condition(name="sql" if with_sql else "base", tools=("sql",) if with_sql else ())
-    right: dict[str, list[float]] = {}
+    right = {}
     for sample in made.samples:
         tools = [Sql(tables[digest] for digest in sample.materials)] if with_sql else []
         messages = list(task.prompt(sample, condition))
@@ -43,11 +41,11 @@ def answered(seed: int, options: TdbenchOptions, count: int, with_sql: bool) -> 
         )  # fmt: skip
         score = task.scorer(sample, episode)
         metrics = [score.metrics["answer"], score.metrics.get("answer_time", 1.0)]
-        right.setdefault(sample.relation, []).append(min(metrics))  # type: ignore[attr-defined]
+        right.setdefault(sample.relation, []).append(min(metrics))
     return {name: sum(values) / len(values) for name, values in right.items()}
 
 
-async def _talk(messages: list[Message], tools: ToolSet) -> str:
+async def _talk(messages, tools):
     names = frozenset(spec.name for spec in tools.specs)
     for _ in range(60):
         reply = (await Reference().generate(messages, tools.specs)).message
@@ -60,32 +58,32 @@ async def _talk(messages: list[Message], tools: ToolSet) -> str:
     raise AssertionError("no answer")
 
 
-def test_open_book_questions_of_all_thirteen_relations_are_answered_rightly() -> None:
+def test_open_book_questions_of_all_thirteen_relations_are_answered_rightly():
     found = answered(5, TdbenchOptions(rows=80), 39 * 3, with_sql=False)
     assert found == dict.fromkeys(RELATIONS, 1.0)
 
 
 @pytest.mark.parametrize("granularity", ["year", "month"])
-def test_at_coarser_granularities_too(granularity: str) -> None:
+def test_at_coarser_granularities_too(granularity):
     options = TdbenchOptions.model_validate(
         {"tables": "shipped", "domains": ["offices", "laws"], "granularity": granularity}
     )
     assert set(answered(2, options, 78, with_sql=False).values()) == {1.0}
 
 
-def test_the_other_kinds_are_answered_rightly() -> None:
+def test_the_other_kinds_are_answered_rightly():
     found = answered(3, TdbenchOptions(tables="shipped", kinds=KINDS[1:]), 60, with_sql=False)
     assert found.keys() >= {"current", "nth", "count", "longest", "2-hop", "3-hop"}
     assert set(found.values()) == {1.0}
 
 
-def test_by_the_sql_tool_no_rows_need_to_be_shown() -> None:
+def test_by_the_sql_tool_no_rows_need_to_be_shown():
     found = answered(6, TdbenchOptions(rows=80, kinds=KINDS), 90, with_sql=True)
     assert set(found.values()) == {1.0}
 
 
 @pytest.mark.parametrize("level", ["medium", "hard"])
-def test_questions_are_answered_rightly_from_the_web(level: str) -> None:
+def test_questions_are_answered_rightly_from_the_web(level):
     options = TdbenchOptions(rows=80, kinds=("relation", "current", "hops"), book="closed")
     made = make(13 * 3 * 2, 7, options)
     task = FAMILY.make_task("default", options, by_digest(made.tables))

@@ -1,10 +1,6 @@
 """The paper's experiments over a few answers, worked out by hand, and the authors' folder."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -22,8 +18,7 @@ from agent_env.families.tdbench.reproduction import (
     import_tallies,
     read_part,
 )
-from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
-from agent_env.sdk.results import Measurement
+from agent_env.families.tdbench.sample import TdbenchOptions
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 from tests.families.tdbench.test_published import HEAD, MISSPELT, write
 from tests.families.tdbench.test_published import ROWS as CULTURE
@@ -32,9 +27,7 @@ GROUP = ((0, 1, 2, 3),)
 RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
 
 
-def measured(
-    name: str, setup: str, pairs: Sequence[tuple[TdbenchSample, str]]
-) -> dict[tuple[str, str], Measurement]:
+def measured(name, setup, pairs):
     """The measurements of an experiment where model m gave these answers."""
     samples = [
         sample.model_copy(update={"id": f"s{n}", "query": f"q{n}", "relevant": GROUP})
@@ -49,11 +42,10 @@ def measured(
     runs = response_runs(setup, rows, read, task, print)
     evidence = Evidence({setup: runs}, {setup: task}, {}, ())
     (experiment,) = (each for each in EXPERIMENTS if each.name == name)
-    assert experiment.measure is not None
     return {(m.row, m.quantity): m for m in experiment.measure(evidence)}
 
 
-def test_table_5_has_a_t_and_at_of_models_and_shortcuts() -> None:
+def test_table_5_has_a_t_and_at_of_models_and_shortcuts():
     answers = [(question(1), RIGHT), (question(1), "Carl Dahl"), (question(), "No answer")]
     found = measured("table5", "reasoning-open", answers)
     figures = {key: each.estimate.value for key, each in found.items()}
@@ -67,7 +59,7 @@ def test_table_5_has_a_t_and_at_of_models_and_shortcuts() -> None:
     assert found["m", "unique A"].estimate.samples == 2
 
 
-def test_table_4_puts_a_table_under_the_papers_domain() -> None:
+def test_table_4_puts_a_table_under_the_papers_domain():
     law = current().model_copy(update={"domain": "same_sex_law"})
     answers = [(current(), "Gun Holm, since January 2015"), (law, "Gun Holm, since 2003")]
     found = measured("table4", "alignment", answers)
@@ -81,7 +73,7 @@ def test_table_4_puts_a_table_under_the_papers_domain() -> None:
     ]  # fmt: skip
 
 
-def test_tables_6_and_27_have_the_rates_by_hop() -> None:
+def test_tables_6_and_27_have_the_rates_by_hop():
     text = f"The Winter Games of 2002 were in Aland in February 2002. ANSWER: {RIGHT}"
     answers = [(hops(), text), (hops(), "The Winter Games of 2002. ANSWER: Ada Berg")]
     found = measured("table27", "hops-default", answers)
@@ -89,12 +81,12 @@ def test_tables_6_and_27_have_the_rates_by_hop() -> None:
     assert found["m", "3-hop H1"].estimate.value == 50
 
 
-def test_table_22_takes_the_prompt_of_the_setup() -> None:
+def test_table_22_takes_the_prompt_of_the_setup():
     found = measured("table22", "reasoning-cot", [(question(1), RIGHT)])
     assert [name for row, name in found if row == "m"] == ["unique CoT"]
 
 
-def test_figure_3_is_of_countries_and_figure_5_of_all() -> None:
+def test_figure_3_is_of_countries_and_figure_5_of_all():
     club = question(0).model_copy(update={"domain": "clubs", "book": "closed"})
     own = question(1).model_copy(update={"book": "closed"})
     answers = [(own, RIGHT), (club, "Ada Berg, from 1992-05-28 to 1999-05-18")]
@@ -104,7 +96,7 @@ def test_figure_3_is_of_countries_and_figure_5_of_all() -> None:
     assert [name for row, name in every if row == "m"] == ["1990-1994", "1995-1999"]
 
 
-def test_the_papers_values_agree_with_each_other() -> None:
+def test_the_papers_values_agree_with_each_other():
     assert all(TABLE_7[row][0] == TABLE_27[row][1] for row in ROWS)
     for experiment in EXPERIMENTS:
         for values in experiment.published.values():
@@ -113,28 +105,26 @@ def test_the_papers_values_agree_with_each_other() -> None:
     assert set(PAPER.models.values()) == set(ROWS)
 
 
-def test_the_average_row_of_table_4_is_the_mean_of_the_others() -> None:
+def test_the_average_row_of_table_4_is_the_mean_of_the_others():
     models = [values for row, values in TABLE_4.items() if row != "Average"]
     for place, average in enumerate(TABLE_4["Average"]):
-        assert average is not None
         own = [value for values in models if (value := values[place]) is not None]
         assert sum(own) / len(own) == pytest.approx(average, abs=0.11)
 
 
-def test_the_papers_questions_of_reasoning_are_those_of_wikipedia_without_medical_ones() -> None:
+def test_the_papers_questions_of_reasoning_are_those_of_wikipedia_without_medical_ones():
     """All 6,756 without the 1,350 of the synthetic table; 6,177 is all of Wikipedia."""
     counts = {questions.name: questions.count for questions in PAPER.questions}
     assert counts["reasoning"] == counts["reasoning-closed"] == 6756 - counts["medical"] == 5406
 
 
-def test_the_authors_folder_has_published_and_corrected_gold(tmp_path: Path) -> None:
+def test_the_authors_folder_has_published_and_corrected_gold(tmp_path):
     write(tmp_path, "culture", HEAD, CULTURE)
     (tmp_path / "culture.json").write_text(json.dumps(MISSPELT))
     samples = read_part(FILTERS["reasoning"], tmp_path).samples
     assert [sample.gold for sample in samples] == [("Inscribd",), ("Proclaimed",)]
     (changed,) = corrected_gold(samples)["corrected"]
     assert (changed.id, changed.gold) == (samples[0].id, ("Inscribed",))
-    assert isinstance(changed, TdbenchSample)
     assert [row.start for row in changed.golds] == ["2008-11"]
     name = tmp_path.name
     assert import_tallies([tmp_path, tmp_path]) == [

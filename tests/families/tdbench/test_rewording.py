@@ -1,7 +1,5 @@
 """Other words for a question are taken only where the question can be read back from them."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -22,13 +20,13 @@ from agent_env.families.tdbench.rewording import (
 from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.wording import OFFICES, VERBS, condition, sentence
 from agent_env.tasks.family import by_digest
-from agent_env.temporal.allen import RELATIONS, Relation
+from agent_env.temporal.allen import RELATIONS
 
 WHO = r"who|whom|whose|anyone|person|name|holder|which ¤"
 B = (date(1990, 5, 1), date(1993, 5, 3))
 
 
-def president(relation: Relation = "contains") -> Requirements:
+def president(relation="contains"):
     """Of the Presidents of France."""
     text = condition(relation, B, None, VERBS["office"], "day", 0)
     question = sentence(OFFICES.forms[0], {"country": "France", "role": "President"}, text, 0)
@@ -52,7 +50,7 @@ def president(relation: Relation = "contains") -> Requirements:
         "and served until after May 3, 1993.",
     ],
 )
-def test_a_sentence_that_says_the_same_is_taken(text: str) -> None:
+def test_a_sentence_that_says_the_same_is_taken(text):
     assert refusal(text, president()) is None
 
 
@@ -99,19 +97,19 @@ DATES = "its dates, or what is said of start and end, are not the question's"
     ],
     ids=lambda value: None if isinstance(value, str) else str(value),
 )  # fmt: skip
-def test_a_sentence_that_says_something_else_is_refused(text: str, why: str) -> None:
+def test_a_sentence_that_says_something_else_is_refused(text, why):
     assert refusal(text, president()) == why
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_no_relation_passes_for_another_with_the_same_dates(relation: Relation) -> None:
+def test_no_relation_passes_for_another_with_the_same_dates(relation):
     required = president(relation)
     same = [other for other in RELATIONS if refusal(president(other).template, required) is None]
     assert same == [relation]
 
 
 @pytest.mark.parametrize("tables", ["fictional", "shipped"])
-def test_every_sentence_of_the_templates_is_read_back(tables: str) -> None:
+def test_every_sentence_of_the_templates_is_read_back(tables):
     kinds = ("relation", "current", "nth", "longest", "count", "duration", "hops")
     made = make(147, 5, TdbenchOptions.model_validate({"tables": tables, "kinds": kinds}))
     values = ColumnValues(by_digest(made.tables))
@@ -126,12 +124,12 @@ def test_every_sentence_of_the_templates_is_read_back(tables: str) -> None:
     )
 
 
-def test_values_that_could_change_places_keep_the_template() -> None:
+def test_values_that_could_change_places_keep_the_template():
     required = president().model_copy(update={"ambiguous": True})
     assert refusal(required.template, required) == "its values could be taken for each other"
 
 
-def test_of_a_reply_each_line_is_judged_alone() -> None:
+def test_of_a_reply_each_line_is_judged_alone():
     good = "Who became President of France before 1 May 1990 and served until after 3 May 1993?"
     reply = f"Here they are:\n1. “{good}”\n2) {good}\n- Who governs France?\n"
     assert list(lines_of(reply)) == [good, good, "Who governs France?"]

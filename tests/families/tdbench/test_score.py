@@ -162,7 +162,7 @@ def test_no_text_is_unreadable_and_a_failed_episode_is_no_wrong_answer():
     assert score(question(1), failed).metrics == {}
 
 
-def test_illegal_is_the_answer_that_the_published_table_misspells() -> None:
+def test_illegal_is_the_answer_that_the_published_table_misspells():
     law = current().model_copy(update={"gold": ("Ilegal",), "others": ("Legal",), "golds": ()})
     metrics = [measure(law, text)["metrics"]["answer"] for text in ("Illegal", "Ilegal", "Legal")]
     assert metrics == [1, 1, 0]

@@ -1,7 +1,5 @@
 """Shifted worlds of questions from tables: the rows exchange dates, and rules agree with SQL."""
 
-from __future__ import annotations
-
 from datetime import date
 from random import Random
 

@@ -1,12 +1,10 @@
 """The shortcuts of a task: what they answer, and that they see no gold."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
+from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.tasks.shortcuts import shortcut_scores
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 
@@ -23,7 +21,7 @@ GROUP = ((0, 1, 2, 3),)
         (hops().model_copy(update={"relevant": GROUP}), {"oracle"}),
     ],
 )
-def test_a_question_is_solved_by_these_only(sample: TdbenchSample, right: set[str]) -> None:
+def test_a_question_is_solved_by_these_only(sample, right):
     task = make_task("default", TdbenchOptions(), TABLES)
     solved = {
         shortcut.name
@@ -34,7 +32,7 @@ def test_a_question_is_solved_by_these_only(sample: TdbenchSample, right: set[st
     assert solved - {"random-row", "ignore-entity"} == right
 
 
-def test_rows_that_meet_the_condition_stand_among_those_of_other_groups() -> None:
+def test_rows_that_meet_the_condition_stand_among_those_of_other_groups():
     made = make(60, 7, TdbenchOptions(tables="shipped", phrasings=1, relations=("before",)))
     task = make_task("default", TdbenchOptions(), {t.digest: t for t in made.tables})
     (blind,) = (each for each in task.shortcuts if each.name == "ignore-entity")

@@ -1,7 +1,5 @@
 """The published rules on single answers of a run, as mode paper has them for response files."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.families.temp_answers.authors_scorer import score
@@ -21,7 +19,7 @@ OBJECT = QUESTION.model_copy(
 )  # fmt: skip
 
 
-def metrics(question: TimeQuestion, text: str) -> dict[str, float]:
+def metrics(question, text):
     episode = Episode(
         sample="q", condition="base", repeat=1, model="m", status="finished", answer=text,
         stop_reason="answered",
@@ -41,7 +39,5 @@ def metrics(question: TimeQuestion, text: str) -> dict[str, float]:
         (OBJECT, '{"explanation": "x", "answer": 20,}', 0.0, 100.0),
     ],
 )
-def test_digits_are_read_as_published(
-    question: TimeQuestion, text: str, exact: float, smape: float
-) -> None:
+def test_digits_are_read_as_published(question, text, exact, smape):
     assert metrics(question, text) == {"exact_match": exact, "smape": smape}

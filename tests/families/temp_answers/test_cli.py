@@ -1,10 +1,7 @@
 """score-answers as a user calls it: on files, with mappings, centroids and bad input."""
 
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
 
 import pytest
 
@@ -24,20 +21,18 @@ ROWS = [
 ]  # fmt: skip
 
 
-def write(path: Path, rows: list[list[str]]) -> Path:
+def write(path, rows):
     with path.open("w", newline="", encoding="utf-8") as opened:
         csv.writer(opened).writerows(rows)
     return path
 
 
 @pytest.fixture
-def responses(tmp_path: Path) -> Path:
+def responses(tmp_path):
     return write(tmp_path / "ttqa_head_Some-7B_few-shot_x.csv", [HEAD, *ROWS])
 
 
-def call(
-    capsys: pytest.CaptureFixture[str], *arguments: object, command: str = "score-answers"
-) -> tuple[int, str, str]:
+def call(capsys, *arguments, command="score-answers"):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["agent-env", command, *map(str, arguments)])
         with pytest.raises(SystemExit) as left:
@@ -46,9 +41,7 @@ def call(
     return int(left.value.code or 0), told.out, told.err
 
 
-def test_json_of_one_mode_has_the_figures_of_each_file(
-    capsys: pytest.CaptureFixture[str], responses: Path
-) -> None:
+def test_json_of_one_mode_has_the_figures_of_each_file(capsys, responses):
     code, out, _ = call(capsys, responses, "--mode", "v2", "--json")
     (found,) = json.loads(out)["files"]
     assert code == 0
@@ -63,9 +56,7 @@ def test_json_of_one_mode_has_the_figures_of_each_file(
     assert (found["exact_match"], found["n_mase"], found["unparsed"]) == (25.0, 4, 0)
 
 
-def test_both_modes_and_their_differences_are_shown(
-    capsys: pytest.CaptureFixture[str], responses: Path, tmp_path: Path
-) -> None:
+def test_both_modes_and_their_differences_are_shown(capsys, responses, tmp_path):
     differ = tmp_path / "differ.csv"
     code, out, _ = call(capsys, responses, "--disagreements", differ)
     assert code == 0
@@ -80,9 +71,7 @@ def test_both_modes_and_their_differences_are_shown(
     ]  # fmt: skip
 
 
-def test_centroids_of_one_report_serve_another(
-    capsys: pytest.CaptureFixture[str], responses: Path, tmp_path: Path
-) -> None:
+def test_centroids_of_one_report_serve_another(capsys, responses, tmp_path):
     _, out, _ = call(capsys, responses, "--mode", "paper", "--json")
     report = tmp_path / "report.json"
     report.write_text(out)
@@ -95,9 +84,7 @@ def test_centroids_of_one_report_serve_another(
     assert found["mase"] == pytest.approx(((2009 - 25) / 5 + 1094 / 1000 + 1 / 4 + 0) / 4)
 
 
-def test_rows_of_no_question_are_reported_and_left_out(
-    capsys: pytest.CaptureFixture[str], responses: Path, tmp_path: Path
-) -> None:
+def test_rows_of_no_question_are_reported_and_left_out(capsys, responses, tmp_path):
     rows = [HEAD[:-1], *(row[:-1] for row in ROWS[:3]), [*ROWS[3][:-2], "Born\t1994"]]
     rows[-1][0] = "Another question?"
     questions = write(tmp_path / "ttqa.csv", rows)
@@ -118,24 +105,20 @@ def test_rows_of_no_question_are_reported_and_left_out(
         (["--figures", "out"], "agent-env reproduce temp-answers --responses FILE"),
     ],
 )
-def test_mistakes_are_one_line(
-    capsys: pytest.CaptureFixture[str], responses: Path, arguments: list[str], said: str
-) -> None:
+def test_mistakes_are_one_line(capsys, responses, arguments, said):
     code, _, err = call(capsys, responses, *arguments)
     assert code == 2
     assert said in err
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_file_of_another_kind_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_file_of_another_kind_is_refused(capsys, tmp_path):
     code, _, err = call(capsys, write(tmp_path / "x.csv", [["a", "b"], ["1", "2"]]))
     assert code == 2
     assert "no column question, label, answer_format, answer_temporal_unit, split, response" in err
 
 
-def test_a_run_is_scored_like_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_run_is_scored_like_files(capsys, tmp_path):
     run = tmp_path / "r"
     conditions = ["--condition", "base", "--condition", "cal", "--option", "prefill=true"]
     made = ["temp-answers", "--limit", "6", *conditions, "--out", run]

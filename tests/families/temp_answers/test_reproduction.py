@@ -1,9 +1,6 @@
 """The paper's tables, measured on response files written by hand in the published layout."""
 
-from __future__ import annotations
-
 import csv
-from pathlib import Path
 
 import pytest
 
@@ -18,16 +15,16 @@ TOT = ("question", "label", "question_type", "question_wo_instruct", "instructio
        "answer_format", "answer_temporal_unit", "split", "response")  # fmt: skip
 
 
-def head(n: int, label: str, said: str) -> tuple[str, ...]:
+def head(n, label, said):
     return (f"Question {n}?", label, "person", str(n), "<num_years>", "years", "head", "", said)
 
 
-def graph(n: int, label: int, said: str) -> tuple[str, ...]:
+def graph(n, label, said):
     return (f"Question {n}? As JSON.", f"{{'answer': {label}}}", "RelationDuration",
             f"Question {n}?", "As JSON.", "<answer>", "years", "semantic", said)  # fmt: skip
 
 
-def written(folder: Path, name: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Path:
+def written(folder, name, columns, rows):
     path = folder / name
     with path.open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([columns, *rows])
@@ -35,7 +32,7 @@ def written(folder: Path, name: str, columns: tuple[str, ...], rows: list[tuple[
 
 
 @pytest.fixture(scope="module")
-def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
+def evidence(tmp_path_factory):
     folder = tmp_path_factory.mktemp("responses")
     line = "Final Answer: "
     lines = [head(1, "20", f"{line}20 years and 3 months"), head(2, "30", f"{line}31"),
@@ -52,9 +49,8 @@ def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
     return Evidence({}, {}, {}, paths)
 
 
-def values(evidence: Evidence, name: str, mode: str) -> dict[tuple[str, str], float | None]:
+def values(evidence, name, mode):
     experiment = next(each for each in PAPER.experiments if each.name == name)
-    assert experiment.measure is not None
     known = {quantity.name for quantity in experiment.quantities}
     every = experiment.measure(evidence)
     found = [m for m in every if m.model in (f"responses, mode {mode}", "responses")]
@@ -62,7 +58,7 @@ def values(evidence: Evidence, name: str, mode: str) -> dict[tuple[str, str], fl
     return {(m.row, m.quantity): m.estimate.value for m in found}
 
 
-def test_performance_stands_in_the_papers_rows(evidence: Evidence) -> None:
+def test_performance_stands_in_the_papers_rows(evidence):
     paper, v2 = (values(evidence, "table11", mode) for mode in ("paper", "v2"))
     row = "head Phi-4-mini zero shot"
     assert row in TABLE_11
@@ -76,7 +72,7 @@ def test_performance_stands_in_the_papers_rows(evidence: Evidence) -> None:
     assert own in TABLE_12
 
 
-def test_tables_of_errors_types_and_formats(evidence: Evidence) -> None:
+def test_tables_of_errors_types_and_formats(evidence):
     errors = values(evidence, "table3", "v2")
     assert errors["TTQA |e| = 1", "share"] == pytest.approx(200 / 3)
     assert errors["TTQA |e| = 2", "share"] == 0.0
@@ -88,7 +84,7 @@ def test_tables_of_errors_types_and_formats(evidence: Evidence) -> None:
     }  # fmt: skip
 
 
-def test_tables_of_forms_and_of_defined_metrics(evidence: Evidence) -> None:
+def test_tables_of_forms_and_of_defined_metrics(evidence):
     ((where, share),) = values(evidence, "table8", "paper").items()
     assert (where, share) == (("Phi-4-mini", "continue final message"), pytest.approx(100 / 3))
     ((where, share),) = values(evidence, "table9", "paper").items()
@@ -99,7 +95,7 @@ def test_tables_of_forms_and_of_defined_metrics(evidence: Evidence) -> None:
     assert arithmetic["Phi-4-mini", "wrong answers"] == 0.0
 
 
-def test_every_table_of_the_paper_is_there_or_says_why_not() -> None:
+def test_every_table_of_the_paper_is_there_or_says_why_not():
     names = [experiment.name for experiment in PAPER.experiments]
     assert [n for n in names if n.startswith("table")] == [
         f"table{n}" for n in (2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14)
@@ -113,11 +109,11 @@ def test_every_table_of_the_paper_is_there_or_says_why_not() -> None:
     [("meta-llama/Llama-3.1-8B-Instruct", "Llama-3.1-8B"), ("phi-4", "Phi-4"), ("x/Y-9B", "Y-9B"),
      ("Qwen/Qwen2.5-14B-Instruct base", "Qwen2.5-14B")],
 )  # fmt: skip
-def test_names_of_models_are_those_of_the_paper(name: str, row: str) -> None:
+def test_names_of_models_are_those_of_the_paper(name, row):
     assert model_name(name) == row
 
 
-def test_a_part_of_pooled_data_is_said_in_the_row(tmp_path: Path) -> None:
+def test_a_part_of_pooled_data_is_said_in_the_row(tmp_path):
     """The authors publish the responses to ToT's arithmetic split alone."""
     rows = [
         (f"Question {n}? As JSON.", "{'answer': 4}", "Trick", f"Question {n}?", "As JSON.",
@@ -129,7 +125,6 @@ def test_a_part_of_pooled_data_is_said_in_the_row(tmp_path: Path) -> None:
     reasons = {}
     for table in ("table12", "table14", "figure11"):
         (experiment,) = (each for each in PAPER.experiments if each.name == table)
-        assert experiment.measure is not None
         for each in experiment.measure(own):
             if each.model.endswith(("paper", "responses")):
                 reasons[table, each.row, each.quantity] = each.incomparable

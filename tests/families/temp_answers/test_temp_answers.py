@@ -1,7 +1,5 @@
 """The family: made from a seed, solved a second time, scored as numbers."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
@@ -12,30 +10,29 @@ from agent_env.extensions.reference.turns import Turn
 from agent_env.families.temp_answers.family import FAMILY
 from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step, read_task
-from agent_env.families.temp_answers.sample import TimeQuestion, time_question
+from agent_env.families.temp_answers.sample import time_question
 from agent_env.families.temp_answers.task import keeps_format, score
 from agent_env.records.manifest import TextFile
 from agent_env.records.schema import Condition, Episode, Message
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import SampleSet, by_digest, read_options
-from agent_env.tasks.task import Task
+from agent_env.tasks.family import by_digest, read_options
 from agent_env.tasks.templates import with_template
 
 BASE = Condition(name="base")
 
 
-def made(count: int = 240, seed: int = 5, **options: object) -> tuple[SampleSet, Task]:
+def made(count=240, seed=5, **options):
     chosen = AnswerOptions.model_validate(options)
     found = FAMILY.make_samples(count, seed, chosen)
     return found, FAMILY.make_task("default", chosen, by_digest(found.tables))
 
 
-def episode(question: TimeQuestion, answer: str) -> Episode:
+def episode(question, answer):
     return Episode(sample=question.id, condition="base", repeat=1, model="m", status="finished",
                    answer=answer, stop_reason="answered")  # fmt: skip
 
 
-def written(question: TimeQuestion) -> str:
+def written(question):
     """The right answer in the form that is asked for."""
     if not question.keys:
         return f"Step by step.\nFinal Answer: {question.gold[0]}"
@@ -44,16 +41,16 @@ def written(question: TimeQuestion) -> str:
     return json.dumps({"explanation": "so"} | ast.literal_eval(question.label))
 
 
-def questions(found: SampleSet) -> list[TimeQuestion]:
+def questions(found):
     return [time_question(sample) for sample in found.samples]
 
 
-def test_the_same_seed_gives_the_same_questions() -> None:
+def test_the_same_seed_gives_the_same_questions():
     assert made(60)[0] == made(60)[0]
     assert made(60)[0].samples != made(60, seed=6)[0].samples
 
 
-def test_all_kinds_are_asked_and_none_twice() -> None:
+def test_all_kinds_are_asked_and_none_twice():
     found = questions(made()[0])
     assert len(found) == 240
     assert len({(q.question, q.materials) for q in found}) == 240
@@ -65,7 +62,7 @@ def test_all_kinds_are_asked_and_none_twice() -> None:
     }  # fmt: skip
 
 
-def test_the_questions_are_of_many_forms() -> None:
+def test_the_questions_are_of_many_forms():
     """Templates, told apart by what is left without names, numbers and quotes."""
     forms = {
         (q.split, re.sub(r"“.*?”|[+-]?[\d:]+|[ER]\d+|[A-Z]\w+|start|stop", "_", q.question)[:40])
@@ -75,7 +72,7 @@ def test_the_questions_are_of_many_forms() -> None:
     assert min(counts["table"] - 11, counts["arithmetic"] - 24, counts["semantic"] - 8) >= 0
 
 
-def test_the_right_answer_scores_1_and_a_near_miss_less() -> None:
+def test_the_right_answer_scores_1_and_a_near_miss_less():
     for question in questions(made()[0]):
         right = score(question, episode(question, written(question))).metrics
         assert (right["exact_match"], right["format_kept"]) == (1.0, 1.0)
@@ -89,28 +86,26 @@ def test_the_right_answer_scores_1_and_a_near_miss_less() -> None:
 
 @pytest.mark.parametrize("turns", ["chat", "one"])
 @pytest.mark.parametrize("shots", [0, 2])
-def test_a_second_solver_agrees_whatever_the_prompt(turns: str, shots: int) -> None:
+def test_a_second_solver_agrees_whatever_the_prompt(turns, shots):
     found, task = made(240 if not shots else 60, turns=turns, shots=shots)
     for question in questions(found):
         messages = task.prompt(question, BASE)
         step = next_step(Turn(messages, (), True))
-        assert step is not None
         metrics = score(question, episode(question, step[0])).metrics
         assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
 
 
-def test_an_easy_question_has_three_entries_at_most_and_a_second_solver_agrees() -> None:
+def test_an_easy_question_has_three_entries_at_most_and_a_second_solver_agrees():
     found, task = made(60, level="easy", shots=2)
     sizes = {len(table.rows) for table in found.tables}
     assert sizes == {3, 4}  # facts of a graph; the person's name and the entries
     for question in questions(found):
         step = next_step(Turn(task.prompt(question, BASE), (), True))
-        assert step is not None
         metrics = score(question, episode(question, step[0])).metrics
         assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
 
 
-def test_prompts_do_not_hold_their_answer_in_what_is_asked() -> None:
+def test_prompts_do_not_hold_their_answer_in_what_is_asked():
     found, task = made(60, shots=2)
     for question in questions(found):
         (*_, last) = task.prompt(question, BASE)
@@ -119,7 +114,7 @@ def test_prompts_do_not_hold_their_answer_in_what_is_asked() -> None:
         assert question.label not in last.content or question.split == "table"
 
 
-def test_examples_are_turns_or_stand_in_the_one_message() -> None:
+def test_examples_are_turns_or_stand_in_the_one_message():
     found, chat = made(9, shots=3)
     _, one = made(9, shots=3, turns="one")
     for question in questions(found):
@@ -130,7 +125,7 @@ def test_examples_are_turns_or_stand_in_the_one_message() -> None:
         assert [message.role for message in one.prompt(question, BASE)] == ["user"]
 
 
-def test_an_object_is_begun_only_where_no_tool_may_be_called() -> None:
+def test_an_object_is_begun_only_where_no_tool_may_be_called():
     found, task = made(12, prefill=True)
     for question in questions(found):
         begun = task.prompt(question, BASE)[-1].role == "assistant"
@@ -138,18 +133,17 @@ def test_an_object_is_begun_only_where_no_tool_may_be_called() -> None:
         assert task.prompt(question, parse_condition("ci"))[-1].role == "user"
 
 
-def test_a_continued_object_counts_like_a_whole_one() -> None:
+def test_a_continued_object_counts_like_a_whole_one():
     found, task = made(12, prefill=True)
     for question in questions(found):
         messages = task.prompt(question, BASE)
         step = next_step(Turn(messages, (), True))
-        assert step is not None
         assert step[0].startswith(' "I') or not question.keys
         metrics = score(question, episode(question, step[0])).metrics
         assert (metrics["exact_match"], metrics["format_kept"]) == (1.0, 1.0)
 
 
-def test_the_form_asked_for() -> None:
+def test_the_form_asked_for():
     by_keys = {bool(q.keys): q for q in questions(made(6)[0])}
     line, whole = by_keys[False], by_keys[True]
     assert keeps_format(line, "So.\nFinal Answer: 5")
@@ -161,17 +155,16 @@ def test_the_form_asked_for() -> None:
     assert not keeps_format(whole, '{"explanation": "so"}')
 
 
-def test_an_answer_that_cannot_be_read_says_why_and_a_failure_is_no_wrong_answer() -> None:
+def test_an_answer_that_cannot_be_read_says_why_and_a_failure_is_no_wrong_answer():
     question = next(q for q in questions(made(6)[0]) if q.kind == "number")
     lost = score(question, episode(question, "I cannot determine it."))
     assert (lost.outcome, lost.metrics["exact_match"]) == ("unreadable", 0.0)
-    assert lost.rule is not None
     assert lost.rule.startswith("refused")
     failed = episode(question, "").model_copy(update={"status": "failed"})
     assert score(question, failed).metrics == {}
 
 
-def test_the_scale_is_that_of_the_set() -> None:
+def test_the_scale_is_that_of_the_set():
     found = questions(made(90)[0])
     days = [q for q in found if (q.split, q.kind, q.unit) == ("arithmetic", "number", "days")]
     mean = sum(q.amount for q in days) / len(days)
@@ -180,17 +173,17 @@ def test_the_scale_is_that_of_the_set() -> None:
     assert days[0].scale_items == len(days)
 
 
-def test_options_are_written_as_key_and_value() -> None:
+def test_options_are_written_as_key_and_value():
     chosen = read_options(FAMILY, ["splits=table,semantic", "shots=2", "turns=one", "prefill=true"])
     assert chosen == AnswerOptions(splits=("table", "semantic"), shots=2, turns="one", prefill=True)
 
 
-def test_other_prompts_are_no_time_questions() -> None:
+def test_other_prompts_are_no_time_questions():
     assert read_task([Message(role="user", content="Find every date that satisfies them.")]) is None
     assert read_task([]) is None
 
 
-def test_a_prompt_of_the_users_own_has_table_facts_and_rules() -> None:
+def test_a_prompt_of_the_users_own_has_table_facts_and_rules():
     found, task = made(6)
     own = with_template(
         task, TextFile(name="own.txt", digest="0", text="{facts}{table}|{question}|{form}")

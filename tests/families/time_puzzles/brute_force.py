@@ -4,16 +4,12 @@ It reads the facts as JSON and asks of each day whether it satisfies them; Chine
 lunar_python, event dates from the CSV tables read anew.
 """
 
-from __future__ import annotations
-
 import calendar
 import csv
-from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cache
-from typing import Any
 
-from lunar_python import Solar  # type: ignore[import-untyped]
+from lunar_python import Solar
 
 from tests import ROOT
 
@@ -32,12 +28,12 @@ OLYMPIC_GAPS = {1916, 1940, 1944, 2020}
 CUP_GAPS = {1942, 1946}
 
 
-def solve(facts: list[dict[str, Any]], first: date, last: date) -> list[str]:
+def solve(facts, first, last):
     """All days between two that satisfy every fact."""
     return list(solutions(facts, first, last))
 
 
-def solutions(facts: list[dict[str, Any]], first: date, last: date) -> Iterator[str]:
+def solutions(facts, first, last):
     """The same days, one after another."""
     ordered = sorted(facts, key=cost)
     for day in map(date.fromordinal, range(first.toordinal(), last.toordinal() + 1)):
@@ -45,7 +41,7 @@ def solutions(facts: list[dict[str, Any]], first: date, last: date) -> Iterator[
             yield day.isoformat()
 
 
-def cost(fact: dict[str, Any]) -> int:
+def cost(fact):
     """Facts that rule out most at least cost come first, those on the moon last."""
     if fact["type"] in ("lunar_month", "chinese_zodiac"):
         return 3
@@ -53,44 +49,44 @@ def cost(fact: dict[str, Any]) -> int:
     return 0 if fact["type"] in early else 2 if "weekday_in" in fact["type"] else 1
 
 
-def holds(day: date, fact: dict[str, Any]) -> bool:
+def holds(day, fact):
     """Whether one day satisfies one fact."""
     return bool(TESTS[fact["type"]](day, fact))
 
 
 @cache
-def rows(name: str) -> list[dict[str, str]]:
+def rows(name):
     with (TABLES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 @cache
-def lunar(day: date) -> Any:
+def lunar(day):
     return Solar.fromYmd(day.year, day.month, day.day).getLunar()
 
 
 @cache
-def row_of(event: str) -> dict[str, str]:
+def row_of(event):
     (row,) = [row for row in rows("events") if row["event"] == event]
     return row
 
 
 @cache
-def spans_of(name: str, person: str) -> list[tuple[date, date]]:
+def spans_of(name, person):
     ended = [row for row in rows(name) if row["person"] == person and row["end"]]
     return [(date.fromisoformat(row["start"]), date.fromisoformat(row["end"])) for row in ended]
 
 
-def inside(day: date, name: str, person: str) -> bool:
+def inside(day, name, person):
     return any(start < day < end for start, end in spans_of(name, person))
 
 
-def sign(day: date) -> str:
+def sign(day):
     names = [name for month, start, name in SIGN_STARTS if (day.month, day.day) >= (month, start)]
     return names[-1] if names else "Capricorn"
 
 
-def nth(day: date, unit: str, fact: dict[str, Any]) -> bool:
+def nth(day, unit, fact):
     step = timedelta(days=7 if fact["direction"] == "first" else -7)
     count, other = 0, day
     while getattr(other, unit) == getattr(day, unit) and other.year == day.year:
@@ -98,7 +94,7 @@ def nth(day: date, unit: str, fact: dict[str, Any]) -> bool:
     return day.strftime("%A") == fact["weekday"] and count == fact["n"]
 
 
-def event(day: date, fact: dict[str, Any]) -> bool:
+def event(day, fact):
     row = row_of(fact["event"])
     if fact["aspect"] == "multi_year" and not row["multi_year_spans"]:
         return row["start"][:4] <= str(day.year) <= row["end"][:4]

@@ -1,14 +1,11 @@
 """Puzzles put together fact by fact, with their gold from day sets."""
 
-from __future__ import annotations
-
 from random import Random
 
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,
-    Fact,
     KbEvent,
     LunarMonth,
     Month,
@@ -37,7 +34,7 @@ FRANZ_JOSEPH = KbEvent(
 LONDON = KbEvent(event="a Summer Olympics held in London", aspect="multi_year", level="year")
 
 
-def by_hand(name: str, *facts: Fact) -> TimePuzzle:
+def by_hand(name, *facts):
     """A puzzle of these facts in our own wording."""
     found = solve_facts(facts, PUZZLE_DAYS.everything, SETS)
     gold = tuple(str(day) for day in PUZZLE_DAYS.dates(found.answer))

@@ -1,7 +1,5 @@
 """The authors' rules, answer by answer, beside ours."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.families.time_puzzles.authors_scorer import measure
@@ -23,11 +21,11 @@ from agent_env.families.time_puzzles.authors_scorer import measure
         ("", 0),
     ],
 )
-def test_only_dates_behind_the_last_answer_mark_are_read(text: str, exact: int) -> None:
-    assert measure(frozenset({"2001-02-03"}), text)["metrics"]["exact_match"] == exact  # type: ignore[index]
+def test_only_dates_behind_the_last_answer_mark_are_read(text, exact):
+    assert measure(frozenset({"2001-02-03"}), text)["metrics"]["exact_match"] == exact
 
 
-def test_none_is_the_empty_set_and_an_unparsable_answer_is_not() -> None:
+def test_none_is_the_empty_set_and_an_unparsable_answer_is_not():
     assert measure(frozenset(), "MY ANSWER: None")["metrics"] == {
         "exact_match": 1.0, "f1": 1.0, "jaccard": 1.0,
     }  # fmt: skip

@@ -1,7 +1,5 @@
 """generate and audit as a user types them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -18,7 +16,7 @@ SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\
 
 
 @pytest.fixture(scope="module")
-def puzzles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def puzzles(tmp_path_factory):
     out = tmp_path_factory.mktemp("sets") / "puzzles.jsonl"
     done = agent_env(
         "generate", "time-puzzles", "--count", "40", "--seed", "3", "--out", str(out),
@@ -29,7 +27,7 @@ def puzzles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_any_number_of_processes_gives_the_same_bytes(puzzles: Path, tmp_path: Path) -> None:
+def test_any_number_of_processes_gives_the_same_bytes(puzzles, tmp_path):
     out = tmp_path / "again.jsonl"
     agent_env(
         "generate", "time-puzzles", "--count", "40", "--seed", "3", "--out", str(out),
@@ -38,7 +36,7 @@ def test_any_number_of_processes_gives_the_same_bytes(puzzles: Path, tmp_path: P
     assert out.read_bytes() == puzzles.read_bytes()
 
 
-def test_no_puzzle_stands_twice_and_each_has_its_digest(puzzles: Path) -> None:
+def test_no_puzzle_stands_twice_and_each_has_its_digest(puzzles):
     rows = [json.loads(line) for line in puzzles.read_text().splitlines()]
     assert len({row["digest"] for row in rows}) == 40
     assert {row["generator"] for row in rows} == {3}
@@ -49,14 +47,14 @@ def test_no_puzzle_stands_twice_and_each_has_its_digest(puzzles: Path) -> None:
     )
 
 
-def test_an_audit_finds_nothing_in_what_was_generated(puzzles: Path) -> None:
+def test_an_audit_finds_nothing_in_what_was_generated(puzzles):
     told = json.loads(agent_env("audit", str(puzzles), "--json").stdout)
     assert (told["puzzles"], told["judged"]) == (40, 40)
     assert (told["wrong_gold"], told["any_unnecessary"]) == (0, 0)
     assert not [row for row in told["per_puzzle"] if row["causes"]]
 
 
-def test_without_its_table_a_set_has_no_guess_rates(tmp_path: Path) -> None:
+def test_without_its_table_a_set_has_no_guess_rates(tmp_path):
     own, table = tmp_path / "own.jsonl", tmp_path / "events.csv"
     shipped = Path(tables.__file__).with_name("events.csv").read_text()
     head, *rows = csv.reader(shipped.splitlines())
@@ -84,7 +82,7 @@ def test_without_its_table_a_set_has_no_guess_rates(tmp_path: Path) -> None:
         assert told["guess_rates"]["ignore_event"] == 0.0
 
 
-def test_an_audit_finds_and_mends_a_wrong_gold(puzzles: Path, tmp_path: Path) -> None:
+def test_an_audit_finds_and_mends_a_wrong_gold(puzzles, tmp_path):
     rows = [json.loads(line) for line in puzzles.read_text().splitlines()]
     rows[5]["gold"] = ["1999-12-31"]
     broken, mended = tmp_path / "broken.jsonl", tmp_path / "mended.jsonl"
@@ -99,9 +97,7 @@ def test_an_audit_finds_and_mends_a_wrong_gold(puzzles: Path, tmp_path: Path) ->
     assert again["wrong_gold"] == 0
 
 
-def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(
-    puzzles: Path, tmp_path: Path
-) -> None:
+def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(puzzles, tmp_path):
     rows = [json.loads(line) for line in puzzles.read_text().splitlines()[:3]]
     bare, mended = tmp_path / "bare.jsonl", tmp_path / "mended.jsonl"
     lines = [
@@ -123,7 +119,7 @@ def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(
     )
 
 
-def test_the_published_format_can_be_written_and_run(tmp_path: Path) -> None:
+def test_the_published_format_can_be_written_and_run(tmp_path):
     out = tmp_path / "published.json"
     agent_env(
         "generate", "time-puzzles", "--count", "4", "--seed", "2", "--out", str(out),
@@ -137,7 +133,7 @@ def test_the_published_format_can_be_written_and_run(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["conditions"]["explicit"]["exact_match"] == 1.0
 
 
-def test_sets_with_all_calendars_and_without_solutions(tmp_path: Path) -> None:
+def test_sets_with_all_calendars_and_without_solutions(tmp_path):
     out = tmp_path / "mixed.jsonl"
     done = agent_env(
         "generate", "time-puzzles", "--count", "12", "--option", "solutions=0-2",
@@ -150,7 +146,7 @@ def test_sets_with_all_calendars_and_without_solutions(tmp_path: Path) -> None:
     assert not [row for row in told["per_puzzle"] if row["causes"]]
 
 
-def test_a_set_with_an_impossible_shape_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_set_with_an_impossible_shape_is_refused_at_once(tmp_path):
     out = tmp_path / "some.jsonl"
     done = agent_env(
         "generate", "time-puzzles", "--count", "3000", "--option", "facts=1-4",
@@ -184,7 +180,7 @@ def test_a_set_with_an_impossible_shape_is_refused_at_once(tmp_path: Path) -> No
         (["--out", "/proc/x"], "cannot write to /proc/x"),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_2(options: list[str], line: str, tmp_path: Path) -> None:
+def test_a_mistake_is_one_line_and_exit_2(options, line, tmp_path):
     (tmp_path / "small.csv").write_text(SMALL)
     where = [] if "--out" in options else ["--out", str(tmp_path / "x.jsonl")]
     done = agent_env("generate", "time-puzzles", *where, *options, cwd=tmp_path)
@@ -192,7 +188,7 @@ def test_a_mistake_is_one_line_and_exit_2(options: list[str], line: str, tmp_pat
     assert line in done.stderr
 
 
-def test_a_range_may_be_one_number() -> None:
+def test_a_range_may_be_one_number():
     assert parse_range("facts", "5", 1, 9) == (5, 5)
     assert parse_range("facts", "4-6", 1, 9) == (4, 6)
     with pytest.raises(ConfigError):

@@ -1,7 +1,5 @@
 """Day sets agree with a solver that shares nothing with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 
@@ -12,7 +10,6 @@ from agent_env.families.time_puzzles.candidates import Candidates
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings
 from agent_env.families.time_puzzles.facts import (
     DayOfYear,
-    Fact,
     KbEvent,
     LunarMonth,
     PersonAlive,
@@ -37,13 +34,13 @@ SOME_SETS = DaySets(SOME_YEARS, TABLES)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_facts_of_every_category_hold_on_the_days_that_brute_force_finds(seed: int) -> None:
+def test_facts_of_every_category_hold_on_the_days_that_brute_force_finds(seed):
     from random import Random
 
     rng = Random(seed)
     candidates = Candidates(TABLES, SOME_SETS)
     day = SOME_YEARS.day(rng.randrange(len(SOME_YEARS)))
-    checked: list[str] = []
+    checked = []
     for kind in candidates.kinds.values():
         if not kind.domain >> SOME_YEARS.index(day) & 1:
             continue
@@ -55,63 +52,63 @@ def test_facts_of_every_category_hold_on_the_days_that_brute_force_finds(seed: i
     assert len(checked) >= 13
 
 
-def days_of(fact: Fact, year: int) -> list[str]:
+def days_of(fact, year):
     return [d.isoformat() for d in SETS.days.dates(SETS.of(fact) & SETS.days.year(year))]
 
 
-def test_the_second_friday_and_the_last_monday_of_each_month() -> None:
+def test_the_second_friday_and_the_last_monday_of_each_month():
     second = WeekdayInMonth(direction="first", weekday="Friday", n=2)
     last = WeekdayInMonth(direction="last", weekday="Monday", n=1)
     assert days_of(second, 2026)[:3] == ["2026-01-09", "2026-02-13", "2026-03-13"]
     assert days_of(last, 2026)[:3] == ["2026-01-26", "2026-02-23", "2026-03-30"]
 
 
-def test_a_fifth_weekday_is_missing_from_months_that_have_four() -> None:
+def test_a_fifth_weekday_is_missing_from_months_that_have_four():
     fifth = WeekdayInMonth(direction="first", weekday="Sunday", n=5)
     assert days_of(fifth, 2026) == ["2026-03-29", "2026-05-31", "2026-08-30", "2026-11-29"]
 
 
-def test_weekdays_of_the_year_count_from_either_end() -> None:
+def test_weekdays_of_the_year_count_from_either_end():
     first = WeekdayInYear(direction="first", weekday="Monday", n=1)
     last = WeekdayInYear(direction="last", weekday="Thursday", n=53)
     assert days_of(first, 2026) == ["2026-01-05"]
     assert days_of(last, 2026) == ["2026-01-01"]
 
 
-def test_day_366_exists_in_leap_years_alone() -> None:
+def test_day_366_exists_in_leap_years_alone():
     assert days_of(DayOfYear(day=366), 2024) == ["2024-12-31"]
     assert days_of(DayOfYear(day=366), 2026) == []
 
 
-def test_a_leap_month_counts_with_the_month_before_it() -> None:
+def test_a_leap_month_counts_with_the_month_before_it():
     second = days_of(LunarMonth(month=2), 2023)  # 2023 had a leap second month
     assert (second[0], second[-1], len(second)) == ("2023-02-20", "2023-04-19", 59)
 
 
-def test_birth_and_death_are_not_days_of_life() -> None:
+def test_birth_and_death_are_not_days_of_life():
     alive = SETS.of(PersonAlive(person="Albert Einstein"))
     days = list(SETS.days.dates(alive))
     assert (str(days[0]), str(days[-1])) == ("1879-03-15", "1955-04-17")
 
 
-def test_two_terms_leave_a_gap() -> None:
+def test_two_terms_leave_a_gap():
     days = [d.isoformat() for d in SETS.days.dates(SETS.of(UsPresident(person="Donald Trump")))]
     assert (days[0], days[-1]) == ("2017-01-21", "2021-01-19")
 
 
-def test_the_games_of_2020_took_place_in_2021() -> None:
+def test_the_games_of_2020_took_place_in_2021():
     olympics = RecurringEvent(name="summer_olympics")
     assert (len(days_of(olympics, 2020)), len(days_of(olympics, 2021))) == (0, 365)
 
 
-def test_a_sign_may_span_the_turn_of_the_year() -> None:
+def test_a_sign_may_span_the_turn_of_the_year():
     days = days_of(WesternZodiac(sign="Capricorn"), 2001)
     assert (days[0], days[18], days[19], days[-1]) == (
         "2001-01-01", "2001-01-19", "2001-12-22", "2001-12-31",
     )  # fmt: skip
 
 
-def test_a_term_or_event_without_an_end_is_unknown_after_the_tables_date() -> None:
+def test_a_term_or_event_without_an_end_is_unknown_after_the_tables_date():
     camp = EventRow("the camp", "", "", "", PartialDate(2019, 5, 1), None, (2019, 2020), "",
                     now=date(2021, 3, 1))  # fmt: skip
     sets = DaySets(PUZZLE_DAYS, replace(TABLES, events=(camp,)))
@@ -124,7 +121,7 @@ def test_a_term_or_event_without_an_end_is_unknown_after_the_tables_date() -> No
     assert ("open_end", sets.of(camping) | sets.open_end(camping)) in Readings(sets).others(camping)
 
 
-def test_no_puzzle_is_decided_by_an_open_end() -> None:
+def test_no_puzzle_is_decided_by_an_open_end():
     """2018-11-22 was the gold of such a puzzle, though 2026-10-22 may satisfy it as well."""
     checker = Checker(SETS, TABLES)
     trump = UsPresident(person="Donald Trump")

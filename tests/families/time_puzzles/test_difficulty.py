@@ -1,7 +1,5 @@
 """Measured difficulty, and puzzles of a wanted one."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.errors import ConfigError
@@ -25,7 +23,7 @@ from .by_hand import SETS, TABLES, WATERLOO
 TRAFALGAR = KbEvent(event="the Battle of Trafalgar", aspect="start", level="day", value=21)
 
 
-def test_quantities_are_counted_fact_by_fact() -> None:
+def test_quantities_are_counted_fact_by_fact():
     facts = [TRAFALGAR, PersonAlive(person="Albert Einstein"), LunarMonth(month=9),
              Month(month=10), ExplicitYear(year=1921)]  # fmt: skip
     entries = [Entry(fact, SETS.of(fact)) for fact in facts]
@@ -33,13 +31,13 @@ def test_quantities_are_counted_fact_by_fact() -> None:
     assert measured == Difficulty(lookups=2, pages=3, hops=1, candidates=31)
 
 
-def test_a_named_event_is_one_page_away() -> None:
+def test_a_named_event_is_one_page_away():
     entries = [Entry(WATERLOO, SETS.of(WATERLOO))]
     measured = difficulty_of(entries, SETS.events, PUZZLE_DAYS.everything)
     assert measured == Difficulty(lookups=1, pages=1, hops=0, candidates=91676)
 
 
-def test_a_set_has_the_difficulty_that_was_asked_for() -> None:
+def test_a_set_has_the_difficulty_that_was_asked_for():
     target = parse_target(["lookups=2", "hops=0-1", "candidates=10-9999"])
     options = SetOptions(count=4, seed=2, facts=(5,), solutions=(2, 4), target=target)
     puzzles = make_set(TABLES, options).puzzles
@@ -55,12 +53,12 @@ def test_a_set_has_the_difficulty_that_was_asked_for() -> None:
         ("hops=3-1", "'hops=3-1' is reversed; write 1-3"),
     ],
 )
-def test_a_wrong_target_says_what_to_write(text: str, reason: str) -> None:
+def test_a_wrong_target_says_what_to_write(text, reason):
     with pytest.raises(ConfigError, match=reason):
         parse_target([text])
 
 
-def test_scores_break_down_by_each_quantity() -> None:
+def test_scores_break_down_by_each_quantity():
     difficulty = Difficulty(lookups=2, pages=3, hops=1, candidates=3012)
     measured = puzzle().model_copy(update={"difficulty": difficulty, "obscurity": 0.5})
     parts = groups(measured)
@@ -68,7 +66,7 @@ def test_scores_break_down_by_each_quantity() -> None:
     assert [parts[name] for name in names] == [("2",), ("3",), ("1",), ("1000-9999",), ("0.50",)]
 
 
-def test_events_after_a_cutoff_alone_are_used() -> None:
+def test_events_after_a_cutoff_alone_are_used():
     tables = tables_of(PuzzleOptions(after="2022-09-30"))
     assert [row.event for row in tables.events] == [
         "the Artemis I mission",

@@ -1,7 +1,5 @@
 """Puzzles: as wished, reproducible, necessary, and right by an independent solver."""
 
-from __future__ import annotations
-
 from datetime import date
 from itertools import islice
 from random import Random
@@ -12,7 +10,6 @@ from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import KbEvent, category_of
 from agent_env.families.time_puzzles.family import SetOptions, make_set
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
-from agent_env.families.time_puzzles.sample import TimePuzzle
 from tests.families.time_puzzles.sets import generate
 
 from .brute_force import solutions, solve
@@ -22,47 +19,45 @@ FIRST, LAST = date(1800, 1, 1), date(2050, 12, 31)
 
 
 @pytest.fixture(scope="module")
-def puzzles() -> tuple[TimePuzzle, ...]:
+def puzzles():
     return generate(TABLES, 18, seed=7)
 
 
-def facts_of(puzzle: TimePuzzle) -> list[dict[str, object]]:
+def facts_of(puzzle):
     return [fact.model_dump() for fact in puzzle.facts]
 
 
-def test_the_gold_answer_is_what_brute_force_finds(puzzles: tuple[TimePuzzle, ...]) -> None:
+def test_the_gold_answer_is_what_brute_force_finds(puzzles):
     for puzzle in puzzles[:8]:  # thousands: benchmarks/time_puzzles.py
         assert list(puzzle.gold) == solve(facts_of(puzzle), FIRST, LAST), puzzle.id
 
 
-def test_solutions_and_facts_are_as_many_as_the_schedule_says(
-    puzzles: tuple[TimePuzzle, ...],
-) -> None:
+def test_solutions_and_facts_are_as_many_as_the_schedule_says(puzzles):
     for puzzle, shape in zip(puzzles, schedule(18, (4, 5, 6), (1, 2, 3, 4, 5, 6)), strict=True):
         assert (len(puzzle.facts), len(puzzle.gold)) == (shape.facts, shape.solutions)
 
 
-def test_a_schedule_uses_every_combination_equally() -> None:
+def test_a_schedule_uses_every_combination_equally():
     shapes = list(schedule(36, (4, 5, 6), (1, 2, 3, 4, 5, 6)))
     assert {shapes.count(shape) for shape in shapes} == {2}
     assert len(set(shapes)) == 18
 
 
-def test_every_shape_of_the_schedule_is_found() -> None:
+def test_every_shape_of_the_schedule_is_found():
     made = make_set(TABLES, SetOptions(count=18, seed=5))
     assert made.missing == ()
     assert len(made.puzzles) == 18
 
 
-def test_a_puzzle_does_not_depend_on_how_many_are_made(puzzles: tuple[TimePuzzle, ...]) -> None:
+def test_a_puzzle_does_not_depend_on_how_many_are_made(puzzles):
     assert generate(TABLES, 3, seed=7) == puzzles[:3]
 
 
-def test_another_seed_gives_other_puzzles(puzzles: tuple[TimePuzzle, ...]) -> None:
+def test_another_seed_gives_other_puzzles(puzzles):
     assert generate(TABLES, 1, seed=8)[0].constraints != puzzles[0].constraints
 
 
-def test_without_any_one_fact_the_answer_is_another(puzzles: tuple[TimePuzzle, ...]) -> None:
+def test_without_any_one_fact_the_answer_is_another(puzzles):
     for puzzle in puzzles[:2]:
         facts = facts_of(puzzle)
         for left_out in range(len(facts)):
@@ -71,38 +66,37 @@ def test_without_any_one_fact_the_answer_is_another(puzzles: tuple[TimePuzzle, .
             assert len(list(more)) > len(puzzle.gold)
 
 
-def test_each_puzzle_has_one_event_and_no_category_twice(puzzles: tuple[TimePuzzle, ...]) -> None:
+def test_each_puzzle_has_one_event_and_no_category_twice(puzzles):
     for puzzle in puzzles:
         categories = [category_of(fact) for fact in puzzle.facts]
         assert len(set(categories)) == len(categories)
         assert sum(isinstance(fact, KbEvent) for fact in puzzle.facts) == 1
 
 
-def test_the_event_cannot_be_guessed(puzzles: tuple[TimePuzzle, ...]) -> None:
+def test_the_event_cannot_be_guessed(puzzles):
     for puzzle in puzzles:
-        assert puzzle.checks is not None
         assert puzzle.checks.event_values >= 10
         assert puzzle.checks.event_bits >= 1
 
 
-def test_the_seed_date_is_a_solution(puzzles: tuple[TimePuzzle, ...]) -> None:
+def test_the_seed_date_is_a_solution(puzzles):
     assert all(puzzle.seed_date in puzzle.gold for puzzle in puzzles)
 
 
-def test_explicit_constraints_name_no_event_and_no_person(puzzles: tuple[TimePuzzle, ...]) -> None:
+def test_explicit_constraints_name_no_event_and_no_person(puzzles):
     names = [row.event for row in TABLES.events] + [row.person for row in TABLES.people]
     for puzzle in puzzles:
         text = " ".join(puzzle.explicit_constraints)
         assert not [name for name in names if name in text]
 
 
-def test_calendars_of_one_day_a_year_are_drawn_too() -> None:
+def test_calendars_of_one_day_a_year_are_drawn_too():
     options = SetOptions(count=6, seed=3, facts=(4,), calendars=("solar-terms", "easter"))
     types = [fact.type for puzzle in make_set(TABLES, options).puzzles for fact in puzzle.facts]
     assert "solar_term" in types
     assert "church_day" in types
 
 
-def test_a_shape_that_cannot_be_ends_with_what_was_tried() -> None:
+def test_a_shape_that_cannot_be_ends_with_what_was_tried():
     with pytest.raises(NotFound, match="no puzzle with 1 facts and 7 solutions was found in 4000"):
         Generator(TABLES).puzzle(Shape(1, 7), Random(1), "x")

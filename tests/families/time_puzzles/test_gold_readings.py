@@ -1,28 +1,23 @@
 """A file in the published forms: its own rules, a gold per wording, scores under each reading."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
-from pathlib import Path
 
 import pytest
 
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.extensions.reference.turns import Turn
-from agent_env.families.time_puzzles.audit import AuditReport, audit, corrected
+from agent_env.families.time_puzzles.audit import audit, corrected
 from agent_env.families.time_puzzles.audit_texts import read_event_dates
 from agent_env.families.time_puzzles.gold_readings import (
-    ReadingScore,
     puzzles_by_reading,
     scores_by_reading,
 )
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.reference import next_step
-from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.records.schema import Episode, Message, Wording
+from agent_env.records.schema import Episode, Message
 from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.tasks.conditions import parse_condition
 from tests import TESTS
@@ -33,34 +28,33 @@ EVENTS = read_event_dates(DATA / "forms_events.csv")
 
 
 @pytest.fixture(scope="module")
-def report() -> AuditReport:
+def report():
     return audit(PUZZLES, shipped_tables(), EVENTS)
 
 
-def of(report: AuditReport, name: str) -> dict[str, object]:
+def of(report, name):
     (finding,) = [finding for finding in report.findings if finding.identifier == name]
     return finding.as_json()
 
 
-def test_a_rule_that_the_explicit_texts_state_is_the_files_own(report: AuditReport) -> None:
+def test_a_rule_that_the_explicit_texts_state_is_the_files_own(report):
     """By its rule there are Games in 2020 and 2028 but none in 2021."""
     found = of(report, "rule")
     assert found["gold"] == "own_rule"
     assert found["solutions"] == ["2020-05-17", "2024-05-19", "2028-05-21"]
     golds = found["other_golds"]
-    assert isinstance(golds, dict)
     assert golds["implicit"]["strict"] == ["2021-05-16", "2024-05-19"]
     assert found["misworded"] == []
 
 
-def test_the_rules_years_are_the_days_of_a_plain_computation(report: AuditReport) -> None:
+def test_the_rules_years_are_the_days_of_a_plain_computation(report):
     days = map(date.fromordinal, range(date(2020, 1, 1).toordinal(), date(2030, 1, 1).toordinal()))
     sundays = [d for d in days if (d.month, d.weekday()) == (5, 6) and 15 <= d.day <= 21]
     by_rule = [str(d) for d in sundays if d.year % 4 == 0 and d.year >= 1896]
     assert of(report, "rule")["solutions"] == by_rule
 
 
-def test_each_wording_is_mended_by_its_own_text(report: AuditReport, tmp_path: Path) -> None:
+def test_each_wording_is_mended_by_its_own_text(report, tmp_path):
     """The file dates the event to 1886, in its explicit text too; it ended in 1887."""
     found = of(report, "event")
     assert found["causes"] == {"event_value": "error"}
@@ -75,13 +69,13 @@ def test_each_wording_is_mended_by_its_own_text(report: AuditReport, tmp_path: P
     assert (again["wrong_gold"], again["wrong_explicit_gold"]) == (0, 0)
 
 
-def test_what_cannot_be_read_is_said(report: AuditReport) -> None:
+def test_what_cannot_be_read_is_said(report):
     coverage = report.texts["explicit"].as_json()
     unread = "It is roughly the month of the storming of the Bastille."
     assert coverage == {"texts": 31, "judged": 30, "unread": {unread: 1}, "unknown_names": {}}
 
 
-def test_a_puzzle_without_facts_is_judged_by_its_texts() -> None:
+def test_a_puzzle_without_facts_is_judged_by_its_texts():
     """As the authors' output files have them: texts and golds alone."""
     bare = [p.model_copy(update={"facts": (), "gold": p.gold[:1]}) for p in PUZZLES]
     findings = audit(bare, shipped_tables(), EVENTS).findings
@@ -92,22 +86,20 @@ def test_a_puzzle_without_facts_is_judged_by_its_texts() -> None:
     assert findings[-1].notes == ("no_facts", "not_judged")
 
 
-def test_puzzles_without_solution_are_counted_apart(report: AuditReport) -> None:
+def test_puzzles_without_solution_are_counted_apart(report):
     figures = report.as_json()
     assert figures["event_unnecessary"] == 1
     assert figures["event_unnecessary_without_solution"] == 1
     assert figures["gold"] == {"right": 5, "own_rule": 1, "debatable": 0, "error": 2}
 
 
-def by_reading(
-    report: AuditReport, wording: str, **answers: str
-) -> dict[str, tuple[float, int, int | None]]:
+def by_reading(report, wording, **answers):
     given = {name: [tuple(text.split())] for name, text in answers.items()}
-    rows: tuple[ReadingScore, ...] = scores_by_reading(PUZZLES, report, given, wording)  # type: ignore[arg-type]
+    rows = scores_by_reading(PUZZLES, report, given, wording)
     return {row.reading: (row.exact_match, row.puzzles, row.changed) for row in rows}
 
 
-def test_answers_are_scored_under_each_reading(report: AuditReport) -> None:
+def test_answers_are_scored_under_each_reading(report):
     answers = {"rule": "2021-05-16 2024-05-19", "event": "1887-02-10", "cup": "1950-05-09"}
     scores = by_reading(report, "implicit", **answers)
     assert list(scores) == [
@@ -124,9 +116,7 @@ def test_answers_are_scored_under_each_reading(report: AuditReport) -> None:
 
 
 @pytest.mark.parametrize("wording", ["implicit", "explicit"])
-def test_the_puzzles_of_a_reading_score_as_the_ledger_does(
-    report: AuditReport, wording: Wording
-) -> None:
+def test_the_puzzles_of_a_reading_score_as_the_ledger_does(report, wording):
     """By the task's own scorer, for the authors' outputs."""
     task, condition = make_task(), "base" if wording == "implicit" else "explicit"
     answers = {"rule": "2021-05-16 2024-05-19", "event": "1887-02-10", "cup": "1950-05-09"}
@@ -145,7 +135,7 @@ def test_the_puzzles_of_a_reading_score_as_the_ledger_does(
         assert sum(scores) / 3 == exact
 
 
-def answer_episode(sample: str, condition: str, dates: str) -> Episode:
+def answer_episode(sample, condition, dates):
     return Episode(
         sample=sample, condition=condition, repeat=1, model="m", status="finished",
         answer=f"MY ANSWER: {dates.replace(' ', ', ')}", stop_reason="answered",
@@ -153,10 +143,8 @@ def answer_episode(sample: str, condition: str, dates: str) -> Episode:
 
 
 @pytest.mark.parametrize("puzzle", PUZZLES[:-1], ids=[puzzle.id for puzzle in PUZZLES[:-1]])
-def test_the_reference_solves_every_explicit_text(puzzle: TimePuzzle, report: AuditReport) -> None:
+def test_the_reference_solves_every_explicit_text(puzzle, report):
     (message,) = make_task("paper").prompt(puzzle, parse_condition("explicit"))
     step = next_step(Turn([Message(role="user", content=message.content)], [], thorough=True))
-    assert step is not None
     solutions = of(report, puzzle.id)["explicit_solutions"]
-    assert isinstance(solutions, list)
     assert parse_date_answer(step[0]).dates == tuple(solutions)

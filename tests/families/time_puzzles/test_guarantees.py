@@ -1,7 +1,5 @@
 """The spans of calendar facts make no other fact unnecessary."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest
@@ -12,20 +10,19 @@ from agent_env.families.time_puzzles.facts import (
     ChineseZodiac,
     DayOfMonthSpecific,
     ExplicitYear,
-    Fact,
     LunarMonth,
     SolarTerm,
 )
 from agent_env.families.time_puzzles.guarantees import SPANS, SpelledOut, TooManySpans
 from agent_env.families.time_puzzles.solver import rests_of, solve
-from agent_env.temporal.days import PUZZLE_DAYS, DaySet
+from agent_env.temporal.days import PUZZLE_DAYS
 
 SETS = DaySets(PUZZLE_DAYS, shipped_tables())
 EVERYTHING = PUZZLE_DAYS.everything
 DRAGON = ChineseZodiac(animal="Dragon")
 
 
-def listed(facts: list[Fact], seed: int = 1) -> tuple[list[DaySet], DaySet]:
+def listed(facts, seed=1):
     sets = [SETS.of(fact) for fact in facts]
     rests = rests_of(sets, EVERYTHING)
     answer = solve(sets, EVERYTHING)
@@ -42,13 +39,13 @@ def listed(facts: list[Fact], seed: int = 1) -> tuple[list[DaySet], DaySet]:
     ],
     ids=["one calendar fact", "a span over two years", "two calendar facts", "no answer"],
 )
-def test_the_answer_is_the_same_and_every_fact_remains_necessary(facts: list[Fact]) -> None:
+def test_the_answer_is_the_same_and_every_fact_remains_necessary(facts):
     sets, answer = listed(facts)
     assert solve(sets, EVERYTHING) == answer
     assert all(rest != answer for rest in rests_of(sets, EVERYTHING))
 
 
-def test_whole_spans_are_listed_with_decoys() -> None:
+def test_whole_spans_are_listed_with_decoys():
     (year, dragon), _ = listed([ExplicitYear(year=2024), DRAGON])
     runs = PUZZLE_DAYS.runs(dragon)
     assert year == PUZZLE_DAYS.year(2024)
@@ -57,16 +54,16 @@ def test_whole_spans_are_listed_with_decoys() -> None:
     assert [f"{low} {high}" for low, high in runs if low.year == 2024] == ["2024-02-10 2025-01-28"]
 
 
-def test_other_facts_keep_all_their_days() -> None:
+def test_other_facts_keep_all_their_days():
     sets, _ = listed([ExplicitYear(year=2024), DayOfMonthSpecific(day=15)])
     assert sets == [SETS.of(ExplicitYear(year=2024)), SETS.of(DayOfMonthSpecific(day=15))]
 
 
-def test_the_same_draws_give_the_same_spans() -> None:
-    facts: list[Fact] = [ExplicitYear(year=2024), SolarTerm(name="Qingming")]
+def test_the_same_draws_give_the_same_spans():
+    facts = [ExplicitYear(year=2024), SolarTerm(name="Qingming")]
     assert listed(facts, seed=4) == listed(facts, seed=4) != listed(facts, seed=5)
 
 
-def test_more_than_twenty_four_needed_spans_are_refused() -> None:
+def test_more_than_twenty_four_needed_spans_are_refused():
     with pytest.raises(TooManySpans, match="lunar_month takes 251 spans"):
         listed([LunarMonth(month=1), DayOfMonthSpecific(day=15)])

@@ -5,8 +5,6 @@ When results of look-ups fix a puzzle's solutions.
 The condition `facts`: the dates of every look-up, beside the puzzle_of_known_facts as it is.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -17,7 +15,6 @@ from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,
     Decade,
-    Fact,
     KbEvent,
     Month,
     MultiWeekday,
@@ -43,7 +40,7 @@ FIND = PuzzleFaults(shipped_tables())
 DETERMINED = ProvedAnswer(shipped_tables())
 
 
-def puzzle(gold: str, *facts: Fact, **fields: object) -> TimePuzzle:
+def puzzle(gold, *facts, **fields):
     texts = tuple(fact.type for fact in facts)
     return TimePuzzle.model_validate({
         "id": "p", "gold": gold.split(), "constraints": texts, "explicit_constraints": texts,
@@ -58,18 +55,18 @@ MAYS = puzzle(
 )  # fmt: skip
 
 
-def rules(found: Faults) -> set[tuple[str, str]]:
+def rules(found):
     return {(m.misread.type if m.misread else "", m.rule) for m in found.missed}
 
 
-def test_a_decade_read_from_its_year_one_is_recognised() -> None:
+def test_a_decade_read_from_its_year_one_is_recognised():
     given = (*MAYS.gold[1:], "2000-05-01")
     found = FIND(MAYS, given)
     assert [ref.type for ref in found.wrong[0].violates] == ["decade"]
     assert rules(found) == {("decade", "violated elsewhere")}
 
 
-def test_another_reading_that_only_loses_dates_is_named() -> None:
+def test_another_reading_that_only_loses_dates_is_named():
     """1980s from 1981: with 1990 ruled out by another fact, 1980 alone is lost."""
     found = FIND(
         puzzle("1980-02-29 1984-02-29 1988-02-29", Decade(decade=1980), Month(month=2),
@@ -79,35 +76,35 @@ def test_another_reading_that_only_loses_dates_is_named() -> None:
     assert rules(found) == {("decade", "other reading: decade_from_1")}
 
 
-def test_a_value_left_out_points_to_its_constraint() -> None:
+def test_a_value_left_out_points_to_its_constraint():
     both = MultiWeekday(value=("Monday", "Tuesday"))
     found = FIND(puzzle("2001-01-01 2001-01-02", both, Month(month=1)), ("2001-01-01",))
     assert rules(found) == {("multi_weekday", "left out by its value")}
 
 
-def test_without_any_date_nothing_is_blamed() -> None:
+def test_without_any_date_nothing_is_blamed():
     assert rules(FIND(MAYS, ())) == {("", "no date given")}
 
 
-def test_a_date_outside_the_years_asked_about_violates_the_range() -> None:
+def test_a_date_outside_the_years_asked_about_violates_the_range():
     found = FIND(puzzle("2001-01-01", OnWeekday(weekday="Monday")), ("2060-01-05",))
     assert [ref.index for ref in found.wrong[0].violates] == [-1]
 
 
-def test_an_event_that_the_tables_lack_is_not_blamed() -> None:
+def test_an_event_that_the_tables_lack_is_not_blamed():
     unknown = KbEvent(event="my own party", aspect="multi_year", level="year")
     found = FIND(puzzle("2001-01-01", unknown, Month(month=1)), ("2002-01-01",))
     assert found.wrong[0].violates == ()
 
 
-def test_gold_answers_have_no_faults_and_a_foreign_date_always_has_one() -> None:
+def test_gold_answers_have_no_faults_and_a_foreign_date_always_has_one():
     for made in generate(shipped_tables(), 40, 11):
         assert FIND(made, made.gold) == Faults()
         (wrong,) = FIND(made, (*made.gold, "1801-03-04")).wrong
         assert wrong.violates
 
 
-def test_puzzles_are_grouped_by_what_they_hold_and_cluster_by_event() -> None:
+def test_puzzles_are_grouped_by_what_they_hold_and_cluster_by_event():
     made = generate(shipped_tables(), 1, 3)[0]
     assert groups(made)["solutions"] == (str(made.solution_count),)
     assert "kb_event" in groups(made)["fact type"]
@@ -145,20 +142,18 @@ PUZZLE = TimePuzzle.model_validate(
         ((f"{PAGE} ended on 21 July 1944",), False),
     ],
 )
-def test_a_page_that_states_the_date_proves_the_fact(
-    texts: tuple[str, ...], is_fixed: bool
-) -> None:
+def test_a_page_that_states_the_date_proves_the_fact(texts, is_fixed):
     assert DETERMINED(PUZZLE, texts) is is_fixed
 
 
-def test_a_gold_of_another_world_is_unknown() -> None:
+def test_a_gold_of_another_world_is_unknown():
     shifted = PUZZLE.model_copy(update={"gold": ("2014-01-23",)})
     assert DETERMINED(shifted, ()) is None
     unheard = PUZZLE.facts[3].model_copy(update={"event": "the Conference of Nowhere"})
     assert DETERMINED(PUZZLE.model_copy(update={"facts": (unheard,)}), ()) is None
 
 
-def test_facts_that_need_no_look_up_may_be_enough() -> None:
+def test_facts_that_need_no_look_up_may_be_enough():
     plain = PUZZLE.model_copy(update={"facts": PUZZLE.facts[:3]})
     days = tuple(
         f"2014-{month:02d}-{day:02d}"

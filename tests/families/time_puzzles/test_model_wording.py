@@ -1,12 +1,8 @@
 """A model's words are taken where they are read as the same constraint, and never else."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from collections.abc import Sequence
-from pathlib import Path
 
 from agent_env.extensions.fake_server import Answer, FakeServer
 from agent_env.families.time_puzzles.model_wording import (
@@ -18,7 +14,6 @@ from agent_env.families.time_puzzles.model_wording import (
     reworded,
     wording_samples,
 )
-from agent_env.records.schema import Message, ToolSpec
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
 
@@ -32,7 +27,7 @@ SENTENCES = (
 )
 
 
-def test_words_with_the_same_meaning_are_taken() -> None:
+def test_words_with_the_same_meaning_are_taken():
     reply = (
         "1. It is June.\n2) It is before the 9th of the month.\n"
         "3: It is the same year as the first day of the Battle of Waterloo."
@@ -46,7 +41,7 @@ def test_words_with_the_same_meaning_are_taken() -> None:
     assert not reasons
 
 
-def test_other_meanings_missing_lines_and_the_same_words_are_not_taken() -> None:
+def test_other_meanings_missing_lines_and_the_same_words_are_not_taken():
     reply = "1. The month is June.\n2. It is before the 10th of the month."
     assert accepted(reply, SENTENCES) == ({}, {SAME: 1, OTHER: 1, NO_LINE: 1})
     last = "3. It is the same year as the last day of the Battle of Waterloo."
@@ -55,7 +50,7 @@ def test_other_meanings_missing_lines_and_the_same_words_are_not_taken() -> None
     assert accepted(None, SENTENCES) == ({}, {NO_REPLY: 3})
 
 
-def test_a_worded_puzzle_has_the_gold_of_the_same_without() -> None:
+def test_a_worded_puzzle_has_the_gold_of_the_same_without():
     questions = wording_samples(GOOD[:1], {})
     numbered = enumerate(questions[0].sentences, start=1)
     reply = "\n".join(f"{n}. {text.replace('The month is', 'It is')}" for n, text in numbered)
@@ -67,24 +62,23 @@ def test_a_worded_puzzle_has_the_gold_of_the_same_without() -> None:
     assert reworded(GOOD[:1], questions, {}, "m").refused == {NO_REPLY: 1}
 
 
-async def says_it_is(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+async def says_it_is(turns, offers):
     """Words the months anew and gets a weekday wrong."""
     lines = re.findall(r"^\d+\. .*$", turns[-1].content, re.M)
     text = "\n".join(lines).replace("The month is", "It is in").replace("a Monday", "a Tuesday")
     return Answer(text)
 
 
-def test_a_set_is_worded_by_a_model_behind_a_server(tmp_path: Path) -> None:
+def test_a_set_is_worded_by_a_model_behind_a_server(tmp_path):
     out = tmp_path / "tp.jsonl"
 
-    async def go() -> None:
+    async def go():
         async with FakeServer(says_it_is) as server:
             options = GenerateOptions(
                 task="time-puzzles", out=out, count=6, seed=4, wording="model:compatible/m-1",
                 base_url=server.url,
             )  # fmt: skip
             made = await make_set(options, QUIET)
-            assert made.wording is not None
             assert made.wording.worded + sum(made.wording.refused.values()) == 6
 
     asyncio.run(go())

@@ -1,10 +1,6 @@
 """Published files: ours come back as they were, those of others are read where they are clear."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +11,6 @@ from agent_env.families.time_puzzles.facts import (
     DayOfMonthRange,
     DayOfMonthSpecific,
     Decade,
-    Fact,
     FirstDayOfMonth,
     KbEvent,
     LastDayOfMonth,
@@ -35,7 +30,6 @@ from agent_env.families.time_puzzles.facts import (
     YearRange,
 )
 from agent_env.families.time_puzzles.published import (
-    PublishedPuzzle,
     puzzle_bytes,
     read_published,
     read_puzzles,
@@ -50,7 +44,7 @@ from .by_hand import GOOD, TABLES
 FOREIGN = TESTS / "data" / "published" / "foreign.json"
 
 
-def test_what_was_written_reads_back_the_same(tmp_path: Path) -> None:
+def test_what_was_written_reads_back_the_same(tmp_path):
     puzzles = (*GOOD, *generate(TABLES, 18, seed=11))
     file = tmp_path / "puzzles.json"
     file.write_bytes(write_published(puzzles))
@@ -63,7 +57,7 @@ def test_what_was_written_reads_back_the_same(tmp_path: Path) -> None:
     assert write_published(read_published(file)) == file.read_bytes()
 
 
-def test_a_written_puzzle_has_the_nine_keys_of_the_format() -> None:
+def test_a_written_puzzle_has_the_nine_keys_of_the_format():
     (row,) = json.loads(write_published(GOOD[:1]))
     assert list(row) == [
         "identifier", "constraints", "explicit_constraints", "constraints_meta", "solutions",
@@ -73,15 +67,14 @@ def test_a_written_puzzle_has_the_nine_keys_of_the_format() -> None:
     assert row["year_range"] == [1800, 2050]
 
 
-def test_tables_name_the_years_of_an_event_that_held_in_several() -> None:
+def test_tables_name_the_years_of_an_event_that_held_in_several():
     (row,) = json.loads(write_published(GOOD[2:3], TABLES))
     assert row["constraints_meta"][0]["value"] == [1908, 1948, 2012]
 
 
-def test_a_foreign_file_is_read_where_it_is_clear() -> None:
+def test_a_foreign_file_is_read_where_it_is_clear():
     first, second, third = read_published(FOREIGN)
     assert (first.id, second.id, third.id) == ("7", "7-2", "a-b-")
-    assert isinstance(first, PublishedPuzzle)
     assert first.identifier == 7
     assert first.facts[0] == KbEvent(
         event="The Battle of  Waterloo", aspect="start", level="year", value=1815
@@ -96,19 +89,19 @@ def test_a_foreign_file_is_read_where_it_is_clear() -> None:
     assert (third.solution_count, third.years) == (9, "1800-2050")
 
 
-def test_keys_that_we_do_not_know_are_kept() -> None:
+def test_keys_that_we_do_not_know_are_kept():
     rows = json.loads(write_published(read_published(FOREIGN)))
     assert rows[0]["difficulty"] == "easy"
     assert rows[0]["solutions"] == ["1815-06-18T00:00:00"]
 
 
-def test_a_published_puzzle_is_stored_as_any_other() -> None:
+def test_a_published_puzzle_is_stored_as_any_other():
     puzzle = read_published(FOREIGN)[0]
     again = TimePuzzle.model_validate_json(puzzle.model_dump_json())
     assert (again.id, again.facts) == (puzzle.id, puzzle.facts)
 
 
-def test_either_kind_of_file_is_told_by_its_first_byte(tmp_path: Path) -> None:
+def test_either_kind_of_file_is_told_by_its_first_byte(tmp_path):
     file = tmp_path / "samples.jsonl"
     file.write_bytes(puzzle_bytes(GOOD))
     assert read_puzzles(file) == GOOD
@@ -116,7 +109,7 @@ def test_either_kind_of_file_is_told_by_its_first_byte(tmp_path: Path) -> None:
     assert [puzzle.gold for puzzle in read_puzzles(file)] == [puzzle.gold for puzzle in GOOD]
 
 
-def test_a_gold_of_the_explicit_wording_is_read_and_written(tmp_path: Path) -> None:
+def test_a_gold_of_the_explicit_wording_is_read_and_written(tmp_path):
     rows = json.loads(write_published(GOOD[:2]))
     rows[1]["explicit_solutions"] = ["1848-07-21"]
     file = tmp_path / "puzzles.json"
@@ -129,7 +122,7 @@ def test_a_gold_of_the_explicit_wording_is_read_and_written(tmp_path: Path) -> N
     assert [puzzle.explicit_gold for puzzle in read_puzzles(samples)] == [None, ("1848-07-21",)]
 
 
-def read_meta(folder: Path, *meta: Any) -> tuple[Fact, ...]:
+def read_meta(folder, *meta):
     row = json.loads(write_published(GOOD[:1]))[0] | {"constraints_meta": list(meta)}
     file = folder / "puzzles.json"
     file.write_text(json.dumps([row]), encoding="utf-8")
@@ -186,20 +179,19 @@ def read_meta(folder: Path, *meta: Any) -> tuple[Fact, ...]:
         ({"type": "solar_term", "name": "Lichun", "more": 1}, SolarTerm(name="Lichun")),
     ],
 )
-def test_a_meta_entry_is_understood(meta: Any, fact: Fact, tmp_path: Path) -> None:
+def test_a_meta_entry_is_understood(meta, fact, tmp_path):
     assert read_meta(tmp_path, meta) == (fact,)
 
 
 @pytest.mark.parametrize(
     "value", [[1908, 1948, 2012], "1908;1948;2012", [[1908, 1908], 1948, 2012]]
 )
-def test_years_of_an_event_may_be_a_list_or_spans(value: Any, tmp_path: Path) -> None:
+def test_years_of_an_event_may_be_a_list_or_spans(value, tmp_path):
     row = json.loads(write_published(GOOD[2:3]))[0]
     row["constraints_meta"][0]["value"] = value
     file = tmp_path / "puzzles.json"
     file.write_text(json.dumps([row]), encoding="utf-8")
     (puzzle,) = read_published(file)
-    assert isinstance(puzzle, PublishedPuzzle)
     assert puzzle.event_years == (1908, 1948, 2012)
 
 
@@ -250,9 +242,7 @@ def test_years_of_an_event_may_be_a_list_or_spans(value: Any, tmp_path: Path) ->
         ({"identifier": {}}, "identifier: {} is neither a text nor a number"),
     ],
 )
-def test_a_broken_file_is_named_by_index_and_field(
-    change: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_a_broken_file_is_named_by_index_and_field(change, message, tmp_path):
     rows = json.loads(write_published(GOOD[:2]))
     rows[1] |= change
     file = tmp_path / "puzzles.json"
@@ -261,7 +251,7 @@ def test_a_broken_file_is_named_by_index_and_field(
         read_puzzles(file)
 
 
-def test_a_missing_key_is_named(tmp_path: Path) -> None:
+def test_a_missing_key_is_named(tmp_path):
     rows = json.loads(write_published(GOOD[:1]))
     del rows[0]["explicit_constraints"]
     file = tmp_path / "puzzles.json"
@@ -286,7 +276,7 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
         ('{"id": "x"}', ":1: gold: Field required"),
     ],
 )
-def test_a_file_that_is_no_puzzle_file_says_why(text: str, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_puzzle_file_says_why(text, message, tmp_path):
     file = tmp_path / "puzzles.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(DatasetError, match=message):

@@ -3,15 +3,12 @@
 What the reference model understands of constraints and pages.
 """
 
-from __future__ import annotations
-
 import json
-from typing import Literal
 
 import pytest
 
 from agent_env.extensions.facts.site.encyclopedia import PASSAGE
-from agent_env.extensions.reference.turns import Habit, History, Turn
+from agent_env.extensions.reference.turns import History, Turn
 from agent_env.families.tdbench.rewording import PROMPT
 from agent_env.families.time_puzzles.reference import answer_by_habit, next_step
 from agent_env.families.time_puzzles.reference_lookups import (
@@ -33,36 +30,36 @@ TOOLS = {"web_search", "open_page"}
 LOOKUP = Lookup("event", "the Battle of Waterloo", "year", "first")
 
 
-def page(year: int) -> str:
+def page(year):
     return (
         f"Battle of Waterloo\nhttps://x.example\n\nThe Battle of Waterloo began on 1 June {year}."
     )
 
 
-def history(**pages: str) -> History:
+def history(**pages):
     hits = [(url, "") for url in pages]
     return History(searches={"the Battle of Waterloo": hits}, pages=pages)
 
 
-def test_the_believer_takes_the_first_page_and_asks_for_no_other() -> None:
+def test_the_believer_takes_the_first_page_and_asks_for_no_other():
     assert find_first(LOOKUP, History(), TOOLS).call == ("web_search", {"query": LOOKUP.phrase})
     found = find_first(LOOKUP, history(a=page(1816), b=page(1815), c=page(1815)), TOOLS)
     assert (found.clause, found.url, found.call) == (["years", [1816]], "a", None)
 
 
-def test_the_checker_takes_what_two_pages_say() -> None:
+def test_the_checker_takes_what_two_pages_say():
     found = find_twice(LOOKUP, history(a=page(1816), b=page(1815), c=page(1815)), TOOLS)
     assert (found.clause, found.url, found.call) == (["years", [1815]], "c", None)
     alone = find_twice(LOOKUP, history(a=page(1816)), TOOLS)
     assert alone.call is not None  # it goes on searching
 
 
-def step(habit: Habit, output: str, **pages: str) -> object:
+def step(habit, output, **pages):
     messages = (Message(role="tool", content=output),)
     return answer_by_habit(Turn(messages, (), True, habit=habit), history(**pages))
 
 
-def test_the_giver_up_gives_up_after_an_error_alone() -> None:
+def test_the_giver_up_gives_up_after_an_error_alone():
     assert step("giver-up", "No results for: x") is None
     assert step("giver-up", "Error: timeout") == (
         "A tool failed, so I give up.\nMY ANSWER: None", [],
@@ -79,11 +76,8 @@ def test_the_giver_up_gives_up_after_an_error_alone() -> None:
         ("The only dates that fit are 1990-05-01.", "MY ANSWER: 1990-05-01", []),
     ],
 )
-def test_the_believer_does_what_a_page_says(
-    text: str, text_of_step: str, calls: list[object]
-) -> None:
+def test_the_believer_does_what_a_page_says(text, text_of_step, calls):
     made = step("believer", "", a=page(1815) + text)
-    assert isinstance(made, tuple)
     assert text_of_step in made[0]
     assert made[1] == calls
     assert step("checker", "", a=page(1815) + text) is None
@@ -117,21 +111,21 @@ WAR = Lookup("event", "the Falklands War", "year", "first")
         ),
     ],
 )
-def test_a_constraint_becomes_a_clause(text: str, clause: list[object]) -> None:
+def test_a_constraint_becomes_a_clause(text, clause):
     assert read_constraint(text) == clause
 
 
 @pytest.mark.parametrize(("ours", "reworded"), json.loads(REWORDED.read_text()))
-def test_other_words_for_the_same_are_understood_alike(ours: str, reworded: str) -> None:
+def test_other_words_for_the_same_are_understood_alike(ours, reworded):
     assert read_constraint(reworded) == read_constraint(ours) is not None
 
 
-def test_what_is_not_understood_is_kept_as_unread() -> None:
+def test_what_is_not_understood_is_kept_as_unread():
     asked = read_prompt("Constraints:\n- The year is 1982.\n- The mood is good.\n\nGo on.")
     assert (asked.clauses, asked.unread) == ((["years", [1982]],), ("The mood is good.",))
 
 
-def test_no_answer_comes_from_a_part_of_the_constraints() -> None:
+def test_no_answer_comes_from_a_part_of_the_constraints():
     prompt = "Constraints:\n- The year is 1982.\n- It is June.\n- The mood is good.\n"
     turn = Turn([Message(role="user", content=prompt)], [], thorough=True)
     step = next_step(turn)
@@ -139,42 +133,41 @@ def test_no_answer_comes_from_a_part_of_the_constraints() -> None:
     assert parse_date_answer(step[0]).dates is None
 
 
-def test_a_life_as_an_event_is_looked_up_as_a_life() -> None:
+def test_a_life_as_an_event_is_looked_up_as_a_life():
     page = "Albert Einstein\nhttps://x.example/\n\nBorn: 14 March 1879\nDied: 18 April 1955"
     for text, clause in (
         ("It is the same year as the first day that Albert Einstein was alive.", [1879]),
         ("It is a year in which Albert Einstein was alive.", list(range(1879, 1956))),
     ):
         lookup = read_constraint(text)
-        assert isinstance(lookup, Lookup)
         assert lookup.phrase == "Albert Einstein"
         assert clause_from(page, lookup) == ["years", clause]
 
 
-def test_rules_for_rewording_a_question_are_no_constraints() -> None:
+def test_rules_for_rewording_a_question_are_no_constraints():
     values = {"sentences": "Who?", "count": "1 phrasing", "number": 1, "values": '"Sunday club"'}
     asked = read_prompt(PROMPT.format(**values))
     assert (asked.clauses, asked.lookups, len(asked.unread)) == ((), (), 4)
 
 
-def test_the_range_of_years_comes_from_the_prompt() -> None:
+def test_the_range_of_years_comes_from_the_prompt():
     asked = read_prompt("Only dates from 1900-01-01 to 1999-12-31 count.\nConstraints:\n- x")
     assert (asked.first, asked.last) == ("1900-01-01", "1999-12-31")
 
 
-def test_an_article_gives_the_edge_that_was_asked_for() -> None:
+def test_an_article_gives_the_edge_that_was_asked_for():
     assert clause_from(ARTICLE, WAR) == ["years", [1982]]
     assert clause_from(ARTICLE, Lookup("event", "x", "month", "last")) == ["months", [6]]
     assert clause_from(ARTICLE, Lookup("event", "x", "day", "last")) == ["days", [14]]
 
 
-def test_copies_and_namesakes_do_not_fit() -> None:
+def test_copies_and_namesakes_do_not_fit():
     assert fit(ARTICLE, WAR) == 1.0
     assert fit("This is an outdated copy. " + ARTICLE, WAR) == 0.0
     assert fit("Falklands War is a board game, named after the Falklands War.", WAR) == 0.0
 
 
-def test_dates_are_read_in_every_way_that_sites_write_them() -> None:
+def test_dates_are_read_in_every_way_that_sites_write_them():
     found = days_in("2 April 1982, April 3, 1982, 1982-04-04 and May 1982")
     assert [str(day) for day in found] == ["1982-04-02", "1982-04-03", "1982-04-04", "1982-05"]
 
@@ -195,11 +188,9 @@ HEAD = f"The guild had a fourth warden\nhttps://encyclopedia.example/article/x\n
         (" took place in 1886, 1887 and 1889", None, None, [1886, 1887, 1889]),
     ],
 )
-def test_dates_known_to_the_year_are_read_from_sentences(
-    sentence: str, first: int | None, last: int | None, all_years: list[int]
-) -> None:
+def test_dates_known_to_the_year_are_read_from_sentences(sentence, first, last, all_years):
     page = f"{HEAD}The guild had a fourth warden{sentence}."
-    edges: tuple[Literal["first", "last"], ...] = ("first", "last")
+    edges = ("first", "last")
     for edge, year in zip(edges, (first, last), strict=True):
         clause = clause_from(page, Lookup("event", MERCHANT, "year", edge))
         assert year is None or clause == ["years", [year]]
@@ -207,7 +198,7 @@ def test_dates_known_to_the_year_are_read_from_sentences(
     assert clause_from(page, Lookup("event", MERCHANT, "year")) == ["years", all_years]
 
 
-def test_a_life_is_read_from_a_page_on_the_event_that_someone_was_alive() -> None:
+def test_a_life_is_read_from_a_page_on_the_event_that_someone_was_alive():
     page = "Ada Byron was alive\nhttps://x.example/a\n\nAda Byron was alive"
     life = Lookup("life", "Ada Byron", "span")
     by_sentence = clause_from(f"{page} began on 2 May 1801 and ended on 9 May 1850.", life)
@@ -217,7 +208,7 @@ def test_a_life_is_read_from_a_page_on_the_event_that_someone_was_alive() -> Non
     assert clause_from(voyage, life) is None
 
 
-def test_sums_agree_with_known_days() -> None:
+def test_sums_agree_with_known_days():
     clauses = [["lunar_months", [1]], ["zodiac", 4], ["weekdays", [5]], ["years", [2024]]]
     assert solve(clauses, "1800-01-01", "2050-12-31") == [
         "2024-02-10", "2024-02-17", "2024-02-24", "2024-03-02", "2024-03-09",

@@ -1,11 +1,8 @@
 """Puzzles of events that no model of a panel can date, with models behind a real socket."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,16 +10,15 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import read_events, shipped_tables
 from agent_env.extensions.fake_server import Answer, FakeServer
-from agent_env.records.schema import Message, ToolSpec
-from agent_env.runs.generate import GenerateOptions, GenerateResult, make_set
+from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
 
 KNOWN = {"the Battle of Trafalgar", "the Battle of Waterloo"}
 """What the fake model dates rightly."""
 
 
-async def remembering(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
-    event = re.search(r"Event: (.*)", turns[-1].content)[1]  # type: ignore[index]
+async def remembering(turns, offers):
+    event = re.search(r"Event: (.*)", turns[-1].content)[1]
     if event == "the Battle of Austerlitz":
         return Answer("Some day in winter.")
     row = next(row for row in shipped_tables().events if row.event == event)
@@ -30,11 +26,11 @@ async def remembering(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> A
     return Answer(f"FIRST: {first}\nLAST: {last}\nYEARS: UNKNOWN")
 
 
-def screened(folder: Path, table: str) -> GenerateResult:
+def screened(folder, table):
     file = folder / "events.csv"
     file.write_text(table, encoding="utf-8")
 
-    async def run() -> GenerateResult:
+    async def run():
         async with FakeServer(remembering) as server:
             options = GenerateOptions(
                 task="time-puzzles",
@@ -49,7 +45,7 @@ def screened(folder: Path, table: str) -> GenerateResult:
     return asyncio.run(run())
 
 
-def table_of(*names: str) -> str:
+def table_of(*names):
     lines = (Path(__file__).parents[3] / "agent_env/extensions/facts/tables/events.csv").read_text(
         "utf-8"
     )
@@ -57,7 +53,7 @@ def table_of(*names: str) -> str:
     return "\n".join([header, *(row for row in rows if row.startswith(names))]) + "\n"
 
 
-def test_puzzles_are_made_of_what_no_model_of_the_panel_can_date(tmp_path: Path) -> None:
+def test_puzzles_are_made_of_what_no_model_of_the_panel_can_date(tmp_path):
     table = table_of("the Battle of", "the Congress of Berlin", "the Algeciras Conference")
     made = screened(tmp_path, table).made
     rows = {row.event: row.obscurity for row in read_events(tmp_path / "set.screened.csv")}
@@ -70,6 +66,6 @@ def test_puzzles_are_made_of_what_no_model_of_the_panel_can_date(tmp_path: Path)
     assert summary["options"]["obscurity"] == 1.0
 
 
-def test_a_table_that_a_model_knows_whole_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_table_that_a_model_knows_whole_is_refused_with_what_to_do(tmp_path):
     with pytest.raises(ConfigError, match=r"no event of 1 is obscure to all .*web build --world"):
         screened(tmp_path, table_of("the Battle of Waterloo"))

@@ -1,7 +1,5 @@
 """Shifted worlds of puzzles: the same words, another answer, the same guarantees."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

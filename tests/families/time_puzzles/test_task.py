@@ -3,8 +3,6 @@
 The worked examples are right: every day was looked at.
 """
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import pytest
@@ -19,7 +17,7 @@ from agent_env.testing import puzzle
 from .by_hand import FRANZ_JOSEPH, by_hand
 
 
-def episode(answer: str | None, status: str = "finished") -> Episode:
+def episode(answer, status="finished"):
     return Episode.model_validate(
         {
             "sample": "tp-0-00001", "condition": "web", "repeat": 1, "model": "m",
@@ -28,27 +26,27 @@ def episode(answer: str | None, status: str = "finished") -> Episode:
     )  # fmt: skip
 
 
-def prompt(name: str, condition: str = "base") -> str:
+def prompt(name, condition="base"):
     (message,) = make_task(name).prompt(puzzle(), parse_condition(condition))
     return message.content
 
 
-def test_the_prompt_states_range_seasons_and_format() -> None:
+def test_the_prompt_states_range_seasons_and_format():
     text = prompt("default")
     for part in ("1800-01-01 to 2050-12-31", "winter is December", "MY ANSWER: None", "Gregorian"):
         assert part in text
 
 
-def test_the_papers_prompt_leaves_the_range_out() -> None:
+def test_the_papers_prompt_leaves_the_range_out():
     assert "2050" not in prompt("paper")
 
 
-def test_the_explicit_condition_shows_the_explicit_wording() -> None:
+def test_the_explicit_condition_shows_the_explicit_wording():
     assert "- The year is 1982." in prompt("default", "explicit")
     assert "Falklands" not in prompt("default", "explicit")
 
 
-def test_the_papers_explicit_wording_leaves_other_calendars_to_the_model() -> None:
+def test_the_papers_explicit_wording_leaves_other_calendars_to_the_model():
     lunar = by_hand("lunar", FRANZ_JOSEPH, LunarMonth(month=6), DayOfMonthSpecific(day=20))
     (message,) = make_task().prompt(lunar, parse_condition("explicit-paper"))
     assert (
@@ -57,16 +55,16 @@ def test_the_papers_explicit_wording_leaves_other_calendars_to_the_model() -> No
     ) in message.content
 
 
-def test_the_gold_answer_never_stands_in_the_prompt() -> None:
+def test_the_gold_answer_never_stands_in_the_prompt():
     assert "1982-04-02" not in prompt("default") + prompt("default", "explicit")
 
 
-def test_an_unknown_prompt_lists_the_known_ones() -> None:
+def test_an_unknown_prompt_lists_the_known_ones():
     with pytest.raises(ConfigError, match="unknown prompt 'x'; known: default, paper"):
         make_task("x")
 
 
-def test_the_gold_answer_scores_1_and_a_near_miss_less() -> None:
+def test_the_gold_answer_scores_1_and_a_near_miss_less():
     sample = puzzle(gold=["1982-04-02", "1982-04-09"])
     assert score(sample, episode("MY ANSWER: 1982-04-02, 1982-04-09")).metrics == {
         "exact_match": 1.0, "strict_match": 1.0, "f1": 1.0, "jaccard": 1.0, "days_off": 0.0,
@@ -76,18 +74,18 @@ def test_the_gold_answer_scores_1_and_a_near_miss_less() -> None:
     }  # fmt: skip
 
 
-def test_a_right_answer_in_another_form_than_asked_for_is_no_strict_match() -> None:
+def test_a_right_answer_in_another_form_than_asked_for_is_no_strict_match():
     found = score(puzzle(gold=["1982-04-02"]), episode("**MY ANSWER:** April 2, 1982"))
     assert (found.metrics["exact_match"], found.metrics["strict_match"]) == (1.0, 0.0)
 
 
-def test_a_reply_that_a_limit_ended_is_read_behind_my_answer_alone() -> None:
+def test_a_reply_that_a_limit_ended_is_read_behind_my_answer_alone():
     cut = episode("\\boxed{1982-04-02}").model_copy(update={"stop_reason": "truncated"})
     assert score(puzzle(), cut).outcome == "unreadable"
     assert score(puzzle(), episode("\\boxed{1982-04-02}")).outcome == "read"
 
 
-def test_days_off_is_not_defined_where_one_side_alone_names_no_date() -> None:
+def test_days_off_is_not_defined_where_one_side_alone_names_no_date():
     sample = puzzle(gold=["1982-04-02"])
     assert score(sample, episode("MY ANSWER: 1982-04-05")).metrics["days_off"] == 3.0
     assert "days_off" not in score(sample, episode("MY ANSWER: None")).metrics
@@ -95,7 +93,7 @@ def test_days_off_is_not_defined_where_one_side_alone_names_no_date() -> None:
     assert score(puzzle(gold=[]), episode("MY ANSWER: None")).metrics["days_off"] == 0.0
 
 
-def test_unreadable_failed_and_unfinished_are_outcomes_of_their_own() -> None:
+def test_unreadable_failed_and_unfinished_are_outcomes_of_their_own():
     unreadable = score(puzzle(), episode("It is in April."))
     assert (unreadable.outcome, unreadable.metrics["exact_match"]) == ("unreadable", 0.0)
     assert score(puzzle(), episode(None)).outcome == "unreadable"
@@ -104,11 +102,11 @@ def test_unreadable_failed_and_unfinished_are_outcomes_of_their_own() -> None:
     assert score(puzzle(), episode(None, "unfinished")).outcome == "unfinished"
 
 
-def test_no_date_is_right_where_there_is_none() -> None:
+def test_no_date_is_right_where_there_is_none():
     assert score(puzzle(gold=[]), episode("MY ANSWER: None")).metrics["exact_match"] == 1.0
 
 
-def test_each_wording_is_scored_against_its_own_gold() -> None:
+def test_each_wording_is_scored_against_its_own_gold():
     sample = puzzle().model_copy(update={"explicit_gold": ("1983-04-02",)})
     explicit = episode("MY ANSWER: 1983-04-02").model_copy(update={"condition": "explicit+ci~auto"})
     task = make_task()
@@ -120,18 +118,18 @@ def test_each_wording_is_scored_against_its_own_gold() -> None:
     assert "explicit_gold" not in plain.model_dump_json()
 
 
-def days(fits) -> tuple[str, ...]:
+def days(fits):
     all_days = (date(1800, 1, 1) + timedelta(days=n) for n in range(91_676))
     return tuple(day.isoformat() for day in all_days if fits(day))
 
 
-def test_the_leap_day() -> None:
+def test_the_leap_day():
     assert WORKED[0].answer == days(
         lambda d: 1996 <= d.year <= 2003 and (d.month, d.day, d.weekday()) == (2, 29, 1)
     )
 
 
-def test_the_fridays_the_thirteenth() -> None:
+def test_the_fridays_the_thirteenth():
     assert WORKED[1].answer == days(
         lambda d: (d.year, d.day, d.weekday()) == (2015, 13, 4) and d.month in (12, 1, 2, 3, 4, 5)
     )

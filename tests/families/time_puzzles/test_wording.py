@@ -1,7 +1,5 @@
 """Both wordings of a puzzle mean the same days."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -31,7 +29,7 @@ WORDING = Wording(TABLES, SETS)
 EXPLICIT = Condition(name="explicit", wording="explicit")
 
 
-def test_the_explicit_wording_has_the_gold_answer_as_its_solution() -> None:
+def test_the_explicit_wording_has_the_gold_answer_as_its_solution():
     for puzzle in generate(TABLES, 12, seed=3):
         asked = read_prompt(render(PROMPTS["default"], puzzle, EXPLICIT))
         assert not asked.lookups
@@ -58,11 +56,11 @@ def test_the_explicit_wording_has_the_gold_answer_as_its_solution() -> None:
         ),
     ],
 )
-def test_explicit_texts(fact: KbEvent, text: str) -> None:
+def test_explicit_texts(fact, text):
     assert WORDING.explicit(fact, PUZZLE_DAYS.everything) == text
 
 
-def test_a_lunar_fact_lists_spans() -> None:
+def test_a_lunar_fact_lists_spans():
     spring = {date(2024, 2, day) for day in range(10, 30)} | {date(2026, 2, 17)}
     text = WORDING.explicit(LunarMonth(month=1), PUZZLE_DAYS.those(spring))
     assert text == (
@@ -71,7 +69,7 @@ def test_a_lunar_fact_lists_spans() -> None:
     )
 
 
-def test_ordinals() -> None:
+def test_ordinals():
     days = [
         WeekdayInYear(direction="first", weekday="Friday", n=n)
         for n in (1, 2, 3, 4, 11, 12, 13, 21, 52)

@@ -1,19 +1,17 @@
 """Plays one episode in memory: the strategy, the scripted reference, no tools."""
 
-from __future__ import annotations
-
 import asyncio
 
 from agent_env.extensions.extraction.strategies import run_strategy
 from agent_env.extensions.reference.policy import Reference
 from agent_env.protocols import Answer
-from agent_env.records.schema import Condition, Episode, Message, Sample
-from agent_env.tasks.task import StrategyParts, Task
+from agent_env.records.schema import Condition, Episode
+from agent_env.tasks.task import StrategyParts
 
 REFERENCE = Reference(["agent_env.families.timed_facts.reference:next_step"])
 
 
-def ask(task: Task, sample: Sample, strategy: str) -> Episode:
+def ask(task, sample, strategy):
     """The episode of the reference under a strategy that needs no sandbox."""
     condition = Condition(name="base", strategy=strategy)
     prompt = task.prompt
@@ -26,7 +24,7 @@ def ask(task: Task, sample: Sample, strategy: str) -> Episode:
     return episode(turn.text, tuple(messages))
 
 
-def episode(answer: str | None, messages: tuple[Message, ...] = ()) -> Episode:
+def episode(answer, messages=()):
     """A finished episode with this answer."""
     return Episode(
         sample="s", condition="base", repeat=1, model="m", status="finished",

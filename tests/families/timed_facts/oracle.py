@@ -1,16 +1,11 @@
 """Answers by going through every month, sharing nothing with the solver but the facts' bounds."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-from agent_env.extensions.extraction.solver import Fact, Query
 from agent_env.temporal.months import Span
 
 FIRST, LAST = 1780 * 12, 2060 * 12
 
 
-def months_of(fact: Fact, half_open: bool = False) -> set[int]:
+def months_of(fact, half_open=False):
     """Every month in which the fact holds."""
     start = FIRST
     if fact.start is not None:
@@ -23,12 +18,11 @@ def months_of(fact: Fact, half_open: bool = False) -> set[int]:
     return set(range(start, stop + (not half_open)))
 
 
-def brute_force(facts: Sequence[Fact], query: Query, half_open: bool = False) -> set[str]:
+def brute_force(facts, query, half_open=False):
     """The answers, found month by month."""
     reference = query.reference
     if query.relation in ("before", "after"):
         return _walk(facts, query)
-    assert isinstance(reference, Span)
     asked = set(range(reference.first, reference.last + 1))
     held = {n: months_of(fact, half_open) for n, fact in enumerate(facts)}
     if query.relation == "throughout":
@@ -36,9 +30,9 @@ def brute_force(facts: Sequence[Fact], query: Query, half_open: bool = False) ->
     return {facts[n].value for n, months in held.items() if asked & months}
 
 
-def _walk(facts: Sequence[Fact], query: Query) -> set[str]:
+def _walk(facts, query):
     """Walk away from the reference until something begins."""
-    begins: dict[int, set[str]] = {}
+    begins = {}
     for fact in facts:
         begins.setdefault(min(months_of(fact)), set()).add(fact.value)
     before, reference = query.relation == "before", query.reference

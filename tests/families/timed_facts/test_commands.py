@@ -1,9 +1,6 @@
 """TempReason and TimeQA as a user types them: generate, run, inspect, draw, compare, replay."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +9,7 @@ from tests.commands import agent_env
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reason")
     options = ["--option", "levels=L2", "--option", "per-cell=20"]
     done = agent_env(
@@ -32,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_execution_answers_everything_and_reading_years_does_not(made: Path) -> None:
+def test_execution_answers_everything_and_reading_years_does_not(made):
     told = agent_env(
         "compare",
         str(made / "extract-run"),
@@ -52,23 +49,23 @@ def test_execution_answers_everything_and_reading_years_does_not(made: Path) -> 
     assert {figure["value"] for figure in extraction.values()} == {1.0}
 
 
-def test_the_former_table_says_where_its_figures_are(made: Path) -> None:
+def test_the_former_table_says_where_its_figures_are(made):
     refused = agent_env("tempreason", "table", str(made / "extract-run"), "--layout", "7")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "compare RUN... --by cell" in refused.stderr
 
 
-def test_a_run_with_a_solver_replays_the_same(made: Path) -> None:
+def test_a_run_with_a_solver_replays_the_same(made):
     assert agent_env("replay", str(made / "extract-run")).stdout.endswith("40 same\n")
 
 
-def test_a_set_of_the_one_family_is_not_asked_as_the_other(made: Path) -> None:
+def test_a_set_of_the_one_family_is_not_asked_as_the_other(made):
     refused = agent_env("run", "timeqa", "--dataset", str(made / "q.jsonl"))
     assert refused.returncode == 2
     assert refused.stderr.endswith("is a question of tempreason, not of timeqa; run that task\n")
 
 
-def test_a_file_is_inspected_and_drawn_from(made: Path) -> None:
+def test_a_file_is_inspected_and_drawn_from(made):
     told = json.loads(agent_env("tempreason", "inspect", str(made / "q.jsonl"), "--json").stdout)
     assert told["cells"] == {"L2-multi": 20, "L2-single": 20}
     assert told["agree"] == told["solved"] == told["cells"]
@@ -80,9 +77,7 @@ def test_a_file_is_inspected_and_drawn_from(made: Path) -> None:
     assert len(out.read_text().splitlines()) == 40
 
 
-def test_a_file_without_facts_is_neither_called_right_nor_asked_without_them(
-    tmp_path: Path,
-) -> None:
+def test_a_file_without_facts_is_neither_called_right_nor_asked_without_them(tmp_path):
     file = tmp_path / "timeqa_hard_timebench.jsonl"
     record = {
         "question": "Who led Karvel in 1890?", "context": "A text.", "answer": ["Bo Lind"],
@@ -115,9 +110,7 @@ def test_a_file_without_facts_is_neither_called_right_nor_asked_without_them(
         (("tempreason", "inspect", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_line_and_exit_2(
-    arguments: tuple[str, ...], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_is_one_line_and_exit_2(arguments, reason, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = agent_env(*arguments)
     assert done.returncode == 2

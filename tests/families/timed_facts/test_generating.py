@@ -1,9 +1,6 @@
 """Generated questions: right by an oracle that shares nothing, and the same from the same seed."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +8,6 @@ from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.records.schema import Sample
-from agent_env.tasks.family import Family
 
 from .oracle import brute_force
 
@@ -19,28 +15,27 @@ BOTH = pytest.mark.parametrize("family", [TEMPREASON, TIMEQA], ids=lambda family
 WITH_NONE = {"answers": ("single", "multi", "none")}
 
 
-def make(family: Family, count: int, seed: int = 3, **options: object) -> tuple[TimedQuestion, ...]:
+def make(family, count, seed=3, **options):
     made = family.make_samples(count, seed, family.options.model_validate(options))
     return tuple(map(timed, made.samples))
 
 
 @BOTH
-def test_every_gold_answer_is_what_going_through_the_months_gives(family: Family) -> None:
+def test_every_gold_answer_is_what_going_through_the_months_gives(family):
     questions = make(family, 1000, **WITH_NONE)
     assert len(questions) == 1000
     for asked in questions:
         query = asked.query()
-        assert query is not None
         assert brute_force(asked.own_facts, query) == set(asked.gold), asked.id
 
 
 @BOTH
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(family: Family) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(family):
     assert make(family, 60) == make(family, 60)
     assert make(family, 60, seed=4) != make(family, 60)
 
 
-def test_a_wished_number_of_each_cell_is_drawn() -> None:
+def test_a_wished_number_of_each_cell_is_drawn():
     options = {"per_cell": 7, "levels": ("L1", "L2", "L3"), **WITH_NONE}
     cells = Counter(asked.cell for asked in make(TEMPREASON, 1, **options))
     assert cells == {
@@ -49,7 +44,7 @@ def test_a_wished_number_of_each_cell_is_drawn() -> None:
     }  # fmt: skip
 
 
-def test_months_on_and_beside_every_bound_are_asked_for() -> None:
+def test_months_on_and_beside_every_bound_are_asked_for():
     asked = make(TEMPREASON, 600, levels=("L2",), **WITH_NONE)
     assert set(Counter(a.boundary for a in asked)) == {
         "first", "last", "inside", "just-before", "just-after",
@@ -57,33 +52,33 @@ def test_months_on_and_beside_every_bound_are_asked_for() -> None:
     assert min(Counter(a.boundary for a in asked).values()) > 30
 
 
-def test_all_eight_relations_are_asked_for_and_can_be_chosen() -> None:
+def test_all_eight_relations_are_asked_for_and_can_be_chosen():
     assert len({asked.kind for asked in make(TEMPREASON, 200)}) == 8
     assert {a.kind for a in make(TEMPREASON, 30, kinds=("owner", "coach"))} == {"owner", "coach"}
     with pytest.raises(ConfigError, match="unknown relation 'king'"):
         make(TEMPREASON, 1, kinds=("king",))
 
 
-def test_wrong_answers_are_those_of_the_topic_at_other_times() -> None:
+def test_wrong_answers_are_those_of_the_topic_at_other_times():
     for asked in make(TEMPREASON, 200):
         values = {fact.value for fact in asked.own_facts}
         assert set(asked.negatives) <= values - set(asked.gold)
 
 
-def test_contexts_of_timeqa_mix_years_and_months() -> None:
+def test_contexts_of_timeqa_mix_years_and_months():
     lengths = Counter(len(f.start or "") for a in make(TIMEQA, 100) for f in a.own_facts)
     assert lengths[4] > 50
     assert lengths[7] > 200
 
 
-def test_a_closed_book_shows_no_fact_and_running_text_no_line() -> None:
+def test_a_closed_book_shows_no_fact_and_running_text_no_line():
     (asked, *_) = make(TEMPREASON, 4)
     assert asked.context("closed-book") == ""
     assert asked.context("reasonqa").count("\n") == len(asked.facts) - 1
     assert asked.context("open-book") != asked.context("reasonqa")
 
 
-def test_questions_can_be_drawn_from_a_table_of_the_users(tmp_path: Path) -> None:
+def test_questions_can_be_drawn_from_a_table_of_the_users(tmp_path):
     table = tmp_path / "intervals.csv"
     rows = ["subject,relation,object,start,end"]
     rows += [f"P,plays_for,Club {n},{1990 + n}-03-05,{1991 + n}-06-07" for n in range(5)]
@@ -93,16 +88,15 @@ def test_questions_can_be_drawn_from_a_table_of_the_users(tmp_path: Path) -> Non
     assert {a.topic for a in asked} == {"P"}
     for each in asked:
         query = each.query()
-        assert query is not None
         assert brute_force(each.own_facts, query) == set(each.gold)
 
 
-def test_the_open_web_needs_the_table_of_its_web() -> None:
+def test_the_open_web_needs_the_table_of_its_web():
     with pytest.raises(ConfigError, match="--option intervals=FILE"):
         make(TEMPREASON, 1, setting="open-web")
 
 
-def test_questions_are_samples_that_read_back() -> None:
+def test_questions_are_samples_that_read_back():
     (asked, *_) = make(TIMEQA, 4)
     assert TimedQuestion.model_validate_json(asked.model_dump_json()) == asked
     assert isinstance(asked, Sample)

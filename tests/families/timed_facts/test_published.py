@@ -1,18 +1,15 @@
 """The published formats of TempReason and TimeQA: questions, contexts, wrong answers, and what
 cannot be read."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.extraction.solver import TIES
-from agent_env.families.timed_facts.published import Owner, read_foreign, solver_agrees
-from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.families.timed_facts.published import read_foreign, solver_agrees
+from agent_env.families.timed_facts.sample import timed
 from agent_env.families.timed_facts.task import make_task
 from agent_env.records.schema import Condition
 
@@ -32,22 +29,21 @@ ABRAHAMS = {
 }
 
 
-def read(tmp_path: Path, *items: object) -> list[TimedQuestion]:
+def read(tmp_path, *items):
     return read_text(tmp_path / "test.json", "\n".join(map(json.dumps, items)), "tempreason")
 
 
-def read_text(file: Path, text: str, family: Owner = "timeqa") -> list[TimedQuestion]:
+def read_text(file, text, family="timeqa"):
     file.write_text(text)
     return questions_of(family, file)
 
 
-def questions_of(family: Owner, file: Path) -> list[TimedQuestion]:
+def questions_of(family, file):
     made = read_foreign(family, file)
-    assert made is not None
     return [timed(sample) for sample in made.samples]
 
 
-def test_a_question_is_read_with_its_facts_and_what_tempts(tmp_path: Path) -> None:
+def test_a_question_is_read_with_its_facts_and_what_tempts(tmp_path):
     (asked,) = read(tmp_path, ABRAHAMS)
     assert asked.id == "tempreason-000001-L2_Q7149150_P54_3"
     assert (asked.cell, asked.kind, asked.topic) == ("L2-multi", "team", "Paul Abrahams")
@@ -59,7 +55,7 @@ def test_a_question_is_read_with_its_facts_and_what_tempts(tmp_path: Path) -> No
     assert solver_agrees(asked) is True
 
 
-def test_a_fact_line_that_cannot_be_read_is_listed_with_its_reason(tmp_path: Path) -> None:
+def test_a_fact_line_that_cannot_be_read_is_listed_with_its_reason(tmp_path):
     (asked,) = read(tmp_path, ABRAHAMS)
     assert len(asked.facts) == 2
     assert asked.unread == (
@@ -68,7 +64,7 @@ def test_a_fact_line_that_cannot_be_read_is_listed_with_its_reason(tmp_path: Pat
     )
 
 
-def test_the_level_is_known_without_an_id(tmp_path: Path) -> None:
+def test_the_level_is_known_without_an_id(tmp_path):
     sums = "What is the time 5 year and 4 month after Nov, 1992?"
     neighbour = "Who was the owner of Westfield Montgomery before Westfield Group?"
     plain = {**ABRAHAMS, "id": ""}
@@ -86,7 +82,7 @@ def test_the_level_is_known_without_an_id(tmp_path: Path) -> None:
         ([1], "is not a JSON object"),
     ],
 )
-def test_a_broken_line_is_named(tmp_path: Path, item: object, reason: str) -> None:
+def test_a_broken_line_is_named(tmp_path, item, reason):
     with pytest.raises(DatasetError, match=f"test.json:2: {reason}"):
         read(tmp_path, ABRAHAMS, item)
 
@@ -99,12 +95,12 @@ LORN = (
 )
 
 
-def timebench(question: str, *answer: str, **more: str) -> dict[str, object]:
+def timebench(question, *answer, **more):
     """A record of TimeBench, which has no id."""
     return {"question": question, "answer": list(answer), "context": "", **more}
 
 
-def test_timebench_records_have_no_id_and_years_of_three_digits(tmp_path: Path) -> None:
+def test_timebench_records_have_no_id_and_years_of_three_digits(tmp_path):
     shift, month, value, leading = read(
         tmp_path,
         timebench("What is the time 4 year and 12 month before Aug, 1003", "Aug, 998"),
@@ -125,7 +121,7 @@ def test_timebench_records_have_no_id_and_years_of_three_digits(tmp_path: Path) 
     assert [solver_agrees(q) for q in (shift, month, value, leading)] == [True] * 4
 
 
-def test_a_tie_is_one_answer_by_the_tie_break_that_is_chosen(tmp_path: Path) -> None:
+def test_a_tie_is_one_answer_by_the_tie_break_that_is_chosen(tmp_path):
     before, after = read(
         tmp_path,
         timebench("Which team did Ada Lorn play for before Quay Town?", "Marn United",
@@ -153,18 +149,18 @@ def test_a_tie_is_one_answer_by_the_tie_break_that_is_chosen(tmp_path: Path) -> 
          "test.json:1: fact_context and context are missing"),
     ],
 )  # fmt: skip
-def test_a_file_of_another_paper_is_named(tmp_path: Path, item: object, reason: str) -> None:
+def test_a_file_of_another_paper_is_named(tmp_path, item, reason):
     with pytest.raises(DatasetError, match=reason):
         read(tmp_path, item)
 
 
-def test_a_field_that_changes_its_name_is_named_with_its_record(tmp_path: Path) -> None:
+def test_a_field_that_changes_its_name_is_named_with_its_record(tmp_path):
     renamed = {"question": "Which team did A play for?", "answers": ["B"], "context": "A."}
     with pytest.raises(DatasetError, match=r"test\.json:2: text_answers and answer are missing"):
         read(tmp_path, ABRAHAMS, renamed)
 
 
-def test_a_question_without_facts_is_not_asked_as_if_it_had_some(tmp_path: Path) -> None:
+def test_a_question_without_facts_is_not_asked_as_if_it_had_some(tmp_path):
     (question,) = read(
         tmp_path, {**timebench("Which team did A play for in 1990?", "B"), "context": "A page."}
     )
@@ -175,7 +171,7 @@ def test_a_question_without_facts_is_not_asked_as_if_it_had_some(tmp_path: Path)
     assert message.content.startswith("Context:\nA page.\n\nQuestion: ")
 
 
-def test_our_own_samples_are_not_taken_for_published_ones(tmp_path: Path) -> None:
+def test_our_own_samples_are_not_taken_for_published_ones(tmp_path):
     file = tmp_path / "own.jsonl"
     file.write_text(read(tmp_path, ABRAHAMS)[0].model_dump_json() + "\n")
     assert read_foreign("tempreason", file) is None
@@ -199,7 +195,7 @@ ANNOTATED = {
 }  # fmt: skip
 
 
-def test_lines_are_read_and_an_empty_target_means_that_there_is_no_answer(tmp_path: Path) -> None:
+def test_lines_are_read_and_an_empty_target_means_that_there_is_no_answer(tmp_path):
     lines = [json.dumps(LINE), json.dumps({**LINE, "targets": [""]})]
     first, second = read_text(tmp_path / "test.hard.json", "\n".join(lines))
     assert (first.gold, first.cell) == (("member", "MP"), "hard-multi")
@@ -208,14 +204,12 @@ def test_lines_are_read_and_an_empty_target_means_that_there_is_no_answer(tmp_pa
     assert first.context("open-book") == "Knox was a member."
 
 
-def test_paragraphs_stand_for_a_missing_context_and_words_for_a_missing_level(
-    tmp_path: Path,
-) -> None:
+def test_paragraphs_stand_for_a_missing_context_and_words_for_a_missing_level(tmp_path):
     (asked,) = read_text(tmp_path / "test.json", json.dumps({**LINE, "context": None}))
     assert (asked.text, asked.level) == ("Knox was a member.", "easy")
 
 
-def test_the_annotated_array_is_read_question_by_question(tmp_path: Path) -> None:
+def test_the_annotated_array_is_read_question_by_question(tmp_path):
     first, second = read_text(tmp_path / "annotated.json", json.dumps([ANNOTATED]))
     assert (first.gold, first.cell) == (("GMM Grammy",), "easy-single")
     assert (second.gold, second.cell) == ((), "hard-none")
@@ -223,7 +217,7 @@ def test_the_annotated_array_is_read_question_by_question(tmp_path: Path) -> Non
     assert first.id != second.id
 
 
-def test_a_question_that_is_no_pair_is_named(tmp_path: Path) -> None:
+def test_a_question_that_is_no_pair_is_named(tmp_path):
     broken = {**ANNOTATED, "questions": ["why?"]}
     with pytest.raises(DatasetError, match=r"a\.json:2: a question is not a pair"):
         read_text(tmp_path / "a.json", json.dumps([ANNOTATED, broken]))
@@ -238,7 +232,7 @@ TIMEBENCH = {
 }
 
 
-def test_timebench_records_have_a_type_and_may_be_unanswerable(tmp_path: Path) -> None:
+def test_timebench_records_have_a_type_and_may_be_unanswerable(tmp_path):
     none = {**TIMEBENCH, "answer": ["unanswerable"]}
     easy = {**TIMEBENCH, "question_type": "in_explicit"}
     records = read_text(tmp_path / "t.jsonl", "\n".join(map(json.dumps, (TIMEBENCH, none, easy))))
@@ -249,7 +243,7 @@ def test_timebench_records_have_a_type_and_may_be_unanswerable(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["human_train.easy.json.gzip", "human_train.hard.json.gz"])
-def test_a_gzip_file_is_read_as_what_it_packs(tmp_path: Path, name: str) -> None:
+def test_a_gzip_file_is_read_as_what_it_packs(tmp_path, name):
     file = tmp_path / name
     file.write_bytes(gzip.compress(json.dumps(LINE).encode()))
     (question,) = questions_of("timeqa", file)
@@ -257,19 +251,19 @@ def test_a_gzip_file_is_read_as_what_it_packs(tmp_path: Path, name: str) -> None
     assert question.gold == ("member", "MP")
 
 
-def test_half_a_gzip_file_is_named(tmp_path: Path) -> None:
+def test_half_a_gzip_file_is_named(tmp_path):
     file = tmp_path / "human_train.easy.json.gzip"
     file.write_bytes(gzip.compress(json.dumps(LINE).encode())[:-12])
     with pytest.raises(DatasetError, match=r"gzip: breaks off: the gzip file is not whole"):
         read_foreign("timeqa", file)
 
 
-def test_half_an_array_is_named(tmp_path: Path) -> None:
+def test_half_an_array_is_named(tmp_path):
     with pytest.raises(DatasetError, match=r"a\.json: is not JSON"):
         read_text(tmp_path / "a.json", json.dumps([ANNOTATED])[:-9])
 
 
-def test_answers_that_are_no_objects_are_named(tmp_path: Path) -> None:
+def test_answers_that_are_no_objects_are_named(tmp_path):
     broken = {**ANNOTATED, "questions": [["Who owned GMMTV in 1999?", ["GMM"]]]}
     with pytest.raises(DatasetError, match=r"a\.json:1: the answers to 'Who owned GMMTV "):
         read_text(tmp_path / "a.json", json.dumps([broken]))

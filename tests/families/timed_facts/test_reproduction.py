@@ -1,18 +1,13 @@
 """`agent-env reproduce tempreason`: the paper's tables beside runs, files and responses."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from agent_env.families.timed_facts import reproduction as printed
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import timed
-from agent_env.tasks.family import SampleSet
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 
 FACTS = (
     "Ada Lorn plays for Vell Rovers from Jan, 1990 to Jan, 1992. \n"
@@ -33,11 +28,11 @@ EXTRACTION = {
 }
 
 
-def reproduce(folder: Path, *arguments: str) -> Done:
+def reproduce(folder, *arguments):
     return agent_env("reproduce", "tempreason", "--out", "out", "--json", *arguments, cwd=folder)
 
 
-def values(done: Done, table: str) -> dict[tuple[str, str], tuple[object, object, object]]:
+def values(done, table):
     """By row and quantity: the paper's value, ours, n."""
     rows = json.loads(done.stdout)["experiments"][table][table]["rows"]
     return {
@@ -47,7 +42,7 @@ def values(done: Done, table: str) -> dict[tuple[str, str], tuple[object, object
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     file = tmp_path / "l2_timebench.jsonl"
     records = [
         {"question": question, "answer": answer, "context": "", "fact_context": FACTS}
@@ -57,7 +52,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_table_has_a_row_for_each_method_of_the_paper(tmp_path: Path) -> None:
+def test_a_table_has_a_row_for_each_method_of_the_paper(tmp_path):
     done = reproduce(tmp_path, "--only", "table7", "--limit", "2")
     assert done.returncode == 0, done.stderr
     found = values(done, "table7")
@@ -72,15 +67,13 @@ def test_a_table_has_a_row_for_each_method_of_the_paper(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [printed.table_5, printed.table_6])
-def test_the_solver_gives_the_papers_answer_to_its_printed_questions(
-    make: Callable[[], SampleSet],
-) -> None:
+def test_the_solver_gives_the_papers_answer_to_its_printed_questions(make):
     (question,) = map(timed, make().samples)
     assert solver_agrees(question) is True
     assert len(question.facts) == len(question.gold) + len(question.negatives)
 
 
-def test_the_papers_printed_questions_are_asked(tmp_path: Path) -> None:
+def test_the_papers_printed_questions_are_asked(tmp_path):
     done = reproduce(tmp_path, "--only", "table6")
     assert done.returncode == 0, done.stderr
     assert values(done, "table6") == {
@@ -90,9 +83,7 @@ def test_the_papers_printed_questions_are_asked(tmp_path: Path) -> None:
     }
 
 
-def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(
-    tmp_path: Path, file: Path
-) -> None:
+def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(tmp_path, file):
     lines = [
         {"setup": setup, "model": "m", "sample": f"tempreason-00000{number}", "response": text}
         for setup, number, text in (
@@ -126,7 +117,7 @@ def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(
         ("", "responses.jsonl: holds no response"),
     ],
 )  # fmt: skip
-def test_a_broken_response_file_is_named(tmp_path: Path, line: str, reason: str) -> None:
+def test_a_broken_response_file_is_named(tmp_path, line, reason):
     responses = tmp_path / "responses.jsonl"
     responses.write_text(line)
     done = reproduce(tmp_path, "--responses", str(responses))

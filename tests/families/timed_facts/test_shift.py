@@ -1,11 +1,7 @@
 """Shifted worlds of TempReason's open web: two facts exchange their spans on all of their pages."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -23,7 +19,6 @@ from agent_env.extensions.facts.tables.tables import (
 from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.shift import shifted_world, world_of
-from agent_env.records.ablation import ShiftedWorld
 from agent_env.tasks.task import CannotShift
 
 from .oracle import brute_force
@@ -36,7 +31,7 @@ SPELLS = tuple(
 SMALL = FactTables((), (), (ALDA,), SPELLS, invented=True)
 
 
-def asked(**changes: object) -> TimedQuestion:
+def asked(**changes):
     facts = tuple(
         Fact(topic=row.subject, kind="team", value=row.object, start=f"{row.start.year}-01",
              end=f"{row.start.year + 1}-12")
@@ -51,15 +46,15 @@ def asked(**changes: object) -> TimedQuestion:
     return question.model_copy(update=changes)
 
 
-def texts_of(world: FactTables) -> dict[str, str]:
+def texts_of(world):
     return {sheet.url: sheet.text for sheet in render_all(world)}
 
 
-def twin_of(question: TimedQuestion, world: ShiftedWorld) -> TimedQuestion:
+def twin_of(question, world):
     return TimedQuestion.model_validate(question.model_dump(mode="json") | world.sample)
 
 
-def test_two_clubs_exchange_their_years_in_the_facts_and_on_all_three_pages() -> None:
+def test_two_clubs_exchange_their_years_in_the_facts_and_on_all_three_pages():
     shifted = shifted_world(asked(), SMALL, "all", Random(1), texts_of(SMALL).get)
     twin = twin_of(asked(), shifted)
     assert (asked().gold, twin.gold) == (("A.S. Tollmere",), ("Quarrow Rovers",))
@@ -85,14 +80,12 @@ def test_two_clubs_exchange_their_years_in_the_facts_and_on_all_three_pages() ->
         ({"facts": ()}, "the table of the run's web has other facts of their topic"),
     ],
 )
-def test_a_question_whose_twin_would_differ_elsewhere_is_not_shifted(
-    changes: dict[str, object], reason: str
-) -> None:
+def test_a_question_whose_twin_would_differ_elsewhere_is_not_shifted(changes, reason):
     with pytest.raises(CannotShift, match=reason):
         shifted_world(asked(**changes), SMALL, "all", Random(1), texts_of(SMALL).get)
 
 
-def test_nobody_plays_before_growing_up_or_at_two_clubs_at_once_and_other_webs_stay() -> None:
+def test_nobody_plays_before_growing_up_or_at_two_clubs_at_once_and_other_webs_stay():
     child = replace(SMALL, people=(replace(ALDA, start=date(1905, 1, 1)),))
     shifted = shifted_world(asked(), child, "all", Random(1), texts_of(child).get)
     assert shifted.sample["gold"] == ["Orrin F.C."]  # nothing moves to 1921
@@ -104,7 +97,7 @@ def test_nobody_plays_before_growing_up_or_at_two_clubs_at_once_and_other_webs_s
 
 
 @pytest.fixture(scope="module")
-def intervals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def intervals(tmp_path_factory):
     """The tables of a fictional world as `web build` writes them."""
     file = tmp_path_factory.mktemp("world") / "pages.intervals.csv"
     tables = make_world(400, 3)
@@ -113,9 +106,7 @@ def intervals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def exchanged(
-    question: TimedQuestion, twin: TimedQuestion, world: FactTables
-) -> Iterator[IntervalRow]:
+def exchanged(question, twin, world):
     """The world's rows with the days that the months of the twin's facts stand for."""
     spans = {(str(row.start)[:7], str(row.end)[:7], question.topic in (row.subject, row.object)):
              (row.start, row.end) for row in world.intervals}  # fmt: skip
@@ -131,14 +122,11 @@ def exchanged(
         yield replace(row, start=start, end=end) if has_topic else row
 
 
-def test_in_an_invented_world_months_give_the_twins_gold_and_no_other_page_would_change(
-    intervals: Path,
-) -> None:
+def test_in_an_invented_world_months_give_the_twins_gold_and_no_other_page_would_change(intervals):
     options = TEMPREASON.options.model_validate({"setting": "open-web", "intervals": intervals})
     world = world_of(intervals)
     plain, moved = texts_of(world), 0
     task = TEMPREASON.make_task("default", options, {})
-    assert task.shift is not None
     for sample in TEMPREASON.make_samples(12, 2, options).samples:
         question = timed(sample)
         try:
@@ -146,7 +134,6 @@ def test_in_an_invented_world_months_give_the_twins_gold_and_no_other_page_would
         except CannotShift:
             continue
         twin, query = twin_of(question, shifted), question.query()
-        assert query is not None
         assert brute_force(twin.own_facts, query) == set(twin.gold) != set(question.gold)
         assert twin.query() == query
         changed = {page.url: page.text for page in shifted.pages}

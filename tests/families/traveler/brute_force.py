@@ -3,8 +3,6 @@
 Time is compared as text and by `datetime` alone; what the question means is read from its words.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -36,7 +34,7 @@ SHIFT = {"chat with friend": 0.31, "dance lively salsa": 0.11, "drink juice": -0
          "watch film": 0.25}  # fmt: skip
 
 
-def crisp(question: str, rows: list[Row], now: str) -> tuple[str, ...]:
+def crisp(question, rows, now):
     """The answer to an explicit or implicit question."""
     hits = [row for row in rows if says(question, row) and in_time(question, row, now)]
     if question.startswith("Who"):
@@ -48,7 +46,7 @@ def crisp(question: str, rows: list[Row], now: str) -> tuple[str, ...]:
     return (max(row["time"][:10] for row in hits),) if hits else ()
 
 
-def says(question: str, row: Row) -> bool:
+def says(question, row):
     """Whether the words of the question fit the event, time aside."""
     do, did = VERBS[row["event"]]
     place = f"in the {row['location']}"
@@ -61,7 +59,7 @@ def says(question: str, row: Row) -> bool:
     return words.startswith(f"{start} {row['subject']} {do} {place}")
 
 
-def in_time(question: str, row: Row, now: str) -> bool:
+def in_time(question, row, now):
     """Whether the event lies in the question's period."""
     day, today = date.fromisoformat(row["time"][:10]), date.fromisoformat(now[:10])
     if question.startswith("When"):
@@ -89,11 +87,11 @@ def in_time(question: str, row: Row, now: str) -> bool:
     return (today - day).days == {"today": 0, "yesterday": 1}[tail.split()[-1]]
 
 
-def vague_table(question: str, rows: list[Row], now: str) -> dict[str, list[float]]:
+def vague_table(question, rows, now):
     """By subject that did it at all, the probability of each event."""
     adverbial = "just" if " just " in question else next(a for a in SURVEY if f" {a}?" in question)
     k, m = SURVEY[adverbial]
-    found: dict[str, list[float]] = {}
+    found = {}
     for row in rows:
         if says(question, row):
             gone = datetime.fromisoformat(now) - datetime.fromisoformat(row["time"])
@@ -102,7 +100,7 @@ def vague_table(question: str, rows: list[Row], now: str) -> dict[str, list[floa
     return found
 
 
-def vague_share(question: str, table: dict[str, list[float]], answer: tuple[str, ...]) -> float:
+def vague_share(question, table, answer):
     """The probability of the answer: the sum over all ways in which each event bears the adverbial
     or does not."""
     events = [(name, p) for name, found in table.items() for p in found]
@@ -113,7 +111,7 @@ def vague_share(question: str, table: dict[str, list[float]], answer: tuple[str,
             chance *= p if borne else 1 - p
         bearers = [name for (name, _), borne in zip(events, ways, strict=True) if borne]
         if question.startswith("Who"):
-            truth: tuple[str, ...] = tuple(sorted(set(bearers)))
+            truth = tuple(sorted(set(bearers)))
         elif question.startswith("Did"):
             truth = ("yes",) if bearers else ("no",)
         else:
@@ -122,7 +120,7 @@ def vague_share(question: str, table: dict[str, list[float]], answer: tuple[str,
     return total
 
 
-def rows_of(table: str) -> list[Row]:
+def rows_of(table):
     """The events of a table's JSON line."""
     told = json.loads(table)
     return [dict(zip(told["columns"], row, strict=True)) for row in told["rows"]]

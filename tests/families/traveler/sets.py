@@ -1,26 +1,23 @@
 """A question set for the tests, made once by each module that asks for it."""
 
-from __future__ import annotations
-
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import TravelerSample, traveler_sample
 from agent_env.records.schema import Episode
-from agent_env.tasks.family import SampleSet
 
 
-def whole(seed: int = 1) -> tuple[SampleSet, list[TravelerSample]]:
+def whole(seed=1):
     """The default set of 3,300."""
     made = make_samples(3300, seed, Options())
     return made, [traveler_sample(sample) for sample in made.samples]
 
 
-def small(count: int, seed: int = 1, **options: object) -> list[TravelerSample]:
+def small(count, seed=1, **options):
     """The first questions of a set."""
     made = make_samples(count, seed, Options.model_validate(options))
     return [traveler_sample(sample) for sample in made.samples]
 
 
-def episode(answer: str | None, status: str = "finished") -> Episode:
+def episode(answer, status="finished"):
     return Episode.model_validate(
         {
             "sample": "tr", "condition": "base", "repeat": 1, "model": "m",
@@ -29,7 +26,7 @@ def episode(answer: str | None, status: str = "finished") -> Episode:
     )  # fmt: skip
 
 
-def vague(template: str = "did", chances: dict[str, list[float]] | None = None) -> TravelerSample:
+def vague(template="did", chances=None):
     """The slides' worked example: events of 2 hours and of a week ago, with 0 and .75."""
     return TravelerSample.model_validate(
         {

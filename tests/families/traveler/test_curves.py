@@ -3,8 +3,6 @@
 Files of measured curves: whole, one for each event, and what is wrong with one.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.traveler.curves import (
     ADVERBIALS,
-    Measured,
     Parametric,
     curves_digest,
     interpolate,
@@ -32,42 +29,42 @@ MINUTES = (10, 60, 480, 2880, 10080)
 FALLING = (0.95, 0.8, 0.35, 0.1, 0.05)
 
 
-def measured(tmp_path: Path, points: object, **how: str) -> Measured:
+def measured(tmp_path, points, **how):
     file = tmp_path / "curves.json"
     file.write_text(json.dumps(points))
     chosen = {"aggregate": "median", "method": "linear", "beyond": "clamp"} | how
-    return read_curves(file, parametric=FITTED, **chosen)  # type: ignore[arg-type]
+    return read_curves(file, parametric=FITTED, **chosen)
 
 
-def curve(*values: object) -> dict[str, object]:
+def curve(*values):
     return {"read book": {"just": dict(zip(map(str, MINUTES), values, strict=False))}}
 
 
-def test_half_of_the_people_agree_at_the_fitted_middle() -> None:
+def test_half_of_the_people_agree_at_the_fitted_middle():
     """log10 t = m + d: for `just` and wine 2.21 + 0.03."""
     assert FITTED.p("store wine bottle", "just", 10**2.24) == pytest.approx(0.5)
     assert FITTED.p("eat risotto", "long time ago", 10 ** (3.97 - 0.38)) == pytest.approx(0.5)
 
 
-def test_the_slides_example_curve_is_near_its_survey() -> None:
+def test_the_slides_example_curve_is_near_its_survey():
     """Risotto a long time ago: nothing after two hours, .75 after a week."""
     assert FITTED.p("eat risotto", "long time ago", 120) == pytest.approx(0.015, abs=0.005)
     assert FITTED.p("eat risotto", "long time ago", 7 * 1440) == pytest.approx(0.75, abs=0.03)
 
 
 @given(st.floats(1, 400_000), st.floats(1, 400_000), st.sampled_from(HOME.events))
-def test_just_and_recently_fade_while_the_others_grow(a: float, b: float, event: object) -> None:
+def test_just_and_recently_fade_while_the_others_grow(a, b, event):
     near, far = min(a, b), max(a, b)
     for adverbial in ADVERBIALS:
-        name = event.name  # type: ignore[attr-defined]
+        name = event.name
         early, late = FITTED.p(name, adverbial, near), FITTED.p(name, adverbial, far)
         assert 0 <= early <= 1
         fades = adverbial in ("just", "recently")
         assert early >= late if fades else early <= late
 
 
-def test_between_points_each_method_has_its_own_value(tmp_path: Path) -> None:
-    def at(minutes: float, method: str) -> float:
+def test_between_points_each_method_has_its_own_value(tmp_path):
+    def at(minutes, method):
         return measured(tmp_path, curve(*FALLING), method=method).p("read book", "just", minutes)
 
     assert at(35, "linear") == pytest.approx(0.875)
@@ -79,7 +76,7 @@ def test_between_points_each_method_has_its_own_value(tmp_path: Path) -> None:
         assert at(minutes, "pchip") == pytest.approx(value, abs=1e-12)
 
 
-def test_pchip_is_flat_where_the_points_turn() -> None:
+def test_pchip_is_flat_where_the_points_turn():
     x, y = [log_minutes(t) for t in MINUTES], [0.1, 0.4, 0.3, 0.3, 0.9]
     slopes = pchip_slopes(x, y)
     assert slopes[1:3] == [0.0, 0.0]
@@ -93,30 +90,28 @@ def test_pchip_is_flat_where_the_points_turn() -> None:
     st.floats(10, 10080),
     st.sampled_from(["linear", "log-linear", "pchip"]),
 )
-def test_no_method_leaves_the_range_of_its_two_points(
-    values: list[float], minutes: float, method: str
-) -> None:
+def test_no_method_leaves_the_range_of_its_two_points(values, minutes, method):
     slopes = pchip_slopes([log_minutes(t) for t in MINUTES], values)
     at = next(i for i in range(3, -1, -1) if MINUTES[i] <= minutes)
     given_slopes = slopes if method == "pchip" else None
-    found = interpolate(method, MINUTES, values, given_slopes, at, minutes)  # type: ignore[arg-type]
+    found = interpolate(method, MINUTES, values, given_slopes, at, minutes)
     low, high = sorted(values[at : at + 2])
     assert low - 1e-9 <= found <= high + 1e-9
 
 
-def test_votes_become_their_median_or_mean(tmp_path: Path) -> None:
+def test_votes_become_their_median_or_mean(tmp_path):
     points = curve([0, 0, 0.9], 0.5)
     assert measured(tmp_path, points).p("read book", "just", 10) == 0
     mean = measured(tmp_path, points, aggregate="mean")
     assert mean.p("read book", "just", 10) == pytest.approx(0.3)
 
 
-def test_before_the_first_point_its_value_holds(tmp_path: Path) -> None:
+def test_before_the_first_point_its_value_holds(tmp_path):
     assert measured(tmp_path, curve(*FALLING)).p("read book", "just", 1) == 0.95
 
 
-def test_past_the_last_point_the_stated_rule_holds(tmp_path: Path) -> None:
-    def far(beyond: str) -> float:
+def test_past_the_last_point_the_stated_rule_holds(tmp_path):
+    def far(beyond):
         found = measured(tmp_path, curve(*FALLING), beyond=beyond)
         return found.p("read book", "just", 100_000)
 
@@ -128,7 +123,7 @@ def test_past_the_last_point_the_stated_rule_holds(tmp_path: Path) -> None:
     assert at_last.p("read book", "just", 10080) == 0.05
 
 
-def test_an_unknown_event_or_adverbial_is_named(tmp_path: Path) -> None:
+def test_an_unknown_event_or_adverbial_is_named(tmp_path):
     with pytest.raises(ConfigError, match="no curve for the event 'swim'; known: watch film"):
         FITTED.p("swim", "just", 5)
     with pytest.raises(ConfigError, match="unknown adverbial 'soon'; known: just, recently"):
@@ -144,7 +139,7 @@ SURVEY = {"2880": [0.1, 0.2, 0.3], "10": [1, 0.9, 1], "60": [0.8, 0.7, 0.6]}
 """As published: votes, with the minutes in no order."""
 
 
-def written(folder: Path, files: dict[str, object]) -> Measured:
+def written(folder, files):
     for name, content in files.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +147,7 @@ def written(folder: Path, files: dict[str, object]) -> Measured:
     return read_curves(folder, "median", "linear", "clamp", FITTED)
 
 
-def test_minutes_stand_in_any_order(tmp_path: Path) -> None:
+def test_minutes_stand_in_any_order(tmp_path):
     found = measured(tmp_path, {"read book": {"just": SURVEY}})
     assert found.points["read book", "just"].minutes == (10.0, 60.0, 2880.0)
     assert [found.p("read book", "just", at) for at in (10, 35, 60, 2880)] == [1, 0.85, 0.7, 0.2]
@@ -169,15 +164,13 @@ def test_minutes_stand_in_any_order(tmp_path: Path) -> None:
         ("all.json", {"eat_risotto": {"some_time_ago": SURVEY}}),
     ],
 )
-def test_the_outer_levels_may_be_in_the_names(
-    tmp_path: Path, name: str, content: dict[str, object]
-) -> None:
+def test_the_outer_levels_may_be_in_the_names(tmp_path, name, content):
     found = written(tmp_path / "curves", {name: content})
     assert list(found.points) == [("eat risotto", "some time ago")]
     assert found.p("eat risotto", "some time ago", 60) == 0.7
 
 
-def test_a_folder_has_a_file_for_each_event(tmp_path: Path) -> None:
+def test_a_folder_has_a_file_for_each_event(tmp_path):
     files = {"eat_risotto.json": {"just": SURVEY}, "read_book.json": {"just": SURVEY}}
     found = written(tmp_path / "curves", files)
     assert set(found.points) == {("eat risotto", "just"), ("read book", "just")}
@@ -200,9 +193,7 @@ def test_a_folder_has_a_file_for_each_event(tmp_path: Path) -> None:
         ({"readme.txt": {}}, "curves: holds no curve"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_folder_is_named(
-    tmp_path: Path, files: dict[str, object], reason: str
-) -> None:
+def test_what_is_wrong_with_a_folder_is_named(tmp_path, files, reason):
     with pytest.raises(DatasetError, match=reason):
         written(tmp_path / "curves", files)
 
@@ -223,7 +214,7 @@ def test_what_is_wrong_with_a_folder_is_named(
         ({"read book": {"just": {"soon": 0.5, "5": 0.5}}}, "'soon' is no number of minutes"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, points: object, said: str) -> None:
+def test_what_is_wrong_with_a_file_is_named(tmp_path, points, said):
     with pytest.raises(DatasetError, match=said):
         measured(tmp_path, points)
 
@@ -232,9 +223,9 @@ FUZZYLLI = Path(__file__).parents[2] / "data" / "published" / "fuzzylli"
 
 
 @pytest.mark.parametrize("folder", [FUZZYLLI, FUZZYLLI / "data" / "with_event_properties"])
-def test_the_folder_of_the_survey_is_read_as_published(folder: Path) -> None:
+def test_the_folder_of_the_survey_is_read_as_published(folder):
     found = read_curves(folder, "median", "linear", "clamp", FITTED)
-    events: dict[str, int] = {}
+    events = {}
     for event, _ in found.points:
         events[event] = events.get(event, 0) + 1
     assert events == {
@@ -248,7 +239,7 @@ def test_the_folder_of_the_survey_is_read_as_published(folder: Path) -> None:
     assert found.points["store wine bottle", "recently"].values == (0.75, 0.25)
 
 
-def test_vague_questions_are_made_from_the_survey() -> None:
+def test_vague_questions_are_made_from_the_survey():
     options = Options(curves=FUZZYLLI, categories=("vague",), sizes=(5,))
     samples = [s for s in make_samples(12, 1, options).samples if isinstance(s, TravelerSample)]
     assert len(samples) == 12

@@ -1,12 +1,10 @@
 """What traveler's comparisons can be broken down by."""
 
-from __future__ import annotations
-
 from agent_env.families.traveler.family import FAMILY
 from agent_env.families.traveler.task import HOOKS
 
 
-def test_a_question_stands_under_its_category_and_its_template() -> None:
+def test_a_question_stands_under_its_category_and_its_template():
     sample = FAMILY.make_samples(1, 7, FAMILY.options()).samples[0]
     found = HOOKS.groups(sample)
     assert list(found) == ["category", "template", "expression", "events", "matches"]

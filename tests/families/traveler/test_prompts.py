@@ -1,7 +1,5 @@
 """The twelve prompts, and where the events are under each condition."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -13,34 +11,33 @@ from agent_env.families.traveler.task import make_task, python_events, table_of
 from agent_env.families.traveler.wording import CONFIGURATIONS
 from agent_env.records.manifest import TextFile
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import SampleSet, by_digest
-from agent_env.tasks.task import Task
+from agent_env.tasks.family import by_digest
 from agent_env.tasks.templates import with_template
 from tests.families.traveler.sets import traveler_sample
 
-MADE: SampleSet = make_samples(6, 1, Options(sizes=(5,)))
+MADE = make_samples(6, 1, Options(sizes=(5,)))
 SAMPLE = traveler_sample(MADE.samples[0])
 
 
-def task(name: str) -> Task:
+def task(name):
     return make_task(name, by_digest(MADE.tables))
 
 
-def prompt(name: str, condition: str = "base") -> str:
+def prompt(name, condition="base"):
     (message,) = task(name).prompt(SAMPLE, parse_condition(condition))
     return message.content
 
 
-def test_there_are_twelve_and_each_is_another() -> None:
+def test_there_are_twelve_and_each_is_another():
     assert len(CONFIGURATIONS) == 12
     assert len({prompt(name) for name in CONFIGURATIONS}) == 12
 
 
-def test_the_slides_choice_is_the_default() -> None:
+def test_the_slides_choice_is_the_default():
     assert prompt("default") == prompt("cot-review+date-only+language")
 
 
-def test_every_prompt_has_the_moment_the_zone_the_question_and_all_events() -> None:
+def test_every_prompt_has_the_moment_the_zone_the_question_and_all_events():
     for name in CONFIGURATIONS:
         text = prompt(name)
         assert "It is now 2023-09-29 22:30" in text
@@ -50,7 +47,7 @@ def test_every_prompt_has_the_moment_the_zone_the_question_and_all_events() -> N
         assert "MY ANSWER:" in text
 
 
-def test_events_as_language_and_as_json() -> None:
+def test_events_as_language_and_as_json():
     assert re.search(
         r"^On [A-Z]\w+ \d+, 2023 at \d\d:\d\d, (?:Mary|Tom|Robot) \w+ .+ in the (?:kitchen|living "
         r"room)\.$",
@@ -62,7 +59,7 @@ def test_events_as_language_and_as_json() -> None:
     assert listed[0].keys() == {"event", "subject", "location", "date", "time"}
 
 
-def test_extended_dates_tell_weekday_and_calendar_week() -> None:
+def test_extended_dates_tell_weekday_and_calendar_week():
     assert "It is now 2023-09-29 22:30 (Friday, calendar week 39) (UTC)" in prompt(
         "zero-shot+date-extended+language"
     )
@@ -71,7 +68,7 @@ def test_extended_dates_tell_weekday_and_calendar_week() -> None:
         assert {"weekday", "calendar_week"} <= event.keys()
 
 
-def test_the_list_is_not_in_the_prompt_where_a_tool_holds_it() -> None:
+def test_the_list_is_not_in_the_prompt_where_a_tool_holds_it():
     for condition, where in (("events", "query_events"), ("ci", "`events`")):
         text = prompt("default", condition)
         assert where in text
@@ -80,17 +77,16 @@ def test_the_list_is_not_in_the_prompt_where_a_tool_holds_it() -> None:
     assert "On September" in prompt("default", "cal")
 
 
-def test_python_gets_the_events_and_the_moment() -> None:
-    found: dict[str, object] = {}
+def test_python_gets_the_events_and_the_moment():
+    found = {}
     exec(python_events(SAMPLE, table_of(SAMPLE, by_digest(MADE.tables))), found)
     events, now = found["events"], found["now"]
-    assert isinstance(events, list)
     assert len(events) == 5
     assert all(event["time"] < now for event in events)
     assert events[0].keys() == {"event", "subject", "location", "time"}
 
 
-def test_the_gold_and_the_chances_never_stand_in_a_prompt() -> None:
+def test_the_gold_and_the_chances_never_stand_in_a_prompt():
     vague = traveler_sample(next(s for s in MADE.samples if traveler_sample(s).chances))
     for condition in ("base", "events", "ci"):
         (message,) = task("default").prompt(vague, parse_condition(condition))
@@ -98,17 +94,17 @@ def test_the_gold_and_the_chances_never_stand_in_a_prompt() -> None:
             assert not any(str(p) in message.content for p in chances)
 
 
-def test_a_prompt_of_the_users_own() -> None:
+def test_a_prompt_of_the_users_own():
     text = TextFile(name="mine.txt", digest="0", text="{now}|{question}|{events}")
     (message,) = with_template(task("default"), text).prompt(SAMPLE, parse_condition("base"))
     assert message.content.startswith(f"2023-09-29 22:30 (UTC)|{SAMPLE.question}|")
 
 
-def test_an_unknown_prompt_lists_the_known_ones() -> None:
+def test_an_unknown_prompt_lists_the_known_ones():
     with pytest.raises(ConfigError, match="unknown prompt 'cot'; known: default, zero-shot"):
         make_task("cot", {})
 
 
-def test_a_missing_list_is_named() -> None:
+def test_a_missing_list_is_named():
     with pytest.raises(ConfigError, match="the event list of sample 'tr-1-00005-explicit-001' is"):
         make_task("default", {}).prompt(SAMPLE, parse_condition("base"))

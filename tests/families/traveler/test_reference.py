@@ -1,7 +1,5 @@
 """The scripted policy on event lists: by the tool, in Python, from every prompt."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 from contextlib import redirect_stdout
@@ -18,10 +16,9 @@ from agent_env.families.traveler.wording import CONFIGURATIONS
 from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
-from agent_env.records.schema import Condition, Message, Score, ToolSpec
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import SampleSet, by_digest
-from agent_env.tasks.task import Task
+from agent_env.tasks.family import by_digest
 from agent_env.tools.builtin.query_events import QueryEvents
 from agent_env.tools.toolbox import ToolSet
 from tests.families.traveler.sets import episode
@@ -29,11 +26,11 @@ from tests.families.traveler.sets import episode
 STEPS = ["agent_env.families.traveler.reference:next_step"]
 
 
-def answers(made: SampleSet, condition: Condition, task: Task, model: Reference) -> list[Score]:
+def answers(made, condition, task, model):
     """Every question of the set, asked without a trace."""
     tables, loop = by_digest(made.tables), AgentLoop()
 
-    async def ask() -> list[Score]:
+    async def ask():
         scores = []
         for sample in made.samples:
             tool = QueryEvents(tables[sample.materials[0]])
@@ -47,12 +44,12 @@ def answers(made: SampleSet, condition: Condition, task: Task, model: Reference)
 
 
 @pytest.fixture(scope="module")
-def hundred() -> SampleSet:
+def hundred():
     """300 questions about sets of 100 events."""
     return make_samples(300, 1, Options(sizes=(100,)))
 
 
-def test_it_is_right_under_the_tool_condition_and_reaches_its_ceiling(hundred: SampleSet) -> None:
+def test_it_is_right_under_the_tool_condition_and_reaches_its_ceiling(hundred):
     task = make_task("default", by_digest(hundred.tables))
     scores = answers(hundred, parse_condition("events"), task, Reference(STEPS))
     assert len(scores) == 300
@@ -62,21 +59,21 @@ def test_it_is_right_under_the_tool_condition_and_reaches_its_ceiling(hundred: S
             assert score.metrics["accuracy"] == 1.0
 
 
-def test_a_policy_that_takes_the_first_event_is_not(hundred: SampleSet) -> None:
+def test_a_policy_that_takes_the_first_event_is_not(hundred):
     task = make_task("default", by_digest(hundred.tables))
     scores = answers(hundred, parse_condition("events"), task, ReferenceStatic(STEPS))
     assert 0.3 < sum(score.metrics["of_ceiling"] for score in scores) / 300 < 0.8
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_it_reads_every_form_of_the_list(name: str) -> None:
+def test_it_reads_every_form_of_the_list(name):
     made = make_samples(40, 5, Options(sizes=(20, 50)))
     task = make_task(name, by_digest(made.tables))
     scores = answers(made, parse_condition("base"), task, Reference(STEPS))
     assert [score.metrics["of_ceiling"] for score in scores] == [1.0] * 40
 
 
-def test_its_programs_print_what_fits_page_by_page() -> None:
+def test_its_programs_print_what_fits_page_by_page():
     """A tool's output is cut past some 64 kB; the whole list would have 600."""
     made = make_samples(3, 1, Options(sizes=(9_000,), sets=1))
     tables = by_digest(made.tables)
@@ -85,8 +82,7 @@ def test_its_programs_print_what_fits_page_by_page() -> None:
     for sample in made.samples:
         condition = parse_condition("ci")
         messages = list(task.prompt(sample, condition))
-        assert task.setup is not None
-        session: dict[str, object] = {}
+        session = {}
         exec(task.setup(sample, condition), session)
         while (step := next_step(Turn(messages, (tool,), True))) is not None and step[1]:
             printed = io.StringIO()
@@ -94,12 +90,11 @@ def test_its_programs_print_what_fits_page_by_page() -> None:
                 exec(str(step[1][0][1]["code"]), session)
             assert len(printed.getvalue()) < 60_000
             messages.append(Message(role="tool", content=printed.getvalue()))
-        assert step is not None
         assert len(messages) == 3  # some 640 events are two pages
         assert task.scorer(sample, episode(step[0])).metrics["of_ceiling"] == 1.0
 
 
-def test_it_pages_through_ten_thousand_events() -> None:
+def test_it_pages_through_ten_thousand_events():
     made = make_samples(12, 1, Options(sizes=(10_000,), sets=1))
     task = make_task("default", by_digest(made.tables))
     scores = answers(made, parse_condition("events"), task, Reference(STEPS))

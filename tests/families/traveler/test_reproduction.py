@@ -1,17 +1,14 @@
 """`agent-env reproduce traveler`: the slides' tables beside runs and responses."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from agent_env.families.traveler.reproduction import TABLE_5, TABLE_6
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 
 
-def rows(done: Done, name: str) -> dict[tuple[str, str], tuple[object, object, object]]:
+def rows(done, name):
     """By row and quantity: the paper's value, ours, n."""
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["experiments"][name][name]["rows"]
@@ -22,17 +19,17 @@ def rows(done: Done, name: str) -> dict[tuple[str, str], tuple[object, object, o
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("traveler")
 
 
 @pytest.fixture(scope="module")
-def whole(folder: Path) -> Done:
+def whole(folder):
     only = ("--only", "table6", "--only", "figure6", "--limit", "33")
     return agent_env("reproduce", "traveler", "--out", "a", *only, "--json", cwd=folder)
 
 
-def test_categories_and_templates_stand_beside_what_needs_no_time(whole: Done) -> None:
+def test_categories_and_templates_stand_beside_what_needs_no_time(whole):
     table = rows(whole, "table6")
     assert table["reference", "explicit"] == (None, 1.0, 11)
     assert table["shortcut ignore-time", "when"] == (None, 1.0, 2)
@@ -43,14 +40,14 @@ def test_categories_and_templates_stand_beside_what_needs_no_time(whole: Done) -
     }  # fmt: skip
 
 
-def test_the_figures_have_a_point_for_each_number_of_events(whole: Done) -> None:
+def test_the_figures_have_a_point_for_each_number_of_events(whole):
     figure = rows(whole, "figure6")
     sizes = [size for row, size in figure if row == "reference"]
     assert sizes == "5 10 20 30 40 50 60 70 80 90 100".split()
     assert figure["reference", "100"][2] == 1
 
 
-def test_responses_of_a_model_of_the_slides_stand_beside_its_row(whole: Done, folder: Path) -> None:
+def test_responses_of_a_model_of_the_slides_stand_beside_its_row(whole, folder):
     questions = folder / "a" / "questions" / "all-sizes.jsonl"
     samples = [json.loads(line) for line in questions.read_text().splitlines()]
     explicit = [sample["id"] for sample in samples if sample["category"] == "explicit"]
@@ -68,7 +65,7 @@ def test_responses_of_a_model_of_the_slides_stand_beside_its_row(whole: Done, fo
 
 
 @pytest.mark.parametrize("table", [TABLE_5, TABLE_6])
-def test_the_average_row_is_the_mean_of_the_models(table: dict[str, tuple[float, ...]]) -> None:
+def test_the_average_row_is_the_mean_of_the_models(table):
     models = [values for row, values in table.items() if row != "Average"]
     means = [sum(column) / len(column) for column in zip(*models, strict=True)]
     assert means == pytest.approx(list(table["Average"]), abs=0.011)

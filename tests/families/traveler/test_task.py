@@ -1,7 +1,5 @@
 """The answer that ignores the time: what it is, and what it scores."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from statistics import fmean
 
@@ -38,15 +36,13 @@ EVENTS = MaterialTable(
         ("when", ("2023-09-29",)),
     ],
 )
-def test_everything_that_fits_in_all_but_time_counts(
-    template: str, answer: tuple[str, ...]
-) -> None:
+def test_everything_that_fits_in_all_but_time_counts(template, answer):
     sample = vague(template).model_copy(update={"materials": (EVENTS.digest,)})
     assert time_blind({EVENTS.digest: EVENTS})(sample) == answer
     assert time_blind({})(sample) is None
 
 
-def test_it_is_right_where_no_time_is_named_and_else_half_of_the_time() -> None:
+def test_it_is_right_where_no_time_is_named_and_else_half_of_the_time():
     made = make_samples(495, 1, Options())
     task = make_task("default", by_digest(made.tables))
     blind = next(shortcut for shortcut in task.shortcuts if shortcut.name == "ignore-time")

@@ -1,7 +1,5 @@
 """How answers are read: what they say, and when that cannot be told."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.families.traveler.answers import read_answer
@@ -11,7 +9,7 @@ from tests.families.traveler.sets import episode, small, vague
 WHO = ("Mary", "Tom", "Robot")
 
 
-def said(template: str, line: str) -> tuple[str, ...] | None:
+def said(template, line):
     return read_answer(template, f"I looked at all of them.\nMY ANSWER: {line}", WHO).answer
 
 
@@ -35,7 +33,7 @@ def said(template: str, line: str) -> tuple[str, ...] | None:
         ("", None),
     ],
 )
-def test_names(line: str, names: tuple[str, ...] | None) -> None:
+def test_names(line, names):
     assert said("who", line) == names
 
 
@@ -51,7 +49,7 @@ def test_names(line: str, names: tuple[str, ...] | None) -> None:
         ("he did", None),
     ],
 )
-def test_yes_or_no(line: str, word: str | None) -> None:
+def test_yes_or_no(line, word):
     assert said("did", line) == (None if word is None else (word,))
 
 
@@ -76,7 +74,7 @@ def test_yes_or_no(line: str, word: str | None) -> None:
         ("several", None),
     ],
 )
-def test_numbers(line: str, number: str | None) -> None:
+def test_numbers(line, number):
     assert said("how-often", line) == (None if number is None else (number,))
 
 
@@ -88,7 +86,7 @@ def test_numbers(line: str, number: str | None) -> None:
         "September 13, 2023 at 2:27 pm", "2023-09-13T14:27:00+00:00",
     ],
 )  # fmt: skip
-def test_days_in_any_unambiguous_notation(line: str) -> None:
+def test_days_in_any_unambiguous_notation(line):
     assert said("when", line) == ("2023-09-13",)
 
 
@@ -104,16 +102,16 @@ def test_days_in_any_unambiguous_notation(line: str) -> None:
         ("2023-09-13, 2023-09-14", None),
     ],
 )
-def test_other_days(line: str, day: tuple[str, ...] | None) -> None:
+def test_other_days(line, day):
     assert said("when", line) == day
 
 
-def test_the_last_mark_counts_and_the_line_below_an_empty_one() -> None:
+def test_the_last_mark_counts_and_the_line_below_an_empty_one():
     text = "MY ANSWER: no\nWait.\n\n**My answer:**\n\nyes"
     assert read_answer("did", text, WHO).answer == ("yes",)
 
 
-def test_a_short_reply_without_a_mark_is_taken_whole() -> None:
+def test_a_short_reply_without_a_mark_is_taken_whole():
     assert read_answer("who", "Tom", WHO).answer == ("Tom",)
     assert read_answer("who", "Tom\nMary\nhm", WHO).answer is None
     assert read_answer("who", "Tom " + "and so on " * 20, WHO).rule == (
@@ -121,7 +119,7 @@ def test_a_short_reply_without_a_mark_is_taken_whole() -> None:
     )
 
 
-def test_unreadable_is_told_apart_from_wrong() -> None:
+def test_unreadable_is_told_apart_from_wrong():
     wrong = score(vague(), episode("MY ANSWER: no"))
     unreadable = score(vague(), episode("MY ANSWER: who knows"))
     assert (wrong.outcome, unreadable.outcome) == ("read", "unreadable")
@@ -130,11 +128,11 @@ def test_unreadable_is_told_apart_from_wrong() -> None:
     assert unreadable.metrics["ceiling"] == 0.75
 
 
-def test_a_failed_episode_is_not_scored() -> None:
+def test_a_failed_episode_is_not_scored():
     assert score(vague(), episode(None, "failed")).metrics == {}
 
 
-def test_the_gold_answer_scores_1_of_the_ceiling_and_others_less() -> None:
+def test_the_gold_answer_scores_1_of_the_ceiling_and_others_less():
     words = {"who": "nobody", "when": "never"}
     others = {"who": "Peter", "did": "", "how-often": "77", "when": "1999-01-01"}
     for sample in small(330, seed=4):

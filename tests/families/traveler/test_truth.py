@@ -1,7 +1,5 @@
 """What answers to vague questions are worth."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import prod
 
@@ -23,7 +21,7 @@ CHANCES = st.dictionaries(
 )
 
 
-def possible_answers(template: str, chances: truth.Chances) -> list[truth.Answer]:
+def possible_answers(template, chances):
     if template == "did":
         return [("yes",), ("no",)]
     if template == "who":
@@ -32,7 +30,7 @@ def possible_answers(template: str, chances: truth.Chances) -> list[truth.Answer
     return [(str(number),) for number in range(sum(map(len, chances.values())) + 1)]
 
 
-def test_the_worked_example_of_the_slides() -> None:
+def test_the_worked_example_of_the_slides():
     """Nothing of 2 hours ago, .75 of a week ago: yes is worth .75, no .25."""
     assert score(vague(), episode("MY ANSWER: yes")).metrics == {
         "accuracy": 0.75, "of_ceiling": 1.0, "ceiling": 0.75,
@@ -40,7 +38,7 @@ def test_the_worked_example_of_the_slides() -> None:
     assert score(vague(), episode("MY ANSWER: No.")).metrics["accuracy"] == 0.25
 
 
-def test_who_is_the_product_over_those_named_and_those_not() -> None:
+def test_who_is_the_product_over_those_named_and_those_not():
     asked = vague("who", {"Mary": [0.5, 0.5], "Tom": [0.75], "Robot": []})
     worth = score(asked, episode("MY ANSWER: Tom")).metrics
     assert worth["accuracy"] == 0.25 * 0.75
@@ -50,7 +48,7 @@ def test_who_is_the_product_over_those_named_and_those_not() -> None:
     assert score(asked, episode("MY ANSWER: Tom, Robot")).metrics["accuracy"] == 0.0
 
 
-def test_how_often_is_the_probability_of_the_number_and_its_distance() -> None:
+def test_how_often_is_the_probability_of_the_number_and_its_distance():
     asked = vague("how-often", {"Tom": [0.5, 0.5]})
     worth = score(asked, episode("MY ANSWER: 1")).metrics
     assert worth["accuracy"] == worth["ceiling"] == 0.5
@@ -60,20 +58,20 @@ def test_how_often_is_the_probability_of_the_number_and_its_distance() -> None:
 
 
 @pytest.mark.parametrize("number", ["-1", "1.5", "3", "999999999999999999999", "1/2"])
-def test_an_impossible_number_is_wrong_and_no_crash(number: str) -> None:
+def test_an_impossible_number_is_wrong_and_no_crash(number):
     found = score(vague("how-often", {"Tom": [0.5, 0.5]}), episode(f"MY ANSWER: {number}"))
     assert found.metrics["accuracy"] == 0.0
 
 
 @given(CHANCES, st.sampled_from(["who", "did", "how-often"]))
-def test_all_possible_answers_sum_to_1(chances: dict[str, list[float]], template: str) -> None:
+def test_all_possible_answers_sum_to_1(chances, template):
     answers = possible_answers(template, chances)
     assert len(set(answers)) == len(answers)
     total = sum(truth.answer_probabilities(template, chances).of(answer) for answer in answers)
     assert total == pytest.approx(1.0, abs=1e-12)
 
 
-def test_no_answer_exceeds_the_ceiling_on_1000_questions() -> None:
+def test_no_answer_exceeds_the_ceiling_on_1000_questions():
     asked = small(1000, seed=3, categories=["vague"])
     assert len(asked) == 1000
     for sample in asked:
@@ -86,7 +84,7 @@ def test_no_answer_exceeds_the_ceiling_on_1000_questions() -> None:
         assert probabilities.of(sample.gold) == best
 
 
-def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> None:
+def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial():
     asked = [s for s in small(120, seed=5, categories=["vague"]) if s.size <= 60]
     checked = 0
     for sample in asked:
@@ -101,7 +99,7 @@ def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> N
     assert checked > 200
 
 
-def test_the_constant_answer_is_worth_what_nothing_is() -> None:
+def test_the_constant_answer_is_worth_what_nothing_is():
     asked = vague("who", {"Mary": [0.5], "Tom": [0.25]})
     assert score(asked, episode("MY ANSWER: nobody")).metrics["accuracy"] == 0.5 * 0.75
     task = make_task("default", {})
@@ -112,7 +110,7 @@ def test_the_constant_answer_is_worth_what_nothing_is() -> None:
         assert worth.metrics["accuracy"] == answer_metrics(own, worth.answer)["accuracy"]
 
 
-def test_certain_events_leave_one_answer() -> None:
+def test_certain_events_leave_one_answer():
     chances = {"Tom": [1.0, 1.0, 1.0], "Mary": [0.0]}
     assert truth.best_answer("who", chances) == ("Tom",)
     assert truth.best_answer("how-often", chances) == ("3",)
@@ -122,7 +120,7 @@ def test_certain_events_leave_one_answer() -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=40))
-def test_the_count_distribution_has_the_right_mean_and_ends(chances: list[float]) -> None:
+def test_the_count_distribution_has_the_right_mean_and_ends(chances):
     shares = truth.count_chances(chances)
     mean = sum(number * share for number, share in enumerate(shares))
     assert mean == pytest.approx(truth.expected_count(chances), abs=1e-9)

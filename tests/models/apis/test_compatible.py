@@ -9,17 +9,17 @@ from agent_env.records.schema import Message, ToolCall, Usage
 from tests.models.raw_server import LOOKUP, USER, ChatCompletions, ask, events, failure, reply
 
 
-def completion(message: dict, finish_reason: str | None = "stop", **more: object) -> bytes:
+def completion(message, finish_reason="stop", **more):
     choice = {"index": 0, "message": {"role": "assistant"} | message}
     choice["finish_reason"] = finish_reason
     return reply({"id": "c", "model": "m-1-2026", "choices": [choice]} | more)
 
 
-def call(id: str, arguments: object, name: str = "lookup") -> dict:
+def call(id, arguments, name="lookup"):
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def chunk(delta: dict, finish_reason: str | None = None) -> dict:
+def chunk(delta, finish_reason=None):
     return {"model": "m-1", "choices": [{"delta": delta, "finish_reason": finish_reason}]}
 
 

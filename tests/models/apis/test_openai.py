@@ -22,15 +22,15 @@ CALL = {
 }
 
 
-def said(*parts: dict) -> dict:
+def said(*parts):
     return {"type": "message", "id": "msg_1", "role": "assistant", "content": list(parts)}
 
 
-def text(words: str, *notes: dict) -> dict:
+def text(words, *notes):
     return {"type": "output_text", "text": words, "annotations": list(notes)}
 
 
-def response(*output: dict, **more: object) -> dict:
+def response(*output, **more):
     return {"id": "r", "model": "m-1-2026", "status": "completed", "output": list(output)} | more
 
 

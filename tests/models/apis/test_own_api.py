@@ -1,10 +1,7 @@
 """A model API is one file."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -43,15 +40,15 @@ API = Api(
 
 
 @pytest.fixture
-def polite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def polite(tmp_path, monkeypatch):
     (tmp_path / "polite.py").write_text(POLITE)
     monkeypatch.setattr(apis, "__path__", [*apis.__path__, str(tmp_path)])
     monkeypatch.setenv("POLITE_KEY", "a-polite-key")
 
 
 @pytest.mark.usefixtures("polite")
-def test_its_requests_and_replies_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def ask() -> tuple[str, dict, bytes]:
+def test_its_requests_and_replies_are_its_own(monkeypatch):
+    async def ask():
         async with RawServer(reply({"said": "Friday"})) as server:
             monkeypatch.setenv("POLITE_URL", server.url)
             model = make_model("polite/x", None, {"max_output_tokens": 9}, own_plugins())
@@ -68,14 +65,12 @@ def test_its_requests_and_replies_are_its_own(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("polite")
-def test_its_key_goes_in_headers_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_key_goes_in_headers_of_its_own(tmp_path, monkeypatch):
     own = 'headers=lambda key: {"x-key": key, "x-version": "7"}, path='
     (tmp_path / "formal.py").write_text(POLITE.replace("path=", own))
     monkeypatch.delitem(sys.modules, "agent_env.models.apis.formal", raising=False)
 
-    async def ask() -> list[bytes]:
+    async def ask():
         async with RawServer(reply({"said": "Friday"})) as server:
             monkeypatch.setenv("POLITE_URL", server.url)
             await make_model("formal/x", None, {}, own_plugins()).generate([USER], [])
@@ -88,7 +83,7 @@ def test_its_key_goes_in_headers_of_its_own(
 
 
 @pytest.mark.usefixtures("polite")
-def test_what_it_does_not_know_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_does_not_know_is_said(monkeypatch):
     with pytest.raises(ConfigError, match="the polite API takes no seed"):
         make_model("polite/x", None, {"seed": 1}, own_plugins())
     with pytest.raises(ConfigError, match=r"known: .*polite/NAME, openai/NAME, compatible/NAME\["):

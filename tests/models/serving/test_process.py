@@ -8,10 +8,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,7 +29,7 @@ from agent_env.wiring.trust import own_call
 SERVER = f"exec {sys.executable} -I -S {Path(__file__).with_name('tiny_server.py')}"
 
 
-def tiny(folder: Path, words: str = "", before: str = "") -> tuple[ServerProcess, int, list[str]]:
+def tiny(folder, words="", before=""):
     """A server that is not started yet, its port, and what it will have told."""
     port, notes = free_port(), list[str]()
     command = f"{before}{SERVER} {port} {words}"
@@ -46,18 +44,18 @@ def tiny(folder: Path, words: str = "", before: str = "") -> tuple[ServerProcess
     return made, port, notes
 
 
-def pids(log: Path) -> list[int]:
+def pids(log):
     return [int(line.split()[1]) for line in log.read_text().splitlines() if "pid" in line]
 
 
-def is_alive(pid: int) -> bool:
+def is_alive(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
 
-async def eventually(is_so: Callable[[], Awaitable[bool]]) -> None:
+async def eventually(is_so):
     for _ in range(1000):
         if await is_so():
             return
@@ -65,22 +63,20 @@ async def eventually(is_so: Callable[[], Awaitable[bool]]) -> None:
     raise AssertionError("not after 20 s")
 
 
-def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+def in_loop(test):
     @wraps(test)
-    def run(**fixtures: Any) -> None:
+    def run(**fixtures):
         asyncio.run(_awaited(test(**fixtures)))
 
     return run
 
 
-async def _awaited(test: Awaitable[None]) -> None:
+async def _awaited(test):
     await test
 
 
 @in_loop
-async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after_its_end(
-    tmp_path: Path,
-) -> None:
+async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after_its_end(tmp_path):
     server, port, _ = tiny(tmp_path, before="setsid sleep 60 & echo pid $!; ")
     await server.start()
     assert await server.is_up()
@@ -91,9 +87,7 @@ async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after
 
 
 @in_loop
-async def test_a_server_that_crashes_is_started_again_until_it_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_crashes_is_started_again_until_it_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(process, "MOST_CRASHES", 2)
     server, _, notes = tiny(tmp_path)
     await server.start()
@@ -111,25 +105,23 @@ async def test_a_server_that_crashes_is_started_again_until_it_is_given_up(
     await server.close()
 
 
-def _taken(log: str) -> str:
+def _taken(log):
     text = Path(log).read_text()
     os.unlink(log)
     return text
 
 
-async def _has(is_so: Callable[[], bool]) -> bool:
+async def _has(is_so):
     return is_so()
 
 
-async def _up_or_gone(server: ServerProcess) -> bool:
+async def _up_or_gone(server):
     await server.is_up()
     return False
 
 
 @in_loop
-async def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_and_log(
-    tmp_path: Path,
-) -> None:
+async def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_and_log(tmp_path):
     server, _, _ = tiny(tmp_path, "unable to allocate 9 GB")
     with pytest.raises(ConfigError) as caught:
         await server.start()
@@ -142,7 +134,7 @@ async def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_an
 
 
 @in_loop
-async def test_a_server_is_not_started_where_something_answers_already(tmp_path: Path) -> None:
+async def test_a_server_is_not_started_where_something_answers_already(tmp_path):
     first, port, _ = tiny(tmp_path)
     await first.start()
     url, log = f"http://127.0.0.1:{port}/v1", tmp_path / "b"
@@ -153,7 +145,7 @@ async def test_a_server_is_not_started_where_something_answers_already(tmp_path:
     await first.close()
 
 
-def test_nothing_is_left_when_the_program_that_started_it_is_killed(tmp_path: Path) -> None:
+def test_nothing_is_left_when_the_program_that_started_it_is_killed(tmp_path):
     port, log = free_port(), tmp_path / "server.log"
     code = f"""
 import asyncio
@@ -169,7 +161,6 @@ async def main():
 asyncio.run(main())
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as ours:
-        assert ours.stdout is not None
         assert ours.stdout.readline() == b"up\n"
         ours.kill()
     started = pids(log)
@@ -180,9 +171,7 @@ asyncio.run(main())
     assert [is_alive(pid) for pid in started] == [False, False]
 
 
-def test_a_server_that_may_be_started_is_asked_on_loopback_and_elsewhere_only_where_allowed() -> (
-    None
-):
+def test_a_server_that_may_be_started_is_asked_on_loopback_and_elsewhere_only_where_allowed():
     with pytest.raises(ConfigError, match="the command serve is not allowed"):
         served_permit(NOTHING, "serve", "http://127.0.0.1:9/v1")
     command_alone = Permit(_MINT, [(Reach.COMMAND, "serve")], is_own=False)
@@ -228,5 +217,5 @@ MEMORY = "take a smaller model or quantisation, a shorter context, or free some 
         (3, "x\x1b[2J" + "y" * 300, "exit code 3, its last words: x\\u001b[2J" + "y" * 189 + "…"),
     ],
 )  # fmt: skip
-def test_a_reason_is_one_line_with_what_to_do(code: int, log: str, reason: str) -> None:
+def test_a_reason_is_one_line_with_what_to_do(code, log, reason):
     assert reason_of_end(code, log) == reason

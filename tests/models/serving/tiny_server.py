@@ -17,14 +17,14 @@ REPLY = {
 
 
 class Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
+    def do_GET(self):
         self._answer(MODELS)
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         self._answer(REPLY)
 
-    def _answer(self, body: object) -> None:
+    def _answer(self, body):
         data = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

@@ -1,16 +1,12 @@
 """How the tests compare a calendar with a library of other origin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date
-
-from agent_env.temporal.systems.base import MonthCalendar
 
 Convert = Callable[[date], tuple[int, int, int]]
 
 
-def disagreements(calendar: MonthCalendar, other: Convert) -> list[str]:
+def disagreements(calendar, other):
     """Where `other` does not see the first day of a month, or the last of all, as one.
 
     Where all months begin alike, all their days agree, as both sides count them off; the

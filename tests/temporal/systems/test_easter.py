@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -13,7 +11,7 @@ SUNDAYS = """
 
 
 @pytest.mark.parametrize("sunday", SUNDAYS)
-def test_easter_falls_on_its_known_sunday(sunday: str) -> None:
+def test_easter_falls_on_its_known_sunday(sunday):
     day = date.fromisoformat(sunday)
     assert EasterDays().easter(day.year) == day
     assert EasterDays().on(day) == ("Easter Sunday",)
@@ -33,16 +31,16 @@ def test_easter_falls_on_its_known_sunday(sunday: str) -> None:
         ("Corpus Christi", "2024-05-30"),
     ],
 )
-def test_the_days_of_2024_are_known(name: str, day: str) -> None:
+def test_the_days_of_2024_are_known(name, day):
     assert EasterDays().in_year(name, 2024) == date.fromisoformat(day)
     assert EasterDays().on(date.fromisoformat(day)) == (name,)
 
 
-def test_a_plain_day_has_no_name() -> None:
+def test_a_plain_day_has_no_name():
     assert EasterDays().on(date(2024, 7, 1)) == ()
 
 
-def test_every_year_agrees_with_dateutil() -> None:
+def test_every_year_agrees_with_dateutil():
     days = EasterDays()
     for year in range(1583, 2401):
         assert days.easter(year) == dateutil_easter(year)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -22,25 +20,25 @@ from .oracles import disagreements
         (CalendarDate(5784, 1, 15), "2024-04-23"),  # Passover
     ],
 )
-def test_known_days_convert_both_ways(when: CalendarDate, day: str) -> None:
+def test_known_days_convert_both_ways(when, day):
     assert Hebrew().to_gregorian(when) == date.fromisoformat(day)
     assert Hebrew().from_gregorian(date.fromisoformat(day)) == when
 
 
-def test_adar_is_adar_one_only_in_a_leap_year() -> None:
+def test_adar_is_adar_one_only_in_a_leap_year():
     assert Hebrew().month_name(CalendarDate(5784, 12, 1)) == "Adar I"
     assert Hebrew().month_name(CalendarDate(5784, 13, 1)) == "Adar II"
     assert Hebrew().month_name(CalendarDate(5783, 12, 1)) == "Adar"
 
 
-def test_a_common_year_has_no_adar_two() -> None:
+def test_a_common_year_has_no_adar_two():
     with pytest.raises(NoSuchDate, match=r"no month 13 \(Adar II\) in year 5783"):
         Hebrew().to_gregorian(CalendarDate(5783, 13, 1))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_every_month_of_the_range_agrees_with_convertdate() -> None:
-    def other(day: date) -> tuple[int, int, int]:
+def test_every_month_of_the_range_agrees_with_convertdate():
+    def other(day):
         return convertdate_hebrew.from_gregorian(day.year, day.month, day.day)
 
     assert disagreements(Hebrew(), other) == []

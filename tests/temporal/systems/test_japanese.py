@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -23,21 +21,21 @@ from agent_env.temporal.systems.japanese import Japanese
         ("2024-02-29", "Reiwa", 6),
     ],
 )
-def test_eras_begin_and_end_on_their_known_days(day: str, era: str, year: int) -> None:
+def test_eras_begin_and_end_on_their_known_days(day, era, year):
     gregorian = date.fromisoformat(day)
     when = CalendarDate(year, gregorian.month, gregorian.day, era=era)
     assert Japanese().from_gregorian(gregorian) == when
     assert Japanese().to_gregorian(when) == gregorian
 
 
-def test_the_lunar_years_of_meiji_are_refused() -> None:
+def test_the_lunar_years_of_meiji_are_refused():
     with pytest.raises(OutOfRange, match="1872-12-31 is out of range"):
         Japanese().from_gregorian(date(1872, 12, 31))
     with pytest.raises(OutOfRange, match="year 5 is out of range"):
         Japanese().to_gregorian(CalendarDate(5, 12, 1, era="Meiji"))
 
 
-def test_an_era_does_not_outlive_its_last_day() -> None:
+def test_an_era_does_not_outlive_its_last_day():
     with pytest.raises(NoSuchDate, match="Showa year 64 has no day 8; its days are 1 to 7"):
         Japanese().to_gregorian(CalendarDate(64, 1, 8, era="Showa"))
     with pytest.raises(NoSuchDate, match=r"no month 2 \(February\) in Showa year 64"):
@@ -46,13 +44,13 @@ def test_an_era_does_not_outlive_its_last_day() -> None:
         Japanese().to_gregorian(CalendarDate(1, 1, 7, era="Heisei"))
 
 
-def test_a_year_needs_an_era_that_exists() -> None:
+def test_a_year_needs_an_era_that_exists():
     for era in (None, "Keio"):
         with pytest.raises(NoSuchDate, match="the eras are Meiji, Taisho, Showa, Heisei, Reiwa"):
             Japanese().to_gregorian(CalendarDate(3, 1, 1, era=era))
 
 
-def test_a_month_with_a_change_of_era_comes_in_two_parts() -> None:
+def test_a_month_with_a_change_of_era_comes_in_two_parts():
     parts = list(Japanese().months_between(date(1989, 1, 1), date(1989, 1, 31)))
     assert [(part.opens.era, part.opens.day, part.days, part.size) for part in parts] == [
         ("Showa", 1, 7, 31),

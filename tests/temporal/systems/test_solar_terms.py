@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import astronomy
@@ -23,17 +21,17 @@ from agent_env.temporal.systems.solar_terms import SolarTerms
         ("Dongzhi", "2024-12-21"),
     ],
 )
-def test_terms_fall_on_their_known_days(name: str, day: str) -> None:
+def test_terms_fall_on_their_known_days(name, day):
     gregorian = date.fromisoformat(day)
     assert SolarTerms().in_year(name, gregorian.year) == gregorian
     assert SolarTerms().on(gregorian) == (name,)
 
 
-def test_most_days_are_no_term() -> None:
+def test_most_days_are_no_term():
     assert SolarTerms().on(date(2024, 2, 5)) == ()
 
 
-def test_dahan_of_1979_raises_and_is_left_out_of_bulk_answers() -> None:
+def test_dahan_of_1979_raises_and_is_left_out_of_bulk_answers():
     terms = SolarTerms()
     for day in (date(1979, 1, 20), date(1979, 1, 21)):
         with pytest.raises(OutOfRange, match="unsettled"):
@@ -46,7 +44,7 @@ def test_dahan_of_1979_raises_and_is_left_out_of_bulk_answers() -> None:
     assert terms.on(date(1979, 1, 22)) == ()
 
 
-def test_the_sun_reaches_each_longitude_on_the_day_of_its_term() -> None:
+def test_the_sun_reaches_each_longitude_on_the_day_of_its_term():
     """Every tenth year, by astronomy-engine; all years are compared in the benchmark."""
     terms = SolarTerms()
     for year in range(1930, 2051, 10):
@@ -57,7 +55,7 @@ def test_the_sun_reaches_each_longitude_on_the_day_of_its_term() -> None:
             assert (found.Utc().replace(tzinfo=None) + timedelta(hours=8)).date() == day
 
 
-def test_every_term_of_the_shipped_table_is_what_sxtwl_computes() -> None:
+def test_every_term_of_the_shipped_table_is_what_sxtwl_computes():
     terms = SolarTerms()
     for day, name in terms.days_between(terms.first, terms.last):
         computed = sxtwl.fromSolar(day.year, day.month, day.day)

@@ -1,7 +1,5 @@
 """The published rules, kept as they are, with their defects."""
 
-from __future__ import annotations
-
 import math
 from datetime import date, datetime, timedelta
 
@@ -28,7 +26,7 @@ CLOCK = date(2025, 1, 1)
 day = datetime.fromisoformat
 
 
-def test_the_first_digits_after_the_marker_are_the_number() -> None:
+def test_the_first_digits_after_the_marker_are_the_number():
     assert read_line("Final Answer: In 2009, he was 25", "<num_years>").value == 2009
     assert read_line("Final Answer: 1,095", "<num_days>").value == 1
     assert read_line("Final Answer: -3", "<num_days>").value == 3
@@ -39,20 +37,20 @@ def test_the_first_digits_after_the_marker_are_the_number() -> None:
 
 
 @pytest.mark.parametrize("digits", [301, 5000])
-def test_numbers_beyond_all_floats_are_unparsable(digits: int) -> None:
+def test_numbers_beyond_all_floats_are_unparsable(digits):
     assert read_line(f"Final Answer: {'9' * digits}", "<num_days>").value is None
     assert read_object(f' "so", "answer": {"9" * digits}}}', True).value is None
     assert read_label("9" * digits, "<num_days>").value is None
 
 
-def test_dates_are_completed_from_the_clock() -> None:
+def test_dates_are_completed_from_the_clock():
     assert read_line("Final Answer: February 17, 1837.", "%B %d, %Y").value == day("1837-02-17")
     assert fuzzy_date(" March 1837", CLOCK) == day("1837-03-01")
     assert fuzzy_date(" March 5", CLOCK) == day("2025-03-05")
     assert read_line("Final Answer: long ago", "%B %d, %Y").value is None
 
 
-def test_strict_dates() -> None:
+def test_strict_dates():
     assert strict_date("9 June, 2021", CLOCK) == day("2021-06-09")
     assert strict_date("11/02/2018", CLOCK) == day("2018-11-02")
     assert strict_date("30/11/2018", CLOCK) == day("2018-11-30")
@@ -80,11 +78,11 @@ def test_strict_dates() -> None:
         ({"hours": float("inf")}, None),
     ],
 )  # fmt: skip
-def test_the_responses_own_keys_decide(found: dict[str, object], value: object) -> None:
+def test_the_responses_own_keys_decide(found, value):
     assert read_keys(found).value == value
 
 
-def test_objects_must_be_strict_json_up_to_the_last_brace() -> None:
+def test_objects_must_be_strict_json_up_to_the_last_brace():
     assert read_object(' "a\nb", "answer": 5}\nDone.', True).value == 5
     assert read_object(' "a", "answer": 5,}', True).rule == "no strict JSON"
     assert read_object(' "a", "answer": 5} {x}', True).value is None
@@ -92,7 +90,7 @@ def test_objects_must_be_strict_json_up_to_the_last_brace() -> None:
     assert read_object('{"explanation": "a", "answer": 5}', False).value == 5
 
 
-def test_dates_are_equal_by_whole_days_and_zones_make_them_unequal() -> None:
+def test_dates_are_equal_by_whole_days_and_zones_make_them_unequal():
     gold = read_label("February 17, 1837", "%B %d, %Y")
     late = read_line("Final Answer: February 17, 1837 at 10:00", "%B %d, %Y")
     assert compare(late, gold, "date").error == 0
@@ -102,12 +100,12 @@ def test_dates_are_equal_by_whole_days_and_zones_make_them_unequal() -> None:
     assert (found.amount or 0) - (found.gold or 0) == 43_200
 
 
-def test_a_year_where_a_date_is_asked_cannot_be_compared() -> None:
+def test_a_year_where_a_date_is_asked_cannot_be_compared():
     found = compare(read_keys({"answer": 2005}), read_keys({"answer": "2005-04-07"}), "date")
     assert (found.error, found.amount) == (None, None)
 
 
-def test_errors_as_published() -> None:
+def test_errors_as_published():
     assert percentage_error(None, 3.0) == 100.0
     assert percentage_error(0.0, 0.0) == 0.0
     assert percentage_error(24.0, 8.0) == 50.0
@@ -117,7 +115,7 @@ def test_errors_as_published() -> None:
     assert scaled_error(None, 3.0, 4.0) is None
 
 
-def test_two_peaks_are_two_clusters_and_noise_goes_to_the_nearest() -> None:
+def test_two_peaks_are_two_clusters_and_noise_goes_to_the_nearest():
     values = [20.0, 21.0, 22.0, 23.0] * 5 + [1990.0, 1991.0, 1992.0] * 5 + [900.0]
     found = cluster(values)
     assert sorted(round(c) for c in found.centroids) == [22, 1991]
@@ -125,13 +123,13 @@ def test_two_peaks_are_two_clusters_and_noise_goes_to_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("values", [[4.0], [4.0, 8.0, 9.0], [4.0, 8.0, 9.0, 3.0]])
-def test_few_labels_have_their_mean(values: list[float]) -> None:
+def test_few_labels_have_their_mean(values):
     assert cluster(values).centroids == (sum(values) / len(values),)
 
 
 @pytest.mark.parametrize("size", [8, 60, 400])
 @pytest.mark.parametrize("seed", range(4))
-def test_clusters_are_those_of_the_public_class(size: int, seed: int) -> None:
+def test_clusters_are_those_of_the_public_class(size, seed):
     rng = np.random.default_rng(seed)
     ages, years = rng.integers(0, 60, size), rng.integers(1950, 2020, size // 2)
     values = np.concatenate([ages, years]).astype(float)
@@ -142,5 +140,5 @@ def test_clusters_are_those_of_the_public_class(size: int, seed: int) -> None:
     assert strengths == pytest.approx(weights)
 
 
-def test_given_centroids_take_the_nearest() -> None:
+def test_given_centroids_take_the_nearest():
     assert given_centroids([1.0, 99.0], [0.0, 100.0]).own() == [0.0, 100.0]

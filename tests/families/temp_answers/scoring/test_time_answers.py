@@ -1,7 +1,5 @@
 """The `v2` reader: by the declared format and unit, never by a guess."""
 
-from __future__ import annotations
-
 import json
 from typing import get_args
 
@@ -9,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, Outcome, TimeAnswer
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, Outcome
 from agent_env.families.temp_answers.scoring.time_answers import pick_fields, read_response
 
 YEARS = AnswerSpec("number", "years")
@@ -24,18 +22,18 @@ ANSWER = {"answer": "answer"}
 OUTCOMES = get_args(Outcome)
 
 
-def final(text: str, wanted: AnswerSpec) -> TimeAnswer:
+def final(text, wanted):
     return read_response(f"Step 1: 2020 - 1990 = 30.\nFinal Answer: {text}", wanted)
 
 
-def continued(text: str, wanted: AnswerSpec) -> TimeAnswer:
+def continued(text, wanted):
     return read_response(text, wanted, prefilled=True)
 
 
 # The defects of the published reader, one by one -------------------------------------------------
 
 
-def test_a_year_before_the_number_is_not_the_number() -> None:
+def test_a_year_before_the_number_is_not_the_number():
     assert final("In 2009, he was 25", YEARS).amount == 25
 
 
@@ -50,11 +48,11 @@ def test_a_year_before_the_number_is_not_the_number() -> None:
         ("2008 years", 2008),
     ],
 )
-def test_a_year_may_have_its_era_before_it_and_an_age_beside_it(text: str, year: int) -> None:
+def test_a_year_may_have_its_era_before_it_and_an_age_beside_it(text, year):
     assert final(text, YEAR).amount == year
 
 
-def test_an_age_that_is_called_so_is_the_amount_among_other_numbers() -> None:
+def test_an_age_that_is_called_so_is_the_amount_among_other_numbers():
     text = "He won his first Formula One race in Sochi at the age of 22"
     assert final(text, YEARS).amount == 22
     assert final("Aged 22, in one of two races", YEARS).amount == 22
@@ -62,7 +60,7 @@ def test_an_age_that_is_called_so_is_the_amount_among_other_numbers() -> None:
     assert final("4 of 22 at the age of 30", DAYS).rule == "several numbers"
 
 
-def test_a_final_answer_in_a_sentence_is_read_where_no_marker_has_a_colon() -> None:
+def test_a_final_answer_in_a_sentence_is_read_where_no_marker_has_a_colon():
     assert read_response("So the final answer is 1006.", YEAR).amount == 1006
     assert read_response("The final answer is **1006**\n", YEARS).amount == 1006
     marked = "Final Answer: 1006\nThat the final answer is 1007 is wrong."
@@ -71,30 +69,30 @@ def test_a_final_answer_in_a_sentence_is_read_where_no_marker_has_a_colon() -> N
     assert read_response("The final answer is one that I must", YEAR).outcome == "truncated"
 
 
-def test_a_thousands_separator_does_not_end_a_number() -> None:
+def test_a_thousands_separator_does_not_end_a_number():
     assert final("1,095", DAYS).amount == 1095
     assert final("1,095 days.", DAYS).amount == 1095
 
 
-def test_keys_are_read_by_name_and_not_by_position() -> None:
+def test_keys_are_read_by_name_and_not_by_position():
     assert continued(' "so", "minutes": 5, "hours": 2}', MINUTES).amount == 125
     assert continued(' "so", "Z": 45.0, "Y": 5.0, "X": 2.0}', SPAN).amount == 7545
 
 
-def test_a_date_is_not_completed_from_the_clock() -> None:
+def test_a_date_is_not_completed_from_the_clock():
     month, day = final("March 1837", DATE), final("March 5", DATE)
     assert (month.outcome, month.amount, month.rule) == ("parsed", None, "only a month is given")
     assert (day.outcome, day.rule) == ("unparsable", "a date without a year")
 
 
-def test_a_time_zone_does_not_move_a_date() -> None:
+def test_a_time_zone_does_not_move_a_date():
     plain = final("1837-02-17", DATE).amount
     assert plain == -48530
     assert final("1837-02-17T23:30:00-08:00", DATE).amount == plain
     assert final("1837-02-17T00:30:00Z", DATE).amount == plain
 
 
-def test_a_null_is_unparsable_and_stops_nothing() -> None:
+def test_a_null_is_unparsable_and_stops_nothing():
     found = continued(' "so", "X": 2, "Y": null, "Z": 45}', SPAN)
     assert (found.outcome, found.rule) == ("unparsable", "Y is null")
     assert continued(
@@ -116,7 +114,7 @@ def test_a_null_is_unparsable_and_stops_nothing() -> None:
         ("**16**, as she was born in 1994", 16),
     ],
 )  # fmt: skip
-def test_a_number_of_years_after_the_marker(text: str, amount: float) -> None:
+def test_a_number_of_years_after_the_marker(text, amount):
     assert final(text, YEARS).amount == amount
 
 
@@ -131,15 +129,13 @@ def test_a_number_of_years_after_the_marker(text: str, amount: float) -> None:
         ("He was 20 years and 3 months old.", 20, (20.25, 20.25)),
     ],
 )  # fmt: skip
-def test_a_finer_answer_counts_its_completed_units(
-    text: str, amount: int, bounds: tuple[float, float]
-) -> None:
+def test_a_finer_answer_counts_its_completed_units(text, amount, bounds):
     found = final(text, YEARS)
     assert (found.outcome, found.amount) == ("finer than asked", amount)
     assert found.interval == pytest.approx(bounds)
 
 
-def test_completed_units_of_objects_clocks_and_dates() -> None:
+def test_completed_units_of_objects_clocks_and_dates():
     asked = AnswerSpec("number", "years", "json", ANSWER)
     found = continued(' "so", "years": 52, "months": 7, "days": 8}', asked)
     assert (found.outcome, found.amount) == ("finer than asked", 52)
@@ -150,20 +146,20 @@ def test_completed_units_of_objects_clocks_and_dates() -> None:
     assert (found.outcome, found.amount) == ("finer than asked", 2009)
 
 
-def test_whole_sums_and_decimals_of_the_unit_are_not_finer() -> None:
+def test_whole_sums_and_decimals_of_the_unit_are_not_finer():
     for text, amount in (("20 years and 12 months", 21), ("12.5 years", 12.5), ("24 months", 2)):
         found = final(text, YEARS)
         assert (found.outcome, found.amount) == ("parsed", amount)
     assert continued(' "so", "X": 2, "Y": 5, "Z": 45.5}', SPAN).amount == 7545.5
 
 
-def test_days_that_may_complete_a_year_or_not_are_unparsable() -> None:
+def test_days_that_may_complete_a_year_or_not_are_unparsable():
     found = final("1 year and 365 days", YEARS)
     assert (found.outcome, found.rule) == ("unparsable", "1 or 2 completed years")
     assert found.bounds == (pytest.approx(1 + 365 / 366), 2)
 
 
-def test_ranges_and_coarse_dates_have_bounds_but_no_amount() -> None:
+def test_ranges_and_coarse_dates_have_bounds_but_no_amount():
     assert (final("5-6 years", YEARS).amount, final("5-6 years", YEARS).bounds) == (None, (5, 6))
     assert final("18 to 30 months", YEARS).bounds == (1.5, 2.5)
     assert final("March 1837", DATE).bounds == (-48518, -48488)
@@ -179,7 +175,7 @@ def test_ranges_and_coarse_dates_have_bounds_but_no_amount() -> None:
         (' "the "old" temple", "answer": 630 BC }', -629),
     ],
 )  # fmt: skip
-def test_an_era_after_a_number_without_quotes(text: str, amount: int) -> None:
+def test_an_era_after_a_number_without_quotes(text, amount):
     found = continued(text, AnswerSpec("year", "years", "json", ANSWER))
     assert (found.outcome, found.amount) == ("parsed", amount)
 
@@ -192,7 +188,7 @@ def test_an_era_after_a_number_without_quotes(text: str, amount: int) -> None:
         ("a long time", "no number"),
     ],
 )  # fmt: skip
-def test_what_could_mean_two_things_is_unparsable(text: str, rule: str) -> None:
+def test_what_could_mean_two_things_is_unparsable(text, rule):
     found = final(text, YEARS)
     assert (found.outcome, found.rule) == ("unparsable", rule)
 
@@ -202,7 +198,7 @@ def test_what_could_mean_two_things_is_unparsable(text: str, rule: str) -> None:
     [("2009", 2009), ("around the year 2027.", 2027), ("44 BC", -43), ("May 5, 2009", 2009),
      ("He won in 2009 at the age of 29", 2009), ("**2009** (not 2018)", 2009)],
 )  # fmt: skip
-def test_a_year(text: str, amount: int) -> None:
+def test_a_year(text, amount):
     assert final(text, YEAR).amount == amount
 
 
@@ -211,18 +207,18 @@ def test_a_year(text: str, amount: int) -> None:
     [("02:05:45", 7545), ("2 h 5 min 45 s", 7545), ("2 hours, 5 minutes and 45 seconds", 7545),
      ("7545", 7545), ("-00:01:00", -60), ("127:30:00", 459_000)],
 )  # fmt: skip
-def test_a_duration_in_one_text(text: str, amount: int) -> None:
+def test_a_duration_in_one_text(text, amount):
     assert continued(f' "so", "answer": "{text}"}}', SPAN).amount == amount
 
 
-def test_a_time_of_day() -> None:
+def test_a_time_of_day():
     clock = AnswerSpec("time", "seconds")
     assert final("9:30 pm", clock).amount == 77_400
     assert final("21:30", clock).amount == 77_400
     assert final("25:30", clock).outcome == "unparsable"
 
 
-def test_a_day_beside_a_time() -> None:
+def test_a_day_beside_a_time():
     zone = AnswerSpec("duration", "seconds", "json", {"day": "day", "time": "time"})
     assert continued(' "so", "day": "previous_day", "time": "21:45:12"}', zone).amount == -8088
     assert continued(' "so", "time": "01:00:00", "day": "next_day"}', zone).amount == 90_000
@@ -240,7 +236,7 @@ def test_a_day_beside_a_time() -> None:
         ' "so", X: 2, Y: 5, Z: 45}',
     ],
 )
-def test_objects_that_are_not_quite_json(text: str) -> None:
+def test_objects_that_are_not_quite_json(text):
     assert continued(text, SPAN).amount == 7545
 
 
@@ -253,11 +249,11 @@ def test_objects_that_are_not_quite_json(text: str) -> None:
         (' "so", "X": NaN, "Y": 5, "Z": 1}', "unparsable"),
     ],
 )  # fmt: skip
-def test_outcomes_of_objects(text: str, outcome: str) -> None:
+def test_outcomes_of_objects(text, outcome):
     assert continued(text, SPAN).outcome == outcome
 
 
-def test_outcomes_of_final_lines() -> None:
+def test_outcomes_of_final_lines():
     assert read_response("Step 1: he was born in", YEARS).outcome == "truncated"
     assert read_response("So the answer is 5.", YEARS).outcome == "unparsable"
     assert read_response("It cannot be determined.", YEARS).outcome == "refused"
@@ -265,18 +261,18 @@ def test_outcomes_of_final_lines() -> None:
     assert read_response(None, YEARS).outcome == "unparsable"
 
 
-def test_the_last_marker_counts() -> None:
+def test_the_last_marker_counts():
     text = "Final Answer: 7\nWait.\n**Final Answer:** 8"
     assert read_response(text, YEARS).amount == 8
 
 
-def test_ten_to_the_fifteen_hours_are_a_number() -> None:
+def test_ten_to_the_fifteen_hours_are_a_number():
     found = continued(' "so", "X": 1000000000000000, "Y": 0, "Z": 0}', SPAN)
     assert found.amount == 3_600_000_000_000_000_000
 
 
 @pytest.mark.parametrize("digits", [41, 400, 5000])
-def test_numbers_beyond_all_time_are_unparsable(digits: int) -> None:
+def test_numbers_beyond_all_time_are_unparsable(digits):
     assert final("9" * digits, YEARS).outcome == "unparsable"
     assert continued(f' "so", "X": {"9" * digits}, "Y": 0, "Z": 0}}', SPAN).amount is None
     assert continued(f' "so", "answer": {"9" * digits}}}', SPAN).amount is None
@@ -285,13 +281,13 @@ def test_numbers_beyond_all_time_are_unparsable(digits: int) -> None:
 @pytest.mark.parametrize(
     "part", ["1 2 ", "one hundred and ", "5 years and ", "May 5, 2001 ", "1:22:"]
 )
-def test_a_line_without_end_is_no_answer(part: str) -> None:
+def test_a_line_without_end_is_no_answer(part):
     assert final(part * 20_000, YEARS).rule == "longer than an answer"
     assert final(part * (990 // len(part)), YEARS).outcome == "unparsable"
 
 
 @given(st.text(max_size=80))
-def test_no_text_stops_the_reader(text: str) -> None:
+def test_no_text_stops_the_reader(text):
     for wanted in (YEARS, YEAR, DATE, AnswerSpec("time", "seconds"), AnswerSpec("month", "months")):
         assert final(text, wanted).outcome in OUTCOMES
     for wanted in (SPAN, MINUTES):
@@ -301,7 +297,7 @@ def test_no_text_stops_the_reader(text: str) -> None:
 @given(st.dictionaries(st.sampled_from(["X", "Y", "Z", "answer", "day", "time"]),
                        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=9)
                        | st.lists(st.integers(), max_size=2)))  # fmt: skip
-def test_no_object_stops_the_reader(found: dict[str, object]) -> None:
+def test_no_object_stops_the_reader(found):
     text = json.dumps({"explanation": "so"} | found)
     for names in (XYZ, ANSWER, {"day": "day", "time": "time"}):
         wanted = AnswerSpec("duration", "seconds", "json", names)
@@ -309,13 +305,13 @@ def test_no_object_stops_the_reader(found: dict[str, object]) -> None:
 
 
 @given(st.integers(0, 999), st.integers(0, 59), st.integers(0, 59), st.permutations("XYZ"))
-def test_the_order_of_keys_changes_nothing(h: int, m: int, s: int, order: list[str]) -> None:
+def test_the_order_of_keys_changes_nothing(h, m, s, order):
     values = {"X": h, "Y": m, "Z": s}
     text = json.dumps({"explanation": "so"} | {key: values[key] for key in order})
     assert read_response(text, SPAN).amount == 3600 * h + 60 * m + s
 
 
 @pytest.mark.parametrize(("last", "value"), [("12", {"answer": 12}), ("13", None), ("123", None)])
-def test_a_model_that_loops_says_one_value_however_often(last: str, value: object) -> None:
+def test_a_model_that_loops_says_one_value_however_often(last, value):
     once = '{"explanation": "a "b" c", "answer": 12} '
     assert pick_fields(once * 60 + f'{{"answer": {last}}}', ("answer",)) == value

@@ -1,7 +1,5 @@
 """Metrics of time answers, with the worked examples of the paper."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
@@ -26,14 +24,12 @@ SCALE = Scale(mean=10.0, deviation=4.0, items=3)
 AMOUNTS = st.integers(-(10**12), 10**12)
 
 
-def of(
-    given_amount: float | None, gold: float, wanted: AnswerSpec = HOURS, scale: Scale | None = SCALE
-):  # type: ignore[no-untyped-def]
+def of(given_amount, gold, wanted=HOURS, scale=SCALE):
     outcome = "unparsable" if given_amount is None else "parsed"
     return measure(TimeAnswer(outcome, given_amount), gold, wanted, scale)
 
 
-def test_figure_1_two_models_tie_on_exact_match_but_not_on_errors() -> None:
+def test_figure_1_two_models_tie_on_exact_match_but_not_on_errors():
     a, b = [of(8, 8), of(5, 3)], [of(24, 8), of(3, 3)]
     assert [x.exact for x in a] == [True, False]
     assert [x.exact for x in b] == [False, True]
@@ -43,7 +39,7 @@ def test_figure_1_two_models_tie_on_exact_match_but_not_on_errors() -> None:
     assert sum(x.percentage for x in b) / 2 == pytest.approx(25.0)
 
 
-def test_jenson_button_won_in_2009_and_not_in_2018() -> None:
+def test_jenson_button_won_in_2009_and_not_in_2018():
     """The paper reports a scaled error of 5.12 for these nine years."""
     year = AnswerSpec("year", "years")
     answer = read_response("Final Answer: Jenson Button won it in 2018.", year)
@@ -54,14 +50,14 @@ def test_jenson_button_won_in_2009_and_not_in_2018() -> None:
     assert found.scaled_by_item == pytest.approx(5.12)
 
 
-def test_arntzen_was_16_and_not_6() -> None:
+def test_arntzen_was_16_and_not_6():
     answer = read_response("Final Answer: She was 6 years old.", YEARS)
     found = measure(answer, 16, YEARS, None)
     assert (found.exact, found.error) == (False, -10)
     assert found.percentage == pytest.approx(100 * 10 / 22)
 
 
-def test_sophia_bakes_for_two_hours_and_not_for_five_days() -> None:
+def test_sophia_bakes_for_two_hours_and_not_for_five_days():
     span = AnswerSpec("duration", "seconds", "json", {"X": "hours", "Y": "minutes", "Z": "seconds"})
     gold = read_response("{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", span).amount
     given_answer = read_response("{'X': 127, 'Y': 30, 'Z': 0}", span)
@@ -71,32 +67,32 @@ def test_sophia_bakes_for_two_hours_and_not_for_five_days() -> None:
     assert found.error > 5 * 86_400
 
 
-def test_unparsable_is_100_percent_and_nothing_of_mase() -> None:
+def test_unparsable_is_100_percent_and_nothing_of_mase():
     found = of(None, 8)
     assert (found.exact, found.error, found.percentage) == (False, None, 100.0)
     assert (found.scaled, found.scaled_by_item) == (None, None)
 
 
-def test_nothing_over_nothing_is_no_error() -> None:
+def test_nothing_over_nothing_is_no_error():
     found = of(0, 0, scale=Scale(0.0, 0.0, 1))
     assert (found.exact, found.percentage, found.scaled_by_item) == (True, 0.0, 0.0)
     assert found.scaled is None  # one item has no deviation
 
 
-def test_the_scale_is_of_the_gold_answers_alone() -> None:
+def test_the_scale_is_of_the_gold_answers_alone():
     assert scale_of([2, 4, 12]) == Scale(6.0, 4.0, 3)
     assert scale_of([5]) == Scale(5.0, 0.0, 1)
     assert scale_of([]) is None
 
 
-def test_off_by_one_is_transitional_only_where_years_are_all_there_is() -> None:
+def test_off_by_one_is_transitional_only_where_years_are_all_there_is():
     assert is_transitional(-1, YEARS, years_only=True)
     assert not is_transitional(-1, YEARS, years_only=False)
     assert not is_transitional(2, YEARS, years_only=True)
     assert not is_transitional(1, HOURS, years_only=True)
 
 
-def test_bands_and_directions() -> None:
+def test_bands_and_directions():
     assert within(-2, 2)
     assert not within(3, 2)
     assert not within(None, 10)
@@ -108,26 +104,26 @@ def test_bands_and_directions() -> None:
 
 
 @given(AMOUNTS, AMOUNTS)
-def test_smape_lies_within_0_and_100_and_is_0_only_for_equals(a: int, b: int) -> None:
+def test_smape_lies_within_0_and_100_and_is_0_only_for_equals(a, b):
     found = of(a, b)
     assert 0 <= found.percentage <= 100
     assert (found.percentage == 0) == (a == b) == found.exact
 
 
 @given(AMOUNTS, AMOUNTS)
-def test_smape_agrees_with_exact_fractions(a: int, b: int) -> None:
+def test_smape_agrees_with_exact_fractions(a, b):
     below = abs(a) + abs(b)
     exact = Fraction(100 * abs(a - b), below) if below else Fraction(0)
     assert percentage(a, b) == pytest.approx(float(exact))
 
 
 @given(AMOUNTS, AMOUNTS)
-def test_a_change_of_unit_changes_no_exact_match(a: int, b: int) -> None:
+def test_a_change_of_unit_changes_no_exact_match(a, b):
     assert of(a, b).exact == of(3600 * a, 3600 * b).exact
 
 
 @given(st.lists(AMOUNTS, min_size=1), st.randoms())
-def test_the_scale_does_not_know_the_order(golds: list[int], random: object) -> None:
+def test_the_scale_does_not_know_the_order(golds, random):
     shuffled = golds.copy()
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
     assert scale_of(shuffled) == scale_of(golds)
