@@ -11,9 +11,9 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server import (
-    Answer,
     FakeServer,
     Refusal,
+    ScriptedAnswer,
     script_policy,
     serve,
 )
@@ -252,7 +252,7 @@ def serve_plain():
     """A server that speaks the two APIs and nothing else."""
 
     async def silent(turns, offers):
-        return Answer(text="MY ANSWER: None")
+        return ScriptedAnswer(text="MY ANSWER: None")
 
     return FakeServer(silent, tokenizer=None)
 

@@ -12,7 +12,7 @@ from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.calls.retries import Retries
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.conversation import Tokens
 from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.plan import plan_run
@@ -37,10 +37,12 @@ def policy(drops=False, fence=None):
         tokens = Tokens(input=31 if drops else 31 + 300 * len(offers), output=5)
         if fence is not None and turns[0].role == "system":
             call = '{"name": "web_search", "arguments": {"query": "x"}}'
-            return Answer(text=f"```{fence}\n{call}\n```", usage=Tokens(input=400, output=5))
+            return ScriptedAnswer(
+                text=f"```{fence}\n{call}\n```", usage=Tokens(input=400, output=5)
+            )
         if offers and not drops and TEST in turns[-1].content:
-            return Answer(calls=(tool_call(offers[0].name, "{}"),), usage=tokens)
-        return Answer(text="MY ANSWER: None", usage=tokens)
+            return ScriptedAnswer(calls=(tool_call(offers[0].name, "{}"),), usage=tokens)
+        return ScriptedAnswer(text="MY ANSWER: None", usage=tokens)
 
     return says
 

@@ -7,7 +7,7 @@ import pytest
 
 from agent_env.episodes.calls import preflight
 from agent_env.errors import ConfigError, ModelError
-from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.conversation import Tokens
 from agent_env.records.server_probe import ServerProbe
 from agent_env.runs.probe import ProbeOptions, probe_server
@@ -21,14 +21,18 @@ async def calling(turns, offers):
     """Calls every tool that it is offered."""
     tokens = Tokens(input=30 + 100 * len(offers), output=5)
     calls = tuple(tool_call(offer.name, '{"city": "Oslo"}') for offer in offers)
-    return Answer(calls=calls, usage=tokens) if offers else Answer(text="seven", usage=tokens)
+    return (
+        ScriptedAnswer(calls=calls, usage=tokens)
+        if offers
+        else ScriptedAnswer(text="seven", usage=tokens)
+    )
 
 
 async def in_text(turns, offers):
     """Writes its call into the text."""
     call = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
     tokens = Tokens(input=30 + 100 * len(offers), output=5)
-    return Answer(text=call if offers else "seven", usage=tokens)
+    return ScriptedAnswer(text=call if offers else "seven", usage=tokens)
 
 
 def probed(server, **options):
@@ -60,8 +64,8 @@ def test_a_server_that_calls_tools():
 async def shy(turns, offers):
     """Calls a tool that is offered alone, once; of two it calls none by itself."""
     if len(offers) == 1 and not any(turn.role == "tool" for turn in turns):
-        return Answer(calls=(tool_call(offers[0].name, '{"city": "Oslo"}'),))
-    return Answer(text="seven")
+        return ScriptedAnswer(calls=(tool_call(offers[0].name, '{"city": "Oslo"}'),))
+    return ScriptedAnswer(text="seven")
 
 
 def refused(*features):

@@ -8,7 +8,7 @@ import pytest
 
 from agent_env.extensions.fake_server.rules import schema_faults
 from agent_env.families.qa.family import answer_form as qa_form
-from agent_env.families.qa.sample import Question
+from agent_env.families.qa.sample import QaSample
 from agent_env.records.schema import Episode
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.wiring.registry import load_family
@@ -90,7 +90,7 @@ def score(task, sample, text):
     ],
 )
 def test_a_users_questions_have_the_form_that_their_scorer_compares(scorer, value, text):
-    question = Question(id="q", task="qa", gold=("B",), question="Which?", choices=("x", "y"))
+    question = QaSample(id="q", task="qa", gold=("B",), question="Which?", choices=("x", "y"))
     form = qa_form(question, scorer)
     assert list(schema_faults(form.schema, (), is_root=True)) == []
     assert form.read(json.dumps({"answer": value})) == text

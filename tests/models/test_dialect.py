@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolSpec
@@ -35,8 +35,10 @@ REFUSALS = {
 async def agent(turns, offers):
     spoken = sum(turn.role == "assistant" for turn in turns)
     if spoken < 3:
-        return Answer("Let me look.", calls=(tool_call("web_search", f'{{"query": "{spoken}"}}'),))
-    return Answer("Friday")
+        return ScriptedAnswer(
+            "Let me look.", calls=(tool_call("web_search", f'{{"query": "{spoken}"}}'),)
+        )
+    return ScriptedAnswer("Friday")
 
 
 async def replied(model, messages, options, refusals):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.extensions.fake_server import Answer, FakeServer
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer
 from agent_env.extensions.fake_server.server import Hosting
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
@@ -115,7 +115,7 @@ def test_a_watch_sees_in_pieces_what_the_whole_holds(before, size):
 
 def ask(text, api, stream, reasoning=None, most=None):
     async def policy(turns, offers):
-        return Answer(text, reasoning=reasoning)
+        return ScriptedAnswer(text, reasoning=reasoning)
 
     async def run():
         async with FakeServer(policy, hosting=Hosting(piece_delay_s=0.0005)) as server:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ModelError
-from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.conversation import ModelRequest
 from agent_env.extensions.fake_server.rules import hold
 from agent_env.models.apis import compatible, openai
@@ -67,8 +67,8 @@ def ask(policy, mode="lenient", tools=(), api=compatible.API, options=HELD, stre
 
 async def days(turns, offers):
     if offers:
-        return Answer(calls=(tool_call("web_search", '{"query": "x"}'),))
-    return Answer("It rained.\n\nMY ANSWER: 1999-03-01, 2001-01-01")
+        return ScriptedAnswer(calls=(tool_call("web_search", '{"query": "x"}'),))
+    return ScriptedAnswer("It rained.\n\nMY ANSWER: 1999-03-01, 2001-01-01")
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -127,7 +127,7 @@ def test_beside_native_tools_some_servers_hold_the_whole_reply_and_call_none():
 
 def test_a_refusal_has_no_form():
     async def refuses(turns, offers):
-        return Answer("I cannot help with that.", finish="refused")
+        return ScriptedAnswer("I cannot help with that.", finish="refused")
 
     reply, _ = ask(refuses)
     assert (reply.finish_reason, reply.message.content) == ("refused", "I cannot help with that.")
@@ -137,7 +137,7 @@ def test_a_refusal_has_no_form():
 def test_whatever_a_policy_says_the_server_makes_a_value_of_the_schema(text):
     schema = closed({"answer": list_of(DATE, 3), "n": INTEGER, "which": one_of(("yes", "no"))})
     request = ModelRequest("m", (), (), stream=False, wants_usage=True, schema=schema)
-    value = json.loads(hold(request, Answer(text)).text)
+    value = json.loads(hold(request, ScriptedAnswer(text)).text)
     assert set(value) == {"answer", "n", "which"}
     assert value["which"] in ("yes", "no")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.extensions.fake_server.conversation import Answer
+from agent_env.extensions.fake_server.conversation import ScriptedAnswer
 from agent_env.extensions.fake_server.policies import in_text as speaks_text
 from agent_env.models.text_protocol import FORM, TextProtocol, in_text
 from agent_env.protocols import ReplyOptions
@@ -200,7 +200,7 @@ def test_whatever_a_tool_gives_the_other_side_reads_it_as_it_was(output, word):
     async def policy(turns, offers):
         heard.extend(turns)
         assert [offer.name for offer in offers] == ["lookup"]
-        return Answer("ok")
+        return ScriptedAnswer("ok")
 
     turns = [Message(role=m.role, content=m.content) for m in in_text(messages, [LOOKUP])]
     asyncio.run(speaks_text(policy)(turns, []))

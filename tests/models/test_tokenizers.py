@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import Answer, FakeServer, tool_call
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.models import tokenizers
 from agent_env.models.settings import Parameters
 from agent_env.models.text_protocol import TextProtocol
@@ -168,7 +168,9 @@ HTML = reply("<html>hello</html>", kind="text/html")
 
 
 async def says(turns, offers):
-    return Answer(text="abcd", calls=(tool_call("lookup", "{}", "c1"),), reasoning="12345678")
+    return ScriptedAnswer(
+        text="abcd", calls=(tool_call("lookup", "{}", "c1"),), reasoning="12345678"
+    )
 
 
 def generated(kind, in_text=False, tells_usage=False, tools=()):

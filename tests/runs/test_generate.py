@@ -8,7 +8,7 @@ import re
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.fake_server import Answer, FakeServer, Refusal
+from agent_env.extensions.fake_server import FakeServer, Refusal, ScriptedAnswer
 from agent_env.runs.generate import GenerateOptions, make_set
 from tests.plans import QUIET
 
@@ -46,11 +46,13 @@ async def rewords(turns, offers):
     assert not offers
     sentences = turns[-1].content.split("\n\n")[1].splitlines()
     sentences[1] = re.sub(r"(19|20)\d\d", "1871", sentences[1])
-    return Answer("\n".join(f"{n}. Tell me, {text}" for n, text in enumerate(sentences, start=1)))
+    return ScriptedAnswer(
+        "\n".join(f"{n}. Tell me, {text}" for n, text in enumerate(sentences, start=1))
+    )
 
 
 async def answers_it(turns, offers):
-    return Answer("That was Angela Merkel.")
+    return ScriptedAnswer("That was Angela Merkel.")
 
 
 async def refuses(turns, offers):

@@ -4,14 +4,14 @@ import asyncio
 import json
 
 import agent_env as ae
-from agent_env.extensions.fake_server import Answer, FakeServer
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer
 from agent_env.extensions.fake_server.server import Hosting
 
 TEXT = "MY ANSWER: 1999-01-01\n" + "I go through the constraints one by one again. " * 400
 
 
 async def loops(turns, offers):
-    return Answer(TEXT)
+    return ScriptedAnswer(TEXT)
 
 
 def test_a_run_says_how_replies_were_cut_and_what_that_saved(tmp_path):

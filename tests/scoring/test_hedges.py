@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 
-from agent_env.families.qa.sample import Question
+from agent_env.families.qa.sample import QaSample
 from agent_env.records.schema import Episode, Sample
 from agent_env.scoring.hedges import hedge, takes_back
 from agent_env.tasks.family import by_digest, read_options
@@ -225,7 +225,7 @@ def _golds(sample):
 def _own(scorer, gold, wrong, **fields):
     family = load_family("qa")
     task = family.make_task("default", read_options(family, (f"scorer={scorer}",)), {})
-    sample = Question(id="q", task="qa", question="?", gold=(gold,), **fields)
+    sample = QaSample(id="q", task="qa", question="?", gold=(gold,), **fields)
     return Asked(task, sample, gold, wrong, "MY ANSWER: ")
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.event_facts import TableAnswers, check, screen
-from agent_env.extensions.fake_server import Answer, FakeServer, Policy, Refusal, tool_call
+from agent_env.extensions.fake_server import FakeServer, Policy, Refusal, ScriptedAnswer, tool_call
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener
@@ -65,12 +65,12 @@ def options(url: str, folder: Path, **more: Any) -> RunOptions:
     )
 
 
-async def remembering(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+async def remembering(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
     assert not offers
     said = re.search(r"Event: (.*)", turns[-1].content)[1]  # type: ignore[index]
     if "Nobody" in said:
         raise Refusal(400, "no opinion")
-    return Answer(
+    return ScriptedAnswer(
         {
             "the Battle of Trafalgar": "I am sure.\nFIRST: 1805-10-21\nLAST: 21 October 1805",
             "the Battle of Eylau": "FIRST: 1807-02-07\nLAST: UNKNOWN",
@@ -143,15 +143,17 @@ def test_a_folder_that_holds_other_questions_is_left_alone(tmp_path: Path, table
     assert not (tmp_path / "b.csv").exists()
 
 
-async def looking_up(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+async def looking_up(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
     """Opens one page and trusts it; for the other rows it pretends to have read one."""
     assert {offer.name for offer in offers} == {"web_search", "open_page"}
     if "Trafalgar" not in turns[0].content:
-        return Answer(f"VERDICT: correct\nWHY: Everybody knows.\nPAGES: {TRAFALGAR}")
+        return ScriptedAnswer(f"VERDICT: correct\nWHY: Everybody knows.\nPAGES: {TRAFALGAR}")
     if turns[-1].role == "user":
-        return Answer(calls=(tool_call("open_page", json.dumps({"url": TRAFALGAR})),))
+        return ScriptedAnswer(calls=(tool_call("open_page", json.dumps({"url": TRAFALGAR})),))
     assert "1805" in turns[-1].content
-    return Answer(f"VERDICT: correct\nWHY: The article says so, to the day.\nPAGES: {TRAFALGAR}")
+    return ScriptedAnswer(
+        f"VERDICT: correct\nWHY: The article says so, to the day.\nPAGES: {TRAFALGAR}"
+    )
 
 
 def test_checking_gives_verdict_reason_and_pages(tmp_path: Path, table: Path) -> None:
@@ -173,8 +175,8 @@ def test_checking_gives_verdict_reason_and_pages(tmp_path: Path, table: Path) ->
 
 
 def test_without_a_table_the_shipped_one_is_asked_about(tmp_path: Path) -> None:
-    async def blank(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
-        return Answer("FIRST: UNKNOWN\nLAST: UNKNOWN\nYEARS: UNKNOWN")
+    async def blank(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
+        return ScriptedAnswer("FIRST: UNKNOWN\nLAST: UNKNOWN\nYEARS: UNKNOWN")
 
     def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
         run = options(url, tmp_path / "run", limit=5)

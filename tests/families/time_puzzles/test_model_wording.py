@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 
-from agent_env.extensions.fake_server import Answer, FakeServer
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer
 from agent_env.families.time_puzzles.model_wording import (
     NO_LINE,
     NO_REPLY,
@@ -66,7 +66,7 @@ async def says_it_is(turns, offers):
     """Words the months anew and gets a weekday wrong."""
     lines = re.findall(r"^\d+\. .*$", turns[-1].content, re.M)
     text = "\n".join(lines).replace("The month is", "It is in").replace("a Monday", "a Tuesday")
-    return Answer(text)
+    return ScriptedAnswer(text)
 
 
 def test_a_set_is_worded_by_a_model_behind_a_server(tmp_path):

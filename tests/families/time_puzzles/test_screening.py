@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import read_events, shipped_tables
-from agent_env.extensions.fake_server import Answer, FakeServer
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
 
@@ -20,10 +20,10 @@ KNOWN = {"the Battle of Trafalgar", "the Battle of Waterloo"}
 async def remembering(turns, offers):
     event = re.search(r"Event: (.*)", turns[-1].content)[1]
     if event == "the Battle of Austerlitz":
-        return Answer("Some day in winter.")
+        return ScriptedAnswer("Some day in winter.")
     row = next(row for row in shipped_tables().events if row.event == event)
     first, last = (row.start, row.end) if event in KNOWN else ("UNKNOWN", "UNKNOWN")
-    return Answer(f"FIRST: {first}\nLAST: {last}\nYEARS: UNKNOWN")
+    return ScriptedAnswer(f"FIRST: {first}\nLAST: {last}\nYEARS: UNKNOWN")
 
 
 def screened(folder, table):
