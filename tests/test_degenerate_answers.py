@@ -6,6 +6,8 @@ import time
 import pytest
 
 from agent_env.analysis.diagnosis import diagnose
+from agent_env.extensions.answers.names import split_names
+from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.tdbench.name_answers import normalised, parse_known_names, parse_number
 from agent_env.families.tdbench.reading import iso
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
@@ -15,8 +17,6 @@ from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_parser import value_of
 from agent_env.records.schema import Episode, Message, ToolCall
 from agent_env.scoring.evidence import trail_of
-from agent_env.scoring.names import split_names
-from agent_env.scoring.time_references import time_references
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.judging import read_verdict
 from agent_env.tasks.tool_registry import web_tools

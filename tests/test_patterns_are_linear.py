@@ -15,7 +15,7 @@ from tests.slow_patterns import slow_attack
 
 CUT = {
     "agent_env.families.temp_answers.scoring.time_parser._RANGE": "lines of 1,000 characters",
-    "agent_env.scoring.date_answers._DATE": "answers are cut to answer_parts.LONGEST",
+    "agent_env.extensions.answers.date_answers._DATE": "answers are cut to answer_parts.LONGEST",
 }
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""
 FROM_ARGUMENTS = {

@@ -180,8 +180,6 @@ class Arm:
         return max(0, self.asked - len(self.observations))
 
 
-SHORTCUT = "shortcut "
-"""Before the name of a shortcut, in its label."""
 Shortcuts = Callable[[Sequence[Sample]], tuple[Arm, ...]]
 
 

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 
 from pydantic import ValidationError
 
-import agent_env.scoring
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
@@ -22,6 +23,8 @@ from agent_env.errors import DatasetError
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Episode, Record, Sample, Score
 from agent_env.tasks.task import Task
+
+READERS = ("agent_env.scoring.", "agent_env.extensions.", "agent_env.families.")
 
 
 def episodes_of(folder: RunFolder, on_broken: Callable[[str], None]) -> Iterator[Episode]:
@@ -117,17 +120,27 @@ class Rescoring:
 
 
 def version_of(scorer: Scorer) -> ScorerVersion:
-    """The scorer's name and the digest of its sources."""
+    """The scorer's name and the digest of its sources: its module, and those it reads by."""
     module = inspect.getmodule(scorer)
     name = getattr(scorer, "__qualname__", type(scorer).__qualname__)
-    place = getattr(module, "__file__", None)
-    own = [Path(place)] if place else []
-    room = sorted(Path(path) for path in Path(agent_env.scoring.__path__[0]).rglob("*.py"))
-    whole = sha256(b"" if own else _source(scorer))
-    for file in (*own, *room):
-        whole.update(file.name.encode() + b"\0" + file.read_bytes())
+    whole = sha256(b"" if getattr(module, "__file__", None) else _source(scorer))
+    for each in sorted(_modules_of(module), key=lambda each: each.__name__):
+        if place := getattr(each, "__file__", None):
+            whole.update(Path(place).name.encode() + b"\0" + Path(place).read_bytes())
     where = module.__name__ if module is not None else "unknown"
     return ScorerVersion(scorer=f"{where}.{name}", source=whole.hexdigest()[:12])
+
+
+def _modules_of(module: ModuleType | None) -> set[ModuleType]:
+    """The module, and those of families, extensions and `scoring` whose functions and classes it
+    names, or one that it names so."""
+    modules, left = set[ModuleType](), [module]
+    while left:
+        if (each := left.pop()) is not None and each not in modules:
+            modules.add(each)
+            names = {str(getattr(value, "__module__", "")) for value in vars(each).values()}
+            left += [sys.modules.get(name) for name in names if name.startswith(READERS)]
+    return modules
 
 
 def _source(scorer: Scorer) -> bytes:

@@ -9,12 +9,9 @@ from typing import Any
 from pydantic import JsonValue
 
 Json = dict[str, JsonValue]
-DATE: Json = {"type": "string", "format": "date"}
 LONGEST = 200
 TEXT: Json = {"type": "string", "pattern": f'^[^"\\\\\\n]{{1,{LONGEST}}}$'}
 """One line; a weak model would write on for ever."""
-INTEGER: Json = {"type": "integer"}
-NUMBER: Json = {"type": "number"}
 _CODE = 4000
 _KEPT = ("type", "enum", "description", "minimum", "maximum", "minItems", "maxItems")
 
@@ -27,11 +24,6 @@ def closed(properties: Mapping[str, JsonValue]) -> Json:
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def list_of(item: Json, most: int) -> Json:
-    """A list of at most so many."""
-    return {"type": "array", "items": item, "maxItems": most}
 
 
 def one_of(names: Sequence[str]) -> Json:
@@ -47,11 +39,6 @@ def any_of(*schemas: Json) -> Json:
 def or_null(schema: Json) -> Json:
     """The same, or null."""
     return any_of(schema, {"type": "null"})
-
-
-def matching(pattern: str) -> Json:
-    """A text that the whole of a pattern matches."""
-    return {"type": "string", "pattern": f"^{pattern}$"}
 
 
 def strict(schema: Mapping[str, Any]) -> Json:

@@ -13,8 +13,8 @@ from agent_env.records.schema import Condition, Episode, Sample
 from agent_env.runs.ablation import AblatedSet, note_left_out, open_web_store, with_ablations
 from agent_env.runs.options import RunOptions
 from agent_env.tasks.family import SampleSet
-from agent_env.tasks.shortcuts import CONDITION
-from agent_env.tasks.task import Guess, Task
+from agent_env.tasks.shortcuts import Guess, Shortcut
+from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import traits_of
 from agent_env.web.ablation import stored_page
 from agent_env.web.attacks import AttackTarget, attack_on
@@ -130,7 +130,7 @@ def _wrong_answers(task: Task, sample: Sample, guess: Guess, rng: Random) -> Ite
         if text is None:
             return
         episode = Episode(
-            sample=sample.id, condition=CONDITION, repeat=1, model="", status="finished",
+            sample=sample.id, condition=Shortcut.CONDITION, repeat=1, model="", status="finished",
             answer=text, stop_reason="answered",
         )  # fmt: skip
         values = task.score(sample, episode).answer or ()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Episode, Sample, Score
-    from agent_env.tasks.task import Shortcut, Task
+    from agent_env.tasks.task import Task
 
 
 def read_study(
@@ -159,9 +159,9 @@ def study_of(runs: Sequence[RunData], task: Task) -> Study:
 def shortcuts_of(task: Task) -> Callable[[Sequence[Sample]], tuple[Arm, ...]]:
     """Makes an arm of each of the task's shortcuts; they answer when a table needs them."""
     from agent_env.analysis.statistics.results import ORACLE
-    from agent_env.analysis.study import SHORTCUT, Arm, observe
+    from agent_env.analysis.study import Arm, observe
     from agent_env.records.schema import Condition
-    from agent_env.tasks.shortcuts import CONDITION, shortcut_scores
+    from agent_env.tasks.shortcuts import Shortcut, shortcut_scores
 
     def arm(shortcut: Shortcut, samples: Sequence[Sample]) -> Arm:
         errors: list[tuple[str, Exception]] = []
@@ -169,10 +169,10 @@ def shortcuts_of(task: Task) -> Callable[[Sequence[Sample]], tuple[Arm, ...]]:
             task, shortcut, samples, lambda sample, exc: errors.append((sample.id, exc))
         )
         return Arm(
-            label=f"{SHORTCUT}{shortcut.name}",
-            run=ORACLE if shortcut.sees_gold else CONDITION,
+            label=f"{Shortcut.ROW}{shortcut.name}",
+            run=ORACLE if shortcut.sees_gold else Shortcut.CONDITION,
             model=shortcut.rule,
-            condition=Condition(name=CONDITION),
+            condition=Condition(name=Shortcut.CONDITION),
             observations=tuple(observe(*each) for each in scored),
             asked=len(samples),
             note=_failures(errors, len(samples)),

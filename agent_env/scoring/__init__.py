@@ -1,1 +1,1 @@
-"""Answer parsers and metrics that several families share; pure functions."""
+"""What a score is made of, and what an answer rests on; pure functions."""

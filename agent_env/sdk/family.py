@@ -31,20 +31,13 @@ if TYPE_CHECKING:
     from agent_env.tasks.faults import WrongDate as WrongDate
     from agent_env.tasks.scorers import AUTHORS_SCORER as AUTHORS_SCORER
     from agent_env.tasks.scorers import with_measures as with_measures
-    from agent_env.tasks.shortcuts import CONDITION as CONDITION
-    from agent_env.tasks.shortcuts import by_question as by_question
-    from agent_env.tasks.shortcuts import constant as constant
-    from agent_env.tasks.shortcuts import majority as majority
-    from agent_env.tasks.shortcuts import oracle as oracle
-    from agent_env.tasks.shortcuts import random_answer as random_answer
+    from agent_env.tasks.shortcuts import Shortcut as Shortcut
     from agent_env.tasks.task import AnalysisHooks as AnalysisHooks
     from agent_env.tasks.task import CannotShift as CannotShift
     from agent_env.tasks.task import Example as Example
-    from agent_env.tasks.task import Guess as Guess
     from agent_env.tasks.task import Prompt as Prompt
     from agent_env.tasks.task import PublishedScorer as PublishedScorer
     from agent_env.tasks.task import Shift as Shift
-    from agent_env.tasks.task import Shortcut as Shortcut
     from agent_env.tasks.task import StrategyParts as StrategyParts
     from agent_env.tasks.task import Task as Task
     from agent_env.tasks.task import TextAt as TextAt

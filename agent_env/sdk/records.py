@@ -11,14 +11,8 @@ if TYPE_CHECKING:
     from agent_env.records.escaping import visible as visible
     from agent_env.records.imported import ImportedResult as ImportedResult
     from agent_env.records.imported import ImportSource as ImportSource
-    from agent_env.records.json_schema import DATE as DATE
-    from agent_env.records.json_schema import INTEGER as INTEGER
-    from agent_env.records.json_schema import NUMBER as NUMBER
     from agent_env.records.json_schema import TEXT as TEXT
-    from agent_env.records.json_schema import Json as Json
     from agent_env.records.json_schema import closed as closed
-    from agent_env.records.json_schema import list_of as list_of
-    from agent_env.records.json_schema import matching as matching
     from agent_env.records.json_schema import one_of as one_of
     from agent_env.records.json_schema import or_null as or_null
     from agent_env.records.manifest import Manifest as Manifest

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from agent_env.analysis.statistics import Statistic as Statistic
     from agent_env.analysis.statistics.correlations import between_metrics as between_metrics
     from agent_env.analysis.study import QUANTITIES as QUANTITIES
-    from agent_env.analysis.study import SHORTCUT as SHORTCUT
     from agent_env.analysis.study import TOKENS as TOKENS
     from agent_env.analysis.study import Arm as Arm
     from agent_env.analysis.study import Observation as Observation

@@ -1,22 +1,118 @@
 """Shortcuts: what a policy scores that answers without the reasoning that is to be measured.
 
-A family declares them in `Task.shortcuts`, the general ones by the functions here; they are scored
-by the family's own scorer. Each question has a random generator of its own, so that the score of a
-shortcut over a part of a set is its score there.
+A family declares them in `Task.shortcuts`, the general ones by the class methods here; they
+are scored by the family's own scorer. Each question has a random generator of its own, so that the
+score of a shortcut over a part of a set is its score there.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from agent_env.records.schema import Episode, Sample, Score
-from agent_env.tasks.task import Guess, Shortcut, Task
+
+if TYPE_CHECKING:
+    from agent_env.tasks.task import Task
 
 AnswerText = Callable[[Sample], str]
 """A right answer to a sample with its gold, in the form that the prompt asks for."""
-CONDITION = "shortcut"
+Guess = Callable[[Sample, Random], str | None]
+"""A shortcut's answer text to a sample without its gold; None where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    """A policy that answers without the reasoning that the questions are to measure."""
+
+    name: str
+    """Such as majority, random, ignore-time, latest-row, oracle."""
+    rule: str
+    """What it answers, in a few words."""
+    make: Callable[[Sequence[Sample]], Guess]
+    """The policy for a set of samples; it may count their golds, but sees none with a question."""
+    sees_gold: bool = False
+    """Whether it is an upper bound, which gets the question with its gold."""
+    is_by_question: bool = False
+    """Whether its answer comes from the question, so that a question that it solves is flagged."""
+    is_candidate: bool = False
+    """Whether its answer fits all of the question but what must be looked up."""
+    CONDITION: ClassVar[str] = "shortcut"
+    """Of the episodes that it answers."""
+    ROW: ClassVar[str] = "shortcut "
+    """How the labels of its rows begin."""
+
+    @classmethod
+    def constant(cls, rule: str, text: Callable[[Sample], str | None]) -> Self:
+        """Always the same answer, such as `no`; `text` may depend on the kind of question."""
+        return cls("constant", rule, lambda samples: lambda sample, rng: text(sample))
+
+    @classmethod
+    def majority(
+        cls, answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: ""
+    ) -> Self:
+        """The most frequent answer of the set's other questions of the same kind."""
+
+        def make(samples: Sequence[Sample]) -> Guess:
+            own = {sample.id: answer(sample) for sample in samples}
+            counts: dict[str, Counter[str]] = {}
+            for sample in samples:
+                counts.setdefault(kind(sample), Counter())[own[sample.id]] += 1
+            first_two = {name: count.most_common(2) for name, count in counts.items()}
+
+            def guess(sample: Sample, rng: Random) -> str | None:
+                others = [  # its own gold does not count
+                    (count - (text == own[sample.id]), text)
+                    for text, count in first_two[kind(sample)]
+                ]
+                count, text = max(others, key=lambda pair: pair[0])
+                return text if count > 0 else None
+
+            return guess
+
+        return cls("majority", "the most frequent answer of the set's other questions", make)
+
+    @classmethod
+    def random(cls, answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: "") -> Self:
+        """The answer of a random other question of the set, of the same kind."""
+
+        def make(samples: Sequence[Sample]) -> Guess:
+            texts: dict[str, list[tuple[str, str]]] = {}
+            for sample in samples:
+                texts.setdefault(kind(sample), []).append((sample.id, answer(sample)))
+
+            def guess(sample: Sample, rng: Random) -> str | None:
+                own = texts[kind(sample)]
+                if len(own) < 2:
+                    return None
+                name, text = rng.choice(own)
+                while name == sample.id:
+                    name, text = rng.choice(own)
+                return text
+
+            return guess
+
+        return cls("random", "the answer of a random other question", make)
+
+    @classmethod
+    def by_question(
+        cls, name: str, rule: str, text: Callable[[Sample, Random], str | None]
+    ) -> Self:
+        """An answer from the question's own parts; questions that it solves are flagged."""
+        return cls(name, rule, lambda samples: text, is_by_question=True)
+
+    @classmethod
+    def oracle(cls, answer: AnswerText) -> Self:
+        """The right answer: what the scorer gives at most."""
+        return cls(
+            "oracle", "the gold answer", lambda samples: lambda sample, rng: answer(sample),
+            sees_gold=True,
+        )  # fmt: skip
+
+
 OnFailure = Callable[[Sample, Exception], None]
 """Told of a sample on which a shortcut raised an error."""
 
@@ -52,7 +148,7 @@ def shortcut_scores(
             continue
         episode = Episode(
             sample=sample.id,
-            condition=CONDITION,
+            condition=Shortcut.CONDITION,
             repeat=1,
             model=shortcut.name,
             status="finished",
@@ -70,67 +166,3 @@ def solved_samples(task: Task, shortcut: Shortcut, samples: Sequence[Sample]) ->
         for sample, _, score in shortcut_scores(task, shortcut, samples)
         if score.metrics.get(task.right_metric) == 1
     ]
-
-
-def constant(rule: str, text: Callable[[Sample], str | None]) -> Shortcut:
-    """Always the same answer, such as `no`; `text` may depend on the kind of question."""
-    return Shortcut("constant", rule, lambda samples: lambda sample, rng: text(sample))
-
-
-def majority(answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: "") -> Shortcut:
-    """The most frequent answer of the set's other questions of the same kind."""
-
-    def make(samples: Sequence[Sample]) -> Guess:
-        own = {sample.id: answer(sample) for sample in samples}
-        counts: dict[str, Counter[str]] = {}
-        for sample in samples:
-            counts.setdefault(kind(sample), Counter())[own[sample.id]] += 1
-        first_two = {name: count.most_common(2) for name, count in counts.items()}
-
-        def guess(sample: Sample, rng: Random) -> str | None:
-            others = [  # its own gold does not count
-                (count - (text == own[sample.id]), text) for text, count in first_two[kind(sample)]
-            ]
-            count, text = max(others, key=lambda pair: pair[0])
-            return text if count > 0 else None
-
-        return guess
-
-    return Shortcut("majority", "the most frequent answer of the set's other questions", make)
-
-
-def random_answer(
-    answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: ""
-) -> Shortcut:
-    """The answer of a random other question of the set, of the same kind."""
-
-    def make(samples: Sequence[Sample]) -> Guess:
-        texts: dict[str, list[tuple[str, str]]] = {}
-        for sample in samples:
-            texts.setdefault(kind(sample), []).append((sample.id, answer(sample)))
-
-        def guess(sample: Sample, rng: Random) -> str | None:
-            own = texts[kind(sample)]
-            if len(own) < 2:
-                return None
-            name, text = rng.choice(own)
-            while name == sample.id:
-                name, text = rng.choice(own)
-            return text
-
-        return guess
-
-    return Shortcut("random", "the answer of a random other question", make)
-
-
-def by_question(name: str, rule: str, text: Callable[[Sample, Random], str | None]) -> Shortcut:
-    """An answer from the question's own parts; questions that it solves are flagged."""
-    return Shortcut(name, rule, lambda samples: text, is_by_question=True)
-
-
-def oracle(answer: AnswerText) -> Shortcut:
-    """The right answer: what the scorer gives at most."""
-    return Shortcut(
-        "oracle", "the gold answer", lambda samples: lambda sample, rng: answer(sample),
-        sees_gold=True,
-    )  # fmt: skip

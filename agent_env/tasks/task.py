@@ -15,6 +15,7 @@ from agent_env.records.schema import Condition, Episode, MaterialTable, Message,
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
+from agent_env.tasks.shortcuts import Shortcut
 
 ORIGINAL = "original"
 """Metric of episodes in a shifted world: whether the answer is right in the plain one."""
@@ -89,28 +90,6 @@ class Example:
 
 Prompt = Callable[[Sample, Condition], tuple[Message, ...]]
 """The first messages for a sample under a condition."""
-
-
-Guess = Callable[[Sample, Random], str | None]
-"""A shortcut's answer text to a sample without its gold; None where it has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shortcut:
-    """A policy that answers without the reasoning that the questions are to measure."""
-
-    name: str
-    """Such as majority, random, ignore-time, latest-row, oracle."""
-    rule: str
-    """What it answers, in a few words."""
-    make: Callable[[Sequence[Sample]], Guess]
-    """The policy for a set of samples; it may count their golds, but sees none with a question."""
-    sees_gold: bool = False
-    """Whether it is an upper bound, which gets the question with its gold."""
-    is_by_question: bool = False
-    """Whether its answer comes from the question, so that a question that it solves is flagged."""
-    is_candidate: bool = False
-    """Whether its answer fits all of the question but what must be looked up."""
 
 
 @dataclass(frozen=True, slots=True)

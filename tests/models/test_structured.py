@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ModelError
+from agent_env.extensions.answers.schemas import DATE, INTEGER, list_of
 from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.conversation import ModelRequest
 from agent_env.extensions.fake_server.rules import hold
@@ -18,7 +19,7 @@ from agent_env.models.schema_model import SchemaModel
 from agent_env.models.settings import Parameters
 from agent_env.models.text_protocol import TextProtocol, held_schema, in_text
 from agent_env.protocols import ReplyOptions
-from agent_env.records.json_schema import DATE, INTEGER, TEXT, closed, list_of, one_of, strict
+from agent_env.records.json_schema import TEXT, closed, one_of, strict
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.testing import ScriptedModel, answer
 from agent_env.wiring.trust import own_call

@@ -14,14 +14,7 @@ from agent_env.records.schema import Episode
 from agent_env.runs.study import run_data, study_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest, read_options
-from agent_env.tasks.shortcuts import (
-    constant,
-    majority,
-    oracle,
-    random_answer,
-    shortcut_scores,
-    solved_samples,
-)
+from agent_env.tasks.shortcuts import Shortcut, shortcut_scores, solved_samples
 from agent_env.wiring.registry import load_family
 
 TASK = make_task()
@@ -42,8 +35,10 @@ def text(sample):
 
 
 def test_the_oracle_is_right_everywhere_and_a_constant_where_it_fits():
-    assert solved_samples(TASK, oracle(text), SET) == ["a", "b", "c", "d"]
-    assert solved_samples(TASK, constant("none", lambda sample: "MY ANSWER: None"), SET) == ["c"]
+    assert solved_samples(TASK, Shortcut.oracle(text), SET) == ["a", "b", "c", "d"]
+    assert solved_samples(
+        TASK, Shortcut.constant("none", lambda sample: "MY ANSWER: None"), SET
+    ) == ["c"]
 
 
 def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_its_majority():
@@ -53,10 +48,10 @@ def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_
         seen.append(sample)
         return ""
 
-    shortcut_scores(TASK, constant("watch", watch), SET)
+    shortcut_scores(TASK, Shortcut.constant("watch", watch), SET)
     assert [sample.gold for sample in seen] == [(), (), (), ()]
-    assert solved_samples(TASK, majority(text), SET) == ["a", "b"]
-    alone = majority(text).make(SET[:1])(SET[0], Random(1))
+    assert solved_samples(TASK, Shortcut.majority(text), SET) == ["a", "b"]
+    alone = Shortcut.majority(text).make(SET[:1])(SET[0], Random(1))
     assert alone is None
 
 
@@ -64,9 +59,11 @@ def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing():
     def fails(sample):
         return sample.id if sample.id == "d" else text(sample) * (1 // len(sample.id.strip("a")))
 
-    answers = [e.answer for _, e, _ in shortcut_scores(TASK, constant("fails", fails), SET)]
+    answers = [
+        e.answer for _, e, _ in shortcut_scores(TASK, Shortcut.constant("fails", fails), SET)
+    ]
     assert answers == ["MY ANSWER: None", "MY ANSWER: None", "d"]
-    assert shortcut_scores(TASK, majority(fails), SET) == []
+    assert shortcut_scores(TASK, Shortcut.majority(fails), SET) == []
 
 
 def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
@@ -75,7 +72,14 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
             raise KeyError(sample.id)
         return "MY ANSWER: 2001-01-01"
 
-    task = replace(TASK, shortcuts=(constant("fails", fails), majority(fails), oracle(text)))
+    task = replace(
+        TASK,
+        shortcuts=(
+            Shortcut.constant("fails", fails),
+            Shortcut.majority(fails),
+            Shortcut.oracle(text),
+        ),
+    )
     episodes = [
         Episode(
             sample=sample.id, condition="base", repeat=1, model="m", status="finished",
@@ -103,7 +107,7 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
 
 
 def test_a_random_answer_is_another_questions_and_the_same_each_time():
-    shortcut = random_answer(text)
+    shortcut = Shortcut.random(text)
     first, second = (
         [episode.answer for _, episode, _ in shortcut_scores(TASK, shortcut, SET)] for _ in range(2)
     )

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from agent_env.extensions.answers.names import normalise
 from agent_env.extensions.extraction.solver import Fact, Query, Relation, Shift
 from agent_env.sdk.errors import first_problem
-from agent_env.sdk.scoring import normalise
 from agent_env.temporal.months import DATE_TEXT, Span, month, read_span, write_month
 
 

@@ -22,6 +22,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from agent_env.extensions.answers.date_answers import parse_date_text
 from agent_env.extensions.facts.tables.event_names import is_point
 from agent_env.extensions.facts.tables.tables import (
     EventRow,
@@ -35,7 +36,7 @@ from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Family, Materials, NoOptions, Prompt, SampleSet, Task
 from agent_env.sdk.models import Limits, Scorer
 from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
-from agent_env.sdk.scoring import episode_score, parse_date_text
+from agent_env.sdk.scoring import episode_score
 from agent_env.temporal.partial import PartialDate
 from agent_env.temporal.written import MONTH, month_number
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.extensions.papers.paper import Experiment, Quantity
-from agent_env.sdk.results import SHORTCUT, Cell, Column, Estimate, Measurement, ResultTable
+from agent_env.sdk.family import Shortcut
+from agent_env.sdk.results import Cell, Column, Estimate, Measurement, ResultTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class PaperRow:
     @property
     def is_shortcut(self) -> bool:
         """Whether no model answered, but a shortcut."""
-        return self.row.startswith(SHORTCUT)
+        return self.row.startswith(Shortcut.ROW)
 
     @property
     def is_measured(self) -> bool:
@@ -131,7 +132,7 @@ def average_row(
     values: dict[tuple[str, str], dict[str, float]] = {}
     for gold, each in ours:
         is_first = gold == ours[0][0]  # of the other readings only what differs is there
-        if is_first and each.estimate.value is not None and not each.row.startswith(SHORTCUT):
+        if is_first and each.estimate.value is not None and not each.row.startswith(Shortcut.ROW):
             values.setdefault((gold, each.quantity), {})[each.row] = each.estimate.value
     rows = []
     for (gold, quantity), own in values.items():

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from random import Random
 
+from agent_env.extensions.answers.schemas import DATE, NUMBER, Schema, list_of, matching
 from agent_env.families.qa.reading import read_questions
 from agent_env.families.qa.sample import (
     LETTERS,
@@ -18,30 +19,15 @@ from agent_env.families.qa.sample import (
 )
 from agent_env.families.qa.scorers import MEASURES, METRICS, answer_text
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import (
-    AnalysisHooks,
-    AnswerForm,
-    Family,
-    SampleSet,
-    Shortcut,
-    Task,
-    majority,
-    oracle,
-    random_answer,
-)
+from agent_env.sdk.family import AnalysisHooks, AnswerForm, Family, SampleSet, Shortcut, Task
 from agent_env.sdk.records import (
-    DATE,
-    NUMBER,
     TEXT,
     Condition,
     Episode,
-    Json,
     MaterialTable,
     Message,
     Sample,
     Score,
-    list_of,
-    matching,
     one_of,
 )
 from agent_env.sdk.scoring import episode_score
@@ -61,10 +47,10 @@ def shortcuts(options: QaOptions) -> tuple[Shortcut, ...]:
             return f"MY ANSWER: {json.dumps(list(gold), ensure_ascii=False)}"
         return f"MY ANSWER: {', '.join(gold) if options.scorer == 'dates' else gold[0]}"
 
-    chance = random_answer(answer)
+    chance = Shortcut.random(answer)
     if options.scorer == "choice":
         chance = Shortcut("random", "a random choice", lambda samples: _random_choice)
-    return (majority(answer), chance, oracle(answer))
+    return (Shortcut.majority(answer), chance, Shortcut.oracle(answer))
 
 
 def _random_choice(sample: Sample, rng: Random) -> str | None:
@@ -130,7 +116,7 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
 
 def answer_form(question: QaSample, scorer: ScorerName) -> AnswerForm:
     """What the scorer compares."""
-    answer: Json = {
+    answer: Schema = {
         "number": NUMBER,
         "date": matching("[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?"),
         "dates": list_of(DATE, most=31),

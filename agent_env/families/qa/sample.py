@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from agent_env.extensions.answers.names import normalise
 from agent_env.extensions.facts.tables.table_files import TableOptions
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Sample
-from agent_env.sdk.scoring import normalise
 
 NAME = "qa"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

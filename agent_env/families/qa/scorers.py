@@ -1,6 +1,6 @@
 """Scorers for a user's questions: each compares the answer of a reply with the accepted answers.
 
-The answer is the text after `MY ANSWER:`, or of another clear form (`scoring.answer_parts`). An
+The answer is the text after `MY ANSWER:`, or of another clear form (`answers.answer_parts`). An
 answer without one scores 0.
 """
 
@@ -13,20 +13,14 @@ from decimal import Decimal
 
 import regex
 
+from agent_env.extensions.answers.answer_parts import answer_parts
+from agent_env.extensions.answers.date_answers import parse_date_text
+from agent_env.extensions.answers.date_sets import exact_match, f1
+from agent_env.extensions.answers.hedges import hedge
+from agent_env.extensions.answers.names import asks, normalise, split_names, token_f1
+from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.qa.sample import LETTERS, QaOptions, QaSample, ScorerName, as_number
 from agent_env.sdk.records import Episode
-from agent_env.sdk.scoring import (
-    answer_parts,
-    asks,
-    exact_match,
-    f1,
-    hedge,
-    normalise,
-    parse_date_text,
-    split_names,
-    time_references,
-    token_f1,
-)
 from agent_env.temporal.partial import PartialDate
 
 PATTERN_TIMEOUT_S = 1.0

@@ -17,7 +17,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from agent_env.sdk.scoring import flat, hedge
+from agent_env.extensions.answers.hedges import hedge
+from agent_env.extensions.answers.time_references import flat
 from agent_env.temporal.written import NUMBERS, TIMES
 
 

@@ -16,23 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from agent_env.extensions.answers.schemas import DATE, INTEGER, Schema, list_of, matching
 from agent_env.families.tdbench.name_answers import words
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnswerForm, Example
-from agent_env.sdk.records import (
-    DATE,
-    INTEGER,
-    TEXT,
-    Condition,
-    Json,
-    MaterialTable,
-    Sample,
-    closed,
-    list_of,
-    matching,
-    or_null,
-)
+from agent_env.sdk.records import TEXT, Condition, MaterialTable, Sample, closed, or_null
 
 
 class _Passages:
@@ -262,7 +251,7 @@ def examples(sample: Sample, condition: Condition) -> tuple[Example, ...]:
     return tuple(Example({**empty, "question": q}, answer) for q, answer in pairs)
 
 
-DATES: dict[str, Json] = {
+DATES: dict[str, Schema] = {
     "year": matching("[0-9]{4}"), "month": matching("[0-9]{4}-[0-9]{2}"), "day": DATE,
 }  # fmt: skip
 MONTH = matching(

@@ -20,6 +20,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_env.extensions.answers.answer_parts import user_text
+from agent_env.extensions.answers.date_sets import f1
+from agent_env.extensions.answers.time_references import (
+    TimeReference,
+    says_role,
+    sentence_starts,
+    time_references,
+)
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.families.tdbench.name_answers import (
     Mention,
@@ -33,15 +41,7 @@ from agent_env.families.tdbench.name_answers import (
 from agent_env.families.tdbench.sample import Role, TdbenchSample, rows_of, tdbench_sample
 from agent_env.sdk.models import Scorer
 from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
-from agent_env.sdk.scoring import (
-    TimeReference,
-    episode_score,
-    f1,
-    says_role,
-    sentence_starts,
-    time_references,
-    user_text,
-)
+from agent_env.sdk.scoring import episode_score
 
 METRICS = ("answer", "answer_time", "time", "f1", "no_answer", "unsure")
 """The metrics of a run's table, the main one first."""

@@ -18,8 +18,7 @@ from agent_env.families.tdbench.sample import (
     rows_of,
     tdbench_sample,
 )
-from agent_env.sdk.family import Shortcut, by_question, constant, majority
-from agent_env.sdk.family import oracle as general_oracle
+from agent_env.sdk.family import Shortcut
 from agent_env.sdk.records import MaterialTable, Sample
 
 Answerer = Callable[[TdbenchSample, MaterialTable | None], str | None]
@@ -98,18 +97,22 @@ HIDDEN: Mapping[str, object] = {
 def task_shortcuts(tables: Mapping[str, MaterialTable]) -> tuple[Shortcut, ...]:
     """The same for every report of a task."""
     return (
-        constant("that there is no answer", lambda sample: _answered(no_answer, sample, tables)),
-        majority(
+        Shortcut.constant(
+            "that there is no answer", lambda sample: _answered(no_answer, sample, tables)
+        ),
+        Shortcut.majority(
             lambda sample: ", ".join(sample.gold) or "No answer",
             lambda sample: f"{tdbench_sample(sample).domain} {tdbench_sample(sample).kind}",
         ),
         *(_by_question(name, rule, tables) for name, rule in RULES.items()),
-        general_oracle(lambda sample: _answered(oracle, sample, tables) or ""),
+        Shortcut.oracle(lambda sample: _answered(oracle, sample, tables) or ""),
     )
 
 
 def _by_question(name: str, rule: str, tables: Mapping[str, MaterialTable]) -> Shortcut:
-    own = by_question(name, rule, lambda sample, rng: _answered(SHORTCUTS[name], sample, tables))
+    own = Shortcut.by_question(
+        name, rule, lambda sample, rng: _answered(SHORTCUTS[name], sample, tables)
+    )
     return replace(own, is_by_question=name != "random-row")
 
 

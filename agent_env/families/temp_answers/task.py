@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
+from agent_env.extensions.answers.schemas import DATE, INTEGER, NUMBER, Schema, matching
 from agent_env.families.temp_answers.authors_scorer import SCORER
 from agent_env.families.temp_answers.generator import AnswerOptions, examples
 from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_question
@@ -22,30 +23,16 @@ from agent_env.families.temp_answers.wording import (
     prompt_fields,
 )
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import (
-    AnalysisHooks,
-    AnswerForm,
-    Guess,
-    Shortcut,
-    Task,
-    majority,
-    oracle,
-    random_answer,
-)
+from agent_env.sdk.family import AnalysisHooks, AnswerForm, Shortcut, Task
 from agent_env.sdk.records import (
-    DATE,
-    INTEGER,
-    NUMBER,
     TEXT,
     Condition,
     Episode,
-    Json,
     MaterialTable,
     Message,
     Sample,
     Score,
     closed,
-    matching,
 )
 from agent_env.sdk.scoring import episode_score
 
@@ -56,9 +43,9 @@ def shortcuts() -> tuple[Shortcut, ...]:
     """Median, most frequent and random answer of the same split, unit and form; the gold."""
     return (
         Shortcut("median", "the median answer of the set's other questions of its unit", _median),
-        majority(answer_text, _kind),
-        random_answer(answer_text, _kind),
-        oracle(answer_text),
+        Shortcut.majority(answer_text, _kind),
+        Shortcut.random(answer_text, _kind),
+        Shortcut.oracle(answer_text),
     )
 
 
@@ -82,7 +69,7 @@ def _kind(sample: Sample) -> str:
     return json.dumps([own.split, own.kind, own.unit, own.answer_format, own.keys])
 
 
-def _median(samples: Sequence[Sample]) -> Guess:
+def _median(samples: Sequence[Sample]) -> Callable[[Sample, Random], str | None]:
     own: dict[str, list[TimeQuestion]] = {}
     for sample in samples:
         own.setdefault(_kind(sample), []).append(time_question(sample))
@@ -144,7 +131,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
 
 
 CLOCK = "[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
-BY_KIND: dict[str, Json] = {
+BY_KIND: dict[str, Schema] = {
     "number": NUMBER, "date": DATE, "year": matching("[0-9]{1,4}( BC)?"), "time": matching(CLOCK),
 }  # fmt: skip
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 
+from agent_env.extensions.answers.date_sets import exact_match, f1, jaccard
 from agent_env.sdk.family import PublishedScorer
 from agent_env.sdk.records import Episode, Sample, Score
-from agent_env.sdk.scoring import episode_score, exact_match, f1, jaccard
+from agent_env.sdk.scoring import episode_score
 
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 _MARKS = (re.compile(r"answer:.*", re.I), re.compile(r"answer is.*", re.I))

@@ -7,32 +7,18 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
+from agent_env.extensions.answers.date_answers import parse_date_answer
+from agent_env.extensions.answers.date_sets import days_off, exact_match, f1, jaccard
+from agent_env.extensions.answers.schemas import DATE, list_of
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.authors_scorer import SCORER
 from agent_env.families.time_puzzles.guarantees import SPELLED_OUT
 from agent_env.families.time_puzzles.hooks import HEAD, HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzle, time_puzzles
 from agent_env.sdk.errors import AgentEnvError, ConfigError
-from agent_env.sdk.family import (
-    AnswerForm,
-    Example,
-    Guess,
-    Shortcut,
-    Task,
-    TextAt,
-    constant,
-    majority,
-    oracle,
-)
-from agent_env.sdk.records import DATE, Condition, Episode, Message, Sample, Score, list_of
-from agent_env.sdk.scoring import (
-    days_off,
-    episode_score,
-    exact_match,
-    f1,
-    jaccard,
-    parse_date_answer,
-)
+from agent_env.sdk.family import AnswerForm, Example, Shortcut, Task, TextAt
+from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
+from agent_env.sdk.scoring import episode_score
 from agent_env.sdk.web import ShiftedWorld
 
 if TYPE_CHECKING:
@@ -47,8 +33,8 @@ Policy = Callable[["Case", Random], "DaySet"]
 def shortcuts(tables: Callable[[], FactTables]) -> tuple[Shortcut, ...]:
     """No date, the majority, all days but for the event, a random value of the event, the gold."""
     return (
-        constant("that there is no date", lambda sample: "MY ANSWER: None"),
-        majority(answer_text),
+        Shortcut.constant("that there is no date", lambda sample: "MY ANSWER: None"),
+        Shortcut.majority(answer_text),
         Shortcut(
             "ignore-event",
             f"the days that all facts but the event allow, {MOST_DAYS} at most",
@@ -61,7 +47,7 @@ def shortcuts(tables: Callable[[], FactTables]) -> tuple[Shortcut, ...]:
             lambda samples: _without_event(samples, tables, draws=True),
             is_candidate=True,
         ),
-        oracle(answer_text),
+        Shortcut.oracle(answer_text),
     )
 
 
@@ -72,7 +58,7 @@ def answer_text(sample: Sample) -> str:
 
 def _without_event(
     samples: Sequence[Sample], tables: Callable[[], FactTables], draws: bool
-) -> Guess:
+) -> Callable[[Sample, Random], str | None]:
     """Answers by the other facts; none where the tables of a run made elsewhere are missing."""
     from agent_env.families.time_puzzles.day_sets import DaySets
     from agent_env.families.time_puzzles.guessers import case_of, draw_value
@@ -175,7 +161,7 @@ MOST_DATES = 8
 STRICT = "strict_match"
 """Exact match of an answer in exactly the requested form; else 0."""
 DAYS_OFF = "days_off"
-"""Defined where gold and answer both have dates, or neither; see `scoring.date_sets`."""
+"""Defined where gold and answer both have dates, or neither; see `answers.date_sets`."""
 
 
 def make_task(

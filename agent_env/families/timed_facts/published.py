@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from agent_env.extensions.answers.names import normalise
 from agent_env.extensions.extraction.extraction import extract, reference_text
 from agent_env.extensions.extraction.solver import Shift, Ties, solve
 from agent_env.extensions.extraction.wording import (
@@ -31,7 +32,6 @@ from agent_env.extensions.facts.tables.table_files import json_rows
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import SampleSet
-from agent_env.sdk.scoring import normalise
 
 LARGEST = 1 << 30
 """Bytes of an unpacked file."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from agent_env.extensions.answers.names import normalise
 from agent_env.extensions.extraction.extraction import (
     RuleExtraction,
     extract,
@@ -23,7 +24,6 @@ from agent_env.extensions.extraction.solver import Fact, Query, Shift
 from agent_env.extensions.extraction.wording import KINDS, TIE_RULES, read_shift
 from agent_env.extensions.reference.turns import Step, Turn, read_history
 from agent_env.sdk.records import Message
-from agent_env.sdk.scoring import normalise
 from agent_env.temporal.months import Span
 from agent_env.temporal.written import MONTHS
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 
+from agent_env.extensions.answers.schemas import list_of, matching
 from agent_env.extensions.extraction.extraction import write_extraction, write_shift
 from agent_env.extensions.extraction.solver import Fact, Query, Shift, Ties
 from agent_env.extensions.extraction.strategies import with_orders
@@ -15,20 +16,10 @@ from agent_env.extensions.extraction.wording import TIE_RULES, fact_line, prose
 from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import (
-    AnalysisHooks,
-    AnswerForm,
-    Example,
-    Shortcut,
-    Task,
-    by_question,
-    constant,
-    majority,
-    oracle,
-)
+from agent_env.sdk.family import AnalysisHooks, AnswerForm, Example, Shortcut, Task
 from agent_env.sdk.family import Shift as WorldShift
 from agent_env.sdk.models import Limits
-from agent_env.sdk.records import TEXT, Condition, Message, Sample, list_of, matching
+from agent_env.sdk.records import TEXT, Condition, Message, Sample
 from agent_env.temporal.months import Span, month
 
 HIDDEN = {"gold": (), "negatives": ()}
@@ -42,18 +33,20 @@ def answer_text(sample: Sample) -> str:
 def shortcuts() -> tuple[Shortcut, ...]:
     """No answer, the majority, the last fact, a random one, all of them, the gold."""
     return (
-        constant("that there is no answer", lambda sample: _worded(())),
-        majority(answer_text, lambda sample: timed(sample).level),
-        by_question("latest-row", "the fact that began last", _of_values(lambda v, rng: v[-1:])),
+        Shortcut.constant("that there is no answer", lambda sample: _worded(())),
+        Shortcut.majority(answer_text, lambda sample: timed(sample).level),
+        Shortcut.by_question(
+            "latest-row", "the fact that began last", _of_values(lambda v, rng: v[-1:])
+        ),
         Shortcut(
             "random-row", "a random fact of the topic",
             lambda samples: _of_values(lambda v, rng: [rng.choice(v)]),
         ),
-        by_question(
+        Shortcut.by_question(
             "ignore-time", "all facts of the topic, whenever they held",
             _of_values(lambda v, rng: v),
         ),
-        oracle(answer_text),
+        Shortcut.oracle(answer_text),
     )  # fmt: skip
 
 

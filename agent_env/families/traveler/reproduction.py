@@ -19,7 +19,7 @@ from agent_env.extensions.papers.paper import (
 from agent_env.families.traveler.generator import SIZES
 from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
 from agent_env.families.traveler.wording import CONFIGURATIONS, DEFAULT
-from agent_env.sdk.family import CONDITION
+from agent_env.sdk.family import Shortcut
 from agent_env.sdk.results import Arm, Comparison, Measurement
 from agent_env.sdk.run import RunOptions
 
@@ -136,7 +136,7 @@ def _rows(
         part[list(rows)] = whole[list(rows)]
         is_share = bool(np.isin(part[~np.isnan(part)], (0.0, 1.0)).all())
         for arm, estimate in zip(arms, comparison.estimates(part, is_share), strict=True):
-            is_shortcut = arm.condition.name == CONDITION
+            is_shortcut = arm.condition.name == Shortcut.CONDITION
             yield Measurement(arm.label if is_shortcut else arm.model, name, estimate)
 
 

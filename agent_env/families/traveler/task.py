@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
+from agent_env.extensions.answers.schemas import DATE, INTEGER, list_of
 from agent_env.families.traveler import truth
 from agent_env.families.traveler.answers import read_answer
 from agent_env.families.traveler.events import COLUMNS
@@ -13,26 +14,14 @@ from agent_env.families.traveler.sample import NAME, NOTHING, TravelerSample, tr
 from agent_env.families.traveler.truth import Answer
 from agent_env.families.traveler.wording import PROMPT, fields, find_configuration
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import (
-    AnalysisHooks,
-    AnswerForm,
-    Shortcut,
-    Task,
-    by_question,
-    constant,
-    majority,
-    oracle,
-)
+from agent_env.sdk.family import AnalysisHooks, AnswerForm, Shortcut, Task
 from agent_env.sdk.records import (
-    DATE,
-    INTEGER,
     Condition,
     Episode,
     MaterialTable,
     Message,
     Sample,
     Score,
-    list_of,
     one_of,
     or_null,
 )
@@ -58,14 +47,14 @@ def shortcuts(blind: TimeBlind) -> tuple[Shortcut, ...]:
         return None if answer is None else _worded(own.template, answer)
 
     return (
-        constant("no, nobody, 0, never", lambda sample: _worded(_template(sample), None)),
-        majority(answer_text, _template),
-        by_question(
+        Shortcut.constant("no, nobody, 0, never", lambda sample: _worded(_template(sample), None)),
+        Shortcut.majority(answer_text, _template),
+        Shortcut.by_question(
             "ignore-time",
             "by all events that fit but for their time",
             lambda sample, rng: ignore_time(sample),
         ),
-        oracle(answer_text),
+        Shortcut.oracle(answer_text),
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.extensions.answers.date_answers import parse_date_answer
 from agent_env.extensions.facts.sealed import SealedWeb
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.extensions.reference.policy import Reference, ReferenceStatic
@@ -34,7 +35,6 @@ from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits, Model
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.registry import NO_PLUGINS
-from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.tasks.conditions import parse_condition
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.tools.builtin.open_page import OpenPage

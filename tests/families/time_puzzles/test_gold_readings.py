@@ -5,6 +5,7 @@ from datetime import date
 
 import pytest
 
+from agent_env.extensions.answers.date_answers import parse_date_answer
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.extensions.reference.turns import Turn
@@ -18,7 +19,6 @@ from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Episode, Message
-from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.tasks.conditions import parse_condition
 from tests import TESTS
 

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from agent_env.extensions.answers.date_answers import parse_date_answer
 from agent_env.extensions.facts.site.encyclopedia import PASSAGE
 from agent_env.extensions.reference.turns import History, Turn
 from agent_env.families.tdbench.rewording import PROMPT
@@ -23,7 +24,6 @@ from agent_env.families.time_puzzles.reference_lookups import (
 )
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.records.schema import Message
-from agent_env.scoring.date_answers import parse_date_answer
 from tests import TESTS
 
 TOOLS = {"web_search", "open_page"}

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from agent_env.extensions.answers.hedges import takes_back
 from agent_env.families.temp_answers.scoring.answer_spec import (
     Amount,
     AnswerSpec,
@@ -33,7 +34,6 @@ from agent_env.families.temp_answers.scoring.time_parser import (
     read_text,
     value_of,
 )
-from agent_env.sdk.scoring import takes_back
 
 _DECODER = json.JSONDecoder(strict=False)
 _BARE = {"true": True, "false": False, "null": None, "none": None, "nan": None}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.date_answers import parse_date_answer, parse_date_text
-from tests.scoring.date_answer_forms import NONE, ONE, SEVERAL, UNREADABLE, A
+from agent_env.extensions.answers.date_answers import parse_date_answer, parse_date_text
+from tests.extensions.answers.date_answer_forms import NONE, ONE, SEVERAL, UNREADABLE, A
 
 TWO = ("1982-04-02", "1990-12-31")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.time_references import time_references
+from agent_env.extensions.answers.time_references import time_references
 
 
 def read(text):

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent_env.scoring.answer_parts import user_text
-from agent_env.scoring.hedges import QUESTION_MARKS, takes_back
+from agent_env.extensions.answers.answer_parts import user_text
+from agent_env.extensions.answers.hedges import QUESTION_MARKS, takes_back
 
 ARTICLES = frozenset({"a", "an", "the"})
 _VANISH = re.compile(r"[.'’`´]")

@@ -12,9 +12,9 @@ from functools import cache
 
 import pytest
 
+from agent_env.extensions.answers.hedges import hedge, takes_back
 from agent_env.families.qa.sample import QaSample
 from agent_env.records.schema import Episode, Sample
-from agent_env.scoring.hedges import hedge, takes_back
 from agent_env.tasks.family import by_digest, read_options
 from agent_env.tasks.task import Task
 from agent_env.wiring.registry import load_family

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_env.scoring.hedges import takes_back
+from agent_env.extensions.answers.hedges import takes_back
 from agent_env.temporal.written import SHORT_MONTH
 
 LONGEST = 20_000

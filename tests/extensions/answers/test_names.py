@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.date_sets import exact_match, f1
-from agent_env.scoring.names import (
+from agent_env.extensions.answers.date_sets import exact_match, f1
+from agent_env.extensions.answers.names import (
     normalise,
     parse_name_list,
     split_names,

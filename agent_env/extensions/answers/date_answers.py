@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from agent_env.scoring.answer_parts import LONGEST, Part, answer_parts
+from agent_env.extensions.answers.answer_parts import LONGEST, Part, answer_parts
 from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms, WrittenDate, month_number
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.date_sets import Matching, exact_match, f1, jaccard, match_dates
+from agent_env.extensions.answers.date_sets import Matching, exact_match, f1, jaccard, match_dates
 
 DATES = st.sets(st.dates(date(2000, 1, 1), date(2000, 3, 1)).map(str), max_size=5)
 SETS = st.frozensets(st.sampled_from("abcdef"))

@@ -1,0 +1,1 @@
+"""Answer parsers and metrics that several families share; pure functions."""
