@@ -237,10 +237,10 @@ def _is_there(module: str) -> bool:
 def hook(name: str) -> Any:
     """What an extension does for the core, an entry point of `agent_env.hooks`; ConfigError where
     it was left out."""
-    points = [point for point in installed("agent_env.hooks") if point.name == name]
-    if not points:
+    points = {each.name: each for each in installed("agent_env.hooks")}
+    if (point := points.get(name)) is None or (_is_ours(point) and not _is_there(point.module)):
         raise ConfigError(f"this needs the extension that brings '{name}', which is not installed")
-    return points[0].load()
+    return point.load()
 
 
 @lru_cache(maxsize=64)

@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import agent_env as ae
-from agent_env.analysis.attribution import ForkCounts, attribution
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.statistics.gains import coalitions_of, tool_values
+from agent_env.extensions.evidence.attribution import ForkCounts, attribution
 from tests.analysis.simulated import Plant, study
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -19,7 +19,7 @@ from agent_env.analysis.contrasts import (
     plan,
     unit_of,
 )
-from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
+from agent_env.analysis.intervals import FEWEST, Estimate, bootstrap_estimate, mean_estimates
 from agent_env.analysis.resampling import (
     Floats,
     Ints,
@@ -111,6 +111,11 @@ class Comparison:
     @property
     def cluster_count(self) -> int:
         return resampling.cluster_count(self.clusters)
+
+    @property
+    def has_few_clusters(self) -> bool:
+        """Whether they are too few for a bootstrap."""
+        return self.cluster_count < FEWEST
 
     @cached_property
     def weights(self) -> Floats:

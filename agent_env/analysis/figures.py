@@ -53,14 +53,12 @@ class Look:
 
 def looks(arms: tuple[Arm, ...]) -> dict[str, Look]:
     """By condition name; the same in every panel."""
-    names = list(dict.fromkeys(arm.name_in_run for arm in arms))
-    return {
-        name: Look(
-            COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)],
-            LINES[i % len(LINES)], HATCHES[i % len(HATCHES)],
-        )
-        for i, name in enumerate(names)
-    }  # fmt: skip
+    return {name: _look(i) for i, name in enumerate(dict.fromkeys(a.name_in_run for a in arms))}
+
+
+def _look(number: int) -> Look:
+    marks = (COLOURS, MARKERS, LINES, HATCHES)
+    return Look(*(each[number % len(each)] for each in marks))
 
 
 def runs_of(comparison: Comparison) -> dict[str, list[int]]:
@@ -361,6 +359,33 @@ def _lines(
     figure.supxlabel(f"{across} ({BARS})", fontsize=10)
     figure.supylabel(up, fontsize=10)
     legend(figure, axeses)
+    return figure
+
+
+def estimate_lines(
+    comparison: Comparison,
+    estimates: Mapping[str, Sequence[Estimate]],
+    places: Mapping[str, Mapping[str, Sequence[float]]],
+) -> Figure:
+    """Estimates of the main metric, a line for each name, whose last one stands alone as an open
+    mark; a panel for each axis of `places`, which says where they stand, by name."""
+    figure, axeses = panels(len(places), sharey=True)
+    styles = [_look(number) for number in range(len(estimates))]
+    for axes, (across, own) in zip(axeses, places.items(), strict=True):
+        for (name, line), look in zip(estimates.items(), styles, strict=True):
+            at, (values, lengths) = own[name], bars_of(list(line))
+            axes.errorbar(
+                at[:-1], values[:-1], [side[:-1] for side in lengths], color=look.colour,
+                marker=look.marker, linestyle=look.line, capsize=2, label=wrapped(name),
+            )  # fmt: skip
+            axes.plot(at[-1], values[-1], color=look.colour, marker=look.marker,
+                      markerfacecolor="white", linestyle="none", markersize=8)  # fmt: skip
+        axes.set_xlabel(across)
+        clean(axes)
+        limit(axes, comparison)
+    axeses[0].set_ylabel(words(comparison.metric))
+    legend(figure, axeses[:1])
+    figure.text(0.99, 0.0, BARS, ha="right", va="top", fontsize=7, color="#555555")
     return figure
 
 

@@ -51,6 +51,16 @@ class Estimate:
         """Value and interval for a table."""
         return self.value, self.low, self.high
 
+    def of_equal_pairs(self) -> Estimate:
+        """Of a difference of paired shares: with Bonett and Price's interval where all pairs agree,
+        so that the bootstrap has none."""
+        value, groups = self.value, self.clusters
+        if self.low is not None or value not in (-1.0, 0.0, 1.0) or groups < 2:
+            return self
+        low, high = paired_share_interval(groups * (value > 0), groups * (value < 0), groups)
+        method = "Bonett-Price, as all pairs agree"
+        return Estimate(value, low, high, method, self.samples, groups)
+
     def times(self, factor: float) -> Estimate:
         """The same in another unit, such as percent."""
         value, low, high = (

@@ -256,6 +256,29 @@ def report_of(chapters: Sequence[Chapter], title: str) -> str:
     return page("report.html", title=title, chapters=chapters)
 
 
+def report_of_tables(
+    title: str,
+    method: str,
+    tables: Sequence[ResultTable],
+    figures: Mapping[str, tuple[str, Figure]],
+    manifests: Mapping[str, Manifest],
+) -> str:
+    """One page with these tables as results, and the figures with their captions, by name."""
+    chapter = Chapter(
+        title="",
+        prefix="",
+        conclusions=(),
+        words=(method,),
+        sections=[Section("results", "Results", [table.without_empty() for table in tables])],
+        settings=settings(manifests),
+        figures=[
+            SvgFigure(name, caption, inline_svg(figure, name))
+            for name, (caption, figure) in figures.items()
+        ],
+    )
+    return report_of([chapter], title)
+
+
 def page(template: str, **values: object) -> str:
     """The template as one file, with the tables' script and style in it."""
     environment = Environment(

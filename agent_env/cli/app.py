@@ -124,8 +124,6 @@ class Commands(SectionedGroup):
             "replay": "episodes:replay",
             "fork": "episodes:fork",
             "forks": "episodes:forks",
-            "curve": "episodes:curve",
-            "attribute": "episodes:attribute",
         },
         "Make questions, facts and pages": {
             "generate": "generate:generate",

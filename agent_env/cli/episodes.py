@@ -1,6 +1,4 @@
-"""Commands on recorded episodes: list, replay, fork; `curve` and `attribute`, which ask a model
-anew from recorded steps.
-"""
+"""Commands on recorded episodes: list, replay, fork."""
 
 from __future__ import annotations
 
@@ -14,16 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, RunPath, Wide, for_each_run, listening, print_table, say
+from agent_env.cli.run import AsJson, RunPath, for_each_run, listening, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.episodes.rerun.replay import ReplayResult
-    from agent_env.runs.options import (
-        AttributeOptions,
-        CurveOptions,
-        ForkOptions,
-        ReplayOptions,
-    )
+    from agent_env.runs.options import ForkOptions, ReplayOptions
     from agent_env.runs.run import Run
 
 MAX_SHOWN = 3
@@ -158,90 +151,3 @@ def episodes(
         print_table(episode_table(rows, totals))
 
     for_each_run(folder, show, as_json)
-
-
-Check = Annotated[
-    bool, typer.Option("--check", help="Only say what the forks will use: ask nothing.")
-]
-
-
-@with_options("agent_env.runs.options:CurveOptions")
-def curve(
-    options: CurveOptions,
-    folder: RunPath,
-    html: Annotated[
-        Path | None, typer.Option(help="Write the tables and the figure as one HTML file.")
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(help="Draw the figure into this folder, SVG, PNG and PDF.")
-    ] = None,
-    check: Check = False,
-    as_json: AsJson = False,
-    wide: Wide = False,
-) -> None:
-    """Accuracy against steps, tokens and cost from one run: each episode is forked where its budget
-    ends, and must answer there.
-
-    Example: agent-env curve runs/first --at 1,2,4,8 --html curve.html
-    """
-    import asyncio
-    from dataclasses import asdict, replace
-
-    from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
-    from agent_env.runs.curve import ask_and_read, draw_curves, plan_curve
-    from agent_env.runs.run import Run
-
-    if html or figures:
-        need_extra(*(FOR_REPORT if html else FOR_FIGURES))
-
-    def show(path: Path, name: str) -> None:
-        calls = options.calls
-        own = replace(options, calls=replace(calls, out=calls.out and calls.out / name))
-        plan = plan_curve(Run.open(path), own, say)
-        if check:
-            print(json.dumps(asdict(plan.forecast)) if as_json else plan.forecast)
-            return
-        with listening() as (listener, _):
-            result = asyncio.run(ask_and_read(plan, listener))
-        if as_json:
-            print(json.dumps(result.as_json(), allow_nan=False))
-        for table in [] if as_json else result.tables():
-            print_table(table, wide)
-        page = html and (html if not name else html.with_name(f"{html.stem}-{path.name}.html"))
-        for file in draw_curves(result, page, figures and figures / name):
-            say(f"wrote {file}")
-
-    for_each_run(folder, show, as_json)
-
-
-@with_options("agent_env.runs.options:AttributeOptions")
-def attribute(
-    options: AttributeOptions,
-    trace: Annotated[
-        Path,
-        typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl", metavar="EPISODE"),
-    ],
-    check: Check = False,
-    as_json: AsJson = False,
-    wide: Wide = False,
-) -> None:
-    """At which step an episode's outcome turned: forks of each step are asked anew, and the share
-    of right ends is compared before and after it.
-
-    Example: agent-env attribute runs/first/episodes/web/tp-1-00001.1.jsonl --forks 200
-    """
-    import asyncio
-    from dataclasses import asdict
-
-    from agent_env.runs.attribute import ask_and_read, plan_attribution
-
-    plan = plan_attribution(trace, options, say)
-    if check:
-        print(json.dumps(asdict(plan.forecast)) if as_json else plan.forecast)
-        return
-    with listening() as (listener, _):
-        result = asyncio.run(ask_and_read(plan, listener))
-    if as_json:
-        print(json.dumps({"folder": str(plan.out), **result.as_json()}))
-    else:
-        print_table(result.table(), wide)

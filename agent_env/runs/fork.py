@@ -1,7 +1,7 @@
 """Forks: recorded episodes kept up to a step, which go on otherwise from there.
 
 One episode with another model, condition or tool result (`fork`); or many at once, which a later
-call goes on with (`curve`, `attribute`).
+call goes on with (`ForkPlan`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.models.prices import cost_usd
 from agent_env.permits import NOTHING
 from agent_env.records.schema import Usage
+from agent_env.records.trace_events import Parent
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.options import ForkCalls, ForkOptions
 from agent_env.runs.resume import fresh_manifest, moved_entries, own_settings
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Condition, Episode, Sample, Score
-    from agent_env.records.trace_events import Parent
 
 
 def recorded_episode(trace: Path, objects: Objects = NO_OBJECTS) -> tuple[Run, Recording]:
@@ -58,11 +58,6 @@ def recorded_episode(trace: Path, objects: Objects = NO_OBJECTS) -> tuple[Run, R
         return run, Recording.of(events)
     except ReplayError as exc:
         raise DatasetError(trace, 1, str(exc)) from exc
-
-
-def identity(source: Run) -> str:
-    """What forks name their run by."""
-    return source.manifest.id or source.path.name
 
 
 def sample_of(source: Run, recording: Recording) -> Sample:
@@ -82,7 +77,6 @@ async def fork(
     """Creates the run of the forks, runs its episodes and returns it."""
     from agent_env.episodes.rerun.fork import Beginning, read_edits, step_of
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.records.trace_events import Parent
 
     source, recording = recorded_episode(trace, objects)
     start, step = recording.start, step_of(recording, options.at)
@@ -90,7 +84,7 @@ async def fork(
         raise ConfigError("--edit replaces a tool result of step K; --at 0 has none")
     edits = read_edits(options.edit, step) if options.edit and step else {}
     parent = Parent(
-        run=identity(source), episode=start.episode, step=options.at, edited=tuple(edits)
+        run=source.origin_name, episode=start.episode, step=options.at, edited=tuple(edits)
     )
     before = source.manifest
     manifest = await _forked_manifest(before, options, start.condition, parent, objects)
@@ -104,7 +98,6 @@ async def fork(
         out=options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"),
         conditions=(condition,),
         repeats=options.repeats,
-        samples=[sample_of(source, recording)],
         beginnings=lambda: (
             Beginning(
                 EpisodeKey(start.sample, condition.name, n), condition, recording, parent, edits
@@ -186,23 +179,6 @@ def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
 
 
 @dataclass(frozen=True, slots=True)
-class ForkPlan:
-    """The forks of a run that are wanted."""
-
-    source: Run
-    out: Path
-    conditions: tuple[Condition, ...]
-    repeats: int
-    samples: Sequence[Sample]
-    beginnings: Callable[[], Iterable[Beginning]]
-    """Read one by one, as they hold the recorded episodes."""
-    update: Mapping[str, Any]
-    """Other entries of run.json."""
-    parent: Recording | None = None
-    """The one episode that is forked; None where there are several."""
-
-
-@dataclass(frozen=True, slots=True)
 class ForkForecast:
     """What forks that are still to be asked will use; None is unknown."""
 
@@ -237,43 +213,54 @@ class ForkForecast:
         )
 
 
-def check_source(run: Run) -> Manifest:
-    """The run's manifest; ConfigError for a run whose model cannot be asked."""
-    if run.manifest.forks_of is not None:
-        raise ConfigError(f"{run.path} holds forks of another run; name that run")
-    run.check_ours("forked")
-    return run.manifest
+@dataclass(frozen=True, slots=True)
+class ForkPlan:
+    """The forks of a run that are wanted."""
 
+    source: Run
+    out: Path
+    conditions: tuple[Condition, ...]
+    repeats: int
+    beginnings: Callable[[], Iterable[Beginning]]
+    """Read one by one, as they hold the recorded episodes."""
+    update: Mapping[str, Any]
+    """Other entries of run.json."""
+    parent: Recording | None = None
+    """The one episode that is forked; None where there are several."""
+    usages: Sequence[Usage | None] = ()
+    """What each fork that is not finished will use, as far as that is known."""
 
-def fork_folder(source: Run, out: Path | None, name: str) -> Run | None:
-    """The run of forks there; None where there is none yet. ConfigError for another run's."""
-    path = out or source.path / name
-    if not (path / "run.json").exists():
-        return None
-    run = Run.open(path, source.objects)
-    if run.manifest.forks_of != identity(source):
-        raise ConfigError(f"{path} holds no forks of {source.path}; name a new folder with --out")
-    return run
+    @property
+    def samples(self) -> Sequence[Sample]:
+        """The parent's, else those of the run."""
+        source = self.source
+        return source.samples if self.parent is None else [sample_of(source, self.parent)]
 
+    @property
+    def forecast(self) -> ForkForecast:
+        """What the forks that are still to be asked will use."""
+        return ForkForecast.of(self.usages, self.source.manifest.model_facts)
 
-async def ask_forks(plan: ForkPlan, calls: ForkCalls, listener: Listener) -> Run:
-    """Begins the forks that are not there and runs those that are not finished, in a new folder or
-    in that of an earlier call; what that has paid for is kept."""
-    async with AsyncExitStack() as stack:
-        run = await _opened(plan, calls, listener.note, stack)
-        stack.callback(run.drop_objects)
-        manifest = run.manifest
-        asked = run.samples, manifest.conditions, manifest.repeats
-        waiting = pending(run, *asked, BegunEpisodes(run, run.samples))
-        if conditions := tuple({condition.name: condition for _, _, condition in waiting}.values()):
-            if calls.preflight:
-                begun = await begin_server(run, listener.note, stack)
-                if not begun.preflights:
-                    only = begun.model_copy(update={"conditions": conditions})
-                    if update := await preflight_update(run, only, False, listener.note, stack):
-                        run.change(**update)
-            await run_episodes(run, calls.concurrency, listener, calls.run)
-    return run
+    async def ask(self, calls: ForkCalls, listener: Listener) -> Run:
+        """Begins the forks that are not there and runs those that are not finished, in a new
+        folder or in that of an earlier call; what that has paid for is kept."""
+        async with AsyncExitStack() as stack:
+            run = await _opened(self, calls, listener.note, stack)
+            stack.callback(run.drop_objects)
+            manifest = run.manifest
+            waiting = pending(
+                run, run.samples, manifest.conditions, manifest.repeats,
+                BegunEpisodes(run, run.samples),
+            )  # fmt: skip
+            if conditions := tuple({each.name: each for _, _, each in waiting}.values()):
+                if calls.preflight:
+                    begun = await begin_server(run, listener.note, stack)
+                    if not begun.preflights:
+                        only = begun.model_copy(update={"conditions": conditions})
+                        if update := await preflight_update(run, only, False, listener.note, stack):
+                            run.change(**update)
+                await run_episodes(run, calls.concurrency, listener, calls.run)
+        return run
 
 
 async def _opened(
@@ -283,7 +270,7 @@ async def _opened(
     from agent_env.episodes.rerun.fork import begin_forks
     from agent_env.episodes.runner import utc_now
 
-    source, there = plan.source, fork_folder(plan.source, plan.out, "")
+    source, there = plan.source, plan.source.forks_in(plan.out)
     manifest = _manifest(plan, None if there is None else there.manifest, calls)
     given = {"address": calls.base_url, "key": calls.api_key_env}
     own = tuple(name for name, value in given.items() if value)
@@ -337,7 +324,7 @@ def _manifest(plan: ForkPlan, there: Manifest | None, calls: ForkCalls) -> Manif
     if there is None:
         parameters = {**update["model_parameters"], **plan.update.get("model_parameters", {})}
         update |= {
-            "forks_of": identity(plan.source),
+            "forks_of": plan.source.origin_name,
             "former_urls": source.former_urls,
             "study": None,
             "until": None,
@@ -347,5 +334,8 @@ def _manifest(plan: ForkPlan, there: Manifest | None, calls: ForkCalls) -> Manif
             **plan.update,
             "model_parameters": parameters,
         }
+        if plan.parent is not None:
+            name, episode = plan.source.origin_name, plan.parent.start.episode
+            update["parent"] = Parent(run=name, episode=episode, step=0)
     manifest = base.model_copy(update=update)
     return manifest.model_copy(update={"plugins": uses_in(manifest, NOTHING)})

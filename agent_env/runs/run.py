@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.permits import Permit
 from agent_env.records.safe_files import is_safe
 from agent_env.records.schema import StopReason, Usage
-from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.registry import NO_OBJECTS, Objects, Plugins, hook
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.logs import logs
 from agent_env.runs.options import (
@@ -40,7 +40,6 @@ from agent_env.wiring.trust import changing, check_reading, known_permit
 if TYPE_CHECKING:
     import pandas as pd
 
-    from agent_env.analysis.attribution import Attribution
     from agent_env.analysis.diagnosis import Diagnosis
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.episodes.index import EpisodeRow, Totals
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
     from agent_env.records.trace_events import Event
-    from agent_env.runs.curve import CurveResult
     from agent_env.runs.keyword_types import (
         AttributeKeywords,
         CurveKeywords,
@@ -125,6 +123,24 @@ class Run(RunFolder):
                 f"{what}: its model and tools were not run here; view, show, score, compare, "
                 "diagnose, judge and export take it"
             )
+
+    @property
+    def origin_name(self) -> str:
+        """What forks name their run by."""
+        return self.manifest.id or self.path.name
+
+    def forks_in(self, path: Path) -> Run | None:
+        """The run of this one's forks in the folder; None where there is none yet. ConfigError for
+        another run's forks, and for a run whose model cannot be asked."""
+        if self.manifest.forks_of is not None:
+            raise ConfigError(f"{self.path} holds forks of another run; name that run")
+        self.check_ours("forked")
+        if not (path / "run.json").exists():
+            return None
+        forks = Run.open(path, self.objects)
+        if forks.manifest.forks_of != self.origin_name:
+            raise ConfigError(f"{path} holds no forks of {self.path}; name a new folder with --out")
+        return forks
 
     # What was asked --------------------------------------------------------------------------
 
@@ -368,9 +384,7 @@ class Run(RunFolder):
         return wait_for(replay(self, chosen, say))
 
     @with_keywords(CurveOptions)
-    async def curve(
-        self, *, progress: bool = True, **options: Unpack[CurveKeywords]
-    ) -> CurveResult:
+    async def curve(self, *, progress: bool = True, **options: Unpack[CurveKeywords]) -> Any:
         """Accuracy against model calls, tokens and cost: each episode is forked where its budget
         `at` ends, and must answer there; `tables()` are those of `agent-env curve`, whose options
         the other keywords are. Nothing is asked twice.
@@ -382,12 +396,11 @@ class Run(RunFolder):
             >>> [(point.budget, point.forced) for point in result.curves.curves[0].points]
             [(1, 1), (2, 1), (None, 0)]
         """
-        from agent_env.runs.curve import ask_and_read, plan_curve
         from agent_env.runs.progress import progress_shown
 
         chosen = from_arguments(CurveOptions, options, "curve")
         with progress_shown(progress) as shown:
-            return await ask_and_read(plan_curve(self, chosen, say), shown.listener)
+            return await hook("curve")(self, chosen, shown.listener)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -472,7 +485,7 @@ class Episode:
     @with_keywords(AttributeOptions)
     async def attribute(
         self, *, progress: bool = True, **options: Unpack[AttributeKeywords]
-    ) -> Attribution:
+    ) -> Any:
         """Where its outcome turned: forks of each step are asked anew, and the share of right ends
         is compared before and after it. The keywords are the options of `agent-env attribute`.
 
@@ -483,13 +496,11 @@ class Episode:
             >>> [(step.actions, step.forks) for step in result.steps]
             [('answer', 3)]
         """
-        from agent_env.runs.attribute import ask_and_read, plan_attribution
         from agent_env.runs.progress import progress_shown
 
         chosen = from_arguments(AttributeOptions, options, "attribute")
-        plan = plan_attribution(self.trace, chosen, say, self._run.objects)
         with progress_shown(progress) as shown:
-            return await ask_and_read(plan, shown.listener)
+            return await hook("attribute")(self.trace, chosen, shown.listener, self._run.objects)
 
     def __repr__(self) -> str:
         end = self.record.stop_reason or self.record.status

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.drawing import clean as clean
     from agent_env.analysis.drawing import literal as literal
     from agent_env.analysis.drawing import save as save
+    from agent_env.analysis.figures import estimate_lines as estimate_lines
     from agent_env.analysis.intervals import Estimate as Estimate
     from agent_env.analysis.intervals import Grouped as Grouped
     from agent_env.analysis.intervals import Interval as Interval
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from agent_env.analysis.intervals import grouped_mean as grouped_mean
     from agent_env.analysis.intervals import mean_estimates as mean_estimates
     from agent_env.analysis.intervals import mean_intervals as mean_intervals
+    from agent_env.analysis.intervals import wilson as wilson
     from agent_env.analysis.report import inline_svg as inline_svg
     from agent_env.analysis.report import page as page
+    from agent_env.analysis.report import report_of_tables as report_of_tables
     from agent_env.analysis.resampling import SEED as SEED
     from agent_env.analysis.resampling import Floats as Floats
     from agent_env.analysis.resampling import ratio as ratio
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.result_tables import Measurement as Measurement
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.analysis.result_tables import as_objects as as_objects
+    from agent_env.analysis.result_tables import finite as finite
     from agent_env.analysis.result_tables import measurement_table as measurement_table
     from agent_env.analysis.result_tables import text_of as text_of
     from agent_env.analysis.statistics import Statistic as Statistic

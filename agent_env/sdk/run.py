@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.driven import Turn as Turn
     from agent_env.episodes.garbage import rarely_collected as rarely_collected
     from agent_env.episodes.pending import pending as pending
+    from agent_env.episodes.rerun.fork import Beginning as Beginning
     from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
     from agent_env.registry import Registry as Registry
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from agent_env.runs.environment import Environment as Environment
     from agent_env.runs.environment import make_environment as make_environment
     from agent_env.runs.environment import open_environment as open_environment
+    from agent_env.runs.fork import ForkPlan as ForkPlan
+    from agent_env.runs.fork import recorded_episode as recorded_episode
     from agent_env.runs.generate import write_samples as write_samples
     from agent_env.runs.indexed_run import IndexedRun as IndexedRun
     from agent_env.runs.keywords import Keyword as Keyword
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from agent_env.runs.keywords import keywords_of as keywords_of
     from agent_env.runs.logs import Note as Note
     from agent_env.runs.mcp import mcp_diff as mcp_diff
+    from agent_env.runs.options import AttributeOptions as AttributeOptions
+    from agent_env.runs.options import CurveOptions as CurveOptions
     from agent_env.runs.options import RunOptions as RunOptions
     from agent_env.runs.plan import addressed as addressed
     from agent_env.runs.plan import samples_of as samples_of

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.index_pages import VERDICTS as VERDICTS
     from agent_env.episodes.index_pages import EpisodeFilter as EpisodeFilter
     from agent_env.episodes.results import episodes_of as episodes_of
-    from agent_env.episodes.results import score_run as score_run
+    from agent_env.episodes.results import scored_episodes as scored_episodes
     from agent_env.episodes.run_folder import EpisodeKey as EpisodeKey
     from agent_env.episodes.run_folder import RunFolder as RunFolder
     from agent_env.episodes.run_folder import digest as digest

@@ -11,7 +11,8 @@ import agent_env
 PACKAGE = Path(agent_env.__file__).parent
 LEFT_OUT = [
     "families/qa", "families/tdbench", "families/temp_answers", "families/time_puzzles",
-    "families/timed_facts", "families/traveler", "extensions/interop",
+    "families/timed_facts", "families/traveler", "extensions/evidence",
+    "extensions/interop",
 ]  # fmt: skip
 
 

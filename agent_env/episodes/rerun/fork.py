@@ -92,6 +92,15 @@ class Beginning:
     is_whole: bool = False
     """Whether it is taken over to its end, so that nothing is asked anew."""
 
+    @classmethod
+    def of(
+        cls, run: str, recording: Recording, step: int, condition: Condition, repeat: int
+    ) -> Beginning:
+        """The recorded episode of the run up to this step."""
+        start = recording.start
+        key = EpisodeKey(start.sample, condition.name, repeat)
+        return cls(key, condition, recording, Parent(run=run, episode=start.episode, step=step))
+
 
 def make_forks(
     folder: RunFolder,

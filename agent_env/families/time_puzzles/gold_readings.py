@@ -187,13 +187,14 @@ def scores_of_runs(
 def _scores_of(
     folder: Path, puzzles: Sequence[TimePuzzle], report: AuditReport, note: Callable[[str], None]
 ) -> list[RunReadingScore]:
-    from agent_env.sdk.trace import score_run
+    from agent_env.sdk.trace import scored_episodes
 
     run, known = Run.open(folder), {puzzle.id for puzzle in puzzles}
     answers: dict[str, dict[str, list[tuple[str, ...] | None]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for episode, score in score_run(run, run.task, lambda reason: note(f"left out: {reason}")):
+    scored = scored_episodes(run, run.task, run.samples, lambda reason: note(f"left out: {reason}"))
+    for episode, score in scored:
         if episode.sample in known and score.outcome in ("read", "unreadable"):
             answers[episode.condition][episode.sample].append(score.answer)
     if not answers:

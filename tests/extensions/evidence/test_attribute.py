@@ -7,9 +7,10 @@ import pytest
 import agent_env as ae
 from agent_env.episodes.run_folder import read_samples
 from agent_env.episodes.trace.lines import read_trace
+from agent_env.extensions.evidence.attribute import plan_attribution
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
-from agent_env.runs.attribute import AttributeOptions, plan_attribution
+from agent_env.runs.options import AttributeOptions
 from agent_env.runs.run import Run
 from benchmarks.planted_steps import PlantedSteps
 from tests import TESTS
@@ -69,11 +70,11 @@ def test_what_cannot_be_attributed_is_said(episode):
     before = run.manifest.model_parameters
     run.change(model_parameters={**before, "temperature": 0})
     with pytest.raises(ae.ConfigError, match="has temperature 0, at which forks tell nothing"):
-        plan_attribution(episode.trace, AttributeOptions(), print)
+        plan_attribution(episode.trace, AttributeOptions(), print, {})
     run.change(model_parameters=before)
     cut = episode.trace.with_name(episode.trace.name.replace(".1.", ".2."))
     lines = episode.trace.read_bytes().splitlines(keepends=True)
     cut.write_bytes(b"".join(lines[:-1]))
     with pytest.raises(ae.ConfigError, match="did not come to its end"):
-        plan_attribution(cut, AttributeOptions(), print)
+        plan_attribution(cut, AttributeOptions(), print, {})
     cut.unlink()

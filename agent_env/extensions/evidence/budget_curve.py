@@ -12,21 +12,25 @@ a text determines it is told by the family's solver, see `AnalysisHooks.determin
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import inf
 
 import numpy as np
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrasts import plan
-from agent_env.analysis.intervals import FEWEST, Estimate, grouped_mean, paired_share_interval
-from agent_env.analysis.resampling import Floats
-from agent_env.analysis.result_tables import Cell, Column, ResultTable, finite
-from agent_env.analysis.study import Arm
-from agent_env.records.schema import Episode, Sample
-from agent_env.tasks.task import Determined
+from agent_env.sdk.records import Episode, Sample
+from agent_env.sdk.results import (
+    Arm,
+    Cell,
+    Column,
+    Comparison,
+    Estimate,
+    Floats,
+    ResultTable,
+    finite,
+    grouped_mean,
+)
 
 NEAR = 0.95
 """Of the accuracy at the end."""
@@ -91,7 +95,8 @@ class BudgetCurves:
     def differences(self) -> tuple[CurveDifference, ...]:
         """Of the conditions that a comparison of the run would pair."""
         by_label = {arm.label: arm for arm in self._ends}
-        pairs = [(p.after, p.before) for p in plan(self._ends, None) if p.is_simple]
+        ends = Comparison(replace(self.comparison.study, arms=self._ends))
+        pairs = [(each.after, each.before) for each in ends.plans if each.is_simple]
         return tuple(self._difference(by_label[a], by_label[b]) for a, b in pairs)
 
     def _arms(self, end: Arm) -> list[Arm]:
@@ -141,7 +146,7 @@ class BudgetCurves:
             return None, None, None
         (value,) = self._smallest(whole.mean(axis=0)[None, :])
         enough = None if np.isinf(value) else int(value)
-        if self.comparison.cluster_count < FEWEST:
+        if self.comparison.has_few_clusters:
             return enough, None, None
         draws = self._smallest(self.comparison.draws(scores))
         low, high = np.quantile(draws, [0.025, 0.975], method="inverted_cdf")
@@ -162,7 +167,7 @@ class BudgetCurves:
         (area,) = comparison.estimates(self._area(scores) - self._area(others), share=False)
         is_share = comparison.is_share(comparison.metric) and comparison.is_single
         points = [
-            _of_equal_pairs(each) if is_share else each
+            each.of_equal_pairs() if is_share else each
             for each in comparison.estimates(scores - others, share=False)
         ]
         named = zip((*self.budgets, None), points, strict=True)
@@ -250,15 +255,6 @@ class BudgetCurves:
         }
 
 
-def _of_equal_pairs(difference: Estimate) -> Estimate:
-    """A difference of paired shares with an interval also where no pair differs from another."""
-    value, groups = difference.value, difference.clusters
-    if difference.low is not None or value not in (-1.0, 0.0, 1.0) or groups < 2:
-        return difference
-    low, high = paired_share_interval(groups * (value > 0), groups * (value < 0), groups)
-    return replace(difference, low=low, high=high, method="Bonett-Price, as all pairs agree")
-
-
 def _bare(arm: Arm) -> str:
     """The name of the condition without its budget."""
     return arm.condition.name.removesuffix(f"~at{arm.condition.answer_at}")
@@ -280,7 +276,10 @@ class LookupCount:
 
 
 def needless_calls(
-    sample: Sample, episode: Episode, look_ups: Container[str], determined: Determined
+    sample: Sample,
+    episode: Episode,
+    look_ups: Container[str],
+    determined: Callable[[Sample, Sequence[str]], bool | None],
 ) -> tuple[int, int | None]:
     """How many look-ups the episode made, and how many of them after the results of earlier replies
     had determined the answer."""

@@ -6,12 +6,13 @@ import shutil
 
 import pytest
 
-from agent_env.analysis.budget_curve import BudgetCurves
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace.lines import TraceWriter, read_trace
 from agent_env.errors import ConfigError
+from agent_env.extensions.evidence.budget_curve import BudgetCurves
+from agent_env.extensions.evidence.curve import ask_and_read, plan_curve
 from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.records.trace_events import (
     EpisodeFailed,
@@ -19,8 +20,7 @@ from agent_env.records.trace_events import (
     EpisodeStarted,
     ModelCalled,
 )
-from agent_env.runs.curve import CurveOptions, ask_and_read, budgets, plan_curve
-from agent_env.runs.options import ForkCalls, ReplayOptions
+from agent_env.runs.options import CurveOptions, ForkCalls, ReplayOptions, budgets
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener

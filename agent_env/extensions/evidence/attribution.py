@@ -14,9 +14,7 @@ from math import sqrt
 
 import numpy as np
 
-from agent_env.analysis.intervals import Interval, wilson
-from agent_env.analysis.resampling import SEED
-from agent_env.analysis.result_tables import Column, ResultTable
+from agent_env.sdk.results import SEED, Column, Interval, ResultTable, wilson
 
 DRAWS = 10_000
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agent_env.analysis.attribution import ForkCounts, attribution
+from agent_env.extensions.evidence.attribution import ForkCounts, attribution
 
 
 def counts(*right, of=20):

@@ -1,6 +1,6 @@
 """Look-ups made after the answer was determined, counted by rule."""
 
-from agent_env.analysis.budget_curve import LookupCount, needless_calls, needless_table
+from agent_env.extensions.evidence.budget_curve import LookupCount, needless_calls, needless_table
 from agent_env.records.schema import Episode, Message, Sample, ToolCall
 
 SAMPLE = Sample(id="s", task="t", gold=("2000-01-01",))
