@@ -2,8 +2,6 @@
 it runs in a thread (`serving`). Where a signal needs a process of its own, `running` starts one,
 and ends it whatever happens."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

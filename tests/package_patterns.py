@@ -4,8 +4,6 @@ Found are those that modules hold, in tables, classes and bound methods too, and
 to `re` writes out, with a word in the place of what only the run time knows.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import importlib
@@ -34,9 +32,6 @@ WORD = "Ab"
 """Stands for what a function is given, in a pattern that it writes."""
 PLAIN = (str, bytes, int, float, date, ModuleType, FunctionType, type(None))
 """Values that hold no pattern."""
-
-Uses = dict[str, set[str]]
-"""By name, the ways in which what it stands for is used; under "" those of anything else."""
 
 
 @dataclass(frozen=True, slots=True)

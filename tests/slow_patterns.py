@@ -6,8 +6,6 @@ growing sizes, at larger ones only where the smaller are suspect. Not seen: a sl
 two repeats of different kinds.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import time

@@ -1,7 +1,5 @@
 """The page on the architecture: its heart can be read in a day, and what it names is there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -9,7 +7,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/architecture.md").read_text()
 
 
-def test_the_heart_has_at_most_36_files_and_6000_lines() -> None:
+def test_the_heart_has_at_most_36_files_and_6000_lines():
     heart = PAGE[PAGE.index("## The heart") : PAGE.index("## Rooms")]
     files = re.findall(r"`([a-z_/]+\.py)`", heart)
     assert 20 < len(set(files)) == len(files) <= 36
@@ -17,7 +15,7 @@ def test_the_heart_has_at_most_36_files_and_6000_lines() -> None:
     assert sum(lines) < 6_000
 
 
-def test_each_file_and_folder_that_it_names_is_there() -> None:
+def test_each_file_and_folder_that_it_names_is_there():
     names = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`", PAGE))
     rooms = (ROOT, ROOT / "agent_env")
     short = {"cli.py", "family.py", "log.py", "read.py"}  # of a row that names their folder

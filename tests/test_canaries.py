@@ -4,8 +4,6 @@ The fields are those that the records declare. An audit hook sees every process 
 every module that is imported, every connection and every file that is opened in this process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import runpy

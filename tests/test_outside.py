@@ -7,8 +7,6 @@ any code from elsewhere than Python, its packages and ours, any socket, any file
 outside the folder and what is this user's own. Nothing is allowed that is not named here.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -17,11 +15,9 @@ import socket
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -62,7 +58,7 @@ class Outside:
     done: list[str] = field(default_factory=list)
     is_looking: bool = False
 
-    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def hook(self, event, arguments):
         if self.is_looking:
             self.is_looking = False  # what is called here is not looked at
             try:
@@ -71,7 +67,7 @@ class Outside:
             finally:
                 self.is_looking = True
 
-    def _is_outside(self, event: str, arguments: tuple[Any, ...]) -> bool:
+    def _is_outside(self, event, arguments):
         if event in PROCESSES:
             return not (event == "subprocess.Popen" and _is_worker(arguments[1]))
         if event in SOCKETS:
@@ -90,15 +86,15 @@ class Outside:
             return os.path.exists(path) and not self._is_in(path, (*INSTALLED, *SYSTEM))
         return False
 
-    def _is_in(self, path: object, more: tuple[str, ...] = ()) -> bool:
-        text = os.fsdecode(path).removeprefix("file:").partition("?")[0]  # type: ignore[arg-type]
+    def _is_in(self, path, more=()):
+        text = os.fsdecode(path).removeprefix("file:").partition("?")[0]
         if text in ("", ":memory:"):
             return True
         whole = os.path.realpath(text)
         return any(whole == each or whole.startswith(f"{each}/") for each in (*self.own, *more))
 
 
-def _is_worker(words: Any) -> bool:
+def _is_worker(words):
     """Our confined worker, and nothing else that Python runs."""
     return list(words[:4]) == [sys.executable, "-I", "-S", "-c"] and "agent_env.worker" in words[4]
 
@@ -108,7 +104,7 @@ sys.addaudithook(SEEN.hook)
 
 
 @contextmanager
-def looking(*own: Path) -> Iterator[list[str]]:
+def looking(*own):
     """What is done outside in the block."""
     SEEN.own, SEEN.is_looking = tuple(str(each.resolve()) for each in own), True
     SEEN.done.clear()
@@ -120,8 +116,8 @@ def looking(*own: Path) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("model", ["reference", "compatible/x", "openai/x"])
 def test_no_command_over_a_hostile_folder_does_anything_outside(
-    folder: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    folder, tmp_path, model, monkeypatch
+):
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "drawing"))
     monkeypatch.chdir(tmp_path)
     theirs = tmp_path / "theirs"
@@ -155,7 +151,7 @@ def test_no_command_over_a_hostile_folder_does_anything_outside(
         lambda place: subprocess.run([sys.executable, "-c", "agent_env.worker"], check=False),
     ],
 )
-def test_the_hook_sees_it_by_any_name(tmp_path: Path, act: Any) -> None:
+def test_the_hook_sees_it_by_any_name(tmp_path, act):
     (tmp_path / "code.py").write_text("x = 1\n")
     (tmp_path / "secret").write_text(json.dumps("x"))
     with looking(tmp_path / "own") as done, suppress(OSError):

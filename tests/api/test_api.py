@@ -1,7 +1,5 @@
 """The Python API: the public names, where it runs, what mistakes say."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import shutil

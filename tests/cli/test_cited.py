@@ -10,7 +10,6 @@ from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.fake_server import FakeServer, model_policy
 from agent_env.extensions.reference.policy import Reference
-from agent_env.records.trace_events import EpisodeStarted
 from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.runs.fork import fork
 from agent_env.runs.options import ForkOptions, ReplayOptions, RunOptions
@@ -79,7 +78,6 @@ def test_the_pages_of_an_agentic_searcher_help_more_than_those_of_a_one_off(read
 def test_the_trace_states_the_digest_of_what_stands_before_the_question(readers):
     here, _ = readers
     start = read_trace(here / "readers/episodes/cited:static/tp-1-00001.1.jsonl")[0]
-    assert isinstance(start, EpisodeStarted)
     given = read_contexts(here / "static.jsonl").by_sample["tp-1-00001"]
     assert start.context == given.digest == text_digest(given.text)
     assert start.messages[0].content.startswith(given.text + "\nBelow is a list")

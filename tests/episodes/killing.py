@@ -5,8 +5,6 @@ prompt, which only one episode asks, and by how many replies it holds already; s
 whether a reply that stood in a trace was asked for again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import multiprocessing
@@ -14,12 +12,9 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from agent_env.cli.app import main
 from agent_env.episodes.run_folder import RunFolder
@@ -28,9 +23,6 @@ from agent_env.errors import DatasetError
 from agent_env.extensions.fake_server import serve
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
-
-Asked = tuple[str, int]
-"""The first message's text, and how many replies the request holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +46,18 @@ class Ordeal:
 
 
 async def ordeal(
-    where: Path,
-    dataset: Path,
-    condition: str,
-    kills: int,
-    concurrency: int,
-    latency_s: float,
-    rng: Random,
-) -> Ordeal:
+    where,
+    dataset,
+    condition,
+    kills,
+    concurrency,
+    latency_s,
+    rng,
+):
     """Run once undisturbed and once with `kills` kills at random moments."""
     async with serve(Reference(), latency_s=latency_s) as server:
-        log: list[Any] = []
-        server.recent = log  # type: ignore[assignment]  # all of them, not the latest
+        log = []
+        server.recent = log  # all of them, not the latest
         new = [
             "run", "time-puzzles", "--dataset", str(dataset), "--condition", condition,
             "--model", "compatible/x", "--base-url", server.url, "--concurrency", str(concurrency),
@@ -104,9 +96,7 @@ async def ordeal(
     )
 
 
-async def _run(
-    arguments: list[str], working: Callable[[], bool] | None = None, life_s: float = 0.0
-) -> bool:
+async def _run(arguments, working=None, life_s=0.0):
     """Run the command to its end, or kill it `life_s` after it began to work; whether it ended."""
     with TemporaryDirectory() as folder:
         said = Path(folder) / "said"
@@ -124,12 +114,12 @@ async def _run(
         return process.exitcode == 0
 
 
-async def _until(true: Callable[[], bool]) -> None:
+async def _until(true):
     while not true():  # noqa: ASYNC110  # what is waited for is another process
         await asyncio.sleep(0.005)
 
 
-def run_command(arguments: list[str], said: Path) -> None:
+def run_command(arguments, said):
     """agent-env in a process of its own; what it prints goes to a file."""
     with said.open("w") as file:
         os.dup2(file.fileno(), 1)
@@ -147,14 +137,14 @@ PROCESSES.set_forkserver_preload([  # so that a process is there at once
 ])  # fmt: skip
 
 
-def _asked(body: Any) -> Asked:
+def _asked(body):
     messages = body["messages"]
     return messages[0]["content"], sum(message["role"] == "assistant" for message in messages)
 
 
-def _held(run: Path) -> set[Asked]:
+def _held(run):
     """What the traces hold replies to."""
-    held: set[Asked] = set()
+    held = set()
     for file in RunFolder(run).traces():
         try:
             events = read_trace(file)

@@ -1,10 +1,6 @@
 """Small finished runs on disk, made without a model."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from agent_env.episodes.run_folder import EpisodeKey, digest, samples_bytes
 from agent_env.episodes.trace.lines import TraceWriter
@@ -24,11 +20,11 @@ from agent_env.testing import puzzle
 WEB = parse_condition("web")
 
 
-def clock() -> datetime:
+def clock():
     return datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def make_run(path: Path, names: Sequence[str], web: str | None = "record") -> Run:
+def make_run(path, names, web="record"):
     """A run of these samples under `web`, without episodes yet."""
     folder = Run(path)
     data = samples_bytes([puzzle(name) for name in names])
@@ -52,14 +48,14 @@ def make_run(path: Path, names: Sequence[str], web: str | None = "record") -> Ru
 
 
 def write_episode(
-    folder: Run,
-    sample: str,
-    answer: str = "MY ANSWER: None",
-    tool_pages: Sequence[PageRef] = (),
-    citations: Sequence[str] = (),
-    hosted: Sequence[PageRef] = (),
-    failed: bool = False,
-) -> None:
+    folder,
+    sample,
+    answer="MY ANSWER: None",
+    tool_pages=(),
+    citations=(),
+    hosted=(),
+    failed=False,
+):
     """One finished or failed episode that met these pages."""
     key = EpisodeKey(sample, "web", 1)
     trace = TraceWriter(folder.trace(key), key.name, clock)
@@ -79,15 +75,15 @@ def write_episode(
     trace.close()
 
 
-def opened(url: str, digest: str | None = None) -> PageRef:
+def opened(url, digest=None):
     return PageRef(url=url, how="opened", digest=digest)
 
 
-def returned(url: str) -> PageRef:
+def returned(url):
     return PageRef(url=url, how="returned")
 
 
-def started_with(path: Path, runs: Mapping[str, tuple[str, str | None]]) -> Run:
+def started_with(path, runs):
     """A run under `cited` whose episodes began with this text and stated this digest."""
     folder = make_run(path, list(runs))
     cited = parse_condition("cited")

@@ -1,28 +1,21 @@
 """Contexts of a run's pages: built, copied, and compared between runs."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from agent_env.episodes.contexts import NamedPage, named_pages, page_url, urls_in
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.models.tokenizers import Estimate
-from agent_env.records.pages import Page
 from agent_env.records.schema import PageRef
-from agent_env.records.trace_events import Event
-from agent_env.runs.context import BuildOptions, BuildResult, build, verify
+from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.tasks.context_text import PageText, put_before, write_context
 from agent_env.tasks.contexts import KINDS, MissingPage, read_contexts, text_digest
 from agent_env.testing import page
@@ -35,18 +28,18 @@ from tests.episodes.runs import make_run, opened, returned, started_with, write_
 A, B, C = (f"https://{name}.example/page" for name in "abc")
 
 
-def store(file: Path, *pages: Page) -> None:
+def store(file, *pages):
     opened_store = SqlitePages(file)
     opened_store.put_all(pages)
     opened_store.close()
 
 
-def built(folder: RunFolder, **options: object) -> BuildResult:
-    return build(BuildOptions(folder.path, folder.path.parent / "pages.jsonl", **options))  # type: ignore[arg-type]
+def built(folder, **options):
+    return build(BuildOptions(folder.path, folder.path.parent / "pages.jsonl", **options))
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
+def folder(tmp_path):
     """Three samples: one cites A and opens B, one names only what nobody kept, one failed."""
     folder = make_run(tmp_path / "run", ["one", "two", "three"])
     body = sha256(page(B, "Text of B.").body).hexdigest()
@@ -57,7 +50,7 @@ def folder(tmp_path: Path) -> RunFolder:
     return folder
 
 
-def test_cited_pages_come_first_then_the_opened_ones(folder: RunFolder) -> None:
+def test_cited_pages_come_first_then_the_opened_ones(folder):
     one = built(folder).contexts.by_sample["one"]
     assert [(p.url, p.kind, p.cut, p.store) for p in one.pages] == [
         (A, "cited", "whole", "run"),
@@ -69,12 +62,12 @@ def test_cited_pages_come_first_then_the_opened_ones(folder: RunFolder) -> None:
     assert one.pages[1].read_digest is None
 
 
-def test_kinds_are_chosen_and_their_order_is_fixed(folder: RunFolder) -> None:
+def test_kinds_are_chosen_and_their_order_is_fixed(folder):
     one = built(folder, kinds=("returned", "cited")).contexts.by_sample["one"]
     assert [(p.url, p.kind) for p in one.pages] == [(A, "cited"), (C, "returned")]
 
 
-def test_what_is_missing_is_named_and_its_sample_stays(folder: RunFolder) -> None:
+def test_what_is_missing_is_named_and_its_sample_stays(folder):
     made = built(folder)
     two, three = made.contexts.by_sample["two"], made.contexts.by_sample["three"]
     assert (two.text, two.missing) == ("", (MissingPage(url=f"{B}/lost", kind="cited"),))
@@ -84,7 +77,7 @@ def test_what_is_missing_is_named_and_its_sample_stays(folder: RunFolder) -> Non
     assert made.counts() == {"cited": 2, "opened": 1, "whole": 2, "not_stored": 1}
 
 
-def test_the_same_run_gives_the_same_bytes(folder: RunFolder) -> None:
+def test_the_same_run_gives_the_same_bytes(folder):
     out = folder.path.parent / "pages.jsonl"
     built(folder)
     first = out.read_bytes()
@@ -93,19 +86,19 @@ def test_the_same_run_gives_the_same_bytes(folder: RunFolder) -> None:
     assert read_contexts(out).data() == first
 
 
-def test_other_bytes_than_the_model_opened_are_told(folder: RunFolder) -> None:
+def test_other_bytes_than_the_model_opened_are_told(folder):
     store(folder.pages, page(B, "Text of B, a day later."))
     one = built(folder).contexts.by_sample["one"]
     assert one.pages[1].read_digest == sha256(b"<p>Text of B.</p>").hexdigest()
 
 
-def test_a_run_without_a_store_has_only_missing_pages(folder: RunFolder) -> None:
+def test_a_run_without_a_store_has_only_missing_pages(folder):
     folder.pages.unlink()
     assert built(folder).counts() == {"cited": 2, "opened": 1, "not_stored": 3}
     assert not folder.pages.exists()
 
 
-def test_an_unreadable_or_absent_episode_is_said(folder: RunFolder) -> None:
+def test_an_unreadable_or_absent_episode_is_said(folder):
     (folder.path / "episodes/web/one.1.jsonl").write_text("garbage\n")
     (folder.path / "episodes/web/two.1.jsonl").unlink()
     rows = built(folder).contexts.by_sample
@@ -125,9 +118,7 @@ def test_an_unreadable_or_absent_episode_is_said(folder: RunFolder) -> None:
         ({"tokenizer": "words"}, "no tokenizer 'words'"),
     ],
 )
-def test_a_wrong_wish_is_refused(
-    options: dict[str, object], reason: str, folder: RunFolder
-) -> None:
+def test_a_wrong_wish_is_refused(options, reason, folder):
     with pytest.raises(ConfigError, match=reason):
         built(folder, **options)
 
@@ -135,7 +126,7 @@ def test_a_wrong_wish_is_refused(
 class Site(BaseHTTPRequestHandler):
     asked: list[str]
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.asked.append(self.path)
         if self.path == "/old":
             self.send_response(301)
@@ -147,13 +138,13 @@ class Site(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(f"<title>A page</title><p>Here is {self.path}.</p>".encode())
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format, *args):
         pass
 
 
 @contextmanager
-def site() -> Iterator[tuple[str, list[str]]]:
-    asked: list[str] = []
+def site():
+    asked = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Site,), {"asked": asked}))
     thread = Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
@@ -165,11 +156,11 @@ def site() -> Iterator[tuple[str, list[str]]]:
         server.server_close()
 
 
-def at_home() -> HttpFetcher:
+def at_home():
     return HttpFetcher(allow=lambda address: address == ip_address("127.0.0.1"), permit=own_call())
 
 
-def test_hosted_pages_are_fetched_once_and_dead_links_are_named(tmp_path: Path) -> None:
+def test_hosted_pages_are_fetched_once_and_dead_links_are_named(tmp_path):
     folder = make_run(tmp_path / "run", ["one", "two"], web=None)
     with site() as (url, asked):
         write_episode(folder, "one", citations=[f"{url}/old"], hosted=[opened(f"{url}/plain")])
@@ -196,8 +187,8 @@ def test_hosted_pages_are_fetched_once_and_dead_links_are_named(tmp_path: Path) 
 
 
 def test_a_host_of_ones_own_network_is_fetched_from_only_where_it_is_allowed(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     folder = make_run(tmp_path / "run", ["one"], web=None)
     with site() as (url, asked):
         write_episode(folder, "one", citations=[f"{url}/plain"])
@@ -213,13 +204,13 @@ def test_a_host_of_ones_own_network_is_fetched_from_only_where_it_is_allowed(
         build(replace(options, allow_hosts=("http://x",)))
 
 
-def test_nothing_of_a_closed_web_is_looked_for_in_the_open_one(tmp_path: Path) -> None:
+def test_nothing_of_a_closed_web_is_looked_for_in_the_open_one(tmp_path):
     folder = make_run(tmp_path / "run", ["one"], web="sealed")
     with pytest.raises(ConfigError, match="condition 'web' had a sealed web"):
         built(folder, fetch=True)
 
 
-def test_a_store_is_read_from_where_the_run_says(folder: RunFolder, tmp_path: Path) -> None:
+def test_a_store_is_read_from_where_the_run_says(folder, tmp_path):
     folder.pages.rename(tmp_path / "shared.db")
     told = json.loads((folder.path / "run.json").read_text())
     told["web_settings"] = {"pages": str(tmp_path / "shared.db")}
@@ -230,7 +221,7 @@ def test_a_store_is_read_from_where_the_run_says(folder: RunFolder, tmp_path: Pa
     assert built(folder).counts()["whole"] == 2
 
 
-def test_the_command_names_every_gap_in_a_line(folder: RunFolder) -> None:
+def test_the_command_names_every_gap_in_a_line(folder):
     done = agent_env("context", "build", "run", "--out", "pages.jsonl", cwd=folder.path.parent)
     assert done.stdout == (
         "3 contexts in pages.jsonl, 2 of them empty; "
@@ -246,13 +237,13 @@ def test_the_command_names_every_gap_in_a_line(folder: RunFolder) -> None:
 A, B, C, D = (f"https://{name}.example/page" for name in "abcd")
 
 
-def events(path: Path, **episode: object) -> list[Event]:
+def events(path, **episode):
     folder = make_run(path / "run", ["one"])
-    write_episode(folder, "one", **episode)  # type: ignore[arg-type]
+    write_episode(folder, "one", **episode)
     return read_trace(folder.path / "episodes/web/one.1.jsonl")
 
 
-def test_a_page_stands_once_under_the_strongest_thing_that_it_is(tmp_path: Path) -> None:
+def test_a_page_stands_once_under_the_strongest_thing_that_it_is(tmp_path):
     met = [returned(A), returned(B), returned(C), opened(C, "c1"), opened(A, "a1"), opened(A, "a2")]
     found = named_pages(events(tmp_path, answer=f"By {A}.\nMY ANSWER: None", tool_pages=met), KINDS)
     assert found == [
@@ -263,15 +254,15 @@ def test_a_page_stands_once_under_the_strongest_thing_that_it_is(tmp_path: Path)
 
 
 def test_only_the_wished_kinds_are_given_and_an_opened_page_is_not_merely_returned(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     met = [returned(A), returned(B), opened(B, "b1")]
     assert named_pages(events(tmp_path, tool_pages=met), ("returned",)) == [
         NamedPage(A, "returned")
     ]
 
 
-def test_a_hosted_search_counts_by_its_annotations_and_actions(tmp_path: Path) -> None:
+def test_a_hosted_search_counts_by_its_annotations_and_actions(tmp_path):
     hosted = [returned(A), opened(B), returned(C)]
     cited = [f"{D}?utm_source=openai", f"{A}#part"]
     found = named_pages(events(tmp_path, citations=cited, hosted=hosted), KINDS)
@@ -283,12 +274,12 @@ def test_a_hosted_search_counts_by_its_annotations_and_actions(tmp_path: Path) -
     ]
 
 
-def test_a_page_that_a_guard_kept_from_the_model_is_marked(tmp_path: Path) -> None:
+def test_a_page_that_a_guard_kept_from_the_model_is_marked(tmp_path):
     blocked = PageRef.model_construct(url=A, how="blocked", digest=None)
     folder = make_run(tmp_path / "run", ["one"])
     write_episode(folder, "one", answer=f"{A} MY ANSWER: None")
     seen = read_trace(folder.path / "episodes/web/one.1.jsonl")
-    result = seen[1].result.model_copy(update={"pages": (blocked,)})  # type: ignore[attr-defined]
+    result = seen[1].result.model_copy(update={"pages": (blocked,)})
     seen[1] = seen[1].model_copy(update={"result": result})
     assert named_pages(seen, KINDS) == [NamedPage(A, "cited", blocked=True)]
 
@@ -307,7 +298,7 @@ def test_a_page_that_a_guard_kept_from_the_model_is_marked(tmp_path: Path) -> No
         ("no address here: a.example/x", []),
     ],
 )  # fmt: skip
-def test_addresses_are_read_out_of_prose_and_markdown(text: str, urls: list[str]) -> None:
+def test_addresses_are_read_out_of_prose_and_markdown(text, urls):
     assert urls_in(text) == urls
 
 
@@ -320,17 +311,17 @@ def test_addresses_are_read_out_of_prose_and_markdown(text: str, urls: list[str]
         ("https://[broken", "https://[broken"),
     ],
 )
-def test_an_address_is_kept_as_a_store_knows_it(url: str, kept: str) -> None:
+def test_an_address_is_kept_as_a_store_knows_it(url, kept):
     assert page_url(url) == kept
 
 
-def given(text: str) -> tuple[str, str]:
+def given(text):
     page = PageText("https://a.example/", "A", text)
     context = write_context([page], 500, 500, Estimate().count).text
     return put_before(context, "When?"), text_digest(context)
 
 
-def test_the_same_bytes_in_two_runs_are_equal_and_none_is_equal_to_none(tmp_path: Path) -> None:
+def test_the_same_bytes_in_two_runs_are_equal_and_none_is_equal_to_none(tmp_path):
     said = {"one": given("x"), "two": ("When?", text_digest(""))}
     started_with(tmp_path / "a", said)
     started_with(tmp_path / "b", said)
@@ -341,7 +332,7 @@ def test_the_same_bytes_in_two_runs_are_equal_and_none_is_equal_to_none(tmp_path
     ]
 
 
-def test_other_bytes_and_absent_samples_are_told_apart(tmp_path: Path) -> None:
+def test_other_bytes_and_absent_samples_are_told_apart(tmp_path):
     started_with(tmp_path / "a", {"one": given("x"), "two": given("x"), "three": given("x")})
     started_with(tmp_path / "b", {"one": given("y"), "two": given("x")})
     one, three, two = verify([tmp_path / "a", tmp_path / "b"])
@@ -350,14 +341,14 @@ def test_other_bytes_and_absent_samples_are_told_apart(tmp_path: Path) -> None:
     assert two.is_equal
 
 
-def test_a_text_that_is_not_what_the_trace_states_proves_nothing(tmp_path: Path) -> None:
+def test_a_text_that_is_not_what_the_trace_states_proves_nothing(tmp_path):
     text, digest = given("x")
     started_with(tmp_path / "a", {"one": (text.replace("x\n", "z\n"), digest)})
     (row,) = verify([tmp_path / "a"])
     assert (row.is_equal, row.broken) == (False, (f"{tmp_path / 'a'} cited/one.1",))
 
 
-def test_a_run_without_cited_pages_has_nothing_to_verify(tmp_path: Path) -> None:
+def test_a_run_without_cited_pages_has_nothing_to_verify(tmp_path):
     make_run(tmp_path / "a", ["one"])
     with pytest.raises(ConfigError, match="has no episode under a cited condition"):
         verify([tmp_path / "a"])

@@ -1,13 +1,9 @@
 """Episodes that outgrow the model's context with `--fit-context`: they go on, and as exactly as
 others they replay, resume and fork."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +20,6 @@ from agent_env.graph.meter import estimated_tokens
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.records.schema import Condition, Episode, Message, Reply, Sample, ToolSpec
 from agent_env.records.trace_events import ModelCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
@@ -41,13 +36,11 @@ SCRIPT = [
 class Narrow(ScriptedModel):
     """Reads no more than so many tokens, and says so with the sizes, or without."""
 
-    def __init__(self, context: int, tells: bool = True) -> None:
+    def __init__(self, context, tells=True):
         super().__init__(SCRIPT)
         self.context, self.tells = context, tells
 
-    async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
-    ) -> Reply:
+    async def generate(self, messages, tools, options=None):
         size = estimated_tokens(messages, tools)
         if size > self.context:
             told = (self.context, size) if self.tells else (None, None)
@@ -58,9 +51,9 @@ class Narrow(ScriptedModel):
         return await super().generate(messages, tools)
 
 
-def run(path: Path, model: ScriptedModel, limits: Limits = FITTING) -> Episode:
+def run(path, model, limits=FITTING):
     @asynccontextmanager
-    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+    async def open_seams(sample, condition):
         tool = FakeTool("web_search", lambda arguments: f"page {arguments} " * 200)
         yield Seams(model, ToolSet([tool]), make_strategy(condition, make_task().prompt))
 
@@ -70,15 +63,15 @@ def run(path: Path, model: ScriptedModel, limits: Limits = FITTING) -> Episode:
     return episode
 
 
-def trace_of(path: Path) -> Path:
+def trace_of(path):
     return path / "episodes/web/a.1.jsonl"
 
 
-def model_calls(path: Path) -> list[ModelCalled]:
+def model_calls(path):
     return [e for e in read_trace(trace_of(path)) if isinstance(e, ModelCalled)]
 
 
-def replayed(path: Path, limits: Limits = FITTING) -> tuple[str, int]:
+def replayed(path, limits=FITTING):
     replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), limits)
     recording = Recording.of(read_trace(trace_of(path)))
     result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
@@ -86,9 +79,7 @@ def replayed(path: Path, limits: Limits = FITTING) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("tells", [True, False])
-def test_an_episode_goes_on_with_old_outputs_cut_and_replays_the_same(
-    tmp_path: Path, tells: bool
-) -> None:
+def test_an_episode_goes_on_with_old_outputs_cut_and_replays_the_same(tmp_path, tells):
     episode = run(tmp_path, Narrow(2000, tells))
     assert (episode.status, episode.stop_reason, episode.steps) == ("finished", "answered", 7)
     last = model_calls(tmp_path)[-1].kept or {}
@@ -99,19 +90,19 @@ def test_an_episode_goes_on_with_old_outputs_cut_and_replays_the_same(
     assert replayed(tmp_path) == ("same", 7)
 
 
-def test_without_the_option_it_ends_there_with_its_last_answer(tmp_path: Path) -> None:
+def test_without_the_option_it_ends_there_with_its_last_answer(tmp_path):
     episode = run(tmp_path, Narrow(2000), Limits())
     assert (episode.stop_reason, episode.cut_outputs) == ("context", 0)
     assert replayed(tmp_path, Limits()) == ("same", episode.steps)
 
 
-def test_where_nothing_is_left_to_cut_it_ends_all_the_same(tmp_path: Path) -> None:
+def test_where_nothing_is_left_to_cut_it_ends_all_the_same(tmp_path):
     episode = run(tmp_path, Narrow(600))
     assert episode.stop_reason == "context"
     assert replayed(tmp_path) == ("same", episode.steps)
 
 
-def test_cut_off_anywhere_it_goes_on_with_the_same_requests(tmp_path: Path) -> None:
+def test_cut_off_anywhere_it_goes_on_with_the_same_requests(tmp_path):
     run(tmp_path / "whole", Narrow(2000))
     lines = trace_of(tmp_path / "whole").read_bytes().splitlines(keepends=True)
     asked = [call.request for call in model_calls(tmp_path / "whole") if call.reply is not None]
@@ -127,7 +118,7 @@ def test_cut_off_anywhere_it_goes_on_with_the_same_requests(tmp_path: Path) -> N
         assert replayed(path) == ("same", 7), kept
 
 
-def test_a_fork_takes_the_cuts_over(tmp_path: Path) -> None:
+def test_a_fork_takes_the_cuts_over(tmp_path):
     """What a fork writes of its parent: the replies, taken over, without the calls that failed."""
     run(tmp_path, Narrow(2000))
     events = read_trace(trace_of(tmp_path))
@@ -138,7 +129,7 @@ def test_a_fork_takes_the_cuts_over(tmp_path: Path) -> None:
     assert result.verdict == "same"
 
 
-def test_what_was_sent_at_a_step_is_told_with_its_cuts(tmp_path: Path) -> None:
+def test_what_was_sent_at_a_step_is_told_with_its_cuts(tmp_path):
     run(tmp_path, Narrow(2000))
     recording = Recording.of(read_trace(trace_of(tmp_path)))
     sent = recording.sent(recording.steps[-1])
@@ -146,7 +137,7 @@ def test_what_was_sent_at_a_step_is_told_with_its_cuts(tmp_path: Path) -> None:
     assert {m.tool_call_id: m.kept for m in sent if m.kept is not None} == dict(recording.kept[-1])
 
 
-def test_the_other_episodes_are_not_touched_by_the_option(tmp_path: Path) -> None:
+def test_the_other_episodes_are_not_touched_by_the_option(tmp_path):
     run(tmp_path / "with", Narrow(10**6))
     run(tmp_path / "without", Narrow(10**6), replace(FITTING, fit_context=None))
     with_, without = model_calls(tmp_path / "with"), model_calls(tmp_path / "without")

@@ -1,11 +1,7 @@
 """A disk that fills up while a run is going on, on a real small disk."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +14,6 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.records.schema import Condition, Sample
 from agent_env.records.trace_events import ModelCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
@@ -30,19 +25,19 @@ SAMPLES = [puzzle(f"a{number}") for number in range(40)]
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path):
     yield from disk_of(tmp_path, "3m")
 
 
-def test_the_run_stops_with_every_reply_kept_and_goes_on_when_there_is_room(disk: Path) -> None:
+def test_the_run_stops_with_every_reply_kept_and_goes_on_when_there_is_room(disk):
     filler = disk / "filler"
     filler.write_bytes(bytes(1024 * 1024))
     asked = 0
 
     @asynccontextmanager
-    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+    async def open_seams(sample, condition):
         class Counted(ScriptedModel):
-            async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+            async def generate(self, messages, tools, options=None):
                 nonlocal asked
                 asked += 1
                 await asyncio.sleep(0.001)  # others come between
@@ -58,7 +53,7 @@ def test_the_run_stops_with_every_reply_kept_and_goes_on_when_there_is_room(disk
         tokenizer=Estimate(), limits=Limits(), concurrency=4,
     )  # fmt: skip
 
-    def run() -> None:
+    def run():
         (disk / "run").mkdir(exist_ok=True)
         asyncio.run(runner.run(SAMPLES, [WEB], 1, lambda key, ending: None))
 

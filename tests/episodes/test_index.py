@@ -1,9 +1,6 @@
 """The table of a run's episodes: kept up with the traces, and read page by page."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,16 +15,16 @@ RUN = Path(__file__).parents[1] / "data/runs/version-1"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
+def folder(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     return RunFolder(tmp_path / "run")
 
 
-def names(index: Index, *where: str) -> list[str]:
+def names(index, *where):
     return [row.values["condition"] for row in index.rows([parse_where(text) for text in where])]
 
 
-def test_episodes_are_filtered_and_summed(folder: RunFolder) -> None:
+def test_episodes_are_filtered_and_summed(folder):
     index = Index(folder)
     assert index.update() == 5
     assert names(index) == ["base", "explicit+cal", "web", "web+ci", "web-once"]
@@ -40,7 +37,7 @@ def test_episodes_are_filtered_and_summed(folder: RunFolder) -> None:
     assert totals.metrics["web"]["exact_match"] == 1.0
 
 
-def test_only_what_changed_is_read_again(folder: RunFolder) -> None:
+def test_only_what_changed_is_read_again(folder):
     Index(folder).update()
     index = Index(folder)
     assert index.update() == 0
@@ -53,7 +50,7 @@ def test_only_what_changed_is_read_again(folder: RunFolder) -> None:
     assert "base" not in names(index)
 
 
-def test_a_broken_trace_is_a_row_with_its_reason(folder: RunFolder) -> None:
+def test_a_broken_trace_is_a_row_with_its_reason(folder):
     next(folder.traces()).write_text("{}\n")
     index = Index(folder)
     index.update()
@@ -63,7 +60,7 @@ def test_a_broken_trace_is_a_row_with_its_reason(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("harm", [b"", b"no database" * 1000])
-def test_an_index_that_was_deleted_or_broken_is_made_again(folder: RunFolder, harm: bytes) -> None:
+def test_an_index_that_was_deleted_or_broken_is_made_again(folder, harm):
     Index(folder).update()
     for file in folder.path.glob(f"{NAME}*"):
         file.unlink()
@@ -73,7 +70,7 @@ def test_an_index_that_was_deleted_or_broken_is_made_again(folder: RunFolder, ha
     assert index.update() == 5
 
 
-def test_an_unknown_field_is_the_users_mistake(folder: RunFolder) -> None:
+def test_an_unknown_field_is_the_users_mistake(folder):
     index = Index(folder)
     index.update()
     with pytest.raises(ConfigError, match="no field 'colour'; known: episode, condition"):
@@ -86,7 +83,7 @@ PAGED = Path(__file__).parents[1] / "data/runs/version-1"
 
 
 @pytest.fixture
-def pages(tmp_path: Path) -> Iterator[IndexPages]:
+def pages(tmp_path):
     shutil.copytree(PAGED, tmp_path / "run")
     index = Index(RunFolder(tmp_path / "run"))
     index.update()
@@ -96,40 +93,38 @@ def pages(tmp_path: Path) -> Iterator[IndexPages]:
     found.close()
 
 
-def shown(pages: IndexPages, wanted: EpisodeFilter, offset: int = 0, limit: int = 9) -> list[str]:
+def shown(pages, wanted, offset=0, limit=9):
     return [row.values["condition"] for row in pages.span(wanted, offset, limit).rows]
 
 
-def test_pages_follow_each_other_without_gap(pages: IndexPages) -> None:
+def test_pages_follow_each_other_without_gap(pages):
     everything = shown(pages, EpisodeFilter())
     assert everything == ["base", "explicit+cal", "web", "web+ci", "web-once"]
     assert shown(pages, EpisodeFilter(), 0, 2) + shown(pages, EpisodeFilter(), 2, 3) == everything
     assert pages.span(EpisodeFilter(), 4, 9).total == 5
 
 
-def test_verdicts_are_those_of_the_main_metric(pages: IndexPages) -> None:
+def test_verdicts_are_those_of_the_main_metric(pages):
     assert shown(pages, EpisodeFilter(verdict="right")) == ["explicit+cal", "web", "web+ci"]
     assert shown(pages, EpisodeFilter(verdict="wrong")) == ["base", "web-once"]
     assert shown(pages, EpisodeFilter(verdict="unscored")) == []
 
 
-def test_rows_are_sorted_by_figures_and_metrics(pages: IndexPages) -> None:
+def test_rows_are_sorted_by_figures_and_metrics(pages):
     steps = [r.values["steps"] for r in pages.span(EpisodeFilter(sort="-steps"), 0, 9).rows]
     assert steps == sorted(steps, reverse=True)
     assert shown(pages, EpisodeFilter(sort="exact_match"), 0, 2) == ["base", "web-once"]
     assert shown(pages, EpisodeFilter(sort="no such thing")) == shown(pages, EpisodeFilter())
 
 
-def test_neighbours_are_those_within_the_filter(pages: IndexPages) -> None:
+def test_neighbours_are_those_within_the_filter(pages):
     row = pages.span(EpisodeFilter(condition="web"), 0, 1).rows[0].values["episode"]
     before, after = pages.around(row, EpisodeFilter(verdict="right"))
-    assert before is not None
-    assert after is not None
     assert (before.split("/")[0], after.split("/")[0]) == ("explicit+cal", "web+ci")
     assert pages.around("web/none.1", EpisodeFilter()) == (None, None)
 
 
-def test_groups_count_and_average(pages: IndexPages) -> None:
+def test_groups_count_and_average(pages):
     found = {group.condition: group for group in pages.groups()}
     assert found["web"].counts == {"finished": 1}
     assert found["web"].metrics["exact_match"] == 1.0
@@ -137,7 +132,7 @@ def test_groups_count_and_average(pages: IndexPages) -> None:
     assert pages.metrics[0] == "exact_match"
 
 
-def test_a_change_is_seen_and_nothing_is_written(pages: IndexPages, tmp_path: Path) -> None:
+def test_a_change_is_seen_and_nothing_is_written(pages, tmp_path):
     before = pages.changes
     trace = next((tmp_path / "run/episodes/web").glob("*.jsonl"))
     trace.unlink()

@@ -1,7 +1,5 @@
 """Verdicts against earlier ones, with the scorer that made either."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from agent_env.runs.score import score_folder
 RUN = Path(__file__).parents[1] / "data/runs/version-1"
 
 
-def test_a_changed_verdict_is_told_with_both_sides(tmp_path: Path) -> None:
+def test_a_changed_verdict_is_told_with_both_sides(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     folder = Run(tmp_path / "run")
     file = folder.path / "scores.jsonl"
@@ -42,14 +40,14 @@ def test_a_changed_verdict_is_told_with_both_sides(tmp_path: Path) -> None:
     assert against(now, [s for _, s in scored], score).changed == ()
 
 
-def test_a_scorer_is_named_with_a_digest_of_its_sources() -> None:
+def test_a_scorer_is_named_with_a_digest_of_its_sources():
     version = version_of(score)
     assert version.scorer == "agent_env.families.time_puzzles.task.score"
     assert len(version.source) == 12
     assert version == version_of(score)
 
 
-def test_a_run_without_scores_has_nothing_to_compare(tmp_path: Path) -> None:
+def test_a_run_without_scores_has_nothing_to_compare(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     (tmp_path / "run/scores.jsonl").unlink()
     earlier = earlier_scores(Run(tmp_path / "run"))

@@ -1,11 +1,7 @@
 """A run's folder: datasets with defects, disks without room."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +16,7 @@ from agent_env.testing import puzzle
 from tests.episodes.runs import make_run
 
 
-def manifest() -> Manifest:
+def manifest():
     return Manifest(
         task="time-puzzles", model="reference", conditions=(parse_condition("web"),), repeats=1,
         limits={}, prompt="default", seed=1, samples=1, samples_digest="0", concurrency=1,
@@ -28,7 +24,7 @@ def manifest() -> Manifest:
     )  # fmt: skip
 
 
-def test_samples_are_read_back_as_they_were_written(tmp_path: Path) -> None:
+def test_samples_are_read_back_as_they_were_written(tmp_path):
     samples = (puzzle("a"), puzzle("b", ()))
     (tmp_path / "samples.jsonl").write_bytes(samples_bytes(samples))
     assert read_samples(tmp_path / "samples.jsonl", TimePuzzle) == samples
@@ -51,38 +47,36 @@ def test_samples_are_read_back_as_they_were_written(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_bad_line_is_named_by_file_line_and_reason(
-    tmp_path: Path, line: str, reason: str
-) -> None:
+def test_a_bad_line_is_named_by_file_line_and_reason(tmp_path, line, reason):
     file = tmp_path / "samples.jsonl"
     file.write_text(f"{puzzle('a').model_dump_json()}\n{line}\n")
     with pytest.raises(DatasetError, match=reason):
         read_samples(file, TimePuzzle)
 
 
-def test_a_file_without_samples_is_an_error(tmp_path: Path) -> None:
+def test_a_file_without_samples_is_an_error(tmp_path):
     (tmp_path / "samples.jsonl").write_text("\n")
     with pytest.raises(DatasetError, match="holds no sample"):
         read_samples(tmp_path / "samples.jsonl", TimePuzzle)
 
 
-def test_a_missing_file_is_the_users_mistake(tmp_path: Path) -> None:
+def test_a_missing_file_is_the_users_mistake(tmp_path):
     with pytest.raises(ConfigError, match=r"cannot read .*none\.jsonl: No such file"):
         read_samples(tmp_path / "none.jsonl", TimePuzzle)
 
 
-def test_a_folder_that_cannot_be_made_is_said_at_once(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_said_at_once(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"cannot write to .*file/run"):
         RunFolder(tmp_path / "file" / "run").create(manifest(), b"")
 
 
 @pytest.fixture
-def full_disk(tmp_path: Path) -> Iterator[Path]:
+def full_disk(tmp_path):
     yield from disk_of(tmp_path, "1m")
 
 
-def disk_of(tmp_path: Path, size: str) -> Iterator[Path]:
+def disk_of(tmp_path, size):
     """A small disk of its own."""
     if os.geteuid() != 0:
         pytest.skip("mounting a small disk needs root")
@@ -95,17 +89,17 @@ def disk_of(tmp_path: Path, size: str) -> Iterator[Path]:
     subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_full_disk_is_said_before_the_first_episode(full_disk: Path) -> None:
+def test_a_full_disk_is_said_before_the_first_episode(full_disk):
     with pytest.raises(ConfigError, match=r"cannot write to .*: No space left on device"):
         RunFolder(full_disk / "run").create(manifest(), b"")
 
 
-def test_a_folder_without_a_manifest_is_no_run(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_no_run(tmp_path):
     with pytest.raises(ConfigError, match=r"is no run: it has no run\.json"):
         _ = RunFolder(tmp_path).manifest
 
 
-def test_the_index_that_served_a_run_is_noted_and_another_one_refused(tmp_path: Path) -> None:
+def test_the_index_that_served_a_run_is_noted_and_another_one_refused(tmp_path):
     folder = make_run(tmp_path / "run", ["a"], web="sealed")
     folder.check_pages("0" * 64, "fts5")
     folder.check_pages("0" * 64, "fts5")
@@ -116,7 +110,7 @@ def test_the_index_that_served_a_run_is_noted_and_another_one_refused(tmp_path: 
         folder.check_pages("1" * 64, "fts5")
 
 
-def test_a_run_of_before_indexes_were_noted_goes_on(tmp_path: Path) -> None:
+def test_a_run_of_before_indexes_were_noted_goes_on(tmp_path):
     folder = make_run(tmp_path / "run", ["a"], web="sealed")
     folder.note_pages("0" * 64)
     folder.check_pages("0" * 64, "tantivy")
@@ -127,8 +121,6 @@ def test_a_run_of_before_indexes_were_noted_goes_on(tmp_path: Path) -> None:
     ("field", "read"),
     [("retries", retries_of), ("run_limits", run_limits), ("limits", limits_of)],
 )
-def test_a_name_that_no_version_of_ours_knows_is_one_line(
-    field: str, read: Callable[[Manifest], object]
-) -> None:
+def test_a_name_that_no_version_of_ours_knows_is_one_line(field, read):
     with pytest.raises(ConfigError, match=rf"^run\.json: {field} has 'patience'; known: .*$"):
         read(manifest().model_copy(update={field: {"patience": 1}}))

@@ -1,13 +1,9 @@
 """Episodes of a run: what is written, said, killed and collected."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -26,8 +22,8 @@ from agent_env.families.time_puzzles.family import SetOptions, make_set
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
-from agent_env.protocols import Limits, Model
-from agent_env.records.schema import Condition, Episode, Message, Sample, ToolSpec
+from agent_env.protocols import Limits
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
@@ -37,9 +33,9 @@ from tests.episodes.killing import ordeal
 WEB = parse_condition("web")
 
 
-def runner_for(path: Path, make_model: Callable[[Sample], Model]) -> Runner:
+def runner_for(path, make_model):
     @asynccontextmanager
-    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+    async def open_seams(sample, condition):
         tool = FakeTool("web_search", lambda arguments: "found")
         strategy = make_strategy(condition, make_task().prompt)
         yield Seams(make_model(sample), ToolSet([tool]), strategy)
@@ -55,35 +51,35 @@ def runner_for(path: Path, make_model: Callable[[Sample], Model]) -> Runner:
     )
 
 
-def run(runner: Runner, count: int = 3, repeats: int = 1) -> dict[str, Episode]:
+def run(runner, count=3, repeats=1):
     samples = [puzzle(f"tp-0-{number}") for number in range(count)]
     asyncio.run(runner.run(samples, [WEB], repeats, lambda key, ending: None))
     return {f"{e.sample}.{e.repeat}": e for e in episodes_of(runner.folder, print)}
 
 
-def searching(sample: Sample) -> Model:
+def searching(sample):
     return ScriptedModel([calls(("web_search", "{}")), answer("MY ANSWER: None")])
 
 
-def test_every_sample_is_asked_as_often_as_wished(tmp_path: Path) -> None:
+def test_every_sample_is_asked_as_often_as_wished(tmp_path):
     episodes = run(runner_for(tmp_path, searching), count=2, repeats=2)
     assert sorted(episodes) == ["tp-0-0.1", "tp-0-0.2", "tp-0-1.1", "tp-0-1.2"]
     assert {e.status for e in episodes.values()} == {"finished"}
 
 
-def test_the_trace_holds_every_call_with_its_size_and_source(tmp_path: Path) -> None:
+def test_the_trace_holds_every_call_with_its_size_and_source(tmp_path):
     runner = runner_for(tmp_path, searching)
     run(runner, count=1)
     events = read_trace(tmp_path / "episodes/web/tp-0-0.1.jsonl")
-    assert [e.kind for e in events] == [  # type: ignore[attr-defined]
+    assert [e.kind for e in events] == [
         "episode_started", "model_called", "tool_called", "model_called", "episode_finished",
     ]  # fmt: skip
     (tool,) = [e for e in events if isinstance(e, ToolCalled)]
     assert (tool.result.output, tool.output_tokens, tool.tokens_source) == ("found", 2, "estimate")
 
 
-def test_a_failed_episode_is_recorded_and_its_siblings_go_on(tmp_path: Path) -> None:
-    def model(sample: Sample) -> Model:
+def test_a_failed_episode_is_recorded_and_its_siblings_go_on(tmp_path):
+    def model(sample):
         return (
             ScriptedModel([ModelError("no such model")])
             if "1" in sample.id[-1]
@@ -95,14 +91,14 @@ def test_a_failed_episode_is_recorded_and_its_siblings_go_on(tmp_path: Path) -> 
     assert [e.status for e in episodes.values()] == ["finished", "failed", "finished"]
 
 
-def test_a_foreign_exception_becomes_a_failure_with_its_name(tmp_path: Path) -> None:
-    episodes = run(runner_for(tmp_path, lambda s: ScriptedModel([ZeroDivisionError("x")])), 1)  # type: ignore[list-item]
+def test_a_foreign_exception_becomes_a_failure_with_its_name(tmp_path):
+    episodes = run(runner_for(tmp_path, lambda s: ScriptedModel([ZeroDivisionError("x")])), 1)
     assert episodes["tp-0-0.1"].failure == "ModelError: model scripted: ZeroDivisionError: x"
 
 
-def test_seams_that_cannot_be_opened_fail_the_episode_readably(tmp_path: Path) -> None:
+def test_seams_that_cannot_be_opened_fail_the_episode_readably(tmp_path):
     @asynccontextmanager
-    async def broken(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+    async def broken(sample, condition):
         raise SandboxError("the daemon is gone")
         yield
 
@@ -113,11 +109,11 @@ def test_seams_that_cannot_be_opened_fail_the_episode_readably(tmp_path: Path) -
     assert isinstance(first, EpisodeStarted)
 
 
-def test_a_passing_error_is_tried_again_and_each_attempt_is_recorded(tmp_path: Path) -> None:
+def test_a_passing_error_is_tried_again_and_each_attempt_is_recorded(tmp_path):
     class Shaky(ScriptedModel):
         tries = 0
 
-        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+        async def generate(self, messages, tools, options=None):
             self.tries += 1
             if self.tries < 3:
                 raise ModelError("busy", status=500, retryable=True)
@@ -130,22 +126,22 @@ def test_a_passing_error_is_tried_again_and_each_attempt_is_recorded(tmp_path: P
     assert tries == [(1, "busy"), (2, "busy"), (3, None)]
 
 
-def test_an_error_that_will_not_pass_is_not_tried_again(tmp_path: Path) -> None:
+def test_an_error_that_will_not_pass_is_not_tried_again(tmp_path):
     model = ScriptedModel([ModelError("bad key", status=401)])
     run(runner_for(tmp_path, lambda s: model), count=1)
     assert len(model.requests) == 1
 
 
-def test_a_second_run_asks_only_for_what_is_missing_or_cut(tmp_path: Path) -> None:
+def test_a_second_run_asks_only_for_what_is_missing_or_cut(tmp_path):
     runner = runner_for(tmp_path, searching)
     run(runner)
     cut = tmp_path / "episodes/web/tp-0-1.1.jsonl"
     cut.write_bytes(b"".join(cut.read_bytes().splitlines(keepends=True)[:2]))
     (tmp_path / "episodes/web/tp-0-2.1.jsonl").unlink()
     before = (tmp_path / "episodes/web/tp-0-0.1.jsonl").read_bytes()
-    asked: dict[str, ScriptedModel] = {}
+    asked = {}
 
-    def model(sample: Sample) -> Model:
+    def model(sample):
         asked[sample.id] = ScriptedModel([calls(("web_search", "{}")), answer("MY ANSWER: None")])
         return asked[sample.id]
 
@@ -159,13 +155,13 @@ def test_a_second_run_asks_only_for_what_is_missing_or_cut(tmp_path: Path) -> No
     assert not (tmp_path / "interrupted").exists()
 
 
-def test_a_disk_that_takes_no_more_stops_the_run(tmp_path: Path) -> None:
+def test_a_disk_that_takes_no_more_stops_the_run(tmp_path):
     (tmp_path / "episodes").write_text("a file where a folder should be")
     with pytest.raises(StorageError, match="cannot create the trace"):
         run(runner_for(tmp_path, searching))
 
 
-def test_what_the_model_was_sent_follows_from_the_trace_alone(tmp_path: Path) -> None:
+def test_what_the_model_was_sent_follows_from_the_trace_alone(tmp_path):
     model = ScriptedModel([calls(("web_search", "{}")), answer("MY ANSWER: None")])
     episodes = run(runner_for(tmp_path, lambda s: model), count=1)
     sent, _ = model.requests[-1]
@@ -177,8 +173,8 @@ CALL = '{"name": "web_search", "arguments": {}}'
 QUESTION = Message(role="user", content="Which day?")
 
 
-def test_a_model_that_changes_is_said_once() -> None:
-    said: list[str] = []
+def test_a_model_that_changes_is_said_once():
+    said = []
     watch = Watch(said.append)
     for model in ("a", None, "a", "b", "a", "c"):
         reply = answer("x").model_copy(update={"model": model})
@@ -189,21 +185,21 @@ def test_a_model_that_changes_is_said_once() -> None:
     ]
 
 
-def test_the_preflight_counts_as_before() -> None:
-    said: list[str] = []
+def test_the_preflight_counts_as_before():
+    said = []
     Watch(said.append, "a").reply(answer("x").model_copy(update={"model": "b"}))
     assert len(said) == 1
 
 
-def test_a_reply_from_the_cache_is_of_no_server() -> None:
-    said: list[str] = []
+def test_a_reply_from_the_cache_is_of_no_server():
+    said = []
     kept = answer("x").model_copy(update={"model": "b", "cached_at": "2026-01-01"})
     Watch(said.append, "a").reply(kept)
     assert said == []
 
 
-def test_a_call_in_text_is_said_once_with_the_remedy() -> None:
-    said: list[str] = []
+def test_a_call_in_text_is_said_once_with_the_remedy():
+    said = []
     watch = Watch(said.append)
     watch.answer("base/a.1", CALL, [])
     watch.answer("web/a.1", None, [SEARCH])
@@ -219,17 +215,17 @@ def test_a_call_in_text_is_said_once_with_the_remedy() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _as_python_has_it() -> Iterator[None]:
+def _as_python_has_it():
     before = gc.get_threshold()
     gc.set_threshold(700, 10, 10)
     yield
     gc.set_threshold(*before)
 
 
-def test_it_is_rarer_inside_and_as_before_after_an_error() -> None:
-    inside: list[tuple[int, int, int]] = []
+def test_it_is_rarer_inside_and_as_before_after_an_error():
+    inside = []
 
-    def fail() -> None:
+    def fail():
         with rarely_collected():
             inside.append(gc.get_threshold())
             raise ValueError("from inside")
@@ -240,13 +236,13 @@ def test_it_is_rarer_inside_and_as_before_after_an_error() -> None:
 
 
 @pytest.mark.parametrize("chosen", [0, 50_000])
-def test_who_chose_never_or_rarer_still_keeps_it(chosen: int) -> None:
+def test_who_chose_never_or_rarer_still_keeps_it(chosen):
     gc.set_threshold(chosen, 10, 10)
     with rarely_collected():
         assert gc.get_threshold() == (chosen, 10, 10)
 
 
-def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(tmp_path):
     dataset = tmp_path / "puzzles.jsonl"
     dataset.write_bytes(samples_bytes(make_set(shipped_tables(), SetOptions(8, 3)).puzzles))
     found = asyncio.run(ordeal(tmp_path, dataset, "explicit+cal", 2, 4, 0.05, Random(7)))

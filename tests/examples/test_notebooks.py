@@ -1,7 +1,5 @@
 """The example notebooks run from their first cell to their last, in a real kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbformat
@@ -13,37 +11,37 @@ NAMES = sorted(file.stem for file in EXAMPLES.glob("*.ipynb"))
 
 
 @pytest.fixture(scope="module")
-def kinds() -> dict[str, list[set[str]]]:
+def kinds():
     """By notebook, the kinds of each output. One kernel runs them all, each on a clean slate: to
     start one costs more than the cells."""
-    every = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    every = nbformat.v4.new_notebook()
     for name in NAMES:
-        notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
-        reset = nbformat.v4.new_code_cell("%reset -f")  # type: ignore[no-untyped-call]
+        notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)
+        reset = nbformat.v4.new_code_cell("%reset -f")
         for cell in (reset, *notebook.cells):
             cell["metadata"]["notebook"] = name
             every.cells.append(cell)
     NotebookClient(every, timeout=300, kernel_name="python3").execute()
-    found: dict[str, list[set[str]]] = {name: [] for name in NAMES}
+    found = {name: [] for name in NAMES}
     for cell in every.cells:
         outputs = [output for output in cell.get("outputs", ()) if "data" in output]
         found[cell["metadata"]["notebook"]] += [set(output["data"]) for output in outputs]
     return found
 
 
-def test_comparing_shows_tables_frames_and_figures(kinds: dict[str, list[set[str]]]) -> None:
+def test_comparing_shows_tables_frames_and_figures(kinds):
     shown = kinds["compare"]
     assert sum("text/markdown" in kind for kind in shown) == 1
     assert sum("text/html" in kind for kind in shown) == 2
     assert sum("image/png" in kind for kind in shown) == 2
 
 
-def test_reading_and_forking_shows_a_line_for_each_run(kinds: dict[str, list[set[str]]]) -> None:
+def test_reading_and_forking_shows_a_line_for_each_run(kinds):
     assert kinds["fork"] == [{"text/plain"}] * 5
 
 
 def test_a_tool_and_a_task_of_a_notebook_are_run_and_replayed(
-    kinds: dict[str, list[set[str]]],
-) -> None:
+    kinds,
+):
     plain = {"text/plain"}
     assert kinds["own"] == [plain, plain, {"text/plain", "text/markdown"}, plain]

@@ -1,9 +1,6 @@
 """A stranger's package brings a command, an exporter, a reader of logs and a statistic."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,24 +10,24 @@ from tests.plugged_in import install
 
 
 @pytest.fixture(autouse=True)
-def _pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _pack(tmp_path, monkeypatch):
     install(tmp_path / "site", monkeypatch, "seams", "seams_pack")
 
 
-def test_its_command_is_one_of_ours() -> None:
+def test_its_command_is_one_of_ours():
     assert agent_env("greet", "Ada").stdout == "Hello, Ada.\n"
     told = agent_env("--help").stdout
     assert "Greet somebody." in told
 
 
-def test_its_exporter_writes_a_run(tmp_path: Path) -> None:
+def test_its_exporter_writes_a_run(tmp_path):
     run = str(a_run(tmp_path / "run").path)
     done = agent_env("export", run, "--to", "ids")
     assert done.stdout.endswith("exports/ids: 4 names\n")
     assert (tmp_path / "run/exports/ids/names.txt").read_text().splitlines()[0] == "web/cut"
 
 
-def test_its_logs_are_read_compared_and_imported(tmp_path: Path) -> None:
+def test_its_logs_are_read_compared_and_imported(tmp_path):
     (tmp_path / "first.lines").write_text("a 1\nb 0\n")
     (tmp_path / "second.lines").write_text("a 1\nb 1\n")
     done = agent_env("compare", "first.lines", "second.lines", "--json", cwd=tmp_path)
@@ -43,7 +40,7 @@ def test_its_logs_are_read_compared_and_imported(tmp_path: Path) -> None:
     )
 
 
-def test_its_statistic_is_a_table_of_a_comparison(tmp_path: Path) -> None:
+def test_its_statistic_is_a_table_of_a_comparison(tmp_path):
     (tmp_path / "first.lines").write_text("a 1\nb 0\n")
     (tmp_path / "second.lines").write_text("a 1\nb 1\n")
     command = ("compare", "first.lines", "second.lines", "--table", "episodes-in-all")
@@ -56,6 +53,6 @@ def test_its_statistic_is_a_table_of_a_comparison(tmp_path: Path) -> None:
     ("kind", "name"),
     [("exporters", "ids"), ("log-readers", "lines"), ("statistics", "episodes-in-all")],
 )
-def test_each_is_listed_with_its_package(kind: str, name: str) -> None:
+def test_each_is_listed_with_its_package(kind, name):
     rows = {row["name"]: row for row in json.loads(agent_env("list", kind, "--json").stdout)}
     assert rows[name]["origin"] == "seams-pack 0.1"

@@ -1,7 +1,5 @@
 """A server's process ends with its owner, and so does all that it started."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

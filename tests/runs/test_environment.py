@@ -4,7 +4,6 @@ import asyncio
 import runpy
 import sys
 from dataclasses import replace
-from typing import TypeVar
 
 import pytest
 
@@ -17,7 +16,6 @@ from agent_env.runs.score import score_folder
 from tests import ROOT
 
 EXAMPLE = ROOT / "examples" / "drive.py"
-Result = TypeVar("Result")
 
 
 def _with(options, use):

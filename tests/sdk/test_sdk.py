@@ -1,7 +1,5 @@
 """What others build on."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -14,16 +12,16 @@ TOPICS = [each.name for each in iter_modules(sdk.__path__)]
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_each_name_that_a_topic_lists_is_there(topic: str) -> None:
+def test_each_name_that_a_topic_lists_is_there(topic):
     module = import_module(f"agent_env.sdk.{topic}")
     assert all(getattr(module, name) is not None for name in dir(module))
 
 
-def test_a_name_that_is_not_offered_is_refused() -> None:
+def test_a_name_that_is_not_offered_is_refused():
     with pytest.raises(ImportError, match="make_model_of_nothing"):
-        from agent_env.sdk.models import make_model_of_nothing  # type: ignore[attr-defined]  # noqa: F401
+        from agent_env.sdk.models import make_model_of_nothing  # noqa: F401
 
 
-def test_there_are_few_enough_to_be_kept_stable() -> None:
+def test_there_are_few_enough_to_be_kept_stable():
     names = {name for topic in TOPICS for name in dir(import_module(f"agent_env.sdk.{topic}"))}
     assert len(names) <= MOST

@@ -1,7 +1,5 @@
 """Every family of ours keeps the contract, and a family that breaks it is told how."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Every tool of ours keeps the contract, and one that breaks it is told how."""
 
-from __future__ import annotations
-
 import pytest
 
 import agent_env as ae

@@ -4,8 +4,6 @@ Each run here is made by one user and played by another, who has other records; 
 was done: a file, or a server on loopback that notes who asked it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

@@ -1,10 +1,7 @@
 """Places, tokens and money of a run's calls, and what a trace says was charged."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -31,10 +28,10 @@ NEED = 384 // 4 + 4 + FIRST_OUTPUT
 """What is reserved for it at first."""
 
 
-def test_the_first_call_reserves_its_letters_and_a_first_guess_of_the_output() -> None:
+def test_the_first_call_reserves_its_letters_and_a_first_guess_of_the_output():
     budget = RunBudget(RunLimits(tokens=NEED - 1))
 
-    async def go() -> None:
+    async def go():
         async with budget.share(ASKED, []):
             raise AssertionError("there is no room")
 
@@ -43,11 +40,11 @@ def test_the_first_call_reserves_its_letters_and_a_first_guess_of_the_output() -
     assert found.value.reason == "tokens"
 
 
-def test_a_call_waits_while_others_may_give_back_what_they_do_not_use() -> None:
-    async def go() -> list[str]:
+def test_a_call_waits_while_others_may_give_back_what_they_do_not_use():
+    async def go():
         budget, told = RunBudget(RunLimits(tokens=NEED + 50)), []
 
-        async def call(name: str) -> None:
+        async def call(name):
             async with budget.share(ASKED, []) as share:
                 told.append(f"{name} begins with {budget.tokens} spent")
                 await asyncio.sleep(0.01)
@@ -60,13 +57,13 @@ def test_a_call_waits_while_others_may_give_back_what_they_do_not_use() -> None:
     assert asyncio.run(go()) == ["a begins with 0 spent", "b begins with 20 spent"]
 
 
-def test_a_call_that_waited_reserves_by_what_calls_took_meanwhile() -> None:
+def test_a_call_that_waited_reserves_by_what_calls_took_meanwhile():
     """Two first guesses do not fit beside each other; after the first call they are too large."""
 
-    async def go() -> int:
+    async def go():
         budget = RunBudget(RunLimits(tokens=NEED + 400))
 
-        async def call() -> None:
+        async def call():
             async with budget.share(ASKED, []) as share:
                 await asyncio.sleep(0)
                 share.used = Usage(input_tokens=400, output_tokens=10)
@@ -77,7 +74,7 @@ def test_a_call_that_waited_reserves_by_what_calls_took_meanwhile() -> None:
     assert asyncio.run(go()) == 820
 
 
-def test_short_replies_of_a_preflight_do_not_lower_the_guess_of_the_output() -> None:
+def test_short_replies_of_a_preflight_do_not_lower_the_guess_of_the_output():
     budget = RunBudget(RunLimits(tokens=10_000))
     budget.spend(Usage(input_tokens=34, output_tokens=9), is_preflight=True)
     assert budget.may_need(100).output_tokens == FIRST_OUTPUT
@@ -85,12 +82,12 @@ def test_short_replies_of_a_preflight_do_not_lower_the_guess_of_the_output() -> 
     assert budget.may_need(100).output_tokens == 26
 
 
-def test_a_cost_limit_goes_by_the_prices() -> None:
+def test_a_cost_limit_goes_by_the_prices():
     budget = RunBudget(RunLimits(cost_usd=0.001), PRICED)
     budget.spend(Usage(input_tokens=500, output_tokens=40))
     assert budget.cost_usd == pytest.approx(0.0009)
 
-    async def go() -> None:
+    async def go():
         async with budget.share(ASKED, []):
             raise AssertionError("there is no room")
 
@@ -99,8 +96,8 @@ def test_a_cost_limit_goes_by_the_prices() -> None:
     assert found.value.reason == "cost"
 
 
-def test_wall_time_ends_what_is_in_flight() -> None:
-    async def go() -> None:
+def test_wall_time_ends_what_is_in_flight():
+    async def go():
         async with RunBudget(RunLimits(time_s=0.01)).wall_time():
             await asyncio.sleep(60)
 
@@ -115,13 +112,11 @@ def test_wall_time_ends_what_is_in_flight() -> None:
     limit=st.integers(500, 9000),
     workers=st.integers(1, 8),
 )
-def test_a_run_overshoots_by_no_more_than_its_calls_in_flight(
-    used: list[tuple[int, int]], limit: int, workers: int
-) -> None:
-    async def go() -> None:
+def test_a_run_overshoots_by_no_more_than_its_calls_in_flight(used, limit, workers):
+    async def go():
         budget, left = RunBudget(RunLimits(tokens=limit)), list(used)
 
-        async def work() -> None:
+        async def work():
             while left:
                 async with budget.share(ASKED, []) as share:
                     if not left:
@@ -138,7 +133,7 @@ def test_a_run_overshoots_by_no_more_than_its_calls_in_flight(
     asyncio.run(go())
 
 
-def test_the_breaker_stops_a_run_whose_last_calls_all_failed() -> None:
+def test_the_breaker_stops_a_run_whose_last_calls_all_failed():
     breaker, down = Breaker(calls=3), ModelError("down", status=503)
     breaker.note(down, is_last=False)
     breaker.note(down, is_last=True)
@@ -149,7 +144,7 @@ def test_the_breaker_stops_a_run_whose_last_calls_all_failed() -> None:
         breaker.note(down, is_last=False)
 
 
-def test_rate_limits_that_are_tried_again_do_not_count_as_failures() -> None:
+def test_rate_limits_that_are_tried_again_do_not_count_as_failures():
     breaker, busy = Breaker(calls=2), ModelError("busy", status=429, retryable=True)
     for _ in range(50):
         breaker.note(busy, is_last=False)
@@ -158,8 +153,8 @@ def test_rate_limits_that_are_tried_again_do_not_count_as_failures() -> None:
         breaker.note(busy, is_last=True)
 
 
-def test_a_reservation_learns_from_what_the_server_counts() -> None:
-    async def go() -> int:
+def test_a_reservation_learns_from_what_the_server_counts():
+    async def go():
         budget = RunBudget(RunLimits(tokens=100_000))
         async with budget.share(ASKED, []) as share:
             share.used = Usage(input_tokens=200, output_tokens=30)
@@ -169,10 +164,10 @@ def test_a_reservation_learns_from_what_the_server_counts() -> None:
     assert asyncio.run(go()) == 200 + 30
 
 
-def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named() -> None:
+def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named():
     """A provider bills a reply that never arrived; the limit must not be spent a second time."""
 
-    async def go() -> None:
+    async def go():
         budget = RunBudget(RunLimits(tokens=2 * NEED - 1))
         async with budget.share(ASKED, []) as share:
             share.held = share.needed
@@ -188,11 +183,11 @@ def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named() -> None:
     )
 
 
-def test_what_failed_calls_may_have_cost_counts_in_money_too() -> None:
+def test_what_failed_calls_may_have_cost_counts_in_money_too():
     budget = RunBudget(RunLimits(cost_usd=0.01), PRICED)
     budget.hold(Usage(input_tokens=500, output_tokens=940))
 
-    async def go() -> None:
+    async def go():
         async with budget.share(ASKED, []):
             raise AssertionError("there is no room")
 
@@ -200,11 +195,11 @@ def test_what_failed_calls_may_have_cost_counts_in_money_too() -> None:
         asyncio.run(go())
 
 
-def test_no_more_calls_are_in_flight_than_the_limit() -> None:
-    async def go() -> int:
+def test_no_more_calls_are_in_flight_than_the_limit():
+    async def go():
         pace, most = ConcurrencyLimit(most=3), 0
 
-        async def call() -> None:
+        async def call():
             nonlocal most
             async with pace.place():
                 most = max(most, pace.in_flight)
@@ -217,8 +212,8 @@ def test_no_more_calls_are_in_flight_than_the_limit() -> None:
     assert asyncio.run(go()) == 3
 
 
-def test_a_burst_of_rate_limits_halves_the_limit_once() -> None:
-    async def go() -> None:
+def test_a_burst_of_rate_limits_halves_the_limit_once():
+    async def go():
         pace = ConcurrencyLimit(most=16)
         async with AsyncExitStack() as stack:
             rounds = [await stack.enter_async_context(pace.place()) for _ in range(16)]
@@ -232,7 +227,7 @@ def test_a_burst_of_rate_limits_halves_the_limit_once() -> None:
     asyncio.run(go())
 
 
-def test_the_limit_never_falls_below_one_call_nor_grows_beyond_the_most() -> None:
+def test_the_limit_never_falls_below_one_call_nor_grows_beyond_the_most():
     pace = ConcurrencyLimit(most=2)
     for round_ in range(5):
         pace.limited(round_)
@@ -242,7 +237,7 @@ def test_the_limit_never_falls_below_one_call_nor_grows_beyond_the_most() -> Non
     assert pace.limit == 2.0
 
 
-def test_as_many_replies_as_there_are_places_add_about_one_place() -> None:
+def test_as_many_replies_as_there_are_places_add_about_one_place():
     pace = ConcurrencyLimit(most=64)
     pace.limited(0)
     for _ in range(33):
@@ -250,17 +245,17 @@ def test_as_many_replies_as_there_are_places_add_about_one_place() -> None:
     assert 32.9 < pace.limit < 33.1
 
 
-def test_it_says_how_many_calls_are_in_flight() -> None:
+def test_it_says_how_many_calls_are_in_flight():
     assert str(ConcurrencyLimit(most=8)) == "0 calls in flight of at most 8"
 
 
 @settings(deadline=None, max_examples=50)
 @given(cancelled=st.sets(st.integers(0, 29)), most=st.integers(1, 5))
-def test_cancelled_waiters_lose_no_place(cancelled: set[int], most: int) -> None:
-    async def go() -> None:
+def test_cancelled_waiters_lose_no_place(cancelled, most):
+    async def go():
         pace, ran = ConcurrencyLimit(most=most), 0
 
-        async def call() -> None:
+        async def call():
             nonlocal ran
             async with pace.place():
                 await asyncio.sleep(0)
@@ -278,8 +273,8 @@ def test_cancelled_waiters_lose_no_place(cancelled: set[int], most: int) -> None
     asyncio.run(go())
 
 
-def test_a_call_that_fails_gives_its_place_back() -> None:
-    async def go() -> None:
+def test_a_call_that_fails_gives_its_place_back():
+    async def go():
         pace = ConcurrencyLimit(most=1)
         for _ in range(3):
             with pytest.raises(ValueError, match="x"):
@@ -293,7 +288,7 @@ def test_a_call_that_fails_gives_its_place_back() -> None:
 REFUSED = ModelError("no connection", kind="connection", retryable=True, unsent=True)
 
 
-CHARGED: dict[str, tuple[ModelError, bool]] = {
+CHARGED = {
     "a timeout": (error("timeout"), True),
     "a cut reply": (error("connection", 200), True),
     "a server error": (error("server", 500), True),
@@ -305,9 +300,7 @@ CHARGED: dict[str, tuple[ModelError, bool]] = {
 
 
 @pytest.mark.parametrize("name", CHARGED)
-def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_tokens(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_tokens(tmp_path, name):
     failing, is_charged = CHARGED[name]
     budget = RunBudget(RunLimits(tokens=50_000))
     (episode,) = run(
@@ -322,7 +315,7 @@ def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_token
     )
 
 
-def test_what_a_failed_call_told_in_part_is_charged_in_part(tmp_path: Path) -> None:
+def test_what_a_failed_call_told_in_part_is_charged_in_part(tmp_path):
     half = error("unreadable", 200, Usage(input_tokens=7, source="provider"))
     budget = RunBudget(RunLimits(tokens=50_000))
     run(runner(tmp_path, lambda s: Shaky([half]), Calls(ConcurrencyLimit(most=1), FAST, budget)))
@@ -331,13 +324,13 @@ def test_what_a_failed_call_told_in_part_is_charged_in_part(tmp_path: Path) -> N
     assert (budget.tokens, budget.held_tokens) == (110, 519)
 
 
-def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path):
     """A server that tells no usage, and a call that was cut: after a restart both still count."""
     budget = RunBudget(RunLimits(tokens=50_000))
     untold = ScriptedModel([answer("MY ANSWER: None")])
 
     class Cut(Shaky):
-        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+        async def generate(self, messages, tools, options=None):
             await super().generate(messages, tools)
             return await untold.generate(messages, tools)
 

@@ -1,11 +1,7 @@
 """Calls as a run makes them: what the trace tells, what counts, what stops the run."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -17,13 +13,13 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.errors import ModelError, ModelErrorKind, RunStopped
+from agent_env.errors import ModelError, RunStopped
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
-from agent_env.protocols import Limits, Model
+from agent_env.protocols import Limits
 from agent_env.records.model_facts import ModelFacts
-from agent_env.records.schema import Condition, Episode, Message, Reply, Sample, ToolSpec, Usage
+from agent_env.records.schema import Usage
 from agent_env.records.trace_events import ModelCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
@@ -39,12 +35,10 @@ class Shaky:
 
     name = "shaky"
 
-    def __init__(self, errors: Sequence[ModelError]) -> None:
+    def __init__(self, errors):
         self.left = list(errors)
 
-    async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
-    ) -> Reply:
+    async def generate(self, messages, tools, options=None):
         await asyncio.sleep(0)
         if self.left:
             raise self.left.pop(0)
@@ -52,14 +46,14 @@ class Shaky:
 
 
 def runner(
-    path: Path,
-    make_model: Callable[[Sample], Model],
-    shared: Calls | None = None,
-    limits: Limits | None = None,
-    concurrency: int = 4,
-) -> Runner:
+    path,
+    make_model,
+    shared=None,
+    limits=None,
+    concurrency=4,
+):
     @asynccontextmanager
-    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+    async def open_seams(sample, condition):
         tools = [FakeTool(name, lambda arguments: "found") for name in ("web_search", "python")]
         yield Seams(
             make_model(sample), ToolSet(tools), make_strategy(condition, make_task().prompt)
@@ -76,22 +70,22 @@ def runner(
     )
 
 
-def run(made: Runner, count: int = 1) -> list[Episode]:
+def run(made, count=1):
     samples = [puzzle(f"tp-0-{number}") for number in range(count)]
     asyncio.run(made.run(samples, [parse_condition("web")], 1, lambda key, ending: None))
     return list(episodes_of(made.folder, print))
 
 
-def model_calls(path: Path, sample: str = "tp-0-0") -> list[ModelCalled]:
+def model_calls(path, sample="tp-0-0"):
     events = read_trace(path / f"episodes/web/{sample}.1.jsonl")
     return [event for event in events if isinstance(event, ModelCalled)]
 
 
-def error(kind: ModelErrorKind, status: int | None = None, used: Usage | None = None) -> ModelError:
+def error(kind, status=None, used=None):
     return ModelError(f"{kind}!", status=status, kind=kind, retryable=True, usage=used)
 
 
-def test_each_attempt_stands_in_the_trace_with_its_verdict(tmp_path: Path) -> None:
+def test_each_attempt_stands_in_the_trace_with_its_verdict(tmp_path):
     failing = [error("server", 500), error("timeout"), error("unreadable", 200, SOME)]
     (episode,) = run(runner(tmp_path, lambda s: Shaky(failing)))
     told = [(c.attempt, c.error_kind, c.status, c.wait_s is None) for c in model_calls(tmp_path)]
@@ -104,18 +98,18 @@ def test_each_attempt_stands_in_the_trace_with_its_verdict(tmp_path: Path) -> No
     assert episode.status == "finished"
 
 
-def test_the_tokens_of_failed_calls_are_in_the_sums(tmp_path: Path) -> None:
+def test_the_tokens_of_failed_calls_are_in_the_sums(tmp_path):
     failing = [error("server", 500), error("unreadable", 200, SOME)]
     (episode,) = run(runner(tmp_path, lambda s: Shaky(failing)))
     assert (episode.input_tokens, episode.output_tokens) == (200, 20)
     assert (episode.failed_calls, episode.uncounted_calls, episode.steps) == (2, 1, 1)
 
 
-def test_the_tokens_of_failed_calls_count_against_the_limit(tmp_path: Path) -> None:
+def test_the_tokens_of_failed_calls_count_against_the_limit(tmp_path):
     class Costly(ScriptedModel):
         failed = False
 
-        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+        async def generate(self, messages, tools, options=None):
             if not self.failed:
                 self.failed = True
                 raise error("unreadable", 200, SOME)
@@ -126,7 +120,7 @@ def test_the_tokens_of_failed_calls_count_against_the_limit(tmp_path: Path) -> N
     assert (episode.stop_reason, episode.steps) == ("tokens", 1)
 
 
-def test_an_error_that_lasts_fails_the_episode_with_the_evidence(tmp_path: Path) -> None:
+def test_an_error_that_lasts_fails_the_episode_with_the_evidence(tmp_path):
     (episode,) = run(runner(tmp_path, lambda s: Shaky([error("server", 500)] * 9)))
     assert episode.failure == (
         "ModelError: server! [the same error came 3 times on this request; "
@@ -138,19 +132,17 @@ def test_an_error_that_lasts_fails_the_episode_with_the_evidence(tmp_path: Path)
 class Silent(Shaky):
     """Answers as told, then lets its callers wait."""
 
-    def __init__(self, replies: Sequence[Reply] = ()) -> None:
+    def __init__(self, replies=()):
         super().__init__([])
         self.replies = list(replies)
 
-    async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
-    ) -> Reply:
+    async def generate(self, messages, tools, options=None):
         if not self.replies:
             await asyncio.sleep(60)
         return self.replies.pop(0)
 
 
-def test_the_episodes_time_ends_a_wait_before_the_next_call(tmp_path: Path) -> None:
+def test_the_episodes_time_ends_a_wait_before_the_next_call(tmp_path):
     """Nothing was answered, so it is an outage and no wrong answer."""
     patient = Calls(ConcurrencyLimit(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
     limits = Limits(time_s=0.5)
@@ -161,7 +153,7 @@ def test_the_episodes_time_ends_a_wait_before_the_next_call(tmp_path: Path) -> N
     )
 
 
-def test_an_episode_whose_server_hangs_fails_and_is_asked_again(tmp_path: Path) -> None:
+def test_an_episode_whose_server_hangs_fails_and_is_asked_again(tmp_path):
     (episode,) = run(runner(tmp_path, lambda s: Silent(), limits=Limits(time_s=0.2)))
     assert (episode.status, episode.failure) == (
         "failed",
@@ -171,15 +163,15 @@ def test_an_episode_whose_server_hangs_fails_and_is_asked_again(tmp_path: Path) 
     assert (again.status, again.stop_reason, again.failed_calls) == ("finished", "answered", 1)
 
 
-def test_an_episode_that_got_a_reply_and_then_ran_out_of_time_is_finished(tmp_path: Path) -> None:
+def test_an_episode_that_got_a_reply_and_then_ran_out_of_time_is_finished(tmp_path):
     said = [calls(("web_search", "{}"))]
     (episode,) = run(runner(tmp_path, lambda s: Silent(said), limits=Limits(time_s=1.0)))
     assert (episode.status, episode.stop_reason, episode.steps) == ("finished", "time", 1)
 
 
-def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path: Path) -> None:
+def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path):
     class Slow(Shaky):
-        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+        async def generate(self, messages, tools, options=None):
             await asyncio.sleep(1.0)
             return await super().generate(messages, tools)
 
@@ -196,7 +188,7 @@ def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path: Path) -> None:
     assert sum((wait or 0.0) > 0.9 for wait in waits) == 3
 
 
-def test_a_run_whose_calls_all_fail_stops_and_can_be_resumed(tmp_path: Path) -> None:
+def test_a_run_whose_calls_all_fail_stops_and_can_be_resumed(tmp_path):
     down = Calls(ConcurrencyLimit(most=4), FAST, breaker=Breaker(calls=5))
     broken = runner(tmp_path, lambda s: Shaky([error("connection")] * 99), down)
     with pytest.raises(RunStopped, match="the last 5 model calls all failed") as stopped:
@@ -206,7 +198,7 @@ def test_a_run_whose_calls_all_fail_stops_and_can_be_resumed(tmp_path: Path) -> 
     assert [e.status for e in episodes] == ["finished"] * 20
 
 
-def test_a_spent_budget_lets_calls_in_flight_come_in_and_stops(tmp_path: Path) -> None:
+def test_a_spent_budget_lets_calls_in_flight_come_in_and_stops(tmp_path):
     budget = RunBudget(RunLimits(tokens=3000))
     shared = Calls(ConcurrencyLimit(most=4), FAST, budget)
     with pytest.raises(RunStopped, match="of its 3000 tokens"):
@@ -216,7 +208,7 @@ def test_a_spent_budget_lets_calls_in_flight_come_in_and_stops(tmp_path: Path) -
     assert set(ended) <= {"finished", "unfinished"}
 
 
-def test_a_reply_from_the_cache_is_told_and_costs_nothing(tmp_path: Path) -> None:
+def test_a_reply_from_the_cache_is_told_and_costs_nothing(tmp_path):
     cache = ReplyCache(tmp_path / "replies.db", own_call())
     run(
         runner(
@@ -227,14 +219,12 @@ def test_a_reply_from_the_cache_is_told_and_costs_nothing(tmp_path: Path) -> Non
     again = Calls(ConcurrencyLimit(most=1), FAST, budget, cache=cache)
     (episode,) = run(runner(tmp_path / "b", lambda s: Shaky([error("server")]), again))
     (first,), (call,) = model_calls(tmp_path / "a"), model_calls(tmp_path / "b")
-    assert call.reply is not None
-    assert call.reply.cached_at is not None
     assert first.at[:16] == call.reply.cached_at[:16]
     assert (episode.cache_hits, episode.input_tokens, episode.paid.input_tokens) == (1, 100, 0)
     assert budget.tokens == 0
 
 
-def test_a_model_near_its_last_step_is_told_once(tmp_path: Path) -> None:
+def test_a_model_near_its_last_step_is_told_once(tmp_path):
     model = ScriptedModel([calls(("web_search", "{}")) for _ in range(9)])
     (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(steps=4, notice=2)))
     assert episode.stop_reason == "steps"
@@ -243,7 +233,7 @@ def test_a_model_near_its_last_step_is_told_once(tmp_path: Path) -> None:
     assert added[2][0].startswith("You have 2 replies left")
 
 
-def test_a_tool_at_its_limit_is_withdrawn_and_the_episode_goes_on(tmp_path: Path) -> None:
+def test_a_tool_at_its_limit_is_withdrawn_and_the_episode_goes_on(tmp_path):
     twice = calls(("python", "{}"), ("python", "{}"), ("web_search", "{}"))
     model = ScriptedModel([twice, calls(("web_search", "{}"), first_id=9), answer("done")])
     (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(per_tool={"python": 1})))
@@ -264,22 +254,20 @@ def test_a_tool_at_its_limit_is_withdrawn_and_the_episode_goes_on(tmp_path: Path
         (Limits(tokens=150), "tokens"),
     ],
 )
-def test_the_limit_that_was_reached_is_the_stop_reason(
-    tmp_path: Path, limits: Limits, reason: str
-) -> None:
+def test_the_limit_that_was_reached_is_the_stop_reason(tmp_path, limits, reason):
     model = ScriptedModel([calls(("web_search", "{}"), usage=SOME) for _ in range(9)])
     (episode,) = run(runner(tmp_path, lambda s: model, limits=limits))
     assert (episode.stop_reason, episode.steps) == (reason, 2)
 
 
-def test_a_limit_holds_where_the_server_tells_no_usage(tmp_path: Path) -> None:
+def test_a_limit_holds_where_the_server_tells_no_usage(tmp_path):
     model = ScriptedModel([calls(("web_search", "{}")) for _ in range(9)])
     (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(tokens=100)))
     assert episode.stop_reason == "tokens"
     assert episode.input_tokens is None
 
 
-def test_a_cost_limit_ends_an_episode(tmp_path: Path) -> None:
+def test_a_cost_limit_ends_an_episode(tmp_path):
     facts = ModelFacts(
         input_per_million=100.0, output_per_million=0.0, date="2026-01-01", source="made up"
     )
@@ -289,14 +277,14 @@ def test_a_cost_limit_ends_an_episode(tmp_path: Path) -> None:
     assert (episode.stop_reason, episode.steps) == ("cost", 3)
 
 
-def test_a_run_cancelled_in_a_wait_leaves_its_episode_to_be_resumed(tmp_path: Path) -> None:
+def test_a_run_cancelled_in_a_wait_leaves_its_episode_to_be_resumed(tmp_path):
     patient = Calls(ConcurrencyLimit(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
 
-    async def go() -> None:
+    async def go():
         failed = asyncio.Event()
 
         class Failing(Shaky):
-            async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+            async def generate(self, messages, tools, options=None):
                 failed.set()
                 raise error("server", 500)
 
@@ -316,9 +304,9 @@ def test_a_run_cancelled_in_a_wait_leaves_its_episode_to_be_resumed(tmp_path: Pa
     assert patient.pace.in_flight == 0
 
 
-def test_the_time_of_a_run_cuts_off_what_is_in_flight(tmp_path: Path) -> None:
+def test_the_time_of_a_run_cuts_off_what_is_in_flight(tmp_path):
     class Stuck(Shaky):
-        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+        async def generate(self, messages, tools, options=None):
             await asyncio.sleep(60)
 
     shared = Calls(ConcurrencyLimit(most=4), FAST, RunBudget(RunLimits(time_s=1.0)))
@@ -330,8 +318,8 @@ def test_the_time_of_a_run_cuts_off_what_is_in_flight(tmp_path: Path) -> None:
 
 
 def test_conversations_that_are_too_long_are_finished_counted_and_stop_no_run(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     too_long = ModelError("too long", status=400, kind="context_overflow")
     shared = Calls(ConcurrencyLimit(most=4), FAST, breaker=Breaker(calls=2))
     episodes = run(runner(tmp_path, lambda s: Shaky([too_long]), shared), count=4)
@@ -343,9 +331,9 @@ def test_conversations_that_are_too_long_are_finished_counted_and_stop_no_run(
 
 
 def test_an_episode_that_failed_by_an_overflow_of_earlier_versions_finishes_when_resumed(
-    tmp_path: Path,
-) -> None:
-    def failing(sample: Sample) -> Model:
+    tmp_path,
+):
+    def failing(sample):
         return ScriptedModel([calls(("web_search", "{}")), ModelError("down", kind="bad_request")])
 
     (episode,) = run(runner(tmp_path, failing))
@@ -360,9 +348,7 @@ class Hanging:
 
     name = "hanging"
 
-    async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
-    ) -> Reply:
+    async def generate(self, messages, tools, options=None):
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError as exc:
@@ -372,8 +358,8 @@ class Hanging:
 
 
 def test_calls_that_hang_until_the_episodes_time_is_up_are_failures_for_the_breaker(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     shared = Calls(ConcurrencyLimit(most=4), FAST, breaker=Breaker(calls=3))
     with pytest.raises(RunStopped, match="the last 3 model calls all failed"):
         run(runner(tmp_path, lambda s: Hanging(), shared, Limits(time_s=0.3), concurrency=1), 9)

@@ -1,7 +1,6 @@
 """What a preflight concludes from the replies of a server, and that nothing makes it fail."""
 
 import asyncio
-from collections.abc import Sequence
 
 import pytest
 
@@ -10,8 +9,8 @@ from agent_env.errors import ModelError
 from agent_env.models.server_facts import ServerFacts
 from agent_env.models.text_protocol import TextProtocol
 from agent_env.protocols import ReplyOptions
-from agent_env.records.manifest import ContextCheck, Preflight, ToolCheck
-from agent_env.records.schema import Condition, Message, Reply, ToolSpec, Usage
+from agent_env.records.manifest import ContextCheck, ToolCheck
+from agent_env.records.schema import Condition, ToolSpec, Usage
 from agent_env.testing import answer, calls
 
 SPECS = {
@@ -32,16 +31,16 @@ class Server:
 
     name = "compatible/smollm2"
 
-    def __init__(self, bare: Reply | Exception, offered: Reply | Exception) -> None:
+    def __init__(self, bare, offered):
         self._bare, self._offered = bare, offered
-        self.asked: list[tuple[tuple[str, ...], str]] = []
+        self.asked = []
 
     async def generate(
         self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        options: ReplyOptions = ReplyOptions(),
-    ) -> Reply:
+        messages,
+        tools,
+        options=ReplyOptions(),
+    ):
         self.asked.append((tuple(tool.name for tool in tools), options.tool_choice))
         in_text = messages[0].role == "system"
         reply = self._offered if tools or in_text else self._bare
@@ -50,25 +49,25 @@ class Server:
         return reply
 
 
-def used(tokens: int | None) -> Usage:
+def used(tokens):
     return Usage(input_tokens=tokens, output_tokens=1, source="provider")
 
 
-def called(name: str, tokens: int | None = 300) -> Reply:
+def called(name, tokens=300):
     return calls((name, "{}"), usage=used(tokens)).model_copy(update={"model": "smollm2"})
 
 
-def said(text: str, tokens: int | None = 31, model: str | None = "smollm2") -> Reply:
+def said(text, tokens=31, model="smollm2"):
     return answer(text, used(tokens)).model_copy(update={"model": model})
 
 
 def tried(
-    bare: Reply | Exception,
-    offered: Reply | Exception,
-    facts: ServerFacts = LISTED,
-    name: str = "compatible/smollm2",
-    in_text: bool = False,
-) -> Preflight:
+    bare,
+    offered,
+    facts=LISTED,
+    name="compatible/smollm2",
+    in_text=False,
+):
     server = Server(bare, offered)
     model = TextProtocol(server) if in_text else server
     target = ProbedModel(name, "http://127.0.0.1:1/v1", facts, in_text)
@@ -106,7 +105,6 @@ def test_a_server_that_drops_the_tools_is_refused():
         "tools)"
     )
     reason = refusal(found, False)
-    assert reason is not None
     assert reason.startswith("http://127.0.0.1:1/v1: condition web, ci cannot mean anything: ")
     assert "--tool-protocol text" in reason
     assert "--anyway" in reason
@@ -280,7 +278,6 @@ def test_another_model_than_the_one_asked_for_is_refused():
         "the server has no model nonexistent: it serves smollm2, and smollm2 answers"
     )
     reason = refusal(found, False)
-    assert reason is not None
     assert "name --model compatible/smollm2; --anyway" in reason
 
 

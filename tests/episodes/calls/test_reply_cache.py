@@ -1,11 +1,8 @@
 """The reply cache: what a key depends on, what is kept, what is said."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -26,12 +23,12 @@ TOOL = ToolSpec(name="web_search", description="Searches.", parameters={"type": 
 KEY = "f61b6ff5903954e20acb8e213f07607520073fe3a61ff13ee081069f0c2f9a50"
 
 
-def test_the_key_of_a_request_stays_the_same_over_versions() -> None:
+def test_the_key_of_a_request_stays_the_same_over_versions():
     """A change here silently empties every user's cache: raise KEY_VERSION with it."""
     assert cache_key(ASKING, ASKED, [TOOL]) == KEY
 
 
-def test_everything_that_determines_a_reply_changes_the_key() -> None:
+def test_everything_that_determines_a_reply_changes_the_key():
     others = [
         cache_key(replace(ASKING, model="compatible/y"), ASKED, [TOOL]),
         cache_key(replace(ASKING, parameters={"base_url": "http://127.0.0.1:2/v1"}), ASKED, [TOOL]),
@@ -47,7 +44,7 @@ def test_everything_that_determines_a_reply_changes_the_key() -> None:
     assert len({KEY, *others}) == 9
 
 
-def test_a_reply_comes_back_with_the_time_it_was_first_given(tmp_path: Path) -> None:
+def test_a_reply_comes_back_with_the_time_it_was_first_given(tmp_path):
     cache = ReplyCache(tmp_path / "replies.db", own_call())
     assert cache.get(KEY) is None
     cache.put(KEY, answer("MY ANSWER: None"), "2026-01-01T00:00:00.000Z")
@@ -55,7 +52,6 @@ def test_a_reply_comes_back_with_the_time_it_was_first_given(tmp_path: Path) -> 
     cache.close()
     again = ReplyCache(tmp_path / "replies.db", own_call())
     found = again.get(KEY)
-    assert found is not None
     assert (found.message.content, found.cached_at) == (
         "MY ANSWER: None",
         "2026-01-01T00:00:00.000Z",
@@ -63,7 +59,7 @@ def test_a_reply_comes_back_with_the_time_it_was_first_given(tmp_path: Path) -> 
     assert (again.hits, again.misses, again.foreign()) == (1, 0, 0)
 
 
-def test_replies_under_another_version_of_the_key_are_counted(tmp_path: Path) -> None:
+def test_replies_under_another_version_of_the_key_are_counted(tmp_path):
     cache = ReplyCache(tmp_path / "replies.db", own_call())
     cache.put(KEY, answer("x"), "2026-01-01T00:00:00.000Z")
     cache.close()
@@ -72,7 +68,7 @@ def test_replies_under_another_version_of_the_key_are_counted(tmp_path: Path) ->
     assert ReplyCache(tmp_path / "replies.db", own_call()).foreign() == 1
 
 
-def test_a_file_that_is_no_cache_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_no_cache_is_named(tmp_path):
     (tmp_path / "notes.txt").write_text("These are my notes, and they are long enough.\n" * 99)
     with pytest.raises(ConfigError, match=r"cannot use .*notes\.txt as a reply cache"):
         ReplyCache(tmp_path / "notes.txt", own_call())
@@ -80,7 +76,7 @@ def test_a_file_that_is_no_cache_is_named(tmp_path: Path) -> None:
         ReplyCache(tmp_path / "no" / "folder" / "replies.db", own_call())
 
 
-def test_a_cache_that_somebody_sent_has_nothing_deleted_and_comes_to_an_end(tmp_path: Path) -> None:
+def test_a_cache_that_somebody_sent_has_nothing_deleted_and_comes_to_an_end(tmp_path):
     """SQLite deletes the super-journal that a journal names; a view in place of the table could
     give rows for ever."""
     file = tmp_path / "replies.db"

@@ -1,10 +1,6 @@
 """Failed calls: made again, waited for, or the end of the run."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -22,51 +18,50 @@ from agent_env.episodes.calls.retries import (
     error_kind,
     final_error,
 )
-from agent_env.errors import ModelError, ModelErrorKind, RunStopped
+from agent_env.errors import ModelError, RunStopped
 from agent_env.protocols import Limits
-from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.testing import answer
 from tests.episodes.calls.test_caller import SOME, Shaky, model_calls, run, runner
 
 
-def error(kind: ModelErrorKind, text: str = "no", wait: float | None = None) -> ModelError:
+def error(kind, text="no", wait=None):
     return ModelError(text, kind=kind, retryable=True, retry_after_s=wait)
 
 
 @pytest.mark.parametrize("kind", ["authentication", "bad_request", "context_overflow"])
-def test_what_another_try_cannot_mend_is_final_at_once(kind: ModelErrorKind) -> None:
+def test_what_another_try_cannot_mend_is_final_at_once(kind):
     assert Tries(Retries()).verdict(error(kind), 0.0, 0.5) == GiveUp()
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "timeout", "connection", "server", "unreadable"])
-def test_what_may_pass_is_tried_again_after_a_wait_that_doubles(kind: ModelErrorKind) -> None:
+def test_what_may_pass_is_tried_again_after_a_wait_that_doubles(kind):
     tries = Tries(Retries(attempts=9, same=None))
     waits = [tries.verdict(error(kind), 0.0, 0.0) for _ in range(7)]
     assert waits == [Retry(w) for w in (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0)]
 
 
-def test_a_wait_has_a_random_part_of_up_to_one_half() -> None:
+def test_a_wait_has_a_random_part_of_up_to_one_half():
     assert Tries(Retries()).verdict(error("server"), 0.0, 1.0) == Retry(1.5)
 
 
-def test_the_wait_that_a_server_asks_for_is_obeyed() -> None:
+def test_the_wait_that_a_server_asks_for_is_obeyed():
     assert Tries(Retries()).verdict(error("rate_limit", wait=7.0), 0.0, 0.0) == Retry(7.0)
     assert Tries(Retries()).verdict(error("rate_limit", wait=0.2), 0.0, 0.0) == Retry(1.0)
 
 
-def test_a_wait_beyond_the_time_allowed_is_not_begun() -> None:
+def test_a_wait_beyond_the_time_allowed_is_not_begun():
     found = Tries(Retries(time_s=60.0)).verdict(error("rate_limit", wait=3600.0), 2.0, 0.0)
     assert found == GiveUp(
         "given up after 1 calls in 2 s: a further wait of 3600 s is more than the 60 s allowed"
     )
 
 
-def test_an_exhausted_quota_is_final_though_it_is_a_rate_limit() -> None:
+def test_an_exhausted_quota_is_final_though_it_is_a_rate_limit():
     quota = ModelError("insufficient_quota", status=429, kind="rate_limit", retryable=False)
     assert Tries(Retries()).verdict(quota, 0.0, 0.0) == GiveUp()
 
 
-def test_the_same_error_three_times_is_given_up_with_the_evidence() -> None:
+def test_the_same_error_three_times_is_given_up_with_the_evidence():
     tries = Tries(Retries(attempts=99))
     first = [ModelError(f"boom, request {n}ab", status=500, kind="server") for n in (1, 2, 3)]
     assert isinstance(tries.verdict(first[0], 0.0, 0.0), Retry)
@@ -79,14 +74,14 @@ def test_the_same_error_three_times_is_given_up_with_the_evidence() -> None:
     )
 
 
-def test_another_error_in_between_begins_the_count_anew() -> None:
+def test_another_error_in_between_begins_the_count_anew():
     tries = Tries(Retries(attempts=99))
     for kind in ("server", "server", "timeout", "server", "server"):
-        assert isinstance(tries.verdict(error(kind), 0.0, 0.0), Retry)  # type: ignore[arg-type]
+        assert isinstance(tries.verdict(error(kind), 0.0, 0.0), Retry)
     assert isinstance(tries.verdict(error("server"), 0.0, 0.0), GiveUp)
 
 
-def test_rate_limits_say_nothing_about_the_request_but_their_number_is_bounded() -> None:
+def test_rate_limits_say_nothing_about_the_request_but_their_number_is_bounded():
     tries = Tries(Retries(attempts=5))
     found = [tries.verdict(error("rate_limit"), 0.0, 0.0) for _ in range(5)]
     assert [type(f) for f in found] == [Retry] * 4 + [GiveUp]
@@ -98,11 +93,11 @@ def test_rate_limits_say_nothing_about_the_request_but_their_number_is_bounded()
      (404, "bad_request"), (408, "timeout"), (500, "server"), (503, "server"),
      (200, "unreadable"), (None, None)],
 )  # fmt: skip
-def test_without_a_class_the_status_tells_it(status: int | None, kind: str | None) -> None:
+def test_without_a_class_the_status_tells_it(status, kind):
     assert error_kind(ModelError("x", status=status)) == kind
 
 
-KINDS: st.SearchStrategy[ModelErrorKind] = st.sampled_from(
+KINDS = st.sampled_from(
     ["rate_limit", "timeout", "connection", "server", "authentication", "unreadable"]
 )
 
@@ -113,9 +108,7 @@ KINDS: st.SearchStrategy[ModelErrorKind] = st.sampled_from(
     same=st.integers(1, 5),
     chance=st.floats(0, 1),
 )
-def test_no_request_is_sent_more_often_or_later_than_allowed(
-    kinds: list[ModelErrorKind], attempts: int, same: int, chance: float
-) -> None:
+def test_no_request_is_sent_more_often_or_later_than_allowed(kinds, attempts, same, chance):
     tries, elapsed = Tries(Retries(attempts=attempts, time_s=100.0, same=same)), 0.0
     for sent, kind in enumerate(kinds, start=1):
         verdict = tries.verdict(error(kind), elapsed, chance)
@@ -138,25 +131,23 @@ class Server:
 
     name = "server"
 
-    def __init__(self, refusals: Sequence[ModelError], health: Sequence[bool] = ()) -> None:
+    def __init__(self, refusals, health=()):
         self.refusals = list(refusals)
         self.health = list(health)
         self.polls = 0
 
-    async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
-    ) -> Reply:
+    async def generate(self, messages, tools, options=None):
         await asyncio.sleep(0)
         if self.refusals:
             raise self.refusals.pop(0)
         return answer("MY ANSWER: None", SOME)
 
-    async def is_up(self) -> bool:
+    async def is_up(self):
         self.polls += 1
         return self.health.pop(0) if self.health else True
 
 
-def shared(server: Server, notes: list[str] | None = None, longest_s: float = 60.0) -> Calls:
+def shared(server, notes=None, longest_s=60.0):
     outage = Outage(
         longest_s,
         server.is_up,
@@ -170,9 +161,7 @@ def shared(server: Server, notes: list[str] | None = None, longest_s: float = 60
 
 
 @pytest.mark.parametrize("error", [REFUSED, LOADING], ids=["refused", "loading"])
-def test_an_outage_counts_neither_as_the_same_error_nor_for_the_breaker(
-    tmp_path: Path, error: ModelError
-) -> None:
+def test_an_outage_counts_neither_as_the_same_error_nor_for_the_breaker(tmp_path, error):
     server = Server([error] * 9)
     (episode,) = run(runner(tmp_path, lambda s: server, shared(server)))
     assert (episode.status, episode.failed_calls) == ("finished", 9)
@@ -182,9 +171,9 @@ def test_an_outage_counts_neither_as_the_same_error_nor_for_the_breaker(
     assert {call.wait_s for call in found} == {None}
 
 
-def test_one_asks_for_all_whether_the_server_is_up(tmp_path: Path) -> None:
+def test_one_asks_for_all_whether_the_server_is_up(tmp_path):
     server = Server([REFUSED] * 8, health=[False] * 20)
-    notes: list[str] = []
+    notes = []
     episodes = run(runner(tmp_path, lambda s: server, shared(server, notes), concurrency=8), 8)
     assert [e.status for e in episodes] == ["finished"] * 8
     assert server.polls == 21
@@ -192,28 +181,25 @@ def test_one_asks_for_all_whether_the_server_is_up(tmp_path: Path) -> None:
     assert notes[1:] == ["the server is back after 0 s; the run goes on"]
 
 
-def test_calls_that_broke_off_are_an_outage_where_the_server_is_down(tmp_path: Path) -> None:
+def test_calls_that_broke_off_are_an_outage_where_the_server_is_down(tmp_path):
     server = Server([CUT] * 8, health=[False, False])
     episodes = run(runner(tmp_path, lambda s: server, shared(server), concurrency=8), 8)
     assert [(e.status, e.failed_calls) for e in episodes] == [("finished", 1)] * 8
 
 
-def test_calls_that_broke_off_are_failures_where_the_server_is_up(tmp_path: Path) -> None:
+def test_calls_that_broke_off_are_failures_where_the_server_is_up(tmp_path):
     server = Server([CUT] * 2)
     (episode,) = run(runner(tmp_path, lambda s: server, shared(server)))
-    assert episode.failure is not None
     assert "the same error came 2 times on this request" in episode.failure
 
 
-def test_an_error_that_comes_while_others_get_replies_is_its_calls_own(tmp_path: Path) -> None:
+def test_an_error_that_comes_while_others_get_replies_is_its_calls_own(tmp_path):
     """A request that its proxy always times out on: 504, while the server answers the others."""
     timed_out = ModelError("gateway timeout", status=504, kind="timeout", retryable=True)
     answering = Server([])
 
     class Slow(Server):
-        async def generate(
-            self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
-        ) -> Reply:
+        async def generate(self, messages, tools, options=None):
             calls.outage.answered()  # another call's
             raise timed_out
 
@@ -222,7 +208,7 @@ def test_an_error_that_comes_while_others_get_replies_is_its_calls_own(tmp_path:
     assert (episode.status, episode.failed_calls) == ("failed", 2)
 
 
-def test_a_server_that_stays_away_stops_the_run_with_the_last_error(tmp_path: Path) -> None:
+def test_a_server_that_stays_away_stops_the_run_with_the_last_error(tmp_path):
     server = Server([REFUSED] * 1000, health=[False] * 1000)
     with pytest.raises(RunStopped, match=r"away for \d+ s, the last error: cannot be reached"):
         run(runner(tmp_path, lambda s: server, shared(server, longest_s=0.05)))
@@ -231,14 +217,13 @@ def test_a_server_that_stays_away_stops_the_run_with_the_last_error(tmp_path: Pa
     assert episode.status == "finished"
 
 
-def test_a_request_that_never_succeeds_at_a_server_that_is_up_fails_alone(tmp_path: Path) -> None:
+def test_a_request_that_never_succeeds_at_a_server_that_is_up_fails_alone(tmp_path):
     server = Server([LOADING] * 1000)
     (episode,) = run(runner(tmp_path, lambda s: server, shared(server, longest_s=0.05)))
-    assert episode.failure is not None
     assert "no reply came for 0 s, though the server is up" in episode.failure
 
 
-def test_the_wait_is_no_time_of_the_episode(tmp_path: Path) -> None:
+def test_the_wait_is_no_time_of_the_episode(tmp_path):
     server = Server([REFUSED], health=[False] * 220)
     calls = shared(server)
     calls.outage.poll_s = 0.01
@@ -250,17 +235,17 @@ def test_the_wait_is_no_time_of_the_episode(tmp_path: Path) -> None:
     assert last.reply is not None
 
 
-def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail() -> None:
-    slept: list[float] = []
+def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail():
+    slept = []
 
-    async def go(sleep: Callable[..., object]) -> None:
+    async def go(sleep):
         outage = Outage(None, first_wait_s=1.0, longest_wait_s=4.0)
         for _ in range(4):
             assert await outage.wait(LOADING)
         outage.answered()
         assert await outage.wait(LOADING)
 
-    async def asleep(seconds: float) -> None:
+    async def asleep(seconds):
         slept.append(seconds)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -281,15 +266,15 @@ def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail() -> None:
     ],
 )
 def test_a_server_that_never_answered_is_waited_for_a_short_time(
-    error: ModelError, has_answered: bool, longest_s: float | None, most: str
-) -> None:
+    error, has_answered, longest_s, most
+):
     now, notes = 0.0, list[str]()
 
-    async def asleep(seconds: float) -> None:
+    async def asleep(seconds):
         nonlocal now
         now += seconds
 
-    async def is_down() -> bool:
+    async def is_down():
         return False
 
     outage = Outage(
@@ -309,7 +294,7 @@ def test_a_server_that_never_answered_is_waited_for_a_short_time(
     assert limit - 2.0 <= now <= limit
 
 
-def test_once_it_has_answered_it_is_waited_for_as_any_other() -> None:
+def test_once_it_has_answered_it_is_waited_for_as_any_other():
     notes = list[str]()
     outage = Outage(600.0, connect_s=30.0, note=notes.append)
     outage.answered()
@@ -317,10 +302,10 @@ def test_once_it_has_answered_it_is_waited_for_as_any_other() -> None:
     assert notes[0].startswith("the run waits for its server, at most 600 s")
 
 
-def test_a_run_without_replies_says_so_now_and_then() -> None:
+def test_a_run_without_replies_says_so_now_and_then():
     now, notes = 0.0, list[str]()
 
-    async def asleep(seconds: float) -> None:
+    async def asleep(seconds):
         nonlocal now
         now += seconds
         if now > 200:

@@ -1,12 +1,7 @@
 """A worker writes and spends through the coordinator; leases decide whose episode it is."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
@@ -20,7 +15,7 @@ from agent_env.episodes.remote.coordinator import (
     StreamedTrace,
     remote_calls,
 )
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.fold import Recording, fold
 from agent_env.episodes.trace.lines import TraceWriter, read_trace
@@ -38,27 +33,24 @@ from tests.episodes.runs import WEB, make_run
 
 KEY = EpisodeKey("a", "web", 1)
 USED = Usage(input_tokens=30, output_tokens=20)
-Result = TypeVar("Result")
 
 
 class Here:
     """A coordinator in the same process."""
 
-    def __init__(self, coordinator: Coordinator) -> None:
+    def __init__(self, coordinator):
         self.coordinator = coordinator
-        self.told: set[asyncio.Task[Any]] = set()
+        self.told = set()
 
-    async def ask(self, method: str, *arguments: Any) -> Any:
+    async def ask(self, method, *arguments):
         return await getattr(self.coordinator, method)(*arguments)
 
-    def tell(self, method: str, *arguments: Any) -> None:
+    def tell(self, method, *arguments):
         self.told.add(asyncio.ensure_future(self.ask(method, *arguments)))
 
 
-def _keep(
-    folder: RunFolder, use: Callable[[Coordinator], Awaitable[Result]], concurrency: int = 4
-) -> Result:
-    async def main() -> Result:
+def _keep(folder, use, concurrency=4):
+    async def main():
         coordinator = Coordinator.of(folder, concurrency)
         try:
             return await use(coordinator)
@@ -68,30 +60,29 @@ def _keep(
     return asyncio.run(main())
 
 
-def _with_limits(path: Path, **limits: Any) -> RunFolder:
+def _with_limits(path, **limits):
     folder = make_run(path, ["a", "b"])
     folder.change(run_limits=limits, limits={"steps": 5})
     return folder
 
 
-def _started() -> SentEvent:
+def _started():
     fields = {"sample": "a", "condition": WEB, "repeat": 1, "model": "m"}
     return SentEvent("EpisodeStarted", utc_now(), fields)
 
 
-def _runner(folder: RunFolder, model: Any) -> Runner:
+def _runner(folder, model):
     @asynccontextmanager
-    async def open_seams(sample: Any, condition: Any):  # type: ignore[no-untyped-def]
+    async def open_seams(sample, condition):
         tools = ToolSet([FakeTool("look", lambda arguments: "found")])
         yield Seams(model, tools, make_strategy(condition, make_task("default").prompt))
 
     return Runner(folder, "scripted", open_seams, Estimate(), Limits(), 1)
 
 
-async def _play(coordinator: Coordinator, model: Any, worker: str) -> str:
+async def _play(coordinator, model, worker):
     """One episode as a worker runs it."""
     post, opened = Here(coordinator), await coordinator.open(worker, KEY)
-    assert isinstance(opened, EpisodeLease)
     past = Recording.of(opened.events) if opened.events else None
     trace = StreamedTrace(post, opened.lease, is_new=past is None)
     runner = _runner(coordinator.folder, model)
@@ -104,7 +95,7 @@ async def _play(coordinator: Coordinator, model: Any, worker: str) -> str:
         await coordinator.close(opened.lease)
 
 
-def test_an_episode_run_from_afar_has_the_trace_of_any_other(tmp_path: Path) -> None:
+def test_an_episode_run_from_afar_has_the_trace_of_any_other(tmp_path):
     folder = make_run(tmp_path, ["a"])
     model = ScriptedModel([calls(("look", "{}")), answer("MY ANSWER: None")])
     assert _keep(folder, lambda coordinator: _play(coordinator, model, "w")) == "answered"
@@ -116,11 +107,11 @@ def test_an_episode_run_from_afar_has_the_trace_of_any_other(tmp_path: Path) -> 
     assert [event.at for event in events] == sorted(event.at for event in events)
 
 
-def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path: Path) -> None:
+def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path):
     folder, stuck = make_run(tmp_path, ["a"]), asyncio.Event()
 
     class Stuck(ScriptedModel):
-        async def generate(self, messages: Any, tools: Any, *rest: Any) -> Any:
+        async def generate(self, messages, tools, *rest):
             if any(message.role == "tool" for message in messages):
                 stuck.set()
                 await asyncio.sleep(60)
@@ -129,7 +120,7 @@ def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path: Path)
     script = [calls(("look", "{}")), answer("MY ANSWER: None")]
     second = ScriptedModel(script)
 
-    async def use(coordinator: Coordinator) -> str:
+    async def use(coordinator):
         first = asyncio.ensure_future(_play(coordinator, Stuck(script), "lost"))
         await stuck.wait()
         assert await coordinator.release("lost") == 1
@@ -145,16 +136,14 @@ def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path: Path)
     assert (episode.steps, episode.tool_calls, episode.status) == (2, 1, "finished")
 
 
-def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path: Path) -> None:
+def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path):
     folder = make_run(tmp_path, ["a"])
 
-    async def use(coordinator: Coordinator) -> None:
+    async def use(coordinator):
         first = await coordinator.open("lost", KEY)
-        assert isinstance(first, EpisodeLease)
         assert await coordinator.write(first.lease, [_started()]) is None
         await coordinator.release("lost")
         second = await coordinator.open("other", KEY)
-        assert isinstance(second, EpisodeLease)
         assert len(second.events) in (0, 1)
         refused = await coordinator.write(first.lease, [_started()])
         assert isinstance(refused, LimitRefusal)
@@ -168,22 +157,20 @@ def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path: Pa
     _keep(folder, use)
 
 
-def test_two_workers_cannot_have_one_episode(tmp_path: Path) -> None:
-    async def use(coordinator: Coordinator) -> None:
+def test_two_workers_cannot_have_one_episode(tmp_path):
+    async def use(coordinator):
         assert isinstance(await coordinator.open("one", KEY), EpisodeLease)
         refused = await coordinator.open("two", KEY)
-        assert isinstance(refused, LimitRefusal)
         assert "another process" in refused.text
 
     _keep(make_run(tmp_path, ["a"]), use)
 
 
-def test_calls_in_flight_are_bounded_over_all_workers(tmp_path: Path) -> None:
-    async def use(coordinator: Coordinator) -> None:
+def test_calls_in_flight_are_bounded_over_all_workers(tmp_path):
+    async def use(coordinator):
         leases = []
         for name in ("a", "b"):
             opened = await coordinator.open(name, EpisodeKey(name, "web", 1))
-            assert isinstance(opened, EpisodeLease)
             leases.append(opened.lease)
         assert await coordinator.enter(leases[0], 1) is None
         second = asyncio.ensure_future(coordinator.enter(leases[1], 1))
@@ -195,7 +182,7 @@ def test_calls_in_flight_are_bounded_over_all_workers(tmp_path: Path) -> None:
     _keep(make_run(tmp_path, ["a", "b"]), use, concurrency=1)
 
 
-def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path: Path) -> None:
+def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path):
     folder = _with_limits(tmp_path, tokens=600)
     key = EpisodeKey("b", "web", 1)
     trace = TraceWriter(folder.trace(key), key.name, utc_now)
@@ -205,7 +192,7 @@ def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path: Path)
     trace.write(ModelCalled, request="0", reply=reply, latency_s=0.1)
     trace.close()
 
-    async def spent(coordinator: Coordinator) -> int:
+    async def spent(coordinator):
         return coordinator.calls.budget.tokens
 
     assert _keep(folder, spent) == 590
@@ -213,12 +200,11 @@ def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path: Path)
     assert _keep(folder, spent) == 0  # nothing to hold it against: no trace is read
 
 
-def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path: Path) -> None:
+def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path):
     folder = _with_limits(tmp_path, tokens=600)
 
-    async def use(coordinator: Coordinator) -> Any:
+    async def use(coordinator):
         opened = await coordinator.open("w", KEY)
-        assert isinstance(opened, EpisodeLease)
         assert await coordinator.enter(opened.lease, 10) is None
         used = Usage(input_tokens=500, output_tokens=90)
         await coordinator.leave(opened.lease, CallEnd(used, replied=True, rate_limited=False))
@@ -230,10 +216,9 @@ def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path: Path) ->
     assert refused.text.startswith("the run has used 590 of its 600 tokens")
 
 
-def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path: Path) -> None:
-    async def use(coordinator: Coordinator) -> int:
+def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path):
+    async def use(coordinator):
         opened = await coordinator.open("w", KEY)
-        assert isinstance(opened, EpisodeLease)
         assert await coordinator.enter(opened.lease, 10) is None
         await coordinator.release("w")
         assert coordinator.calls.budget.tokens == 0
@@ -242,16 +227,15 @@ def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path: Path) -> None
     assert _keep(_with_limits(tmp_path, tokens=600), use) == 10 + 512
 
 
-def test_a_worker_hears_of_the_run_s_limit_as_if_it_were_its_own(tmp_path: Path) -> None:
+def test_a_worker_hears_of_the_run_s_limit_as_if_it_were_its_own(tmp_path):
     folder = _with_limits(tmp_path, tokens=10)
     with pytest.raises(RunStopped, match="of its 10 tokens"):
         _keep(folder, lambda coordinator: _play(coordinator, ScriptedModel([answer("x")]), "w"))
 
 
-def test_a_rate_limit_halves_the_pace_of_all(tmp_path: Path) -> None:
-    async def use(coordinator: Coordinator) -> int:
+def test_a_rate_limit_halves_the_pace_of_all(tmp_path):
+    async def use(coordinator):
         opened = await coordinator.open("w", KEY)
-        assert isinstance(opened, EpisodeLease)
         await coordinator.enter(opened.lease, 1)
         await coordinator.leave(opened.lease, CallEnd(None, replied=False, rate_limited=True))
         return int(coordinator.calls.pace.limit)
@@ -259,10 +243,9 @@ def test_a_rate_limit_halves_the_pace_of_all(tmp_path: Path) -> None:
     assert _keep(make_run(tmp_path, ["a"]), use, concurrency=8) == 4
 
 
-def test_too_many_failures_let_no_further_call_in(tmp_path: Path) -> None:
-    async def use(coordinator: Coordinator) -> Any:
+def test_too_many_failures_let_no_further_call_in(tmp_path):
+    async def use(coordinator):
         opened = await coordinator.open("w", KEY)
-        assert isinstance(opened, EpisodeLease)
         for _ in range(20):
             await coordinator.failed("refused", "authentication", True)
         return await coordinator.enter(opened.lease, 1)
@@ -270,17 +253,15 @@ def test_too_many_failures_let_no_further_call_in(tmp_path: Path) -> None:
     assert _keep(make_run(tmp_path, ["a"]), use).reason == "failures"
 
 
-def test_an_event_bears_the_time_at_which_it_happened(tmp_path: Path) -> None:
+def test_an_event_bears_the_time_at_which_it_happened(tmp_path):
     folder = make_run(tmp_path, ["a"])
     said = _started()
 
-    async def use(coordinator: Coordinator) -> None:
+    async def use(coordinator):
         opened = await coordinator.open("w", KEY)
-        assert isinstance(opened, EpisodeLease)
         await asyncio.sleep(0.02)
         await coordinator.write(opened.lease, [said])
 
     _keep(folder, use)
     (event,) = read_trace(folder.trace(KEY))
-    assert isinstance(event, EpisodeStarted)
     assert event.at == said.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

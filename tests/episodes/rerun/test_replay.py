@@ -1,12 +1,9 @@
 """Replays of recorded runs: no key, no network, and each difference named by step."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -31,13 +28,13 @@ RUNS = TESTS / "data/runs"
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in RUNS.iterdir()))
-def test_every_recorded_run_replays_strictly(name: str) -> None:
+def test_every_recorded_run_replays_strictly(name):
     results = asyncio.run(replay(Run(RUNS / name), ReplayOptions(), print))
     assert results
     assert {(r.verdict, r.drift) for r in results} == {("same", ())}
 
 
-def played(path: Path, strict: bool = True, prompt: str = "default") -> ReplayResult:
+def played(path, strict=True, prompt="default"):
     recording = Recording.of(read_trace(trace_of(path)))
     replayer = Replayer(
         make_strategy=lambda _, condition: make_strategy(condition, make_task(prompt).prompt),
@@ -47,25 +44,25 @@ def played(path: Path, strict: bool = True, prompt: str = "default") -> ReplayRe
     return asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
 
 
-def test_an_episode_that_failed_is_replayed_to_where_it_failed(tmp_path: Path) -> None:
+def test_an_episode_that_failed_is_replayed_to_where_it_failed(tmp_path):
     run(World(broken=True), tmp_path)
     assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 1)
 
 
-def test_an_episode_that_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_an_episode_that_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path):
     run(World(), tmp_path)
     cut(tmp_path, 5)
     assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 2)
 
 
-def test_an_episode_that_was_resumed_replays_as_one(tmp_path: Path) -> None:
+def test_an_episode_that_was_resumed_replays_as_one(tmp_path):
     run(World(), tmp_path)
     cut(tmp_path, 3)
     run(World(), tmp_path)
     assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 3)
 
 
-def test_a_strict_replay_ends_at_the_first_difference_with_a_diff(tmp_path: Path) -> None:
+def test_a_strict_replay_ends_at_the_first_difference_with_a_diff(tmp_path):
     run(World(), tmp_path)
     result = played(tmp_path, prompt="paper")
     assert (result.verdict, result.steps) == ("drift", 1)
@@ -74,7 +71,7 @@ def test_a_strict_replay_ends_at_the_first_difference_with_a_diff(tmp_path: Path
     assert "-Read the constraints like this:" in drift.diff.splitlines()
 
 
-def test_a_lenient_replay_goes_on_and_tells_all_differences(tmp_path: Path) -> None:
+def test_a_lenient_replay_goes_on_and_tells_all_differences(tmp_path):
     run(World(), tmp_path)
     result = played(tmp_path, strict=False, prompt="paper")
     assert [(d.step, d.what) for d in result.drift] == [
@@ -83,7 +80,7 @@ def test_a_lenient_replay_goes_on_and_tells_all_differences(tmp_path: Path) -> N
     assert result.steps == 3
 
 
-def test_another_end_is_a_difference(tmp_path: Path) -> None:
+def test_another_end_is_a_difference(tmp_path):
     events, _ = run(World(), tmp_path)
     end = events[-1].model_copy(update={"answer": "MY ANSWER: None"})
     replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
@@ -95,7 +92,7 @@ def test_another_end_is_a_difference(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_an_end_by_time_is_an_end_by_time_again(tmp_path: Path) -> None:
+def test_an_end_by_time_is_an_end_by_time_again(tmp_path):
     events, _ = run(World(), tmp_path)
     end = events[-1].model_copy(update={"stop_reason": "time", "answer": None})
     replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
@@ -105,7 +102,7 @@ def test_an_end_by_time_is_an_end_by_time_again(tmp_path: Path) -> None:
         assert result.verdict == "same", (kept, result.drift)
 
 
-def test_an_end_by_an_overflow_is_one_again(tmp_path: Path) -> None:
+def test_an_end_by_an_overflow_is_one_again(tmp_path):
     events, _ = run(World(), tmp_path)
     end = events[-1].model_copy(update={"stop_reason": "context", "answer": None})
     replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
@@ -115,13 +112,13 @@ def test_an_end_by_an_overflow_is_one_again(tmp_path: Path) -> None:
         assert (result.verdict, result.steps) == ("same", steps), kept
 
 
-def test_live_tools_are_held_against_the_recording(tmp_path: Path) -> None:
+def test_live_tools_are_held_against_the_recording(tmp_path):
     run(World(), tmp_path)
     recording = Recording.of(read_trace(trace_of(tmp_path)))
     replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
 
-    def with_tools(world: World) -> ReplayResult:
-        def open_tools(sample, recording):  # type: ignore[no-untyped-def]
+    def with_tools(world):
+        def open_tools(sample, recording):
             return _ToolsOf(world, sample, recording.start.condition)
 
         live = replace(replayer, open_tools=open_tools)
@@ -133,17 +130,17 @@ def test_live_tools_are_held_against_the_recording(tmp_path: Path) -> None:
 
 
 class _ToolsOf:
-    def __init__(self, world, sample, condition):  # type: ignore[no-untyped-def]
+    def __init__(self, world, sample, condition):
         self._opened = world.open_seams(sample, condition)
 
-    async def __aenter__(self):  # type: ignore[no-untyped-def]
+    async def __aenter__(self):
         return (await self._opened.__aenter__()).toolbox
 
-    async def __aexit__(self, *raised):  # type: ignore[no-untyped-def]
+    async def __aexit__(self, *raised):
         return await self._opened.__aexit__(*raised)
 
 
-def test_a_live_model_gets_results_by_call_and_never_invented_ones(tmp_path: Path) -> None:
+def test_a_live_model_gets_results_by_call_and_never_invented_ones(tmp_path):
     events, _ = run(World(), tmp_path)
     toolbox = ToolResultsByCall(Tape(Recording.of(events), strict=True))
     same = ToolCall(id="other", name="python", arguments='{"code": "x += 1; x"}')
@@ -152,7 +149,7 @@ def test_a_live_model_gets_results_by_call_and_never_invented_ones(tmp_path: Pat
         asyncio.run(toolbox.run(same.model_copy(update={"arguments": "{}"}), frozenset()))
 
 
-def test_a_live_model_is_recorded_in_a_run_of_its_own(tmp_path: Path) -> None:
+def test_a_live_model_is_recorded_in_a_run_of_its_own(tmp_path):
     source, out = tmp_path / "source", tmp_path / "out"
     shutil.copytree(RUNS / "version-1", source)
     options = ReplayOptions(strict=False, model_live=True, out=out)
@@ -164,7 +161,7 @@ def test_a_live_model_is_recorded_in_a_run_of_its_own(tmp_path: Path) -> None:
     assert json.loads(first.model_dump_json())["parent"]["step"] == 0
 
 
-def test_a_broken_trace_is_named_and_its_neighbours_are_played(tmp_path: Path) -> None:
+def test_a_broken_trace_is_named_and_its_neighbours_are_played(tmp_path):
     source = tmp_path / "source"
     shutil.copytree(RUNS / "version-1", source)
     (source / "episodes/base/tp-3-00001.1.jsonl").write_text("{}\n")
@@ -173,13 +170,13 @@ def test_a_broken_trace_is_named_and_its_neighbours_are_played(tmp_path: Path) -
     assert "base/tp-3-00001.1.jsonl:1: not a trace event" in (results[0].reason or "")
 
 
-def test_nothing_is_replayed_where_all_is_live(tmp_path: Path) -> None:
+def test_nothing_is_replayed_where_all_is_live(tmp_path):
     options = ReplayOptions(tools_live=True, model_live=True)
     with pytest.raises(ConfigError, match="start a new run"):
         asyncio.run(replay(Run(tmp_path), options, print))
 
 
-def test_the_messages_of_a_step_are_those_that_were_sent(tmp_path: Path) -> None:
+def test_the_messages_of_a_step_are_those_that_were_sent(tmp_path):
     events, episode = run(World(), tmp_path)
     recording = Recording.of(events)
     assert recording.sent(recording.steps[2]) == episode.messages[:-1]

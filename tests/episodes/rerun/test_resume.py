@@ -1,15 +1,12 @@
 """Going on with a run: what has changed, and an episode after its last event."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -19,15 +16,15 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.fold import Recording
-from agent_env.episodes.trace.lines import Clock, read_trace
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, EpisodeError, SandboxError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
 from agent_env.records.disturbance import Disturbance, Fault
-from agent_env.records.schema import Condition, Episode, Reply, Sample
-from agent_env.records.trace_events import EpisodeResumed, Event, ModelCalled, ToolCalled
+from agent_env.records.schema import Reply
+from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled
 from agent_env.runs.options import ResumeOptions
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
@@ -40,7 +37,7 @@ from agent_env.wiring.components import versions
 from tests import TESTS
 
 CONDITION = parse_condition("web+ci")
-SCRIPT: tuple[Reply, ...] = (
+SCRIPT = (
     calls(("web_search", '{"q": 1}'), ("python", '{"code": "x = 1"}'), first_id=1),
     calls(("python", '{"code": "x += 1; x"}'), first_id=3),
     answer("MY ANSWER: 1982-04-02"),
@@ -61,20 +58,20 @@ class World:
     faults: Disturbance | None = None
 
     @asynccontextmanager
-    async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+    async def open_seams(self, sample, condition):
         self.ran.clear()  # a new session
         world = self
 
         class Counted(ScriptedModel):
-            async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+            async def generate(self, messages, tools, options=None):
                 world.asked += 1
                 return await super().generate(messages, tools)
 
-        def search(arguments: dict[str, object]) -> str:
+        def search(arguments):
             world.searched += 1
             return f"found {arguments}"
 
-        def python(arguments: dict[str, object]) -> str:
+        def python(arguments):
             if world.broken:
                 raise SandboxError("the sandbox is gone")
             world.ran.append(str(arguments["code"]))
@@ -87,10 +84,8 @@ class World:
         yield Seams(Counted(self.replies), ToolSet(faulty), strategy, faults=draws)
 
 
-def run(
-    world: World, path: Path, strict: bool = True, clock: Clock = utc_now
-) -> tuple[list[Event], Episode]:
-    notes: list[str] = []
+def run(world, path, strict=True, clock=utc_now):
+    notes = []
     runner = Runner(
         folder=RunFolder(path),
         model_name="scripted",
@@ -107,11 +102,11 @@ def run(
     return read_trace(trace_of(path)), episode
 
 
-def trace_of(path: Path) -> Path:
+def trace_of(path):
     return path / "episodes/web+ci/a.1.jsonl"
 
 
-def cut(path: Path, events: int, torn: bytes = b'{"v":2,"epi') -> None:
+def cut(path, events, torn=b'{"v":2,"epi'):
     file = trace_of(path)
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:events]) + torn)
 
@@ -120,9 +115,7 @@ def cut(path: Path, events: int, torn: bytes = b'{"v":2,"epi') -> None:
     ("kept", "asked", "searched"),
     [(1, 3, 1), (2, 2, 1), (3, 2, 0), (4, 2, 0), (5, 1, 0), (6, 1, 0), (7, 0, 0)],
 )
-def test_an_episode_cut_anywhere_ends_as_if_it_had_not_been(
-    tmp_path: Path, kept: int, asked: int, searched: int
-) -> None:
+def test_an_episode_cut_anywhere_ends_as_if_it_had_not_been(tmp_path, kept, asked, searched):
     whole, episode = run(World(), tmp_path)
     assert len(whole) == 8
     cut(tmp_path, kept)
@@ -140,7 +133,7 @@ def test_an_episode_cut_anywhere_ends_as_if_it_had_not_been(
 
 
 @pytest.mark.parametrize("kept", [3, 4, 5])
-def test_an_episode_with_faults_gets_the_same_ones_after_a_cut(tmp_path: Path, kept: int) -> None:
+def test_an_episode_with_faults_gets_the_same_ones_after_a_cut(tmp_path, kept):
     """Code is run again without the fault, so that the variables are what they were."""
     faults = (
         Fault(tool="web_search", kind="timeout", rate=0.5),
@@ -158,7 +151,7 @@ def test_an_episode_with_faults_gets_the_same_ones_after_a_cut(tmp_path: Path, k
     assert [e.drift for e in events if isinstance(e, EpisodeResumed)] == [()]
 
 
-def test_a_failed_episode_goes_on_from_its_last_good_event(tmp_path: Path) -> None:
+def test_a_failed_episode_goes_on_from_its_last_good_event(tmp_path):
     first = World(broken=True)
     _, failed = run(first, tmp_path)
     assert (failed.failure, first.asked) == ("SandboxError: the sandbox is gone", 1)
@@ -169,7 +162,7 @@ def test_a_failed_episode_goes_on_from_its_last_good_event(tmp_path: Path) -> No
     assert [e.ended for e in events if isinstance(e, ToolCalled)] == [None, "failed", None, None]
 
 
-def test_code_that_says_something_else_now_is_noted_in_the_trace(tmp_path: Path) -> None:
+def test_code_that_says_something_else_now_is_noted_in_the_trace(tmp_path):
     run(World(), tmp_path)
     cut(tmp_path, 4)
     events, _ = run(World(noise=" today"), tmp_path)
@@ -179,7 +172,7 @@ def test_code_that_says_something_else_now_is_noted_in_the_trace(tmp_path: Path)
     assert diff.splitlines()[-2:] == ["-1", "+1 today"]
 
 
-def test_another_prompt_is_refused_and_accepted_when_asked(tmp_path: Path) -> None:
+def test_another_prompt_is_refused_and_accepted_when_asked(tmp_path):
     run(World(), tmp_path)
     cut(tmp_path, 4)
     changed = World(prompt="paper")
@@ -194,7 +187,7 @@ def test_another_prompt_is_refused_and_accepted_when_asked(tmp_path: Path) -> No
     assert mark.drift[0].what == "request"
 
 
-def test_a_broken_trace_goes_on_above_its_defect_and_is_kept(tmp_path: Path) -> None:
+def test_a_broken_trace_goes_on_above_its_defect_and_is_kept(tmp_path):
     run(World(), tmp_path)
     file = trace_of(tmp_path)
     lines = file.read_bytes().splitlines(keepends=True)
@@ -206,7 +199,7 @@ def test_a_broken_trace_goes_on_above_its_defect_and_is_kept(tmp_path: Path) -> 
     assert (tmp_path / "broken/web+ci/a.1.1.jsonl").read_bytes() == b"".join(lines)
 
 
-def test_a_trace_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+def test_a_trace_of_a_later_version_is_left_alone(tmp_path):
     run(World(), tmp_path)
     file = trace_of(tmp_path)
     file.write_bytes(file.read_bytes().splitlines(keepends=True)[0].replace(b'"v":2', b'"v":7'))
@@ -217,7 +210,7 @@ def test_a_trace_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     assert (again.asked, file.read_bytes()) == (0, before)
 
 
-def test_what_ran_before_a_session_was_lost_is_not_run_again(tmp_path: Path) -> None:
+def test_what_ran_before_a_session_was_lost_is_not_run_again(tmp_path):
     events, _ = run(World(), tmp_path)
     recording = Recording.of(events)
     first, second, third = recording.steps
@@ -225,14 +218,14 @@ def test_what_ran_before_a_session_was_lost_is_not_run_again(tmp_path: Path) -> 
     lost = python.model_copy(
         update={"result": python.result.model_copy(update={"error": "timeout: 30 s"})}
     )
-    ran: list[str] = []
-    tool = FakeTool("python", lambda arguments: ran.append(str(arguments["code"])) or "2")  # type: ignore[func-returns-value]
+    ran = []
+    tool = FakeTool("python", lambda arguments: ran.append(str(arguments["code"])) or "2")
     steps = (replace(first, called=(searched, lost)), second, third)
     assert asyncio.run(rebuild(steps, ToolSet([tool]), {"python"})) == []
     assert ran == ["x += 1; x"]
 
 
-def test_the_clock_stands_still_while_the_tape_plays(tmp_path: Path) -> None:
+def test_the_clock_stands_still_while_the_tape_plays(tmp_path):
     events, _ = run(World(), tmp_path)
     tape = Tape(Recording.of(events), strict=False)
     now = iter([100.0, 100.0, 107.0])
@@ -243,7 +236,7 @@ def test_the_clock_stands_still_while_the_tape_plays(tmp_path: Path) -> None:
     assert (clock(), clock()) == (60.0, 67.0)
 
 
-def test_time_used_before_counts_against_the_limit(tmp_path: Path) -> None:
+def test_time_used_before_counts_against_the_limit(tmp_path):
     hours = iter(range(100))
     slow = datetime(2026, 1, 1, tzinfo=UTC)
     run(World(), tmp_path, clock=lambda: slow + timedelta(hours=next(hours)))
@@ -253,7 +246,7 @@ def test_time_used_before_counts_against_the_limit(tmp_path: Path) -> None:
     assert (episode.stop_reason, again.asked, episode.steps) == ("time", 0, 2)
 
 
-def test_a_call_that_gave_nothing_is_no_part_of_the_trajectory(tmp_path: Path) -> None:
+def test_a_call_that_gave_nothing_is_no_part_of_the_trajectory(tmp_path):
     events, episode = run(World(broken=True), tmp_path)
     assert [m.role for m in episode.messages] == ["user", "assistant", "tool"]
     assert issubclass(SandboxError, EpisodeError)
@@ -265,7 +258,7 @@ QUIET = Listener(note=lambda text: None, begin=lambda *a: None, end=lambda *a: N
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
+def folder(tmp_path):
     """An unfinished run of this very code."""
     shutil.copytree(RUN, tmp_path / "run")
     folder = Run(tmp_path / "run")
@@ -275,17 +268,17 @@ def folder(tmp_path: Path) -> RunFolder:
     return folder
 
 
-def go_on(folder: RunFolder, **options: object) -> None:
-    asyncio.run(resume(folder, ResumeOptions(**options), QUIET))  # type: ignore[arg-type]
+def go_on(folder, **options):
+    asyncio.run(resume(folder, ResumeOptions(**options), QUIET))
 
 
-def test_an_unchanged_run_goes_on(folder: RunFolder) -> None:
+def test_an_unchanged_run_goes_on(folder):
     go_on(folder)
     last = (folder.path / "episodes/web/tp-3-00001.1.jsonl").read_text().splitlines()[-1]
     assert '"kind":"episode_finished"' in last
 
 
-def test_a_run_of_an_older_version_can_be_resumed_again(folder: RunFolder) -> None:
+def test_a_run_of_an_older_version_can_be_resumed_again(folder):
     """The first resume writes limits into its traces that run.json does not know."""
     trace = folder.path / "episodes/web/tp-3-00001.1.jsonl"
     trace.unlink()
@@ -303,9 +296,7 @@ def test_a_run_of_an_older_version_can_be_resumed_again(folder: RunFolder) -> No
         ({"changes": {"limits.steps": 3}}, "limit steps: 30 → 3"),
     ],
 )
-def test_another_model_or_limit_is_refused_by_name(
-    folder: RunFolder, options: dict[str, object], line: str
-) -> None:
+def test_another_model_or_limit_is_refused_by_name(folder, options, line):
     before = (folder.path / "run.json").read_bytes()
     with pytest.raises(ConfigError, match=f"began: .*{line}.*--accept-changes"):
         go_on(folder, **options)
@@ -314,12 +305,12 @@ def test_another_model_or_limit_is_refused_by_name(
     assert line in folder.manifest.changes[0]
 
 
-def test_a_server_that_is_elsewhere_now_is_noted_and_needs_no_more_words(folder: RunFolder) -> None:
+def test_a_server_that_is_elsewhere_now_is_noted_and_needs_no_more_words(folder):
     go_on(folder, base_url="http://other/v1")
     assert "model base_url: none → http://other/v1" in folder.manifest.changes[0]
 
 
-def test_other_code_is_refused_by_name(folder: RunFolder) -> None:
+def test_other_code_is_refused_by_name(folder):
     manifest = folder.manifest
     old = manifest.versions | {"code": "0" * 12}
     folder.change(versions=old)
@@ -327,7 +318,7 @@ def test_other_code_is_refused_by_name(folder: RunFolder) -> None:
         go_on(folder)
 
 
-def test_a_manifest_edited_by_hand_does_not_fit_its_traces(folder: RunFolder) -> None:
+def test_a_manifest_edited_by_hand_does_not_fit_its_traces(folder):
     file = folder.path / "run.json"
     told = json.loads(file.read_text())
     file.write_text(json.dumps(told | {"model": "reference-static"}))

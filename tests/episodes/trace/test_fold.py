@@ -1,7 +1,5 @@
 """An episode and its tokens follow from its events."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +17,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import first_call
 from agent_env.errors import ModelError
 from agent_env.records.model_facts import ModelFacts
-from agent_env.records.schema import Condition, Reply, Usage
+from agent_env.records.schema import Condition, Usage
 from agent_env.records.trace_events import EpisodeStarted
 from agent_env.testing import ScriptedModel, answer, calls
 from tests.episodes.calls.test_caller import run, runner
@@ -29,8 +27,8 @@ CUT = SAID.model_copy(update={"finish_reason": "length"})
 HOSTED = answer("1982", Usage(hosted_calls={"search": 1}))
 
 
-def start(first_step: str, tools: tuple[str, ...] = ("web_search",), **limits: int):
-    condition = Condition(name="web", tools=tools, first_step=first_step)  # type: ignore[arg-type]
+def start(first_step, tools=("web_search",), **limits):
+    condition = Condition(name="web", tools=tools, first_step=first_step)
     return EpisodeStarted(
         episode="web/a.1", seq=0, at="", sample="a", condition=condition, repeat=1, model="m",
         limits=limits,
@@ -50,7 +48,7 @@ def start(first_step: str, tools: tuple[str, ...] = ("web_search",), **limits: i
         (start("auto"), CALLED, None),
     ],
 )
-def test_a_required_call_is_obeyed_or_not(begun: EpisodeStarted, reply: Reply, obeyed: bool | None):
+def test_a_required_call_is_obeyed_or_not(begun, reply, obeyed):
     assert first_call(begun, [reply, CALLED]).get("required_call") is obeyed
 
 
@@ -64,7 +62,7 @@ def test_a_required_call_is_obeyed_or_not(begun: EpisodeStarted, reply: Reply, o
         (None, None),
     ],
 )
-def test_only_counts_that_hold_the_tools_are_kept(source: str | None, tokens: int | None):
+def test_only_counts_that_hold_the_tools_are_kept(source, tokens):
     reply = answer("x", Usage.model_validate({"input_tokens": 31, "source": source}))
     assert first_call(start("auto"), [reply]).get("first_input_tokens") == tokens
 
@@ -85,11 +83,11 @@ KNOWN = st.builds(Usage, input_tokens=COUNT, output_tokens=COUNT, source=st.just
 class Flaky(ScriptedModel):
     """Before each reply, the errors that are drawn for it."""
 
-    def __init__(self, replies: list[Reply], failures: list[list[Usage | None]]) -> None:
+    def __init__(self, replies, failures):
         super().__init__(replies)
         self._failures = failures
 
-    async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+    async def generate(self, messages, tools, options=None):
         said = sum(message.role == "assistant" for message in messages)
         if self._failures[said]:
             used = self._failures[said].pop()
@@ -102,9 +100,7 @@ class Flaky(ScriptedModel):
     usages=st.lists(KNOWN, min_size=1, max_size=4),
     failures=st.lists(st.lists(KNOWN | st.none(), max_size=3), min_size=4, max_size=4),
 )
-def test_traces_and_totals_agree_exactly(
-    usages: list[Usage], failures: list[list[Usage | None]]
-) -> None:
+def test_traces_and_totals_agree_exactly(usages, failures):
     told = [used for drawn in failures[: len(usages)] for used in drawn]
     *steps, last = usages
     replies = [calls(("web_search", "{}"), usage=usage) for usage in steps]
@@ -125,7 +121,7 @@ def test_traces_and_totals_agree_exactly(
     assert found.uncounted_calls == sum(used is None for used in told)
 
 
-def test_a_reply_of_unknown_size_makes_the_sum_unknown(tmp_path: Path) -> None:
+def test_a_reply_of_unknown_size_makes_the_sum_unknown(tmp_path):
     replies = [calls(("web_search", "{}"), usage=Usage(input_tokens=5)), answer("x")]
     (episode,) = run(runner(tmp_path, lambda s: ScriptedModel(replies)))
     found = totals([episode], PRICED)

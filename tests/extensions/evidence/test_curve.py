@@ -17,7 +17,6 @@ from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeResumed,
-    EpisodeStarted,
     ModelCalled,
 )
 from agent_env.runs.options import CurveOptions, ForkCalls, ReplayOptions, budgets
@@ -61,7 +60,6 @@ def test_the_last_call_of_a_budget_must_be_the_answer_and_gets_no_tools(run):
 
 def test_at_one_call_the_notice_stands_behind_the_question(run):
     first = read_trace(curve(run, 1).folder / "episodes/web~at1/tp-3-00001.1.jsonl")[0]
-    assert isinstance(first, EpisodeStarted)
     assert first.messages[-1].content.startswith("This is your last reply")
 
 

@@ -1,7 +1,5 @@
 """What a model extracted is read as data; whatever else it writes gets a named outcome."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.extensions.extraction.extraction import (
@@ -26,13 +24,13 @@ ref_obj = "westfield group"
 
 
 @pytest.mark.parametrize("text", [GOOD, f"Here it is:\n```json\n{GOOD}\n```", f"{GOOD} I hope."])
-def test_an_object_is_found_among_other_words(text: str) -> None:
+def test_an_object_is_found_among_other_words(text):
     found = read_extraction(text)
     assert [fact.value for fact in found.facts] == ["A", "B"]
     assert solve(found.facts, found.query).answers == ("A", "B")
 
 
-def test_the_papers_dictionary_is_read_without_losing_facts_of_one_interval() -> None:
+def test_the_papers_dictionary_is_read_without_losing_facts_of_one_interval():
     found = read_extraction(PAPER)
     assert len(found.facts) == 4
     assert solve(found.facts, found.query).answers == (
@@ -40,7 +38,7 @@ def test_the_papers_dictionary_is_read_without_losing_facts_of_one_interval() ->
     )  # fmt: skip
 
 
-def test_what_is_written_reads_back() -> None:
+def test_what_is_written_reads_back():
     found = read_extraction(GOOD)
     assert read_extraction(write_extraction(found.facts, found.query, "1991")) == found
 
@@ -53,7 +51,7 @@ def test_what_is_written_reads_back() -> None:
         ('{"relation": "before", "reference": 890, "years": 14}', "876"),
     ],
 )
-def test_a_time_before_or_after_another_needs_no_facts(text: str, answer: str) -> None:
+def test_a_time_before_or_after_another_needs_no_facts(text, answer):
     found = read_extraction(text)
     assert solve(found.facts, found.query).answers == (answer,)
 
@@ -80,7 +78,7 @@ def test_a_time_before_or_after_another_needs_no_facts(text: str, answer: str) -
         ('{"relation": "after", "reference": "1992-13", "years": 5}', "date"),
     ],
 )
-def test_what_is_no_extraction_has_a_name(text: str, trouble: str) -> None:
+def test_what_is_no_extraction_has_a_name(text, trouble):
     with pytest.raises(ExtractionError) as raised:
         read_extraction(text)
     assert raised.value.trouble == trouble

@@ -1,7 +1,5 @@
 """How questions are put: the order of the parts, the worked example, and who can be asked so."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
@@ -9,14 +7,14 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.extraction.extraction import read_extraction
-from agent_env.extensions.extraction.solver import TIES, Fact, Query, Relation, Ties, solve
+from agent_env.extensions.extraction.solver import TIES, Fact, Query, solve
 from agent_env.extensions.extraction.strategies import ORDERS, STRATEGY_NAMES
 from agent_env.families.time_puzzles.task import make_task as time_puzzles
 from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.score import score
 from agent_env.families.timed_facts.task import make_task
 from agent_env.graph.strategies import make_strategy
-from agent_env.records.schema import Condition, Message
+from agent_env.records.schema import Condition
 from tests.families.timed_facts.asking import REFERENCE, ask, episode
 
 OPTIONS = TEMPREASON.options.model_validate({"levels": ("L2",)})
@@ -24,7 +22,7 @@ TASK = TEMPREASON.make_task("default", OPTIONS, {})
 SAMPLES = TEMPREASON.make_samples(2, 1, OPTIONS).samples
 
 
-def asked(strategy: str, number: int = 0) -> tuple[Message, ...]:
+def asked(strategy, number=0):
     return TASK.prompt(SAMPLES[number], Condition(name="base", strategy=strategy))
 
 
@@ -38,14 +36,14 @@ def asked(strategy: str, number: int = 0) -> tuple[Message, ...]:
         ("cot-cqar", ("Context:", "Question:", "Answer:", "Reasoning:")),
     ],
 )
-def test_parts_stand_in_the_order_of_the_papers_name(strategy: str, order: tuple[str, ...]) -> None:
+def test_parts_stand_in_the_order_of_the_papers_name(strategy, order):
     (message,) = asked(strategy)
     places = [message.content.index(part) for part in order]
     assert places == sorted(places)
 
 
 @pytest.mark.parametrize("strategy", ORDERS)
-def test_one_worked_example_comes_first_where_it_is_wished(strategy: str) -> None:
+def test_one_worked_example_comes_first_where_it_is_wished(strategy):
     example, answered, own = asked(f"{strategy}-1shot")
     assert (example.role, answered.role, own.role) == ("user", "assistant", "user")
     assert own == asked(strategy)[0]
@@ -53,7 +51,7 @@ def test_one_worked_example_comes_first_where_it_is_wished(strategy: str) -> Non
     assert "{" not in answered.content.replace('{"', "").replace("{\n", "")
 
 
-def test_the_worked_extraction_is_one_that_solves_the_worked_question() -> None:
+def test_the_worked_extraction_is_one_that_solves_the_worked_question():
     _, answered, _ = asked("extract-run-1shot", 1)
     found = read_extraction(answered.content)
     names = solve(found.facts, found.query).answers
@@ -61,10 +59,10 @@ def test_the_worked_extraction_is_one_that_solves_the_worked_question() -> None:
     assert all(name in said.content for name in names)
 
 
-def test_the_worked_program_prints_the_worked_answer() -> None:
+def test_the_worked_program_prints_the_worked_answer():
     _, answered, _ = asked("code-run-1shot")
     code = answered.content.removeprefix("```python\n").removesuffix("\n```")
-    printed: list[str] = []
+    printed = []
     exec(code, {"print": printed.append})
     _, said, _ = asked("standard-1shot")
     assert said.content.removeprefix("Answer: ").strip('[]"') in printed[0]
@@ -77,12 +75,12 @@ L1 = TASK.sample_type(
 
 
 @pytest.mark.parametrize("strategy", [*ORDERS, "extract-run-1shot", "cot-qcar-1shot"])
-def test_a_question_of_time_and_time_is_asked_without_facts(strategy: str) -> None:
+def test_a_question_of_time_and_time_is_asked_without_facts(strategy):
     """`code-run` has the program, which a sandbox would run, in the reply."""
     if strategy == "code-run":
         (prompt,) = TASK.prompt(L1, Condition(name="ci", strategy=strategy))
         code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
-        printed: list[str] = []
+        printed = []
         exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})
         finished = episode(f"Answer: {printed[0]}")
     else:
@@ -91,18 +89,18 @@ def test_a_question_of_time_and_time_is_asked_without_facts(strategy: str) -> No
     assert score(L1, finished).metrics["sem"] == 1.0
 
 
-def test_the_worked_example_of_time_and_time_is_right() -> None:
+def test_the_worked_example_of_time_and_time_is_right():
     _, answered, _ = TASK.prompt(L1, Condition(name="base", strategy="extract-run-1shot"))
     found = read_extraction(answered.content)
     assert solve(found.facts, found.query).answers == ("Jan, 1992",)
     _, program, _ = TASK.prompt(L1, Condition(name="base", strategy="code-run-1shot"))
-    printed: list[str] = []
+    printed = []
     code = program.content.removeprefix("```python\n").removesuffix("\n```")
     exec(code, {"print": printed.append})
     assert printed == ["Jan, 1992"]
 
 
-def test_the_prompt_states_the_tie_break() -> None:
+def test_the_prompt_states_the_tie_break():
     chosen = TEMPREASON.options.model_validate({"levels": ("L3",), "ties": "nearest"})
     (sample,) = TEMPREASON.make_samples(1, 1, chosen).samples
     (message,) = TEMPREASON.make_task("default", chosen, {}).prompt(sample, Condition(name="base"))
@@ -113,9 +111,7 @@ def test_the_prompt_states_the_tie_break() -> None:
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize(("relation", "name"), [("before", "Quay Town"), ("after", "Vell Rovers")])
-def test_a_program_follows_the_tie_break_of_its_prompt(
-    ties: Ties, relation: Relation, name: str
-) -> None:
+def test_a_program_follows_the_tie_break_of_its_prompt(ties, relation, name):
     facts = tuple(
         Fact(topic="Ada Lorn", kind="team", value=value, start=start, end=end)
         for value, start, end in (
@@ -134,18 +130,18 @@ def test_a_program_follows_the_tie_break_of_its_prompt(
     task = make_task("tempreason", "either", "reasonqa", ties=ties)
     (prompt,) = task.prompt(sample, Condition(name="ci", strategy="code-run"))
     code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
-    printed: list[str] = []
+    printed = []
     exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})
     answers = solve(facts, Query(relation, name), ties=ties).answers
     assert json.loads(printed[0]) == list(answers)
     assert len(answers) == (2 if ties == "all" else 1)
 
 
-def test_a_family_without_a_context_cannot_be_asked_so() -> None:
+def test_a_family_without_a_context_cannot_be_asked_so():
     task, condition = time_puzzles(), Condition(name="base", strategy="standard")
     with pytest.raises(ConfigError, match="unknown strategy 'standard'; known: tool-loop, "):
         make_strategy(condition, task.prompt, of_task=task.strategies)
 
 
-def test_every_order_can_be_had_with_and_without_an_example() -> None:
+def test_every_order_can_be_had_with_and_without_an_example():
     assert len(STRATEGY_NAMES) == 16

@@ -1,7 +1,5 @@
 """Facts from text: every form there and back, and every defect named."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import pytest
@@ -14,12 +12,12 @@ STORIES = [story_of(rows, frozenset({1})) for rows in islice(make_histories(5), 
 FACTS = [fact for story in STORIES for fact in story.facts]
 
 
-def test_a_line_reads_back_as_the_fact_that_it_states() -> None:
+def test_a_line_reads_back_as_the_fact_that_it_states():
     assert [read_fact(fact_line(fact)) for fact in FACTS] == FACTS
 
 
 @pytest.mark.parametrize("form", [0, 1, 2])
-def test_a_sentence_reads_back_as_the_fact_that_it_states(form: int) -> None:
+def test_a_sentence_reads_back_as_the_fact_that_it_states(form):
     assert [read_fact(prose(fact, form)) for fact in FACTS] == FACTS
 
 
@@ -32,19 +30,19 @@ def test_a_sentence_reads_back_as_the_fact_that_it_states(form: int) -> None:
         ("A is owned by Radio 538 from 1992 to 1998.", ("1992", "1998")),
     ],
 )
-def test_years_may_have_three_digits(line: str, dates: tuple[str, str]) -> None:
+def test_years_may_have_three_digits(line, dates):
     fact = read_fact(line)
     assert (fact.start, fact.end) == dates
     assert read_fact(fact_line(fact)) == fact
     assert read_fact(prose(fact, 0)) == fact
 
 
-def test_facts_on_one_line_are_told_apart() -> None:
+def test_facts_on_one_line_are_told_apart():
     text = "A plays for B F.C. from Jan, 1990 to Jan, 1992. A plays for C from 1992 to 1998."
     assert [fact.value for fact in read_facts(text).facts] == ["B F.C.", "C"]
 
 
-def test_two_facts_with_one_interval_stay_two_and_a_repeated_line_is_counted() -> None:
+def test_two_facts_with_one_interval_stay_two_and_a_repeated_line_is_counted():
     line = "A plays for {} from Jan, 1990 to Jan, 1992.\n"
     read = read_facts(line.format("B") + line.format("C") + line.format("B"))
     assert [fact.value for fact in read.facts] == ["B", "C"]
@@ -63,7 +61,7 @@ def test_two_facts_with_one_interval_stay_two_and_a_repeated_line_is_counted() -
         ("A plays for B, as was said of 1990 then", "no interval such as"),
     ],
 )  # fmt: skip
-def test_a_line_that_is_no_fact_is_listed_with_its_reason(line: str, reason: str) -> None:
+def test_a_line_that_is_no_fact_is_listed_with_its_reason(line, reason):
     read = read_facts(line)
     assert read.facts == ()
     (defect,) = read.defects
@@ -71,7 +69,7 @@ def test_a_line_that_is_no_fact_is_listed_with_its_reason(line: str, reason: str
     assert defect.reason.startswith(reason)
 
 
-def test_running_text_may_say_other_things_too() -> None:
+def test_running_text_may_say_other_things_too():
     text = "It rained.\nFrom May 1990 to 1992 A played for B.\nThe town was founded in 1200."
     read = read_facts(text, running=True)
     assert [(f.value, f.start, f.end) for f in read.facts] == [("B", "1990-05", "1992")]

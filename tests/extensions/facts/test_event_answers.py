@@ -1,7 +1,5 @@
 """Answers on labelled lines: what is read, and what is not guessed at."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.extensions.facts.event_facts import (
@@ -28,7 +26,7 @@ from agent_env.extensions.facts.event_facts import (
         ("still lasts", "ongoing"),
     ],
 )
-def test_a_date_is_read_at_its_own_precision(line: str, expected: str) -> None:
+def test_a_date_is_read_at_its_own_precision(line, expected):
     assert read_bound(line) == expected
 
 
@@ -39,7 +37,7 @@ def test_a_date_is_read_at_its_own_precision(line: str, expected: str) -> None:
         "1805-10-21, 1805-10-22", "none", "not before 1805-10-21", "490 BC", "",
     ],
 )  # fmt: skip
-def test_a_line_that_names_no_one_date_is_unreadable(line: str) -> None:
+def test_a_line_that_names_no_one_date_is_unreadable(line):
     with pytest.raises(Unreadable):
         read_bound(line)
 
@@ -55,21 +53,21 @@ def test_a_line_that_names_no_one_date_is_unreadable(line: str) -> None:
         ("Unknown", "unknown"),
     ],
 )
-def test_years_are_read_as_a_list_or_as_spans(line: str, expected: str) -> None:
+def test_years_are_read_as_a_list_or_as_spans(line, expected):
     assert read_years(line) == expected
 
 
 @pytest.mark.parametrize("line", ["", "1908, 48", "three times", "1948-1908", "19088", "1908?"])
-def test_a_line_that_is_no_list_of_years_is_unreadable(line: str) -> None:
+def test_a_line_that_is_no_list_of_years_is_unreadable(line):
     with pytest.raises(Unreadable):
         read_years(line)
 
 
-def test_the_last_of_each_label_counts_whatever_its_dress() -> None:
+def test_the_last_of_each_label_counts_whatever_its_dress():
     text = "FIRST: 1800\nI think again.\n**First:** 1805\n> last : `1806`\n"
     assert labelled(text, ("FIRST", "LAST")) == {"FIRST": "1805", "LAST": "1806`"}
 
 
-def test_a_label_within_a_sentence_is_none() -> None:
+def test_a_label_within_a_sentence_is_none():
     assert labelled("My FIRST: guess", ("FIRST",)) == {}
     assert labelled("", ("FIRST",)) == {}

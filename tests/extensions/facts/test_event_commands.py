@@ -1,22 +1,16 @@
 """Screening and checking a table from file to file, with a model behind a real socket."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import json
 import re
-from collections.abc import Coroutine, Sequence
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.event_facts import TableAnswers, check, screen
-from agent_env.extensions.fake_server import FakeServer, Policy, Refusal, ScriptedAnswer, tool_call
-from agent_env.records.schema import Message, ToolSpec
+from agent_env.extensions.facts.event_facts import check, screen
+from agent_env.extensions.fake_server import FakeServer, Refusal, ScriptedAnswer, tool_call
 from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener
 
@@ -32,14 +26,14 @@ TRAFALGAR = "https://encyclopedia.example/article/Battle_of_Trafalgar"
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def table(tmp_path):
     file = tmp_path / "own.csv"
     file.write_text(TABLE)
     return file
 
 
-def silent() -> tuple[Listener, list[str]]:
-    ended: list[str] = []
+def silent():
+    ended = []
     listener = Listener(
         note=lambda text: None,
         begin=lambda folder, total: None,
@@ -48,26 +42,26 @@ def silent() -> tuple[Listener, list[str]]:
     return listener, ended
 
 
-def serving(policy: Policy, ask: Any) -> tuple[Any, FakeServer]:
+def serving(policy, ask):
     """What `ask` gives with the server's address, and the server."""
 
-    async def run() -> tuple[Any, FakeServer]:
+    async def run():
         async with FakeServer(policy) as server:
-            wanted: Coroutine[Any, Any, Any] = ask(server.url)
+            wanted = ask(server.url)
             return await wanted, server
 
     return asyncio.run(run())
 
 
-def options(url: str, folder: Path, **more: Any) -> RunOptions:
+def options(url, folder, **more):
     return RunOptions(
         task="", model="compatible/m-1", base_url=url, out=folder, concurrency=2, **more
     )
 
 
-async def remembering(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
+async def remembering(turns, offers):
     assert not offers
-    said = re.search(r"Event: (.*)", turns[-1].content)[1]  # type: ignore[index]
+    said = re.search(r"Event: (.*)", turns[-1].content)[1]
     if "Nobody" in said:
         raise Refusal(400, "no opinion")
     return ScriptedAnswer(
@@ -79,11 +73,11 @@ async def remembering(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> S
     )
 
 
-def test_screening_says_of_each_row_whether_the_model_knows_it(tmp_path: Path, table: Path) -> None:
+def test_screening_says_of_each_row_whether_the_model_knows_it(tmp_path, table):
     out = tmp_path / "known.csv"
     listener, ended = silent()
 
-    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
+    def ask(url):
         return screen(table, out, options(url, tmp_path / "run"), listener, NOW)
 
     done, server = serving(remembering, ask)
@@ -101,8 +95,8 @@ def test_screening_says_of_each_row_whether_the_model_knows_it(tmp_path: Path, t
         assert not re.search("180[579]|2001", json.dumps(body))
 
 
-def test_screening_leaves_a_run_with_every_reply(tmp_path: Path, table: Path) -> None:
-    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
+def test_screening_leaves_a_run_with_every_reply(tmp_path, table):
+    def ask(url):
         run = options(url, tmp_path / "run")
         return screen(table, tmp_path / "known.csv", run, silent()[0], NOW)
 
@@ -112,9 +106,9 @@ def test_screening_leaves_a_run_with_every_reply(tmp_path: Path, table: Path) ->
     assert len(list(done.run.glob("episodes/base/event-*.1.jsonl"))) == 4
 
 
-def test_the_same_command_asks_only_what_is_missing_or_failed(tmp_path: Path, table: Path) -> None:
-    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
-        async def twice() -> TableAnswers:
+def test_the_same_command_asks_only_what_is_missing_or_failed(tmp_path, table):
+    def ask(url):
+        async def twice():
             run = options(url, tmp_path / "run")
             done = await screen(table, tmp_path / "a.csv", run, silent()[0], NOW)
             next(done.run.glob("episodes/base/*.jsonl")).unlink()
@@ -127,9 +121,9 @@ def test_the_same_command_asks_only_what_is_missing_or_failed(tmp_path: Path, ta
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-def test_a_folder_that_holds_other_questions_is_left_alone(tmp_path: Path, table: Path) -> None:
-    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
-        async def twice() -> TableAnswers:
+def test_a_folder_that_holds_other_questions_is_left_alone(tmp_path, table):
+    def ask(url):
+        async def twice():
             run = options(url, tmp_path / "run", limit=2)
             await screen(table, tmp_path / "a.csv", run, silent()[0], NOW)
             more = options(url, tmp_path / "run", limit=3)
@@ -143,7 +137,7 @@ def test_a_folder_that_holds_other_questions_is_left_alone(tmp_path: Path, table
     assert not (tmp_path / "b.csv").exists()
 
 
-async def looking_up(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
+async def looking_up(turns, offers):
     """Opens one page and trusts it; for the other rows it pretends to have read one."""
     assert {offer.name for offer in offers} == {"web_search", "open_page"}
     if "Trafalgar" not in turns[0].content:
@@ -156,10 +150,10 @@ async def looking_up(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Sc
     )
 
 
-def test_checking_gives_verdict_reason_and_pages(tmp_path: Path, table: Path) -> None:
+def test_checking_gives_verdict_reason_and_pages(tmp_path, table):
     out = tmp_path / "checked.csv"
 
-    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
+    def ask(url):
         return check(table, out, options(url, tmp_path / "run"), silent()[0], NOW)
 
     done, _ = serving(looking_up, ask)
@@ -174,11 +168,11 @@ def test_checking_gives_verdict_reason_and_pages(tmp_path: Path, table: Path) ->
     assert done.counts == {"unclear": 3, "correct": 1}
 
 
-def test_without_a_table_the_shipped_one_is_asked_about(tmp_path: Path) -> None:
-    async def blank(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
+def test_without_a_table_the_shipped_one_is_asked_about(tmp_path):
+    async def blank(turns, offers):
         return ScriptedAnswer("FIRST: UNKNOWN\nLAST: UNKNOWN\nYEARS: UNKNOWN")
 
-    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
+    def ask(url):
         run = options(url, tmp_path / "run", limit=5)
         return screen(None, tmp_path / "known.csv", run, silent()[0], NOW)
 

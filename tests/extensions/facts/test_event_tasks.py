@@ -1,7 +1,5 @@
 """Screening and checking as tasks: what the prompts say, and what scores."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -10,7 +8,6 @@ from agent_env.errors import ConfigError
 from agent_env.extensions.facts.event_facts import (
     CHECK,
     SCREEN,
-    EventSample,
     check_samples,
     judgement,
     score_check,
@@ -19,7 +16,6 @@ from agent_env.extensions.facts.event_facts import (
 )
 from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
 from agent_env.records.schema import Condition, Episode, PageRef
-from agent_env.tasks.task import Task
 from agent_env.temporal.partial import PartialDate
 from agent_env.testing import puzzle
 
@@ -28,27 +24,27 @@ SCREEN_TASK, CHECK_TASK = (f.make_task("default", f.options(), {}) for f in (SCR
 PAGE = "https://encyclopedia.example/article/Siege_(second)"
 
 
-def row(start: str = "", end: str = "", years: tuple[int, ...] = ()) -> EventRow:
+def row(start="", end="", years=()):
     bounds = (PartialDate.parse(text) if text else None for text in (start, end))
     return EventRow("the Siege", "siege", "", "", *bounds, years, "")
 
 
-def screened(start: str = "", end: str = "", years: tuple[int, ...] = ()) -> EventSample:
+def screened(start="", end="", years=()):
     (sample,) = screen_samples([row(start, end, years)], NOW)
     return sample
 
 
-def checked(start: str = "", end: str = "", years: tuple[int, ...] = ()) -> EventSample:
+def checked(start="", end="", years=()):
     (sample,) = check_samples([row(start, end, years)], NOW)
     return sample
 
 
-def prompt(task: Task, sample: EventSample) -> str:
+def prompt(task, sample):
     (message,) = task.prompt(sample, Condition(name="base"))
     return message.content
 
 
-def episode(answer: str | None, status: str = "finished", opened: tuple[str, ...] = ()) -> Episode:
+def episode(answer, status="finished", opened=()):
     return Episode.model_validate(
         {
             "sample": "event-1", "condition": "base", "repeat": 1, "model": "m",
@@ -58,12 +54,12 @@ def episode(answer: str | None, status: str = "finished", opened: tuple[str, ...
     )  # fmt: skip
 
 
-def known(sample: EventSample, answer: str) -> tuple[str, float]:
+def known(sample, answer):
     found = score_screen(sample, episode(answer))
     return found.outcome, found.metrics["known"]
 
 
-def test_no_date_of_any_shipped_event_stands_in_its_screening_prompt() -> None:
+def test_no_date_of_any_shipped_event_stands_in_its_screening_prompt():
     samples = screen_samples(shipped_tables().events, NOW)
     assert len(samples) == 269
     for sample in samples:
@@ -72,7 +68,7 @@ def test_no_date_of_any_shipped_event_stands_in_its_screening_prompt() -> None:
         assert not any(part in text for part in years | set(sample.gold)), sample.event
 
 
-def test_the_form_of_the_dates_is_asked_for_and_what_is_not_stated_is_not() -> None:
+def test_the_form_of_the_dates_is_asked_for_and_what_is_not_stated_is_not():
     text = prompt(SCREEN_TASK, screened("1805-10", "1806"))
     assert "FIRST: when it began, the month as YYYY-MM\n" in text
     assert "LAST: when it ended, the year as YYYY, or ONGOING if it still lasted on 2031-0" in text
@@ -80,12 +76,12 @@ def test_the_form_of_the_dates_is_asked_for_and_what_is_not_stated_is_not() -> N
     assert "FIRST" not in prompt(SCREEN_TASK, screened(years=(1908, 1948)))
 
 
-def test_a_row_that_still_lasts_is_asked_like_any_other() -> None:
+def test_a_row_that_still_lasts_is_asked_like_any_other():
     lasting = prompt(SCREEN_TASK, screened("1805-10-21"))
     assert lasting == prompt(SCREEN_TASK, screened("1805-10-21", "1806-01-01"))
 
 
-def test_the_right_dates_are_known_and_a_near_miss_is_not() -> None:
+def test_the_right_dates_are_known_and_a_near_miss_is_not():
     sample = screened("1805-10-21", "1806-01")
     assert known(sample, "FIRST: 1805-10-21\nLAST: 1806-01") == ("read", 1.0)
     assert known(sample, "FIRST: 21 October 1805\nLAST: 1806-01-31") == ("read", 1.0)
@@ -93,18 +89,18 @@ def test_the_right_dates_are_known_and_a_near_miss_is_not() -> None:
     assert known(sample, "FIRST: 1805-10-22\nLAST: 1806-01") == ("read", 0.0)
 
 
-def test_an_answer_coarser_than_the_row_is_not_enough() -> None:
+def test_an_answer_coarser_than_the_row_is_not_enough():
     assert known(screened("1805-10-21", "1805-10-21"), "FIRST: 1805\nLAST: 1805") == ("read", 0.0)
 
 
-def test_a_lasting_row_is_known_by_its_start_and_that_it_lasts() -> None:
+def test_a_lasting_row_is_known_by_its_start_and_that_it_lasts():
     sample = screened("1999-12-31")
     assert sample.gold == ("1999-12-31", "ongoing")
     assert known(sample, "FIRST: 1999-12-31\nLAST: ongoing") == ("read", 1.0)
     assert known(sample, "FIRST: 1999-12-31\nLAST: 2020-01-01") == ("read", 0.0)
 
 
-def test_a_point_without_an_end_is_known_by_its_start_alone() -> None:
+def test_a_point_without_an_end_is_known_by_its_start_alone():
     quake = EventRow("the Quake", "earthquake", "", "", PartialDate(1755), None, (), "")
     (sample,) = screen_samples([quake], NOW)
     assert sample.gold == ("1755",)
@@ -112,13 +108,13 @@ def test_a_point_without_an_end_is_known_by_its_start_alone() -> None:
     assert "Ended" not in prompt(CHECK_TASK, claimed)
 
 
-def test_years_are_known_only_all_together() -> None:
+def test_years_are_known_only_all_together():
     sample = screened(years=(1908, 1948, 1949))
     assert known(sample, "YEARS: 1908, 1948-1949") == ("read", 1.0)
     assert known(sample, "YEARS: 1908, 1948") == ("read", 0.0)
 
 
-def test_unknown_is_read_and_what_is_missing_is_unreadable() -> None:
+def test_unknown_is_read_and_what_is_missing_is_unreadable():
     sample = screened("1805", "1806")
     assert known(sample, "FIRST: UNKNOWN\nLAST: UNKNOWN") == ("read", 0.0)
     assert known(sample, "FIRST: 1805") == ("unreadable", 0.0)
@@ -126,7 +122,7 @@ def test_unknown_is_read_and_what_is_missing_is_unreadable() -> None:
     assert score_screen(sample, episode(None, "failed")).outcome == "failed"
 
 
-def test_the_checking_prompt_states_dates_precision_and_now() -> None:
+def test_the_checking_prompt_states_dates_precision_and_now():
     text = prompt(CHECK_TASK, checked("1805-10", "", ()))
     assert "Began: 1805-10 (stated to the month)" in text
     assert "Ended: not yet; it still lasted on 2031-07-09" in text
@@ -134,7 +130,7 @@ def test_the_checking_prompt_states_dates_precision_and_now() -> None:
     assert "Years in which it took place, all of them: 1908, 1948~1949" in text
 
 
-def test_a_verdict_comes_with_its_reason_and_the_pages_that_were_opened() -> None:
+def test_a_verdict_comes_with_its_reason_and_the_pages_that_were_opened():
     answer = (
         f"VERDICT: **Not correct**\nWHY: It began\nin May.\nPAGES:\n- {PAGE}.\n- https://b.example"
     )
@@ -145,22 +141,22 @@ def test_a_verdict_comes_with_its_reason_and_the_pages_that_were_opened() -> Non
     assert score.metrics == {"correct": 0.0, "not_correct": 1.0, "unclear": 0.0}
 
 
-def test_a_verdict_without_an_opened_page_is_unclear() -> None:
+def test_a_verdict_without_an_opened_page_is_unclear():
     found = judgement(episode(f"VERDICT: correct\nWHY: I know.\nPAGES: {PAGE}"))
     assert (found.verdict, found.rule) == ("unclear", "'correct' without a page that was opened")
 
 
 @pytest.mark.parametrize("answer", ["", "The row is correct.", "VERDICT: correct or unclear"])
-def test_an_answer_without_one_verdict_is_unreadable(answer: str) -> None:
+def test_an_answer_without_one_verdict_is_unreadable(answer):
     score = score_check(checked("1805", "1805"), episode(answer, opened=(PAGE,)))
     assert (score.outcome, score.answer) == ("unreadable", None)
 
 
-def test_ids_depend_on_the_name_alone() -> None:
+def test_ids_depend_on_the_name_alone():
     assert screened("1805", "1805").id == checked(years=(1908,)).id == "event-354edda191dc2ad7"
 
 
-def test_a_sample_of_another_family_and_another_prompt_are_refused() -> None:
+def test_a_sample_of_another_family_and_another_prompt_are_refused():
     with pytest.raises(ConfigError, match="sample 'tp-0-00001' is no row of an event table"):
         SCREEN_TASK.prompt(puzzle(), Condition(name="base"))
     for family in (SCREEN, CHECK):

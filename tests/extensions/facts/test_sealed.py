@@ -1,10 +1,7 @@
 """The sealed web: every fact is proved by a page, and the first look often misleads."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,17 +21,17 @@ TABLES = shipped_tables()
 
 
 @pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SealedWeb]:
+def web(tmp_path_factory):
     built = SealedWeb.shipped(tmp_path_factory.mktemp("web") / "pages.db")
     yield built
     built.close()
 
 
-def test_it_has_more_than_a_thousand_pages(web: SealedWeb) -> None:
+def test_it_has_more_than_a_thousand_pages(web):
     assert 1000 < len(list(web.urls())) < 2000
 
 
-def test_for_a_third_of_the_events_the_first_hit_is_not_the_article(web: SealedWeb) -> None:
+def test_for_a_third_of_the_events_the_first_hit_is_not_the_article(web):
     misled = 0
     for row in TABLES.events:
         hits = asyncio.run(web.search.search(row.hint or row.event, 5))
@@ -42,15 +39,15 @@ def test_for_a_third_of_the_events_the_first_hit_is_not_the_article(web: SealedW
     assert misled / len(TABLES.events) >= 1 / 3
 
 
-def test_the_pages_that_prove_a_puzzle_are_there(web: SealedWeb) -> None:
+def test_the_pages_that_prove_a_puzzle_are_there(web):
     for puzzle in make_set(TABLES, SetOptions(12, 5)).puzzles:
         assert puzzle.evidence == evidence_of(puzzle.facts)
         for url in puzzle.evidence:
             assert asyncio.run(web.fetch(url)).text
 
 
-def test_the_same_tables_give_the_same_bytes() -> None:
-    def digest() -> str:
+def test_the_same_tables_give_the_same_bytes():
+    def digest():
         return hashlib.sha256(
             "".join(p.url + p.html for p in render_all(TABLES)).encode()
         ).hexdigest()
@@ -58,7 +55,7 @@ def test_the_same_tables_give_the_same_bytes() -> None:
     assert digest() == digest()
 
 
-def test_a_copy_of_the_shipped_web_with_a_samples_tables_is_the_web_built_of_both() -> None:
+def test_a_copy_of_the_shipped_web_with_a_samples_tables_is_the_web_built_of_both():
     tables = load_family("tdbench").make_samples(2, 7, TdbenchOptions(rows=80)).tables
     built = SealedWeb.build(Path(":memory:"), TABLES, temporal=tables)
     copy = SealedWeb.shipped(Path(":memory:"), tables)
@@ -66,7 +63,7 @@ def test_a_copy_of_the_shipped_web_with_a_samples_tables_is_the_web_built_of_bot
     assert copy.search.size() == built.search.size() > 1300
 
 
-def test_opening_it_again_renders_nothing_anew(tmp_path: Path) -> None:
+def test_opening_it_again_renders_nothing_anew(tmp_path):
     first = SealedWeb.shipped(tmp_path / "pages.db")
     urls = list(first.urls())
     first.close()
@@ -76,17 +73,17 @@ def test_opening_it_again_renders_nothing_anew(tmp_path: Path) -> None:
     second.close()
 
 
-def test_a_page_that_is_not_there_is_never_fetched(web: SealedWeb) -> None:
+def test_a_page_that_is_not_there_is_never_fetched(web):
     with pytest.raises(ToolError, match=r"there is no page at https://elsewhere\.example/"):
         asyncio.run(web.fetch("https://elsewhere.example/"))
 
 
 @pytest.mark.parametrize("query", ["", '"', "AND OR NOT", "a* (b", "x" * 400, "的", "NEAR(a b)"])
-def test_no_query_breaks_the_search(web: SealedWeb, query: str) -> None:
+def test_no_query_breaks_the_search(web, query):
     assert isinstance(asyncio.run(web.search.search(query, 5)), list)
 
 
-def test_extraction_keeps_text_tables_and_links_and_drops_the_rest() -> None:
+def test_extraction_keeps_text_tables_and_links_and_drops_the_rest():
     html = b"""<html><head><title>T &amp; U</title></head><body><nav>Menu</nav><main>
     <h1>Head</h1><p>One <b>two</b> <a href="https://a.example/">three</a>.</p>
     <table><tr><th>First day</th><td>2 April 1982</td></tr></table>

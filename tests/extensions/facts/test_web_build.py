@@ -1,7 +1,5 @@
 """A built web: the same bytes for the same seed, its puzzles solved by whoever looks things up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3
@@ -10,24 +8,24 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.facts.web_cli import BuildOptions, BuiltWeb, build_web
+from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from agent_env.runs.options import RunOptions
 from agent_env.runs.score import follow_run, score_folder
 from agent_env.runs.start import Listener, start_run
 from tests.commands import agent_env
 
 
-def build(out: Path, **wanted: object) -> BuiltWeb:
+def build(out, **wanted):
     given = {"world": "fictional", "entities": 240, "seed": 3, "difficulty": "medium"} | wanted
-    options = BuildOptions(out=out, facts_table=given.pop("facts_table", None), **given)  # type: ignore[arg-type]
+    options = BuildOptions(out=out, facts_table=given.pop("facts_table", None), **given)
     return build_web(options, lambda note: None)
 
 
-def rows(file: Path) -> list[tuple[object, ...]]:
+def rows(file):
     return sqlite3.connect(file).execute("SELECT url, body, title FROM fetches").fetchall()
 
 
-def test_the_same_seed_gives_the_same_pages_and_tables(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_pages_and_tables(tmp_path):
     first, second = build(tmp_path / "a.db"), build(tmp_path / "b.db")
     assert (first.digest, first.pages) == (second.digest, second.pages)
     assert rows(tmp_path / "a.db") == rows(tmp_path / "b.db")
@@ -38,7 +36,7 @@ def test_the_same_seed_gives_the_same_pages_and_tables(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part*"))
 
 
-def test_the_shipped_and_an_own_table_are_rendered_too(tmp_path: Path) -> None:
+def test_the_shipped_and_an_own_table_are_rendered_too(tmp_path):
     real = build(tmp_path / "real.db", world="real", entities=None, seed=None)
     assert (real.pages > 1000, real.facts) == (True, None)
     table = tmp_path / "own.csv"
@@ -61,22 +59,20 @@ def test_the_shipped_and_an_own_table_are_rendered_too(tmp_path: Path) -> None:
         ({"facts_table": Path("x.csv")}, "--facts-table goes with --world real"),
     ],
 )
-def test_mistakes_are_named_and_leave_nothing(
-    tmp_path: Path, wanted: dict[str, object], reason: str
-) -> None:
+def test_mistakes_are_named_and_leave_nothing(tmp_path, wanted, reason):
     with pytest.raises(ConfigError, match=reason):
         build(tmp_path / "pages.db", **wanted)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "pages.db").write_text("mine")
     with pytest.raises(ConfigError, match="is there already"):
         build(tmp_path / "pages.db")
     assert (tmp_path / "pages.db").read_text() == "mine"
 
 
-def test_from_a_seed_to_evidence_on_the_command_line(tmp_path: Path) -> None:
+def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):
     web = ["web", "build", "--world", "fictional", "--entities", "300", "--out", "pages.db"]
     assert "pages in pages.db" in agent_env(*web, cwd=tmp_path).stdout
     made = ["--option", "facts_table=pages.facts.csv", "--count", "8", "--out", "puzzles.jsonl"]
@@ -94,14 +90,14 @@ def test_from_a_seed_to_evidence_on_the_command_line(tmp_path: Path) -> None:
     assert found["web"]["shown"] == 1.0
 
 
-def test_a_run_refuses_pages_that_are_none_or_have_changed(tmp_path: Path) -> None:
+def test_a_run_refuses_pages_that_are_none_or_have_changed(tmp_path):
     (tmp_path / "no.db").write_text("not a store")
     for name, reason in (("no.db", "no.db"), ("x.db", "x.db")):
         ran = agent_env("run", "time-puzzles", "--limit", "1", "--pages", name, cwd=tmp_path)
         assert (ran.returncode, reason in ran.stderr) == (2, True)
 
 
-def test_a_web_of_tables_alone_and_beside_a_world(tmp_path: Path) -> None:
+def test_a_web_of_tables_alone_and_beside_a_world(tmp_path):
     table = tmp_path / "rates.csv"
     table.write_text("tariff,price,start,end\nday,3,2001,2004\nday,4,2004,\nnight,1,2001,\n")
     alone = build(tmp_path / "a.db", world=None, entities=None, seed=None, tables=(table,))
@@ -115,7 +111,7 @@ def test_a_web_of_tables_alone_and_beside_a_world(tmp_path: Path) -> None:
     assert (both.tables, both.facts) == (1, tmp_path / "b.facts.csv")
 
 
-def test_materials_without_times_and_tables_with_defects_are_named(tmp_path: Path) -> None:
+def test_materials_without_times_and_tables_with_defects_are_named(tmp_path):
     (tmp_path / "x.materials.jsonl").write_text('{"name":"t","columns":["a"],"rows":[["b"]]}\n')
     (tmp_path / "y.csv").write_text("a,start,end\nb,2004,2001\n")
     for name, reason in (
@@ -131,7 +127,7 @@ def test_materials_without_times_and_tables_with_defects_are_named(tmp_path: Pat
     assert not (tmp_path / "z.db").exists()
 
 
-def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path: Path) -> None:
+def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path):
     out = tmp_path / "run"
     options = RunOptions(
         "tdbench", limit=6, conditions=("web",), out=out, options=("rows=40", "domains=laws")

@@ -1,15 +1,11 @@
 """A run against a local web, kept, and run again with the web gone; and the commands on pages."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
@@ -38,10 +34,10 @@ class LocalWeb(BaseHTTPRequestHandler):
     asked: ClassVar[list[str]] = []
     searches: ClassVar[list[str]] = []
 
-    def log_message(self, *args: Any) -> None:
+    def log_message(self, *args):
         pass
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         query = json.loads(self.rfile.read(int(self.headers["content-length"])))["q"]
         self.searches.append(query)
         if len(query) % 5 == 0:
@@ -58,7 +54,7 @@ class LocalWeb(BaseHTTPRequestHandler):
 
     ILL: ClassVar = ("loop", "huge", "endless", "torn", "gone", "metadata")
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.asked.append(self.path)
         name = self.path.strip("/").partition("?")[0]
         ill = {
@@ -74,13 +70,11 @@ class LocalWeb(BaseHTTPRequestHandler):
         }
         ill.get(name, lambda: self.reply(b"nothing", 404))()
 
-    def tick(self) -> int:
+    def tick(self):
         LocalWeb.count += 1
         return LocalWeb.count
 
-    def reply(
-        self, body: bytes, status: int = 200, kind: str = "text/html; charset=utf-8", **more: str
-    ) -> None:
+    def reply(self, body, status=200, kind="text/html; charset=utf-8", **more):
         self.send_response(status)
         told = {"content-type": kind, "content-length": str(len(body)), **more}
         for name, value in told.items():
@@ -88,7 +82,7 @@ class LocalWeb(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def stream(self, headers: dict[str, str], piece: bytes) -> None:
+    def stream(self, headers, piece):
         self.send_response(200)
         for name, value in {"content-type": "text/html", **headers}.items():
             self.send_header(name, value)
@@ -102,7 +96,7 @@ class LocalWeb(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def local_web() -> Iterator[str]:
+def local_web():
     server = ThreadingHTTPServer(("127.0.0.1", 0), LocalWeb)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -115,7 +109,7 @@ def local_web() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(tmp_path_factory):
     """A run that recorded the local web, which is gone when it ends."""
     out = tmp_path_factory.mktemp("web") / "recorded"
     with local_web() as site:
@@ -128,20 +122,20 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def run_here(out: Path, pages: Path, search: str | None = None, seed: int = 1) -> None:
+def run_here(out, pages, search=None, seed=1):
     """A frozen run in this process, which is quicker."""
     web = WebOptions(mode="frozen", pages=pages, search=search)
     options = RunOptions("time-puzzles", conditions=("web",), limit=1, out=out, web=web, seed=seed)
     asyncio.run(start_run(options, QUIET))
 
 
-def told_by(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def told_by(capsys, *arguments):
     """What a command prints, in this process."""
     app([str(argument) for argument in arguments], standalone_mode=False)
     return capsys.readouterr().out
 
 
-def results(run: Path) -> dict[str, list[tuple[str, object]]]:
+def results(run):
     """All that the tools were asked and gave, by episode, in the order of the calls: those of one
     step run at the same time and are written as they end."""
     return {
@@ -154,9 +148,7 @@ def results(run: Path) -> dict[str, list[tuple[str, object]]]:
     }
 
 
-def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(
-    recorded: Path, tmp_path: Path
-) -> None:
+def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(recorded, tmp_path):
     asked = [*LocalWeb.asked, *LocalWeb.searches]
     done = agent_env(
         *WEB, "--web", "frozen", "--pages", str(recorded), "--out", str(tmp_path / "f")
@@ -174,12 +166,8 @@ def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(
     assert len(frozen.web_settings.pages_digest or "") == 64
 
 
-def test_every_ill_site_is_a_short_tool_error_and_the_episodes_went_on(recorded: Path) -> None:
-    told = "\n".join(
-        str(result)
-        for calls in results(recorded).values()
-        for _, result in calls  # type: ignore[misc]
-    )
+def test_every_ill_site_is_a_short_tool_error_and_the_episodes_went_on(recorded):
+    told = "\n".join(str(result) for calls in results(recorded).values() for _, result in calls)
     for said in (
         "redirects in a loop", "larger than 8 MB", "tiny pieces without end",
         "not packed as announced", "answered 404 Not Found", "is not on the public internet",
@@ -190,24 +178,24 @@ def test_every_ill_site_is_a_short_tool_error_and_the_episodes_went_on(recorded:
     assert all(calls for calls in results(recorded).values())
 
 
-def test_the_key_stands_nowhere_in_the_run(recorded: Path) -> None:
+def test_the_key_stands_nowhere_in_the_run(recorded):
     for file in recorded.rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
 
 
-def test_what_a_page_was_asked_for_is_asked_for_once(recorded: Path) -> None:
+def test_what_a_page_was_asked_for_is_asked_for_once(recorded):
     pages = [path for path in LocalWeb.asked if path.startswith("/page")]
     assert len(pages) == len(set(pages)) > 3
 
 
-def test_a_frozen_run_of_other_puzzles_misses_and_says_so(recorded: Path, tmp_path: Path) -> None:
+def test_a_frozen_run_of_other_puzzles_misses_and_says_so(recorded, tmp_path):
     run_here(tmp_path / "f", recorded / "pages.db", seed=5)
     assert "this search is not among the stored ones" in str(results(tmp_path / "f"))
     run_here(tmp_path / "s", recorded, search="stored", seed=5)
     assert "is not among" not in str(results(tmp_path / "s"))
 
 
-def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded: Path, tmp_path: Path) -> None:
+def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded, tmp_path):
     pages, out = tmp_path / "own.db", tmp_path / "f"
     pages.write_bytes((recorded / "pages.db").read_bytes())
     run_here(out, pages)
@@ -225,7 +213,7 @@ def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded: Path, tmp_
         asyncio.run(run_episodes(Run(out), None, QUIET))
 
 
-def change(file: Path, statement: str) -> None:
+def change(file, statement):
     store = SqlitePages(file)
     with store.connection as connection:
         connection.execute(statement)
@@ -249,18 +237,14 @@ def change(file: Path, statement: str) -> None:
         (["--ignore-robots"], "--ignore-robots goes with --web live or record"),
     ],
 )
-def test_options_that_do_not_fit_are_named_before_anything_is_made(
-    options: list[str], said: str, tmp_path: Path
-) -> None:
+def test_options_that_do_not_fit_are_named_before_anything_is_made(options, said, tmp_path):
     out = tmp_path / "run"
     with pytest.raises(ConfigError, match=said):
         app([*WEB, "--out", str(out), *options], standalone_mode=False)
     assert not out.exists()
 
 
-def test_pages_are_listed_shown_verified_merged_and_exported(
-    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pages_are_listed_shown_verified_merged_and_exported(recorded, tmp_path, capsys):
     listed = told_by(capsys, "pages", "list", recorded, "--json").splitlines()
     first = next(row for row in map(json.loads, listed) if row["digest"])
     shown = told_by(capsys, "pages", "show", recorded, first["digest"][:10])
@@ -282,7 +266,7 @@ def test_pages_are_listed_shown_verified_merged_and_exported(
     assert held[0]["digest"] == Run(recorded).manifest.web_settings.pages_digest
 
 
-def test_a_broken_store_is_told_by_its_exit_code(recorded: Path, tmp_path: Path) -> None:
+def test_a_broken_store_is_told_by_its_exit_code(recorded, tmp_path):
     file = tmp_path / "broken.db"
     file.write_bytes((recorded / "pages.db").read_bytes())
     change(file, "UPDATE bodies SET body = x'00' WHERE rowid = 1")

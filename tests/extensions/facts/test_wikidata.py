@@ -1,14 +1,10 @@
 """The query service's client, against a server on loopback that answers SPARQL 1.1 results."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
 import time
 from datetime import date
-from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -29,18 +25,16 @@ QUICK = Patience(attempts=4, first_wait_s=0.01, longest_wait_s=5.0, timeout_s=2.
 HTML = b"<html><body><h1>Service unavailable</h1></body></html>"
 
 
-def uri(name: str) -> dict[str, str]:
+def uri(name):
     return {"type": "uri", "value": ENTITY + name}
 
 
-def results(rows: list[dict[str, dict[str, Any]]]) -> bytes:
+def results(rows):
     names = sorted({name for row in rows for name in row})
     return json.dumps({"head": {"vars": names}, "results": {"bindings": rows}}).encode()
 
 
-def reply(
-    body: bytes, status: str = "200 OK", headers: str = "", kind: str = "sparql-results+json"
-) -> bytes:
+def reply(body, status="200 OK", headers="", kind="sparql-results+json"):
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/{kind}\r\n{headers}"
     return f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
 
@@ -48,23 +42,23 @@ def reply(
 class FakeService:
     """Knows battles Q1, Q2, … with one day each; gives `troubles` first, by number of request."""
 
-    def __init__(self, battles: dict[str, str], troubles: dict[int, bytes] | None = None) -> None:
+    def __init__(self, battles, troubles=None):
         self.battles = battles
         self.troubles = dict(troubles or {})
-        self.queries: list[str] = []
-        self.heads: list[str] = []
+        self.queries = []
+        self.heads = []
 
-    async def __aenter__(self) -> FakeService:
+    async def __aenter__(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/sparql"
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(self, *exc):
         self._server.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader, writer):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = int(re.search(r"content-length: (\d+)", head, re.I)[1])  # type: ignore[index]
+        length = int(re.search(r"content-length: (\d+)", head, re.I)[1])
         self.heads.append(head)
         self.queries.append(parse_qs((await reader.readexactly(length)).decode())["query"][0])
         trouble = self.troubles.pop(len(self.queries), None)
@@ -74,9 +68,9 @@ class FakeService:
             await writer.drain()
             writer.close()
 
-    def _answer(self, query: str) -> bytes:
+    def _answer(self, query):
         if (wanted := re.search(r'STR\(\?item\) > "(.*)"', query)) is not None:
-            size = int(re.search(r"LIMIT (\d+)", query)[1])  # type: ignore[index]
+            size = int(re.search(r"LIMIT (\d+)", query)[1])
             found = sorted(name for name in self.battles if ENTITY + name > wanted[1])[:size]
             return results([{"item": uri(name)} for name in found])
         rows = []
@@ -86,7 +80,7 @@ class FakeService:
             rows.append({"item": uri(name), **self._time(self.battles[name])})
         return results(rows[::-1])  # in whatever order
 
-    def _time(self, day: str) -> dict[str, dict[str, str]]:
+    def _time(self, day):
         xsd = "http://www.w3.org/2001/XMLSchema#"
         value = f"{day}T00:00:00Z"
         return {
@@ -101,16 +95,16 @@ BATTLES = {f"Q{n}": f"18{n:02d}-06-18" for n in range(10, 15)}
 
 
 def build(
-    folder: Path,
-    troubles: dict[int, bytes] | None = None,
-    limit: int = 100,
-    page_size: int = 2,
-    battles: dict[str, str] = BATTLES,
-    patience: Patience = QUICK,
-) -> tuple[ImportedTable | SearchError, FakeService]:
+    folder,
+    troubles=None,
+    limit=100,
+    page_size=2,
+    battles=BATTLES,
+    patience=QUICK,
+):
     """The import and the service it asked; always from the same address."""
 
-    async def run() -> tuple[ImportedTable | SearchError, FakeService]:
+    async def run():
         async with FakeService(battles, troubles) as service:
             try:
                 return await import_wikidata(
@@ -123,12 +117,12 @@ def build(
     return asyncio.run(run())
 
 
-def built(found: ImportedTable | SearchError) -> ImportedTable:
+def built(found):
     assert isinstance(found, ImportedTable)
     return found
 
 
-def test_all_pages_make_one_table(tmp_path: Path) -> None:
+def test_all_pages_make_one_table(tmp_path):
     done, service = build(tmp_path)
     assert (tmp_path / "out.csv").read_text().splitlines()[:3] == [
         "event,kind,summary,hint,start,end,multi_year_spans,source",
@@ -139,28 +133,28 @@ def test_all_pages_make_one_table(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
-def test_pages_begin_behind_the_last_item_and_the_client_says_who_it_is(tmp_path: Path) -> None:
+def test_pages_begin_behind_the_last_item_and_the_client_says_who_it_is(tmp_path):
     _, service = build(tmp_path)
     lists = [query for query in service.queries if "LIMIT 2" in query]
-    afters = [re.search(r'> "(.*)"', query)[1] for query in lists]  # type: ignore[index]
+    afters = [re.search(r'> "(.*)"', query)[1] for query in lists]
     assert afters == ["", f"{ENTITY}Q11", f"{ENTITY}Q13"]
     assert "wdt:P31/wdt:P279* wd:Q178561" in lists[0]
     assert re.search(r"user-agent: agent-env/[\d.]+ \(me@x\.example\)", service.heads[0], re.I)
     assert "accept: application/sparql-results+json" in service.heads[0].lower()
 
 
-def test_an_empty_page_ends_the_list(tmp_path: Path) -> None:
+def test_an_empty_page_ends_the_list(tmp_path):
     battles = {name: BATTLES[name] for name in ("Q10", "Q11")}
     done, service = build(tmp_path, battles=battles)
     assert (built(done).events, built(done).pages, len(service.queries)) == (2, 2, 3)
 
 
-def test_no_more_pages_are_asked_for_than_the_limit_needs(tmp_path: Path) -> None:
+def test_no_more_pages_are_asked_for_than_the_limit_needs(tmp_path):
     done, service = build(tmp_path, limit=3)
     assert (built(done).events, built(done).pages, len(service.queries)) == (3, 2, 4)
 
 
-def test_a_busy_server_is_not_asked_before_its_time(tmp_path: Path) -> None:
+def test_a_busy_server_is_not_asked_before_its_time(tmp_path):
     busy = reply(b"Too many requests", "429 Too Many Requests", "Retry-After: 1\r\n", "text")
     began = time.monotonic()
     done, service = build(tmp_path, {3: busy})
@@ -168,7 +162,7 @@ def test_a_busy_server_is_not_asked_before_its_time(tmp_path: Path) -> None:
     assert (built(done).events, len(service.queries)) == (5, 7)
 
 
-def test_a_date_may_say_when_to_come_back(tmp_path: Path) -> None:
+def test_a_date_may_say_when_to_come_back(tmp_path):
     dates = "Date: Sat, 31 Jan 2026 10:00:00 GMT\r\nRetry-After: Sat, 31 Jan 2026 11:00:00 GMT\r\n"
     done, service = build(tmp_path, {1: reply(b"", "503 Service Unavailable", dates)})
     assert str(done).startswith(
@@ -189,13 +183,13 @@ def test_a_date_may_say_when_to_come_back(tmp_path: Path) -> None:
         b"",
     ],
 )  # fmt: skip
-def test_a_passing_failure_costs_nothing(tmp_path: Path, trouble: bytes) -> None:
+def test_a_passing_failure_costs_nothing(tmp_path, trouble):
     done, service = build(tmp_path, {2: trouble, 5: trouble})
     assert (built(done).events, len(service.queries)) == (5, 8)
 
 
-def test_nonsense_in_a_result_gives_no_row_and_no_crash(tmp_path: Path) -> None:
-    odd: list[dict[str, dict[str, Any]]] = [
+def test_nonsense_in_a_result_gives_no_row_and_no_crash(tmp_path):
+    odd = [
         {"item": uri("Q10"), "name": {"value": "Battle of \ud800", "xml:lang": 7}},
         {"item": uri("Q10"), "about": {"value": ["\ud800"], "xml:lang": "en"}},
         {"item": uri("Q10"), "bound": {"value": "middle"}},
@@ -207,16 +201,16 @@ def test_nonsense_in_a_result_gives_no_row_and_no_crash(tmp_path: Path) -> None:
     assert built(done).left_out == {"no name in the languages asked for": 2}
 
 
-def test_a_server_that_says_nothing_is_given_up_in_time(tmp_path: Path) -> None:
+def test_a_server_that_says_nothing_is_given_up_in_time(tmp_path):
     patience = Patience(attempts=2, first_wait_s=0.01, longest_wait_s=1.0, timeout_s=0.2)
     done, _ = build(tmp_path, {1: b"hang", 2: b"hang"}, patience=patience)
     assert "did not answer within 0.2 s (asked 2 times)" in str(done)
 
 
-def test_after_a_failure_the_same_command_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_after_a_failure_the_same_command_goes_on_where_it_was(tmp_path):
     down = {number: reply(HTML, "500 Internal Server Error", kind="html") for number in range(3, 7)}
 
-    async def run() -> None:
+    async def run():
         async with FakeService(BATTLES, down) as service:
             out = tmp_path / "out.csv"
             for attempt in (1, 2):
@@ -235,26 +229,26 @@ def test_after_a_failure_the_same_command_goes_on_where_it_was(tmp_path: Path) -
     asyncio.run(run())
 
 
-def test_a_refusal_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
+def test_a_refusal_is_told_at_once_with_what_to_do(tmp_path):
     no = reply(b"Requests must\nname a contact", "403 Forbidden", kind="text")
     done, service = build(tmp_path, {1: no})
     assert "answered 403: Requests must name a contact; give a --contact" in str(done)
     assert len(service.queries) == 1
 
 
-def test_a_service_that_ignores_where_to_begin_is_not_asked_for_ever(tmp_path: Path) -> None:
+def test_a_service_that_ignores_where_to_begin_is_not_asked_for_ever(tmp_path):
     same = reply(results([{"item": uri("Q10")}, {"item": uri("Q11")}]))
     done, _ = build(tmp_path, {1: same, 3: same})
     assert "gives the same items again; it cannot be paged" in str(done)
 
 
-def test_a_service_that_knows_nothing_gives_no_table(tmp_path: Path) -> None:
+def test_a_service_that_knows_nothing_gives_no_table(tmp_path):
     with pytest.raises(ConfigError, match="no event to be had of the kinds battle; left out: none"):
         build(tmp_path, battles={})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_kinds_are_names_or_items() -> None:
+def test_kinds_are_names_or_items():
     assert [kind.item for kind in parse_kinds(["war", "opera=Q1344"])] == ["Q198", "Q1344"]
     with pytest.raises(ConfigError, match="unknown kind 'picnic'; known: battle, war, siege"):
         parse_kinds(["picnic"])
@@ -263,11 +257,11 @@ def test_kinds_are_names_or_items() -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["", "query.example/sparql", "file:///etc/passwd"])
-def test_an_endpoint_is_a_web_address(endpoint: str) -> None:
+def test_an_endpoint_is_a_web_address(endpoint):
     with pytest.raises(ConfigError, match="is no address of a query service"):
         QueryService(endpoint, permit=own_call())
 
 
-def test_languages_cannot_end_the_query(tmp_path: Path) -> None:
+def test_languages_cannot_end_the_query(tmp_path):
     with pytest.raises(ConfigError, match="is no language code"):
         asyncio.run(import_wikidata(tmp_path / "o.csv", ["war"], 1, NOW, languages=['en") }']))

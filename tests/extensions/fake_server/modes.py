@@ -1,15 +1,9 @@
 """The shipped modes of the fake server, and rules that no provider has but clients must survive."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
 
 from agent_env.extensions.fake_server import modes
-from agent_env.extensions.fake_server.conversation import Object
 from agent_env.extensions.fake_server.modes import (
-    Fault,
-    Fields,
     Mode,
     TextField,
     binding,
@@ -23,14 +17,14 @@ from agent_env.extensions.fake_server.modes import (
 class UndocumentedFields:
     """Fields of every kind, at every level, that nobody has documented yet."""
 
-    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+    def write(self, message, reasoning, nonce):
         calls = [
             call | _call_extra(call["id"]) | {"function": call["function"] | _sum_of(call["id"])}
             for call in message.get("tool_calls") or ()
         ]
         return message | _message_extra(nonce, reasoning) | ({"tool_calls": calls} if calls else {})
 
-    def fault(self, message: Object) -> Fault | None:
+    def fault(self, message):
         link = binding(message)
         if link is None:
             return None
@@ -48,12 +42,12 @@ class UndocumentedFields:
         return None if is_equal and seal(link[0], str(log)) == link[1] else "altered"
 
 
-def _whole(value: Any) -> Any:
+def _whole(value):
     blocks = isinstance(value, list) and value and isinstance(value[0], dict)
     return join_pieces(value) if blocks else value
 
 
-def _message_extra(nonce: str, reasoning: str) -> Fields:
+def _message_extra(nonce, reasoning):
     return {
         "deliberation_log": reasoning,
         "cognition": {"state": signature("state", nonce), "depth": 3, "path": [None, True, {}]},
@@ -65,15 +59,15 @@ def _message_extra(nonce: str, reasoning: str) -> Fields:
     }
 
 
-def _call_extra(id_: str) -> Fields:
+def _call_extra(id_):
     return {"provenance": {"ticket": signature("call", id_)}}
 
 
-def _sum_of(id_: str) -> Fields:
+def _sum_of(id_):
     return {"checksum": signature("function", id_)}
 
 
-MODES: dict[str, Mode] = {
+MODES = {
     **modes.MODES,
     "no-echo": Mode(
         "sends reasoning_content and refuses it in a request, status 400, naming the field",

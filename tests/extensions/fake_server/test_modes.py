@@ -1,7 +1,5 @@
 """The modes of the fake server, and its rules of requests."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import json

@@ -42,7 +42,7 @@ def saying(answer):
     return policy
 
 
-async def generate(server, kind, stream, messages=(USER,), tools=()) -> Reply:
+async def generate(server, kind, stream, messages=(USER,), tools=()):
     model = kind("n", "m-1", server.url, KEY, Parameters(), 5.0, stream)
     try:
         return await model.generate(messages, tools)
@@ -50,7 +50,7 @@ async def generate(server, kind, stream, messages=(USER,), tools=()) -> Reply:
         await model.close()
 
 
-def reply_to(policy, kind, stream, messages=(USER,), tools=()) -> Reply:
+def reply_to(policy, kind, stream, messages=(USER,), tools=()):
     async def run():
         async with FakeServer(policy) as server:
             return await generate(server, kind, stream, messages, tools)
@@ -58,7 +58,7 @@ def reply_to(policy, kind, stream, messages=(USER,), tools=()) -> Reply:
     return asyncio.run(run())
 
 
-def failure_of(errors, kind, stream) -> ModelError:
+def failure_of(errors, kind, stream):
     async def run():
         async with FakeServer(saying(FULL), errors=errors) as server:
             with pytest.raises(ModelError) as caught:
@@ -173,7 +173,7 @@ def test_a_fault_that_hangs_and_latency_run_into_the_clients_timeout(slow):
 
 
 def test_faults_come_at_their_rates_and_not_by_the_order_of_arrival():
-    async def outcomes(numbers) -> dict[int, int | str]:
+    async def outcomes(numbers):
         errors = {"429": 0.2, "500": 0.1}
         few = asyncio.Semaphore(10)  # httpx looks through all connections for every request
         async with FakeServer(saying(ScriptedAnswer("x")), errors=errors, seed=3) as server:

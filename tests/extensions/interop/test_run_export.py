@@ -1,11 +1,8 @@
 """`agent-env export` as a user meets it: folders, filters, mistakes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,16 +10,14 @@ from agent_env.cli.app import main
 from tests.extensions.interop.export.runs import a_run
 
 
-def _export(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+def _export(monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["agent-env", "export", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()
     return int(ended.value.code or 0)
 
 
-def test_an_export_goes_into_the_run_and_replaces_the_earlier_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_export_goes_into_the_run_and_replaces_the_earlier_one(tmp_path, monkeypatch, capsys):
     run = str(a_run(tmp_path / "run").path)
     for extra in ((), ("--where", "sample=right,wrong")):
         assert _export(monkeypatch, run, "--to", "jsonl", *extra) == 0
@@ -33,9 +28,7 @@ def test_an_export_goes_into_the_run_and_replaces_the_earlier_one(
     assert len(lines) == 2
 
 
-def test_what_was_done_is_told_to_machines_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_done_is_told_to_machines_too(tmp_path, monkeypatch, capsys):
     run, out = str(a_run(tmp_path / "run").path), tmp_path / "out"
     arguments = (run, "--to", "sft", "--out", str(out), "--min-score", "1", "--json")
     assert _export(monkeypatch, *arguments) == 0
@@ -43,9 +36,7 @@ def test_what_was_done_is_told_to_machines_too(
     assert (told["counts"], told["left_out"], told["broken"]) == ({"sft": 1}, 3, 0)
 
 
-def test_a_folder_of_the_user_s_is_not_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_of_the_user_s_is_not_overwritten(tmp_path, monkeypatch, capsys):
     run, out = str(a_run(tmp_path / "run").path), tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("mine")
@@ -63,12 +54,12 @@ def test_a_folder_of_the_user_s_is_not_overwritten(
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    said: str,
-) -> None:
+    tmp_path,
+    monkeypatch,
+    capsys,
+    arguments,
+    said,
+):
     run = str(a_run(tmp_path / "run").path)
     assert _export(monkeypatch, run, *arguments) == 2
     error = capsys.readouterr().err
@@ -76,9 +67,7 @@ def test_mistakes_are_one_line_and_exit_2(
     assert len(error.splitlines()) == 1
 
 
-def test_an_extra_that_is_missing_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_extra_that_is_missing_is_named(tmp_path, monkeypatch, capsys):
     run = str(a_run(tmp_path / "run").path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert _export(monkeypatch, run, "--to", "parquet") == 2
@@ -86,17 +75,13 @@ def test_an_extra_that_is_missing_is_named(
     assert not (tmp_path / "run/exports/parquet").exists()
 
 
-def test_a_folder_that_is_no_run_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_is_no_run_is_refused(tmp_path, monkeypatch, capsys):
     shutil.rmtree(tmp_path / "none", ignore_errors=True)
     assert _export(monkeypatch, str(tmp_path / "none"), "--to", "jsonl") == 2
     assert "is no run" in capsys.readouterr().err
 
 
-def test_the_engine_s_options_belong_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_engine_s_options_belong_together(tmp_path, monkeypatch, capsys):
     arguments = ["agent-env", "run", "time-puzzles", "--out", str(tmp_path / "r")]
     monkeypatch.setattr(sys, "argv", [*arguments, "--address", "auto"])
     with pytest.raises(SystemExit, match="2"):

@@ -1,7 +1,5 @@
 """Every table of every paper says over which questions it was computed."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.extensions.papers.engine import load_reproduction
@@ -13,12 +11,12 @@ from agent_env.wiring.registry import load_family, task_names
 PAPERS = [name for name in task_names() if load_family(name).reproduction]
 
 
-def test_there_are_five_papers() -> None:
+def test_there_are_five_papers():
     assert sorted(PAPERS) == ["tdbench", "temp-answers", "tempreason", "time-puzzles", "traveler"]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_table_with_values_declares_its_population(paper: str) -> None:
+def test_a_table_with_values_declares_its_population(paper):
     own = load_reproduction(paper)
     setups = {setup.name: setup for setup in own.setups}
     for experiment in own.experiments:
@@ -33,9 +31,8 @@ def test_a_table_with_values_declares_its_population(paper: str) -> None:
             assert all(sum(g.values()) == population.count for g in population.groups.values())
 
 
-def test_the_counts_of_the_parts_are_checked() -> None:
+def test_the_counts_of_the_parts_are_checked():
     (population,) = (s.population for s in PUZZLES.setups if s.name == "no-tools")
-    assert population is not None
     puzzles = [
         TimePuzzle(
             id=f"p-{n}", gold=(), constraints=("c",), explicit_constraints=("c",),

@@ -1,11 +1,7 @@
 """`agent-env reproduce`: runs, response files and files of questions beside a paper's values."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +11,7 @@ from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Episode
-from tests.commands import Done, agent_env
+from tests.commands import agent_env
 
 PUZZLE = {
     "identifier": "a-1",
@@ -47,7 +43,7 @@ MODEL = "gpt-5-2025-08-07"
 
 
 @pytest.fixture(autouse=True, scope="module")
-def without_figures() -> Iterator[None]:
+def without_figures():
     """As where the extra is not installed: drawing takes most of a small reproduction's time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pages, "missing_of", lambda *names: ["matplotlib"])
@@ -55,7 +51,7 @@ def without_figures() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory):
     """Two puzzles, the second with a wrong gold, asked of `reference`; and the responses of a
     model in the authors' format."""
     folder = tmp_path_factory.mktemp("reproduce")
@@ -73,22 +69,22 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     )  # fmt: skip
 
 
-def reproduce(folder: Path, *arguments: str) -> Done:
+def reproduce(folder, *arguments):
     return agent_env("reproduce", "time-puzzles", "--out", "out", *arguments, cwd=folder)
 
 
-def rows(done: Done, model: str) -> dict[tuple[str, str], dict[str, Any]]:
+def rows(done, model):
     """Of Table 1, by reading of the gold and quantity."""
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)["experiments"]["table1"]["table1"]["rows"]
     return {(row["gold"], row["quantity"]): row for row in table if row["row"] == model}
 
 
-def value(row: dict[str, Any]) -> float:
+def value(row):
     return float(row["ours (95 % CI)"]["value"])
 
 
-def outputs(folder: Path, condition: str, *responses: str | None) -> Path:
+def outputs(folder, condition, *responses):
     file = folder / condition / f"{MODEL}.json"
     file.parent.mkdir()
     keys = ("constraints", "solutions", "solution_count")
@@ -101,7 +97,7 @@ def outputs(folder: Path, condition: str, *responses: str | None) -> Path:
     return file
 
 
-def test_a_given_file_is_asked_and_each_value_has_interval_n_and_reason(done: Done) -> None:
+def test_a_given_file_is_asked_and_each_value_has_interval_n_and_reason(done):
     own = rows(done, "reference")
     published = own["published", "EM explicit"]
     assert (value(published), value(own["corrected", "EM explicit"])) == (50.0, 100.0)
@@ -110,7 +106,7 @@ def test_a_given_file_is_asked_and_each_value_has_interval_n_and_reason(done: Do
     assert "no figures and no page" in done.stderr
 
 
-def test_the_authors_outputs_are_scored_beside_their_own_row(done: Done) -> None:
+def test_the_authors_outputs_are_scored_beside_their_own_row(done):
     own = rows(done, MODEL)
     implicit = own["published", "EM implicit"]
     assert (implicit["paper"], value(implicit)) == (49.3, 50.0)
@@ -122,7 +118,7 @@ def test_the_authors_outputs_are_scored_beside_their_own_row(done: Done) -> None
     assert value(own["published", "tokens implicit"]) == 15.0
 
 
-def test_each_reading_of_the_ledger_shows_what_differs_from_the_published_gold(done: Done) -> None:
+def test_each_reading_of_the_ledger_shows_what_differs_from_the_published_gold(done):
     own = rows(done, MODEL)
     changed = {gold: value(row) for (gold, name), row in own.items() if name == "EM explicit"}
     assert changed == {"published": 100.0, "corrected": 50.0, "file_rule": 50.0}
@@ -133,7 +129,7 @@ def test_each_reading_of_the_ledger_shows_what_differs_from_the_published_gold(d
     assert any("other readings: corrected, file_rule, any" in note for note in notes)
 
 
-def test_of_several_golds_each_metric_has_its_best_score() -> None:
+def test_of_several_golds_each_metric_has_its_best_score():
     task = make_task()
     one = TimePuzzle(
         id="a", gold=("2001-01-01",), constraints=("c",), explicit_constraints=("c",),
@@ -156,7 +152,7 @@ def test_of_several_golds_each_metric_has_its_best_score() -> None:
         assert read.score(task, episode).metrics["exact_match"] == expected
 
 
-def test_a_model_that_always_says_none_scores_0_in_table_1(tmp_path: Path) -> None:
+def test_a_model_that_always_says_none_scores_0_in_table_1(tmp_path):
     """The authors' file also has puzzles without a solution, which the paper leaves out."""
     unsolvable = {
         **PUZZLE, "identifier": "a-2", "solutions": [], "solution_count": 0,
@@ -183,7 +179,7 @@ def test_a_model_that_always_says_none_scores_0_in_table_1(tmp_path: Path) -> No
     assert ours["n"] == 1
 
 
-def test_ours_under_the_authors_rules_stands_beside_ours(tmp_path: Path) -> None:
+def test_ours_under_the_authors_rules_stands_beside_ours(tmp_path):
     texts = ("MY ANSWER: 1984-02-10", "The answer: 10 February 1984")
     files = [
         outputs(tmp_path, condition, *texts)
@@ -191,13 +187,13 @@ def test_ours_under_the_authors_rules_stands_beside_ours(tmp_path: Path) -> None
     ]
     given = [f"--responses={file}" for file in files]
     own = rows(reproduce(tmp_path, *given, "--only", "table1", "--json"), MODEL)
-    implicit = own[None, "EM implicit"]  # type: ignore[index]
+    implicit = own[None, "EM implicit"]
     theirs = implicit["ours under their rules"]["value"]
     assert (value(implicit), theirs) == (100.0, 50.0)
     assert implicit["difference"] == pytest.approx(50.0 - 49.3)
 
 
-def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path: Path) -> None:
+def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path):
     line = {
         "question": "Which team did Ada Lorn play for in Mar, 1992?", "answer": ["Vell Bears"],
         "context": "", "fact_context": "Ada Lorn plays for Vell Bears from Jan, 1990 to Jan, 1995.",
@@ -229,7 +225,7 @@ def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path: Path) -> 
     assert "--file gone.json: there is no such file" in nothing.stderr
 
 
-def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path: Path) -> None:
+def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path):
     (tmp_path / "timeqa.json").write_text(
         json.dumps({"idx": "a_easy", "question": "Bo Rask was the head of what, 1989 to 1992?",
                     "targets": ["Marn"], "context": "Bo Rask led Marn from 1989 to 1992."}) + "\n"
@@ -264,14 +260,14 @@ def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path: Pa
     ],
 )  # fmt: skip
 def test_the_folder_of_an_output_file_names_its_condition_and_experiments(
-    tmp_path: Path, folder: str, condition: str, setups: list[str]
-) -> None:
+    tmp_path, folder, condition, setups
+):
     file = read_outputs(outputs(tmp_path, folder, "MY ANSWER: 1984-02-10"))
     assert [row.setup for row in file.rows] == setups
     assert {row.condition for row in file.rows} == {condition}
 
 
-def test_answers_with_cited_pages_have_a_row_of_their_own(tmp_path: Path) -> None:
+def test_answers_with_cited_pages_have_a_row_of_their_own(tmp_path):
     right, wrong = "MY ANSWER: 1984-02-10", "MY ANSWER: None"
     pages = outputs(tmp_path, "with_pseudo_gpt_web_search_contextgpt-5-2025-08-07", right, right)
     both = outputs(
@@ -290,7 +286,7 @@ def test_answers_with_cited_pages_have_a_row_of_their_own(tmp_path: Path) -> Non
     assert bars["EM %, implicit +cited pages+CI"] == 50.0
 
 
-def test_the_same_command_continues_and_another_plan_is_refused(tmp_path: Path) -> None:
+def test_the_same_command_continues_and_another_plan_is_refused(tmp_path):
     asked = ("--limit", "1", "--only", "figure4", "--json")
     stopped = reproduce(tmp_path, *asked, "--run-tokens", "10")
     assert stopped.returncode == 1
@@ -307,7 +303,7 @@ def test_the_same_command_continues_and_another_plan_is_refused(tmp_path: Path) 
     assert "has limit 1, not 2; name another --out" in other.stderr
 
 
-def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path: Path) -> None:
+def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path):
     wrong = reproduce(tmp_path, "--only", "table9")
     assert wrong.returncode == 2
     assert "--only table9: the paper has table1, figure2, figure3, table3, figure4" in wrong.stderr

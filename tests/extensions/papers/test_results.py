@@ -1,18 +1,16 @@
 """The verdict on a value of ours beside the paper's."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.analysis.intervals import Estimate
 from agent_env.extensions.papers.paper import Experiment, Quantity
-from agent_env.extensions.papers.results import PaperRow, average_row, comparison_rows
+from agent_env.extensions.papers.results import average_row, comparison_rows
 from agent_env.sdk.results import Measurement
 
 EM = Quantity("EM")
 
 
-def row(ours: Estimate, paper: float | None, **more: str) -> PaperRow:
+def row(ours, paper, **more):
     theirs = {}
     if "theirs" in more:
         theirs = {("m", "", "EM"): Estimate(float(more.pop("theirs")), 10.0, 90.0, "Wilson", 10)}
@@ -38,15 +36,13 @@ def row(ours: Estimate, paper: float | None, **more: str) -> PaperRow:
         (50.0, None, None, "not comparable: another value, and ours has no interval (a count)"),
     ],
 )
-def test_a_value_is_equal_or_inside_or_outside(
-    value: float, low: float | None, high: float | None, verdict: str
-) -> None:
+def test_a_value_is_equal_or_inside_or_outside(value, low, high, verdict):
     assert (
         row(Estimate(value, low, high, "a count" if low is None else ""), 49.3).verdict == verdict
     )
 
 
-def test_other_questions_refuse_the_verdict() -> None:
+def test_other_questions_refuse_the_verdict():
     ours = Estimate(49.3, 40.0, 60.0)
     assert row(ours, 49.3, reason="60 questions, the paper's are 600").verdict == (
         "not comparable: 60 questions, the paper's are 600"
@@ -55,12 +51,12 @@ def test_other_questions_refuse_the_verdict() -> None:
     assert row(ours, None, reason="60 questions").verdict == "the paper prints no value"
 
 
-def test_the_verdict_is_on_ours_under_the_authors_rules() -> None:
+def test_the_verdict_is_on_ours_under_the_authors_rules():
     own = row(Estimate(20.0, 10.0, 30.0), 49.3, theirs="49.3")
     assert (own.verdict, own.ours.value) == ("equal to the printed digit", 20.0)
 
 
-def test_ours_under_their_rules_stands_beside_the_files_own_gold_alone() -> None:
+def test_ours_under_their_rules_stands_beside_the_files_own_gold_alone():
     estimate = Estimate(20.0, 10.0, 30.0)
     ours = [(gold, Measurement("m", "EM", estimate)) for gold in ("published", "corrected")]
     theirs = {("m", "", "EM"): Estimate(30.0, 20.0, 40.0)}
@@ -69,7 +65,7 @@ def test_ours_under_their_rules_stands_beside_the_files_own_gold_alone() -> None
     assert second.theirs is None
 
 
-def test_the_average_row_is_the_papers_only_over_its_own_models() -> None:
+def test_the_average_row_is_the_papers_only_over_its_own_models():
     ours = [
         ("", Measurement(name, "EM", Estimate(value))) for name, value in (("a", 10.0), ("b", 30.0))
     ]

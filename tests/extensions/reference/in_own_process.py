@@ -4,8 +4,6 @@ No table, no page and no puzzle is reachable from here: the process gets message
 and may import the model alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """The scripted policies read the pages that come with a question, and name what they rely on."""
 
-from __future__ import annotations
-
 import asyncio
 
 from agent_env.extensions.reference.policy import Reference, ReferenceStatic
@@ -21,7 +19,7 @@ Constraints:
 Go."""
 
 
-def given(*pages: str) -> str:
+def given(*pages):
     blocks = "".join(
         f"{MARK} page {n}\n{page}\n{MARK} end of page {n}\n" for n, page in enumerate(pages, 1)
     )
@@ -32,19 +30,19 @@ def given(*pages: str) -> str:
     return f"{MARK} {first}{blocks}{MARK} {last}\n{QUESTION}"
 
 
-def said(content: str, model: Reference) -> list[str]:
+def said(content, model):
     message = Message(role="user", content=content)
     return asyncio.run(model.generate([message], [])).message.content.splitlines()
 
 
-def test_pages_and_question_are_told_apart() -> None:
+def test_pages_and_question_are_told_apart():
     pages, question = split_pages(given(WAR, COPY))
     assert pages == {"https://a.example/war": WAR, "https://b.example/war": COPY}
     assert question == QUESTION
     assert split_pages(QUESTION) == ({}, QUESTION)
 
 
-def test_a_given_page_answers_and_is_named_as_the_source() -> None:
+def test_a_given_page_answers_and_is_named_as_the_source():
     for model in (Reference(), ReferenceStatic()):
         assert said(given(COPY, WAR), model) == [
             "Sources: https://a.example/war",
@@ -52,7 +50,7 @@ def test_a_given_page_answers_and_is_named_as_the_source() -> None:
         ]
 
 
-def test_a_page_that_does_not_fit_is_not_relied_on() -> None:
+def test_a_page_that_does_not_fit_is_not_relied_on():
     first, *rest = said(given(COPY), Reference())
     assert first == "I could not find out about the Falklands War."
     assert not [line for line in rest if line.startswith("Sources")]

@@ -1,14 +1,10 @@
 """An app on a socket: signals, tokens, and bounds on what a client may cost."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any
 
 import pytest
 
@@ -33,7 +29,7 @@ BROKEN = (
 )
 
 
-async def _app(scope: Any, receive: Any, send: Any) -> None:
+async def _app(scope, receive, send):
     """Answers without reading the body."""
     if scope["type"] == "lifespan":
         return
@@ -41,13 +37,11 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def test_a_client_that_breaks_the_protocol_writes_no_traceback(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_that_breaks_the_protocol_writes_no_traceback(capfd, monkeypatch):
     monkeypatch.setitem(sys.modules, "httptools", None)  # not installed: h11 parses
     monkeypatch.delitem(sys.modules, "uvicorn.protocols.http.auto", raising=False)
 
-    async def tried() -> bytes:
+    async def tried():
         with listening(0) as listener:
             serving = asyncio.ensure_future(serve_app(_app, listener))
             reader, writer = await asyncio.open_connection(*listener.getsockname())
@@ -69,8 +63,8 @@ def test_a_client_that_breaks_the_protocol_writes_no_traceback(
         (b"authorization: Bearer \xff\xfe\r\n", 401), (b"Authorization: Bearer known\r\n", 200),
     ],
 )  # fmt: skip
-def test_nobody_without_the_token_is_answered(sent: bytes, status: int) -> None:
-    async def tried() -> bytes:
+def test_nobody_without_the_token_is_answered(sent, status):
+    async def tried():
         with listening(0) as listener:
             serving = asyncio.ensure_future(serve_app(TokenGuard(_app, "known"), listener))
             reader, writer = await asyncio.open_connection(*listener.getsockname())
@@ -89,7 +83,7 @@ GET = b"GET / HTTP/1.1\r\nhost: x\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-async def _hello(scope: Any, receive: Any, send: Any) -> None:
+async def _hello(scope, receive, send):
     """Answers when the body is whole, with its length."""
     size, is_whole = 0, False
     while not is_whole:
@@ -104,7 +98,7 @@ async def _hello(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def _served(parser: str) -> AsyncIterator[tuple[int, Receipts]]:
+async def _served(parser):
     receipts = Receipts()
     config = uvicorn.Config(_hello, http=parser, log_level="critical", lifespan="off", ws="none",
                             h11_max_incomplete_event_size=MOST_HEAD)  # fmt: skip
@@ -120,7 +114,7 @@ async def _served(parser: str) -> AsyncIterator[tuple[int, Receipts]]:
             await server.shutdown(sockets=[listener])
 
 
-async def _status(port: int, *parts: bytes) -> int | None:
+async def _status(port, *parts):
     """The answer's status; None where the connection was cut before one could be read."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
@@ -136,8 +130,8 @@ async def _status(port: int, *parts: bytes) -> int | None:
         writer.close()
 
 
-def _with(parser: str, tried: Callable[[int, Receipts], Awaitable[None]]) -> None:
-    async def main() -> None:
+def _with(parser, tried):
+    async def main():
         async with _served(parser) as (port, receipts):
             await tried(port, receipts)
 
@@ -151,7 +145,7 @@ parsers = pytest.mark.parametrize("parser", ["h11", "httptools"])
 
 @parsers
 def test_a_long_head_ends_the_connection_and_is_not_kept(parser: str) -> None:
-    async def tried(port: int, receipts: Receipts) -> None:
+    async def tried(port, receipts):
         many = b"".join(b"h%d: v\r\n" % n for n in range(20_000))
         long = b"x: " + b"a" * 200_000
         statuses = [await _status(port, GET, *[each] * 5) for each in (many, long)]
@@ -165,15 +159,15 @@ def test_a_long_head_ends_the_connection_and_is_not_kept(parser: str) -> None:
 
 @parsers
 def test_a_flood_of_trailers_ends_the_connection(parser: str) -> None:
-    async def tried(port: int, receipts: Receipts) -> None:
+    async def tried(port, receipts):
         flood = b"".join(b"h%d: v\r\n" % n for n in range(20_000))
         assert await _status(port, CHUNKED, b"0\r\n", flood, flood) in (None, 400)
 
     _with(parser, tried)
 
 
-def test_a_head_has_at_most_so_many_fields() -> None:
-    async def tried(port: int, receipts: Receipts) -> None:
+def test_a_head_has_at_most_so_many_fields():
+    async def tried(port, receipts):
         fields = b"".join(b"h%d: v\r\n" % n for n in range(MOST_HEADERS))
         assert await _status(port, GET, fields, b"\r\n") == 400
         assert await _status(port, GET, fields[: fields.rindex(b"h99")], b"\r\n") == 200
@@ -183,7 +177,7 @@ def test_a_head_has_at_most_so_many_fields() -> None:
 
 @parsers
 def test_a_body_up_to_the_bound_arrives_and_a_longer_one_does_not(parser: str) -> None:
-    async def tried(port: int, receipts: Receipts) -> None:
+    async def tried(port, receipts):
         for size, expected in ((MOST_BODY, {200}), (MOST_BODY + 1_000_000, {413, None})):
             head = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % size
             assert await _status(port, head, *[b"a" * 100_000] * (size // 100_000)) in expected
@@ -195,7 +189,7 @@ def test_a_body_up_to_the_bound_arrives_and_a_longer_one_does_not(parser: str) -
 
 @parsers
 def test_a_slow_head_and_a_slow_body_are_ended_and_a_slow_answer_is_not(parser: str) -> None:
-    async def tried(port: int, receipts: Receipts) -> None:
+    async def tried(port, receipts):
         silent = await asyncio.open_connection("127.0.0.1", port)
         head = await asyncio.open_connection("127.0.0.1", port)
         head[1].write(GET)
@@ -221,11 +215,11 @@ def test_a_slow_head_and_a_slow_body_are_ended_and_a_slow_answer_is_not(parser: 
 
 @parsers
 def test_all_bodies_together_and_all_connections_are_bounded(parser: str) -> None:
-    async def tried(port: int, receipts: Receipts) -> None:
+    async def tried(port, receipts):
         receipts.size = MOST_RECEIVED
         assert await _status(port, CHUNKED, b"a") == 503
         receipts.size = 0
-        others: Any = [object() for _ in range(MOST_CONNECTIONS)]
+        others = [object() for _ in range(MOST_CONNECTIONS)]
         receipts.protocols |= set(others)
         assert await _status(port) == 503
         receipts.protocols -= set(others)
@@ -236,7 +230,7 @@ def test_all_bodies_together_and_all_connections_are_bounded(parser: str) -> Non
 
 @parsers
 def test_a_client_that_takes_no_answer_is_ended(parser: str) -> None:
-    async def tried(port: int, receipts: Receipts) -> None:
+    async def tried(port, receipts):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(GET + b"\r\n")
         assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"

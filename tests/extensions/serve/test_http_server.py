@@ -1,13 +1,8 @@
 """Episodes over HTTP, and the command that serves them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -31,7 +26,6 @@ from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.score import read_scores, score_folder
 
-Result = TypeVar("Result")
 CALL = {
     "id": "c1", "type": "function",
     "function": {"name": "calendars", "arguments": json.dumps(
@@ -44,28 +38,28 @@ NO_DATE = {"message": {"role": "assistant", "content": "MY ANSWER: None"}}
 class Served:
     """What a test needs of a server: a client, and the served_run behind it."""
 
-    def __init__(self, served_run: ServedRun, client: httpx.AsyncClient) -> None:
+    def __init__(self, served_run, client):
         self.served_run, self.client = served_run, client
 
-    async def post(self, path: str, body: Any = None, status: int = 200) -> Any:
+    async def post(self, path, body=None, status=200):
         answer = await self.client.post(path, json={} if body is None else body)
         assert answer.status_code == status, answer.text
         return answer.json() if answer.content else None
 
-    async def get(self, path: str, status: int = 200) -> Any:
+    async def get(self, path, status=200):
         answer = await self.client.get(path)
         assert answer.status_code == status, answer.text
         return answer.json()
 
 
 def _served(
-    out: Path, agent: Callable[[Served], Awaitable[Result]], token: str | None = None,
-    clock: Callable[[], float] | None = None, tries: int | None = None,
-    shows_metrics: bool = False, **changes: Any,
-) -> Result:  # fmt: skip
+    out, agent, token = None,
+    clock = None, tries = None,
+    shows_metrics = False, **changes,
+):  # fmt: skip
     options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2, out=out)
 
-    async def main() -> Result:
+    async def main():
         folder = await served_folder(replace(options, **changes), lambda text: None)
         async with (
             open_environment(folder, note=lambda text: None) as environment,
@@ -85,27 +79,27 @@ def _served(
     return asyncio.run(main())
 
 
-def _message(chat: dict[str, Any]) -> Message:
+def _message(chat):
     calls = [{"id": c["id"], **c["function"]} for c in chat.get("tool_calls") or ()]
     known = {name: chat[name] for name in ("role", "content", "tool_call_id") if chat.get(name)}
     return Message.model_validate(known | {"tool_calls": calls})
 
 
-async def _reference(turn: dict[str, Any], talk: list[dict[str, Any]]) -> dict[str, Any]:
+async def _reference(turn, talk):
     """What the scripted reference model says to the conversation, as chat completions have it."""
     specs = tuple(ToolSpec.model_validate(tool["function"]) for tool in turn["tools"])
     reply = await Reference().generate(tuple(map(_message, talk)), specs)
     return {"message": chat_message(reply.message)}
 
 
-def _own(episode: str, samples: dict[str, str]) -> str:
+def _own(episode, samples):
     """The episode with its sample's id."""
     condition, _, rest = episode.partition("/")
     name, _, repeat = rest.rpartition(".")
     return f"{condition}/{samples[name]}.{repeat}"
 
 
-async def _drive(served: Served, body: dict[str, Any]) -> dict[str, Any]:
+async def _drive(served, body):
     turn = await served.post("/episodes", body, 201)
     talk = list(turn["messages"])
     while not turn["done"]:
@@ -115,8 +109,8 @@ async def _drive(served: Served, body: dict[str, Any]) -> dict[str, Any]:
     return {**turn, "talk": talk}
 
 
-def test_episodes_over_http_score_as_those_driven_in_process(tmp_path: Path) -> None:
-    async def over_http(served: Served) -> dict[str, Any]:
+def test_episodes_over_http_score_as_those_driven_in_process(tmp_path):
+    async def over_http(served):
         tasks = await served.get("/tasks")
         assert tasks["conditions"] == ["base", "explicit+cal"]
         ends = [
@@ -130,10 +124,10 @@ def test_episodes_over_http_score_as_those_driven_in_process(tmp_path: Path) -> 
         names = {name: sample for sample, name in ids.items()}
         return {_own(end["episode"], names): (end["reward"], end["stop_reason"]) for end in ends}
 
-    async def in_process() -> dict[str, Any]:
+    async def in_process():
         options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2,
                              out=tmp_path / "ours")  # fmt: skip
-        ends: dict[str, Any] = {}
+        ends = {}
         async with open_environment(await make_environment(options)) as environment:
             for sample in environment.samples:
                 for condition in environment.conditions:
@@ -159,8 +153,8 @@ def test_episodes_over_http_score_as_those_driven_in_process(tmp_path: Path) -> 
     assert {result.verdict for result in results} == {"same"}
 
 
-def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path: Path) -> None:
-    async def agent(served: Served) -> tuple[Any, Any]:
+def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path):
+    async def agent(served):
         body = {"sample": served.served_run.samples[0], "condition": "explicit+cal"}
         turn = await served.post("/episodes", body, 201)
         place = f"/episodes/{turn['id']}"
@@ -175,8 +169,8 @@ def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path: Path) -
     assert (state["steps"], state["done"], state["reward"]) == (1, False, None)
 
 
-def test_nothing_chosen_hands_out_the_pending_episodes_and_then_no_content(tmp_path: Path) -> None:
-    async def agent(served: Served) -> list[str]:
+def test_nothing_chosen_hands_out_the_pending_episodes_and_then_no_content(tmp_path):
+    async def agent(served):
         sample = served.served_run.samples[0]
         named = await served.post("/episodes", {"sample": sample}, 201)
         names = [named["episode"]]
@@ -192,8 +186,8 @@ def test_nothing_chosen_hands_out_the_pending_episodes_and_then_no_content(tmp_p
     assert names[4] == names[0].replace(".1", ".2")  # two samples: seed 2 is the first of them
 
 
-def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path: Path) -> None:
-    async def agent(served: Served) -> list[tuple[int, str]]:
+def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path):
+    async def agent(served):
         turn = await served.post("/episodes", {"condition": "base"}, 201)
         place = f"/episodes/{turn['id']}"
         wrong = [
@@ -225,9 +219,9 @@ def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path: Path) -> None
     assert "is over (answered)" in told[10][1]
 
 
-def test_without_the_token_only_the_health_is_told(tmp_path: Path) -> None:
-    async def agent(served: Served) -> list[int]:
-        heads: list[dict[str, str]] = [{}, {"authorization": "Bearer x"}, {
+def test_without_the_token_only_the_health_is_told(tmp_path):
+    async def agent(served):
+        heads = [{}, {"authorization": "Bearer x"}, {
             "authorization": "Bearer secret", "host": "puzzles.example"}]  # fmt: skip
         got = [await served.client.get("/tasks", headers=head) for head in heads]
         return [each.status_code for each in got] + [
@@ -238,9 +232,9 @@ def test_without_the_token_only_the_health_is_told(tmp_path: Path) -> None:
 
 
 def test_no_web_page_begins_an_episode_and_no_agent_guesses_that_of_another(
-    tmp_path: Path,
-) -> None:
-    async def agent(served: Served) -> None:
+    tmp_path,
+):
+    async def agent(served):
         page = {"origin": "http://example.org", "content-type": "text/plain"}
         answer = await served.client.post("/episodes", content=b"", headers=page)
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "web_page")
@@ -257,10 +251,10 @@ def test_no_web_page_begins_an_episode_and_no_agent_guesses_that_of_another(
     _served(tmp_path / "run", agent)
 
 
-def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path: Path) -> None:
+def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path):
     now = [0.0]
 
-    async def agent(served: Served) -> list[Any]:
+    async def agent(served):
         idle = await served.post("/episodes", {}, 201)
         now[0] = 500.0
         left = await served.post("/episodes", {}, 201)
@@ -278,15 +272,15 @@ def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path: Path) -> None:
     assert failures == [idle["failure"], left["failure"]]
 
 
-def test_fifty_agents_at_once_lose_nothing(tmp_path: Path) -> None:
-    async def one(served: Served) -> str:
+def test_fifty_agents_at_once_lose_nothing(tmp_path):
+    async def one(served):
         turn = await served.post("/episodes", {"seed": 0, "condition": "explicit+cal"}, 201)
         await served.post(f"/episodes/{turn['id']}/step", ASKS)
         end = await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
         assert end["done"]
         return str(turn["episode"])
 
-    async def agent(served: Served) -> list[str]:
+    async def agent(served):
         return await asyncio.gather(*(one(served) for _ in range(50)))
 
     names = _served(tmp_path / "run", agent)
@@ -297,14 +291,14 @@ def test_fifty_agents_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_the_step_of_a_client_that_has_gone_is_recorded_and_goes_on_in_a_later_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def leaves(served: Served) -> str:
+    tmp_path, monkeypatch
+):
+    async def leaves(served):
         turn = await served.post("/episodes", {"condition": "explicit+cal"}, 201)
         opened, is_due = served.served_run.opened(turn["id"]), asyncio.Event()
         made = served.served_run.step
 
-        async def step(*words: Any) -> Any:
+        async def step(*words):
             asyncio.get_running_loop().call_soon(is_due.set)
             return await made(*words)
 
@@ -317,7 +311,7 @@ def test_the_step_of_a_client_that_has_gone_is_recorded_and_goes_on_in_a_later_s
             assert opened.steps == 1
         return str(turn["episode"])
 
-    async def goes_on(served: Served) -> tuple[str, list[str], int]:
+    async def goes_on(served):
         turn = await served.post("/episodes", {"condition": "explicit+cal"}, 201)
         roles = [message["role"] for message in turn["messages"]]
         return turn["episode"], roles, turn["steps"]
@@ -328,8 +322,8 @@ def test_the_step_of_a_client_that_has_gone_is_recorded_and_goes_on_in_a_later_s
     assert (roles[-2:], steps) == (["assistant", "tool"], 1)
 
 
-def test_no_gold_answer_leaves_the_server(tmp_path: Path) -> None:
-    async def agent(served: Served) -> tuple[str, list[str]]:
+def test_no_gold_answer_leaves_the_server(tmp_path):
+    async def agent(served):
         texts = [(await served.client.get(path)).text for path in ("/tasks", "/openapi.json")]
         for condition in ("base", "explicit+cal"):
             began = await served.client.post("/episodes", json={"condition": condition})
@@ -345,8 +339,8 @@ def test_no_gold_answer_leaves_the_server(tmp_path: Path) -> None:
     assert [date for date in gold if date in texts] == []
 
 
-def test_the_description_names_every_path_and_resolves(tmp_path: Path) -> None:
-    async def agent(served: Served) -> Any:
+def test_the_description_names_every_path_and_resolves(tmp_path):
+    async def agent(served):
         return await served.get("/openapi.json")
 
     described = _served(tmp_path / "run", agent)
@@ -360,8 +354,8 @@ def test_the_description_names_every_path_and_resolves(tmp_path: Path) -> None:
     assert {use.split('"')[0] for use in uses} <= set(schemas)
 
 
-def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path: Path) -> None:
-    async def agent(served: Served) -> list[str]:
+def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path):
+    async def agent(served):
         reasons = []
         for finish in ("length", "content_filter"):
             turn = await served.post("/episodes", {"condition": "base"}, 201)
@@ -372,15 +366,13 @@ def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path: Path) -> Non
     assert _served(tmp_path / "run", agent) == ["truncated", "refused"]
 
 
-def test_what_open_episodes_hold_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_open_episodes_hold_is_bounded(tmp_path, monkeypatch):
     """40 of them with four replies of 7 MB took more than a gigabyte."""
     monkeypatch.setattr("agent_env.extensions.serve.served_run.MOST_HELD", 30_000)
     call = {"id": "c", "function": {"name": "none", "arguments": "{}"}}
     reply = {"message": {"content": "x" * 9_000, "tool_calls": [call]}}
 
-    async def agent(served: Served) -> None:
+    async def agent(served):
         turns = [await served.post("/episodes", {}, 201) for _ in range(2)]
         first, second = (f"/episodes/{turn['id']}/step" for turn in turns)
         for _ in range(2):
@@ -394,8 +386,8 @@ def test_what_open_episodes_hold_is_bounded(
     _served(tmp_path / "run", agent, repeats=2)
 
 
-def test_a_begun_repeat_is_not_begun_twice(tmp_path: Path) -> None:
-    async def agent(served: Served) -> None:
+def test_a_begun_repeat_is_not_begun_twice(tmp_path):
+    async def agent(served):
         sample = served.served_run.samples[0]
         question = await served.served_run.begin("x", EpisodeChoice(sample, "base", 3))
         assert question is not None
@@ -408,10 +400,10 @@ def test_a_begun_repeat_is_not_begun_twice(tmp_path: Path) -> None:
     _served(tmp_path / "run", agent)
 
 
-def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_path: Path) -> None:
+def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_path):
     """`days_off` of a wrong date gave the right one away."""
 
-    async def agent(served: Served) -> dict[str, Any]:
+    async def agent(served):
         turn = await served.post("/episodes", {"condition": "base"}, 201)
         wrong = {"message": {"role": "assistant", "content": "MY ANSWER: 1900-01-01"}}
         end = await served.post(f"/episodes/{turn['id']}/step", wrong)
@@ -426,8 +418,8 @@ def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_pa
     assert "days_off" in shown["metrics"]
 
 
-def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path: Path) -> None:
-    async def agent(served: Served) -> tuple[list[str], list[str]]:
+def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path):
+    async def agent(served):
         texts = [(await served.client.get(path)).text for path in ("/tasks", "/openapi.json")]
         name = served.served_run.samples[0]
         began = await served.client.post("/episodes", json={"sample": name})
@@ -452,8 +444,8 @@ def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path: P
     assert set(_served(tmp_path / "other", agent)[0]).isdisjoint(names)
 
 
-def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path: Path) -> None:
-    async def agent(served: Served) -> None:
+def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path):
+    async def agent(served):
         name = served.served_run.samples[0]
         for condition in ("base", "explicit+cal"):
             turn = await served.post("/episodes", {"sample": name, "condition": condition}, 201)
@@ -461,7 +453,7 @@ def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path: Pat
         error = await served.post("/episodes", {"sample": name}, 409)
         assert "has had its 2 tries" in error["error"]["message"]
 
-    async def later(served: Served) -> list[str]:
+    async def later(served):
         error = await served.post("/episodes", {"seed": 0}, 409)
         assert "has had its 2 tries" in error["error"]["message"]
         turns = [await served.post("/episodes", {}, 201) for _ in range(2)]
@@ -473,8 +465,8 @@ def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path: Pat
     assert len(set(second)) == 1  # of four episodes of it that are pending
 
 
-def test_whoever_scores_is_told_the_tries(tmp_path: Path) -> None:
-    async def agent(served: Served) -> None:
+def test_whoever_scores_is_told_the_tries(tmp_path):
+    async def agent(served):
         for _ in range(3):
             body = {"sample": served.served_run.samples[0], "condition": "base"}
             turn = await served.post("/episodes", body, 201)
@@ -487,12 +479,12 @@ def test_whoever_scores_is_told_the_tries(tmp_path: Path) -> None:
     assert scores.as_json(with_changes=False)["tries"] == {"base": 3}
 
 
-def test_a_token_is_made_that_nobody_guesses_and_each_time_another() -> None:
+def test_a_token_is_made_that_nobody_guesses_and_each_time_another():
     tokens = {token_of(host, None, False) for host in ("127.0.0.1", "0.0.0.0", "localhost")}
     assert [len(token or "") for token in tokens] == [32, 32, 32]
 
 
-def test_the_variables_token_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variables_token_is_taken(monkeypatch):
     monkeypatch.setenv("SERVE_TOKEN", " abc \n")
     assert token_of("127.0.0.1", "SERVE_TOKEN", False) == "abc"
     monkeypatch.setenv("SERVE_TOKEN", " ")
@@ -500,7 +492,7 @@ def test_the_variables_token_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         token_of("127.0.0.1", "SERVE_TOKEN", False)
 
 
-def test_none_is_for_loopback_alone_and_only_where_it_is_asked_for() -> None:
+def test_none_is_for_loopback_alone_and_only_where_it_is_asked_for():
     assert token_of("localhost", None, True) is None
     with pytest.raises(ConfigError, match=r"--host 0\.0\.0\.0 is reached by others"):
         token_of("0.0.0.0", None, True)

@@ -1,20 +1,14 @@
 """Exams: handles, tries, scores, and samples that no file holds."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.serve.mcp_server import QuestionServer
 from agent_env.extensions.serve.served_run import (
-    ServedRun,
     ServedRunError,
     open_served_run,
     served_folder,
@@ -28,18 +22,17 @@ from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 
-Result = TypeVar("Result")
 HEBREW = {"operation": "from_gregorian", "calendar": "hebrew", "date": "2024-01-01"}
 NO_DATE = "MY ANSWER: None"
 
 
 def _sit(
-    out: Path, agent: Callable[[ServedRun], Awaitable[Result]], ends: list[Any] | None = None,
-    **changes: Any,
-) -> Result:  # fmt: skip
+    out, agent, ends = None,
+    **changes,
+):  # fmt: skip
     options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=2, out=out)
 
-    async def main() -> Result:
+    async def main():
         folder = await served_folder(replace(options, **changes), lambda text: None)
         async with open_environment(folder) as environment:
             told = (lambda key, score: ends.append((key.name, score))) if ends is not None else None
@@ -51,14 +44,14 @@ def _sit(
     return asyncio.run(main())
 
 
-async def _gold(served_run: ServedRun, handle: str) -> str:
+async def _gold(served_run, handle):
     sample = served_run.environment.folder.samples_by_id[served_run.opened(handle).key.sample]
     assert isinstance(sample, TimePuzzle)
     return "MY ANSWER: " + (", ".join(sample.worded("explicit").gold) or "None")
 
 
-def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path: Path) -> None:
-    async def agent(served_run: ServedRun) -> None:
+def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path):
+    async def agent(served_run):
         while (question := await served_run.begin("a client 1.0")) is not None:
             result = await served_run.call(question.handle, "calendars", HEBREW)
             assert not result.is_error
@@ -67,7 +60,7 @@ def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path: Path) -> No
             )
             assert submission.text == "The episode is over (answered)."
 
-    ends: list[Any] = []
+    ends = []
     _sit(tmp_path / "run", agent, ends)
     run = Run(tmp_path / "run")
     assert [score.metrics["exact_match"] for _, score in ends] == [1.0, 1.0]
@@ -77,8 +70,8 @@ def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path: Path) -> No
     assert [result.verdict for result in results] == ["same", "same"]
 
 
-def test_a_tool_that_fails_says_so(tmp_path: Path) -> None:
-    async def agent(served_run: ServedRun) -> tuple[Any, Any]:
+def test_a_tool_that_fails_says_so(tmp_path):
+    async def agent(served_run):
         question = await served_run.begin("x")
         assert question is not None
         unknown = await served_run.call(question.handle, "almanac", {})
@@ -91,8 +84,8 @@ def test_a_tool_that_fails_says_so(tmp_path: Path) -> None:
     assert "wrong arguments" in wrong.text
 
 
-def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path: Path) -> None:
-    async def agent(served_run: ServedRun) -> list[Any]:
+def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path):
+    async def agent(served_run):
         question = await served_run.begin("x")
         assert question is not None
         calls = [await served_run.call(question.handle, "calendars", HEBREW) for _ in range(2)]
@@ -105,8 +98,8 @@ def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path: Path) -> 
     assert second.text.endswith("The episode is over (steps).")
 
 
-def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path: Path) -> None:
-    async def one(served_run: ServedRun) -> str | None:
+def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path):
+    async def one(served_run):
         question = await served_run.begin("x")
         assert question is not None
         await asyncio.gather(
@@ -115,7 +108,7 @@ def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path: Path) ->
         await served_run.submit(question.handle, NO_DATE)
         return question.episode
 
-    async def agent(served_run: ServedRun) -> list[str | None]:
+    async def agent(served_run):
         return await asyncio.gather(*(one(served_run) for _ in range(8)))
 
     names = _sit(tmp_path / "run", agent, limit=4, repeats=2)
@@ -125,14 +118,14 @@ def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path: Path) ->
     assert calls == [3] * 8
 
 
-def test_an_interrupted_episode_goes_on_where_it_was(tmp_path: Path) -> None:
-    async def leave(served_run: ServedRun) -> str:
+def test_an_interrupted_episode_goes_on_where_it_was(tmp_path):
+    async def leave(served_run):
         question = await served_run.begin("x")
         assert question is not None
         await served_run.call(question.handle, "calendars", HEBREW)
         return question.episode
 
-    async def go_on(served_run: ServedRun) -> tuple[str, list[str]]:
+    async def go_on(served_run):
         question = await served_run.begin("x")
         assert question is not None
         await served_run.submit(question.handle, NO_DATE)
@@ -146,8 +139,8 @@ def test_an_interrupted_episode_goes_on_where_it_was(tmp_path: Path) -> None:
     assert episode.stop_reason == "answered"
 
 
-def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path: Path) -> None:
-    async def agent(served_run: ServedRun) -> None:
+def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path):
+    async def agent(served_run):
         question = await served_run.begin("x")
         assert question is not None
         call = asyncio.ensure_future(served_run.call(question.handle, "calendars", HEBREW))
@@ -161,26 +154,26 @@ def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path: Path) -> 
     assert [m.role for m in episode.messages][-3:] == ["assistant", "tool", "assistant"]
 
 
-def test_an_exam_over_mcp_has_one_condition(tmp_path: Path) -> None:
-    async def agent(served_run: ServedRun) -> None:
+def test_an_exam_over_mcp_has_one_condition(tmp_path):
+    async def agent(served_run):
         with pytest.raises(ConfigError, match="one --condition, not base, explicit\\+cal"):
             await tools_of(served_run.environment)
 
     _sit(tmp_path / "run", agent, conditions=("base", "explicit+cal"))
 
 
-def test_an_unknown_handle_is_the_agents_mistake(tmp_path: Path) -> None:
-    async def agent(served_run: ServedRun) -> None:
+def test_an_unknown_handle_is_the_agents_mistake(tmp_path):
+    async def agent(served_run):
         with pytest.raises(ServedRunError, match="there is no open episode 'abc'"):
             await served_run.call("abc", "calendars", {})
 
     _sit(tmp_path / "run", agent)
 
 
-def test_an_mcp_client_sits_the_exam(tmp_path: Path) -> None:
+def test_an_mcp_client_sits_the_exam(tmp_path):
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
-    async def agent(served_run: ServedRun) -> list[Any]:
+    async def agent(served_run):
         async with mcp.Client(
             QuestionServer(
                 served_run, await tools_of(served_run.environment), tells_score=True
@@ -206,10 +199,10 @@ def test_an_mcp_client_sits_the_exam(tmp_path: Path) -> None:
     assert end.structured_content["accepted"] is True
 
 
-def test_with_handles_each_tool_names_its_episode(tmp_path: Path) -> None:
+def test_with_handles_each_tool_names_its_episode(tmp_path):
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
-    async def agent(served_run: ServedRun) -> list[Any]:
+    async def agent(served_run):
         async with mcp.Client(
             QuestionServer(served_run, await tools_of(served_run.environment), many=True).server()
         ) as client:
@@ -232,13 +225,13 @@ def test_with_handles_each_tool_names_its_episode(tmp_path: Path) -> None:
 
 
 def test_a_call_over_http_lists_no_tools_but_checks_the_headers_of_a_schema_that_names_some(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     pytest.importorskip("mcp", reason="needs the extra mcp")
     region = {"type": "string", "x-mcp-header": "Region"}
     routed = ToolSpec(name="routed", description="", parameters={"properties": {"region": region}})
 
-    async def agent(served_run: ServedRun) -> Any:
+    async def agent(served_run):
         specs = (*await tools_of(served_run.environment), routed)
         return QuestionServer(served_run, specs, many=True).server().get_tool_input_schema
 
@@ -248,12 +241,12 @@ def test_a_call_over_http_lists_no_tools_but_checks_the_headers_of_a_schema_that
 
 
 def _sit_sealed(
-    out: Path, agent: Callable[[ServedRun], Awaitable[None]], notes: list[str] | None = None,
-    ended_by_agent: bool = False, **changes: Any,
-) -> None:  # fmt: skip
+    out, agent, notes = None,
+    ended_by_agent = False, **changes,
+):  # fmt: skip
     options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=3, out=out)
 
-    async def main() -> None:
+    async def main():
         said = [] if notes is None else notes
         folder = await served_folder(replace(options, **changes), said.append)
         async with (
@@ -267,7 +260,7 @@ def _sit_sealed(
     asyncio.run(main())
 
 
-async def _answer_right(served_run: ServedRun, count: int = 100) -> None:
+async def _answer_right(served_run, count=100):
     for _ in range(count):
         if (question := await served_run.begin("x")) is None:
             return
@@ -279,7 +272,7 @@ async def _answer_right(served_run: ServedRun, count: int = 100) -> None:
         await served_run.submit(question.handle, f"MY ANSWER: {answer}")
 
 
-def _files_with_gold(served_run: ServedRun) -> list[str]:
+def _files_with_gold(served_run):
     golds = [
         date.encode()
         for sample in served_run.environment.samples
@@ -291,13 +284,13 @@ def _files_with_gold(served_run: ServedRun) -> list[str]:
     return [file.name for file in files if any(gold in file.read_bytes() for gold in golds)]
 
 
-def _matches(run: Path) -> list[float]:
+def _matches(run):
     scored = score_folder(Run(run), print)
     return sorted(score.metrics["exact_match"] for _, score in scored)
 
 
-def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path: Path) -> None:
-    async def agent(served_run: ServedRun) -> None:
+def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path):
+    async def agent(served_run):
         question = await served_run.begin("x")
         assert question is not None
         assert _files_with_gold(served_run) == []
@@ -314,10 +307,10 @@ def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path: 
     assert sorted(metrics) == [0.0, 1.0, 1.0]
 
 
-def test_a_killed_exam_loses_no_episode_and_no_question(tmp_path: Path) -> None:
+def test_a_killed_exam_loses_no_episode_and_no_question(tmp_path):
     out = tmp_path / "run"
 
-    async def killed(served_run: ServedRun) -> None:
+    async def killed(served_run):
         await _answer_right(served_run, 2)
         shutil.copytree(out, tmp_path / "left")  # what SIGKILL would leave here
 
@@ -331,14 +324,14 @@ def test_a_killed_exam_loses_no_episode_and_no_question(tmp_path: Path) -> None:
     ] * 3
 
 
-def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path: Path) -> None:
+def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path):
     source = asyncio.run(
         make_environment(RunOptions("time-puzzles", limit=3, seed=7, out=tmp_path / "source"))
     )
     data = source.path / "samples.jsonl"
     out = tmp_path / "run"
 
-    async def killed(served_run: ServedRun) -> None:
+    async def killed(served_run):
         assert _files_with_gold(served_run) == []
         shutil.copytree(out, tmp_path / "left")
 
@@ -353,8 +346,8 @@ def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path: Path) 
     assert (tmp_path / "left/samples.jsonl").read_bytes() == data.read_bytes()
 
 
-def test_a_client_that_can_end_the_server_does_not_get_the_gold_by_that(tmp_path: Path) -> None:
-    async def one(served_run: ServedRun) -> None:
+def test_a_client_that_can_end_the_server_does_not_get_the_gold_by_that(tmp_path):
+    async def one(served_run):
         await _answer_right(served_run, 1)
 
     out = tmp_path / "run"
@@ -364,8 +357,8 @@ def test_a_client_that_can_end_the_server_does_not_get_the_gold_by_that(tmp_path
     assert (out / "samples.jsonl").exists()
 
 
-def test_an_exam_that_goes_on_takes_the_samples_away_again(tmp_path: Path) -> None:
-    async def one(served_run: ServedRun) -> None:
+def test_an_exam_that_goes_on_takes_the_samples_away_again(tmp_path):
+    async def one(served_run):
         assert not (served_run.folder / "samples.jsonl").exists()
         await _answer_right(served_run, 1)
 
@@ -376,15 +369,15 @@ def test_an_exam_that_goes_on_takes_the_samples_away_again(tmp_path: Path) -> No
     assert (out / "samples.jsonl").exists()
 
 
-def test_questions_that_cannot_be_made_again_stay_in_the_folder(tmp_path: Path) -> None:
+def test_questions_that_cannot_be_made_again_stay_in_the_folder(tmp_path):
     source = asyncio.run(
         make_environment(RunOptions("time-puzzles", limit=3, seed=7, out=tmp_path / "source"))
     )
 
-    async def agent(served_run: ServedRun) -> None:
+    async def agent(served_run):
         assert (served_run.folder / "samples.jsonl").exists()
 
-    notes: list[str] = []
+    notes = []
     asyncio.run(make_environment(RunOptions(
         "time-puzzles", conditions=("explicit+cal",), out=tmp_path / "run",
         dataset=source.path / "samples.jsonl")))  # fmt: skip

@@ -1,17 +1,13 @@
 """Runs of scripted episodes on disk, and the viewer over them as a real server in a thread."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import httpx
 import uvicorn
 
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
+from agent_env.episodes.run_folder import EpisodeKey, digest, samples_bytes
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
 from agent_env.extensions.serve.hosting import listening
@@ -28,13 +24,11 @@ from agent_env.testing import puzzle
 RIGHT, WRONG = "MY ANSWER: 1982-04-02", "MY ANSWER: 1982-04-03"
 
 
-def clock() -> datetime:
+def clock():
     return datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def make_run(
-    path: Path, samples: Sequence[str], conditions: Sequence[str] = ("web",), model: str = "m"
-) -> RunFolder:
+def make_run(path, samples, conditions=("web",), model="m"):
     """A run that asks these samples, without episodes yet."""
     data = samples_bytes([puzzle(name) for name in samples])
     manifest = Manifest(
@@ -48,7 +42,7 @@ def make_run(
     return folder
 
 
-def begin(folder: RunFolder, sample: str, condition: str = "web") -> TraceWriter:
+def begin(folder, sample, condition="web"):
     """An episode that has just begun; close what is given back."""
     key = EpisodeKey(sample, condition, 1)
     trace = TraceWriter(folder.trace(key), key.name, clock, Texts(folder.texts))
@@ -59,7 +53,7 @@ def begin(folder: RunFolder, sample: str, condition: str = "web") -> TraceWriter
     return trace
 
 
-def step(trace: TraceWriter, query: str, output: str, url: str = "https://a.example/x") -> None:
+def step(trace, query, output, url="https://a.example/x"):
     """One search with its result."""
     call = ToolCall(id="call_1", name="web_search", arguments=f'{{"query": "{query}"}}')
     message = Message(role="assistant", content="I look it up.", tool_calls=(call,))
@@ -69,7 +63,7 @@ def step(trace: TraceWriter, query: str, output: str, url: str = "https://a.exam
     trace.write(ToolCalled, call=call, result=result, duration_s=0.1)
 
 
-def end(trace: TraceWriter, answer: str) -> None:
+def end(trace, answer):
     """The last reply and the end."""
     reply = Reply(message=Message(role="assistant", content=answer))
     trace.write(ModelCalled, request="0", reply=reply, latency_s=0.2)
@@ -78,26 +72,26 @@ def end(trace: TraceWriter, answer: str) -> None:
 
 
 def write(
-    folder: RunFolder,
-    sample: str,
-    answer: str = RIGHT,
-    output: str = "found",
-    condition: str = "web",
-    url: str = "https://a.example/x",
-) -> None:
+    folder,
+    sample,
+    answer=RIGHT,
+    output="found",
+    condition="web",
+    url="https://a.example/x",
+):
     """A whole episode of two steps."""
     trace = begin(folder, sample, condition)
     step(trace, "war", output, url)
     end(trace, answer)
 
 
-def score(folder: RunFolder) -> None:
+def score(folder):
     """Write scores.jsonl."""
     score_folder(folder, lambda text: None)
 
 
 @contextmanager
-def viewer(root: Path) -> Iterator[httpx.Client]:
+def viewer(root):
     """The viewer, asked by a client whose addresses may begin with /."""
     with listening(0) as listener:
         port = listener.getsockname()[1]

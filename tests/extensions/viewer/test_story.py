@@ -1,13 +1,8 @@
 """Events become steps: retries, results out of order, pauses, what has not come yet."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.viewer.story import (
     HEIGHT,
-    Story,
     aligned,
     arguments,
     parted_at,
@@ -20,24 +15,22 @@ from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCall
 from tests.extensions.viewer.stage import RIGHT, begin, end, make_run, step
 
 
-def told(path: Path, *events: object) -> Story:
+def told(path, *events):
     folder = make_run(path, ["s1"])
     trace = begin(folder, "s1")
-    for kind, fields in events:  # type: ignore[misc]
+    for kind, fields in events:
         trace.write(kind, **fields)
     trace.close()
-    found = story(read_trace(next(folder.traces())), None)
-    assert found is not None
-    return found
+    return story(read_trace(next(folder.traces())), None)
 
 
-def asked(*ids: str) -> tuple[type, dict[str, object]]:
+def asked(*ids):
     calls = tuple(ToolCall(id=i, name="python", arguments=f'{{"code": "{i}"}}') for i in ids)
     reply = Reply(message=Message(role="assistant", tool_calls=calls))
     return ModelCalled, {"request": "0", "reply": reply, "latency_s": 1.0}
 
 
-def gave(i: str, output: str) -> tuple[type, dict[str, object]]:
+def gave(i, output):
     call = ToolCall(id=i, name="python", arguments=f'{{"code": "{i}"}}')
     return ToolCalled, {"call": call, "result": Result(output=output), "duration_s": 0.5}
 
@@ -46,13 +39,13 @@ FAILED = ModelCalled, {"request": "0", "error": "busy", "status": 429, "wait_s":
                        "latency_s": 0.1}  # fmt: skip
 
 
-def test_a_step_is_a_reply_with_its_calls_in_the_order_asked(tmp_path: Path) -> None:
+def test_a_step_is_a_reply_with_its_calls_in_the_order_asked(tmp_path):
     found = told(tmp_path / "r", asked("a", "b"), gave("b", "2"), gave("a", "1"), asked("c"))
     assert [[c.output for c in s.calls] for s in found.steps] == [["1", "2"], [None]]
     assert [s.tools_s for s in found.steps] == [1.0, 0.0]
 
 
-def test_failed_attempts_stand_before_the_step_that_they_led_to(tmp_path: Path) -> None:
+def test_failed_attempts_stand_before_the_step_that_they_led_to(tmp_path):
     found = told(tmp_path / "r", FAILED, FAILED, asked(), FAILED)
     assert [(s.number, len(s.failures), s.model is None) for s in found.steps] == [
         (1, 2, False), (2, 1, True),
@@ -60,7 +53,7 @@ def test_failed_attempts_stand_before_the_step_that_they_led_to(tmp_path: Path) 
     assert found.end is None
 
 
-def test_a_resumed_episode_says_where_it_went_on(tmp_path: Path) -> None:
+def test_a_resumed_episode_says_where_it_went_on(tmp_path):
     resumed = EpisodeResumed, {"steps": 1, "model": "other"}
     found = told(tmp_path / "r", asked(), resumed, asked())
     assert found.steps[1].said == [
@@ -69,8 +62,8 @@ def test_a_resumed_episode_says_where_it_went_on(tmp_path: Path) -> None:
     ]
 
 
-def test_arguments_that_are_no_object_stand_as_written() -> None:
-    def of(text: str) -> object:
+def test_arguments_that_are_no_object_stand_as_written():
+    def of(text):
         return arguments(ToolCall(id="1", name="x", arguments=text))
 
     assert of('{"code": "1\\n2", "n": 3}') == (("code", "1\n2"), ("n", "3"))
@@ -79,7 +72,7 @@ def test_arguments_that_are_no_object_stand_as_written() -> None:
     assert of("[" * 100_000) == (("", "[" * 100_000),)
 
 
-def test_episodes_are_aligned_by_step_and_part_where_results_differ(tmp_path: Path) -> None:
+def test_episodes_are_aligned_by_step_and_part_where_results_differ(tmp_path):
     one = told(tmp_path / "1", asked("a"), gave("a", "1"), asked("b"), gave("b", "2"))
     two = told(tmp_path / "2", asked("a"), gave("a", "1"), asked("b"), gave("b", "3"), asked())
     lines = aligned([one, two])
@@ -90,16 +83,14 @@ def test_episodes_are_aligned_by_step_and_part_where_results_differ(tmp_path: Pa
 
 
 def test_bars_fill_the_height_for_the_longest_step_and_omit_what_is_unknown(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     folder = make_run(tmp_path / "run", ["s1"])
     trace = begin(folder, "s1")
     step(trace, "war", "found")
     end(trace, RIGHT)
     found = story(read_trace(next(folder.traces())), None)
-    assert found is not None
     chart = token_chart(found.steps)
-    assert chart is not None
     assert chart.most == "110 tokens"
     assert [p.kind for p in chart.bars[0].parts] == ["cached", "input", "output"]
     assert sum(p.height for p in chart.bars[0].parts) == HEIGHT

@@ -1,14 +1,9 @@
 """The viewer and the report in a real browser; skipped where there is none."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
@@ -27,7 +22,7 @@ from tests.extensions.viewer.stage import (
 )
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    pass
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 HOSTILE = "</pre><script>window.hacked=1</script><img src=http://127.0.0.9/x onerror=hacked=1>"
@@ -36,7 +31,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PAT
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser():
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with api.sync_playwright() as play:
         found = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -45,7 +40,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def client(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
     for name, answer in (("one", RIGHT), ("two", WRONG)):
         folder = make_run(root / name, ["s1", "s2"], model=HOSTILE if name == "two" else "m")
@@ -59,10 +54,10 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def page(browser: Browser, client: httpx.Client) -> Iterator[Page]:
+def page(browser, client):
     """A page that fails the test where a script broke, was blocked, or asked another host."""
     found = browser.new_page(base_url=str(client.base_url))
-    wrong: list[str] = []
+    wrong = []
     found.on("console", lambda message: wrong.append(message.text))
     found.on("pageerror", lambda error: wrong.append(str(error)))
     found.on("dialog", lambda dialog: wrong.append(dialog.message))
@@ -73,7 +68,7 @@ def page(browser: Browser, client: httpx.Client) -> Iterator[Page]:
     assert wrong == []
 
 
-def test_a_hostile_page_of_a_trace_runs_nothing(page: Page) -> None:
+def test_a_hostile_page_of_a_trace_runs_nothing(page):
     for address in ("/", "/run/two/", "/run/two/episode/web/s2.1", "/run/two/sample/s2",
                     "/side?e=one:web/s2.1&e=two:web/s2.1"):  # fmt: skip
         page.goto(address)
@@ -82,12 +77,10 @@ def test_a_hostile_page_of_a_trace_runs_nothing(page: Page) -> None:
         assert page.locator("main img, main script").count() == 0
 
 
-def test_the_policy_stops_script_that_got_in_all_the_same(
-    browser: Browser, client: httpx.Client
-) -> None:
+def test_the_policy_stops_script_that_got_in_all_the_same(browser, client):
     """Were the escaping to fail, the second wall would hold."""
     page = browser.new_page()
-    blocked: list[str] = []
+    blocked = []
     page.on("console", lambda message: blocked.append(message.text))
     page.goto(str(client.base_url))
     page.evaluate("""() => {
@@ -102,7 +95,7 @@ def test_the_policy_stops_script_that_got_in_all_the_same(
     page.close()
 
 
-def test_keys_lead_from_the_runs_to_an_episode_and_back(page: Page) -> None:
+def test_keys_lead_from_the_runs_to_an_episode_and_back(page):
     page.goto("/run/one/")
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -114,7 +107,7 @@ def test_keys_lead_from_the_runs_to_an_episode_and_back(page: Page) -> None:
     page.wait_for_url("**/run/one/")
 
 
-def test_two_chosen_episodes_are_set_side_by_side(page: Page) -> None:
+def test_two_chosen_episodes_are_set_side_by_side(page):
     page.goto("/run/one/sample/s1")
     assert page.locator("button.compare").is_disabled()
     for _ in range(2):
@@ -126,14 +119,14 @@ def test_two_chosen_episodes_are_set_side_by_side(page: Page) -> None:
     assert "part at step 2" in page.inner_text("main")
 
 
-def test_a_filter_changes_the_address_and_the_list(page: Page) -> None:
+def test_a_filter_changes_the_address_and_the_list(page):
     page.goto("/run/two/")
     page.select_option("select[name=verdict]", "right")
     page.wait_for_url("**/run/two/?verdict=right")
     assert page.locator("tr[data-row]").count() == 0
 
 
-def test_dark_and_light_change_and_stay(page: Page) -> None:
+def test_dark_and_light_change_and_stay(page):
     page.goto("/")
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.keyboard.press("t")
@@ -143,15 +136,13 @@ def test_dark_and_light_change_and_stay(page: Page) -> None:
 
 
 @pytest.mark.parametrize("address", ["/", "/run/one/", "/run/one/episode/web/s2.1"])
-def test_no_page_is_wider_than_a_phone(page: Page, address: str) -> None:
+def test_no_page_is_wider_than_a_phone(page, address):
     page.set_viewport_size({"width": 360, "height": 700})
     page.goto(address)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_new_steps_appear_while_one_looks(
-    page: Page, tmp_path_factory: pytest.TempPathFactory, client: httpx.Client
-) -> None:
+def test_new_steps_appear_while_one_looks(page, tmp_path_factory, client):
     from agent_env.episodes.run_folder import RunFolder
 
     root = next(tmp_path_factory.getbasetemp().glob("runs*/going"))
@@ -165,7 +156,7 @@ def test_new_steps_appear_while_one_looks(
         page.wait_for_selector(".message.answer", timeout=10_000)
 
 
-def test_the_default_name_of_a_run_stands_on_one_line(browser: Browser, tmp_path: Path) -> None:
+def test_the_default_name_of_a_run_stands_on_one_line(browser, tmp_path):
     make_run(tmp_path / "time-puzzles-compatible-gpt-5-mini-20261121-154700", ["s1"])
     make_run(tmp_path / "b", ["s1"])
     with viewer(tmp_path) as client:
@@ -174,12 +165,10 @@ def test_the_default_name_of_a_run_stands_on_one_line(browser: Browser, tmp_path
         tall = page.locator("[data-row]").first.bounding_box()
         low = page.locator("[data-row]").last.bounding_box()
         page.close()
-    assert tall is not None
-    assert low is not None
     assert tall["height"] < low["height"] + 5
 
 
-def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_the_report_sorts_filters_and_loads_nothing(browser, tmp_path):
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.2}, ("a", HOSTILE), seed=1)
     folder = make_run(tmp_path / "run", ["s1"], model=HOSTILE)
     file = tmp_path / "report.html"
@@ -187,7 +176,7 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
     chapter = chapter_of(comparison, {HOSTILE: folder.manifest})
     file.write_text(report_of([chapter], HOSTILE))
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    seen: list[Any] = []
+    seen = []
     page.on("console", lambda message: seen.append(message.text))
     page.on("request", lambda request: seen.append(request.url))
     page.goto(file.as_uri())

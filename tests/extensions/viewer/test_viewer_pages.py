@@ -1,15 +1,10 @@
 """The viewer's pages as a browser gets them, without one."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
-from pathlib import Path
 from threading import Event
 
-import httpx
 import pytest
 
 from agent_env.records.manifest import Preflight
@@ -30,7 +25,7 @@ HOSTILE = "</pre><script>hacked=1</script><img src=x onerror=hacked=1>"
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory):
     """Two runs over the same samples, one of them with a hostile page, and a broken folder."""
     found = tmp_path_factory.mktemp("runs")
     for name, answer in (("one", RIGHT), ("two", WRONG)):
@@ -47,16 +42,16 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def client(root: Path) -> Iterator[httpx.Client]:
+def client(root):
     with viewer(root) as client:
         yield client
 
 
-def rows(text: str) -> int:
+def rows(text):
     return text.count("<tr data-row>")
 
 
-def test_all_runs_are_listed_the_unreadable_one_with_its_reason(client: httpx.Client) -> None:
+def test_all_runs_are_listed_the_unreadable_one_with_its_reason(client):
     text = client.get("/").text
     assert rows(text) == 4
     assert "not a run&#39;s manifest" in text
@@ -64,14 +59,14 @@ def test_all_runs_are_listed_the_unreadable_one_with_its_reason(client: httpx.Cl
     assert "3 of 6" in text
 
 
-def test_a_run_shows_counts_means_and_episodes(client: httpx.Client) -> None:
+def test_a_run_shows_counts_means_and_episodes(client):
     text = client.get("/run/one/").text
     assert "3 of 6 episodes done" in text
     assert rows(text) == 3
     assert "<td>1.000</td>" in text
 
 
-def test_the_comparison_of_a_run_begins_with_conclusions_in_words(client: httpx.Client) -> None:
+def test_the_comparison_of_a_run_begins_with_conclusions_in_words(client):
     text = client.get("/run/one/compare").text
     assert text.index("Conclusions") < text.index("base against web") < text.index("Conditions of")
     assert "Differences, paired by sample" in text
@@ -79,13 +74,13 @@ def test_the_comparison_of_a_run_begins_with_conclusions_in_words(client: httpx.
     assert "two web − one web" in both
 
 
-def test_of_one_condition_there_is_nothing_to_compare(client: httpx.Client) -> None:
+def test_of_one_condition_there_is_nothing_to_compare(client):
     text = client.get("/run/hostile/compare").text
     assert "there is one condition only" in text
     assert "<script>hacked" not in text
 
 
-def test_a_run_tells_whether_its_tools_arrived(tmp_path: Path) -> None:
+def test_a_run_tells_whether_its_tools_arrived(tmp_path):
     """Both conditions had 100 input tokens in their first calls."""
     folder = make_run(tmp_path / "run", ["s1", "s2"], ("web", "base"))
     for name in ("s1", "s2"):
@@ -103,13 +98,13 @@ def test_a_run_tells_whether_its_tools_arrived(tmp_path: Path) -> None:
     assert "Whether the tools arrived" not in client_text(tmp_path, ("base",))
 
 
-def client_text(root: Path, conditions: tuple[str, ...]) -> str:
+def client_text(root, conditions):
     make_run(root / "other", ["s1"], conditions)
     with viewer(root) as client:
         return client.get("/run/other/").text
 
 
-def test_filters_stand_in_the_address(client: httpx.Client) -> None:
+def test_filters_stand_in_the_address(client):
     assert rows(client.get("/run/one/?verdict=wrong").text) == 1
     assert rows(client.get("/run/one/?condition=web").text) == 2
     assert rows(client.get("/run/one/?condition=web&sample=s2").text) == 1
@@ -123,11 +118,11 @@ def test_filters_stand_in_the_address(client: httpx.Client) -> None:
     ["page=99999999999999999999", "page=-1", "page=x", "sort=episode;drop", "verdict=odd",
      "condition=' OR 1=1 --", "sample=%00", "stop=%F0%9F%A4%96"],
 )  # fmt: skip
-def test_an_odd_address_is_no_error(client: httpx.Client, query: str) -> None:
+def test_an_odd_address_is_no_error(client, query):
     assert client.get(f"/run/one/?{query}").status_code == 200
 
 
-def test_an_episode_is_a_conversation_with_score_and_diagnosis(client: httpx.Client) -> None:
+def test_an_episode_is_a_conversation_with_score_and_diagnosis(client):
     text = client.get("/run/two/episode/web/s1.1").text
     for part in ("When?", "I look it up.", "web_search", "war", "the same", WRONG,
                  "100 in", "40 cached", "10 out", "1982-04-03</b> is wrong",
@@ -136,13 +131,13 @@ def test_an_episode_is_a_conversation_with_score_and_diagnosis(client: httpx.Cli
     assert 'rel="next" href="/run/two/episode/web/s2.1"' in text
 
 
-def test_next_and_previous_stay_within_the_filters(client: httpx.Client) -> None:
+def test_next_and_previous_stay_within_the_filters(client):
     text = client.get("/run/one/episode/base/s1.1?verdict=right").text
     assert 'rel="next" href="/run/one/episode/web/s1.1?verdict=right"' in text
     assert 'rel="prev"' not in text
 
 
-def test_a_sample_shows_its_attempts_in_all_runs_that_ask_the_same(client: httpx.Client) -> None:
+def test_a_sample_shows_its_attempts_in_all_runs_that_ask_the_same(client):
     text = client.get("/run/one/sample/s1").text
     assert "The year is 1982." in text
     assert rows(text) == 4
@@ -150,7 +145,7 @@ def test_a_sample_shows_its_attempts_in_all_runs_that_ask_the_same(client: httpx
     assert "hostile:" not in text
 
 
-def test_the_grid_of_samples_has_a_mark_for_each_episode(client: httpx.Client) -> None:
+def test_the_grid_of_samples_has_a_mark_for_each_episode(client):
     text = client.get("/run/one/samples").text
     assert rows(text) == 2
     assert text.count('title="exact_match 1.000"') == 2
@@ -161,15 +156,13 @@ def test_the_grid_of_samples_has_a_mark_for_each_episode(client: httpx.Client) -
     ("sample", "words"),
     [("s1", 'part at <a href="#step-2">'), ("s2", 'part at <a href="#step-1">')],
 )
-def test_side_by_side_says_where_episodes_part(
-    client: httpx.Client, sample: str, words: str
-) -> None:
+def test_side_by_side_says_where_episodes_part(client, sample, words):
     text = client.get(f"/side?e=one:web/{sample}.1&e=two:web/{sample}.1").text
     assert words in text
     assert text.count('id="step-') == 2
 
 
-def test_side_by_side_of_none_and_of_too_many_says_so(client: httpx.Client) -> None:
+def test_side_by_side_of_none_and_of_too_many_says_so(client):
     assert client.get("/side").status_code == 400
     many = "&".join(f"e=one:web/s{n}.1" for n in range(7))
     assert client.get(f"/side?{many}").status_code == 400
@@ -182,7 +175,7 @@ def test_side_by_side_of_none_and_of_too_many_says_so(client: httpx.Client) -> N
      "/side?e=hostile:web/s1.1&e=one:web/s1.1", "/run/%3Cscript%3Ehacked=1/",
      "/run/one/?sample=%3Cscript%3Ehacked=1"],
 )  # fmt: skip
-def test_hostile_text_is_escaped_everywhere(client: httpx.Client, address: str) -> None:
+def test_hostile_text_is_escaped_everywhere(client, address):
     text = client.get(address).text
     assert "<script>hacked" not in text
     assert "<img" not in text
@@ -191,7 +184,7 @@ def test_hostile_text_is_escaped_everywhere(client: httpx.Client, address: str) 
     assert "\u202e" not in text
 
 
-def test_no_page_may_run_or_load_anything_but_the_viewers_own_files(client: httpx.Client) -> None:
+def test_no_page_may_run_or_load_anything_but_the_viewers_own_files(client):
     for address in ("/", "/run/one/", "/static/viewer.js", "/nothing", "/state/"):
         headers = client.get(address).headers
         assert headers["content-security-policy"] == (
@@ -202,7 +195,7 @@ def test_no_page_may_run_or_load_anything_but_the_viewers_own_files(client: http
         assert headers["cross-origin-resource-policy"] == "same-origin"
 
 
-def test_another_host_name_is_refused(client: httpx.Client) -> None:
+def test_another_host_name_is_refused(client):
     """A name of an attacker's that resolves to loopback: DNS rebinding."""
     port = client.base_url.port
     for host in (f"evil.example:{port}", "127.0.0.1", f"127.0.0.1.evil.example:{port}",
@@ -211,7 +204,7 @@ def test_another_host_name_is_refused(client: httpx.Client) -> None:
     assert client.get("/", headers={"host": f"localhost:{port}"}).status_code == 200
 
 
-def test_other_sites_and_other_methods_are_refused(client: httpx.Client) -> None:
+def test_other_sites_and_other_methods_are_refused(client):
     assert client.get("/", headers={"sec-fetch-site": "cross-site"}).status_code == 403
     assert client.post("/").status_code == 405
     assert client.head("/").status_code == 200
@@ -223,7 +216,7 @@ def test_other_sites_and_other_methods_are_refused(client: httpx.Client) -> None
      "/run/one/episode/%2e%2e/one", "/run/../", "/static/../app.py", "/run/one/episode/web/s9.1",
      "/run/one/episode/web/%00", "/run/one/sample/none", "/run/nobody/"],
 )  # fmt: skip
-def test_what_is_no_episode_is_not_found(client: httpx.Client, path: str) -> None:
+def test_what_is_no_episode_is_not_found(client, path):
     connection = HTTPConnection("127.0.0.1", client.base_url.port or 0)  # sends it as it is
     connection.request("GET", path)
     answer = connection.getresponse()
@@ -232,7 +225,7 @@ def test_what_is_no_episode_is_not_found(client: httpx.Client, path: str) -> Non
     connection.close()
 
 
-def test_a_broken_trace_shows_what_stands_above_the_defect(tmp_path: Path) -> None:
+def test_a_broken_trace_shows_what_stands_above_the_defect(tmp_path):
     folder = make_run(tmp_path / "run", ["s1"])
     write(folder, "s1")
     file = next(folder.traces())
@@ -247,7 +240,7 @@ def test_a_broken_trace_shows_what_stands_above_the_defect(tmp_path: Path) -> No
         assert ">broken<" in client.get("/run/run/?status=broken").text
 
 
-def test_a_run_is_followed_while_it_goes_on(tmp_path: Path) -> None:
+def test_a_run_is_followed_while_it_goes_on(tmp_path):
     folder = make_run(tmp_path / "run", ["s1", "s2"])
     write(folder, "s1")
     with folder.locked(), viewer(tmp_path) as client:
@@ -267,7 +260,7 @@ def test_a_run_is_followed_while_it_goes_on(tmp_path: Path) -> None:
         assert "ended by: answered" in client.get("/run/run/episode/web/s2.1").text
 
 
-def test_a_run_is_running_only_while_a_process_holds_its_lock(tmp_path: Path) -> None:
+def test_a_run_is_running_only_while_a_process_holds_its_lock(tmp_path):
     folder = make_run(tmp_path / "run", ["s1", "s2"])
     write(folder, "s1")
     with viewer(tmp_path) as client:
@@ -283,9 +276,7 @@ def test_a_run_is_running_only_while_a_process_holds_its_lock(tmp_path: Path) ->
             assert "1 of 2" in text
 
 
-def test_a_run_whose_traces_were_not_read_yet_is_said_to_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_whose_traces_were_not_read_yet_is_said_to_be_read(tmp_path, monkeypatch):
     for number in range(3):
         write(make_run(tmp_path / f"run{number}", ["s1"]), "s1")
     going = Event()
@@ -300,7 +291,7 @@ def test_a_run_whose_traces_were_not_read_yet_is_said_to_be_read(
     assert state["soon"] is True
 
 
-def wait_for(client: httpx.Client, address: str, stamp: str) -> bool:
+def wait_for(client, address, stamp):
     """Whether the stamp changes within a hundred seconds."""
     end = time.monotonic() + 100
     while time.monotonic() < end:
@@ -310,9 +301,7 @@ def wait_for(client: httpx.Client, address: str, stamp: str) -> bool:
     return False
 
 
-def test_a_folder_that_is_only_to_be_read_is_shown_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_only_to_be_read_is_shown_too(tmp_path, monkeypatch):
     folder = make_run(tmp_path / "run", ["s1"])
     write(folder, "s1")
     monkeypatch.setattr("agent_env.runs.indexed_run.os.access", lambda path, mode: False)
@@ -321,7 +310,7 @@ def test_a_folder_that_is_only_to_be_read_is_shown_too(
     assert not (tmp_path / "run/index.db").exists()
 
 
-def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path: Path) -> None:
+def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path):
     folder = make_run(tmp_path / "run", ["s1", "s2"])
     write(folder, "s1")
     with viewer(tmp_path) as client, ThreadPoolExecutor(8) as pool:
@@ -336,7 +325,7 @@ def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path: Path) -> None
         assert wait_for_rows(client, 1)
 
 
-def wait_for_rows(client: httpx.Client, wanted: int) -> bool:
+def wait_for_rows(client, wanted):
     """Whether the run shows so many rows within a hundred seconds."""
     end = time.monotonic() + 100
     while time.monotonic() < end:
@@ -346,7 +335,7 @@ def wait_for_rows(client: httpx.Client, wanted: int) -> bool:
     return False
 
 
-def test_an_empty_folder_says_how_to_fill_it(tmp_path: Path) -> None:
+def test_an_empty_folder_says_how_to_fill_it(tmp_path):
     with viewer(tmp_path) as client:
         assert "agent-env run time-puzzles" in client.get("/").text
         make_run(tmp_path / "deep/first", ["s1"])

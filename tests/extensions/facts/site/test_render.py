@@ -1,7 +1,5 @@
 """Every page says what its text says, every proving page proves, and harder is harder."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 
@@ -10,11 +8,11 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.site.render import render_all
-from agent_env.extensions.facts.site.sheet import LEVELS, Sheet, difficulty
+from agent_env.extensions.facts.site.sheet import LEVELS, difficulty
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.facts import PersonAlive, UsPresident
 from agent_env.families.time_puzzles.guarantees import proofs_of
 from agent_env.scoring.evidence import stands_in
 from agent_env.temporal.days import PUZZLE_DAYS
@@ -24,26 +22,26 @@ from agent_env.web.extract import extract
 WORLDS = {"real": shipped_tables(), "fictional": make_world(300, seed=6)}
 
 
-def rendered(world: str, level: str) -> dict[str, Sheet]:
+def rendered(world, level):
     return {sheet.url: sheet for sheet in render_all(WORLDS[world], LEVELS[level])}
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_text_of_a_page_is_what_extraction_finds_in_its_html(level: str) -> None:
+def test_the_text_of_a_page_is_what_extraction_finds_in_its_html(level):
     for sheet in rendered("fictional", level).values():
         found = extract(sheet.html.encode())
         assert (found.title, found.text) == (sheet.title, sheet.text)
 
 
-def facts_of(tables: FactTables) -> list[Fact]:
-    facts: list[Fact] = [fact for row in tables.events for fact in event_facts(row)]
+def facts_of(tables):
+    facts = [fact for row in tables.events for fact in event_facts(row)]
     facts += [PersonAlive(person=row.person) for row in tables.people]
     return facts + [UsPresident(person=row.person) for row in tables.presidents if row.end]
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("world", WORLDS)
-def test_every_page_that_is_said_to_prove_a_fact_states_its_dates(world: str, level: str) -> None:
+def test_every_page_that_is_said_to_prove_a_fact_states_its_dates(world, level):
     sheets, tables = rendered(world, level), WORLDS[world]
     proofs = proofs_of(facts_of(tables), DaySets(PUZZLE_DAYS, tables))
     assert len(proofs) > 900
@@ -54,7 +52,7 @@ def test_every_page_that_is_said_to_prove_a_fact_states_its_dates(world: str, le
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_sentences_say_dates_as_precisely_as_the_table_knows_them(level: str) -> None:
+def test_sentences_say_dates_as_precisely_as_the_table_knows_them(level):
     spans = [("1995", "1996"), ("1978", "1978"), ("2015-06", "2023"), ("1950", ""), ("", "1931-03")]
     rows = tuple(
         EventRow(f"trial {n}-{number}", "event", "", "", _day(start), _day(end), (), "")
@@ -76,11 +74,11 @@ def test_sentences_say_dates_as_precisely_as_the_table_knows_them(level: str) ->
             assert all(stands_in(date, sheets[url]) for date in proof.dates), (url, proof.dates)
 
 
-def _day(text: str) -> PartialDate | None:
+def _day(text):
     return PartialDate.parse(text) if text else None
 
 
-def test_no_address_is_used_twice_and_sites_link_each_other() -> None:
+def test_no_address_is_used_twice_and_sites_link_each_other():
     for world in WORLDS:
         sheets = list(render_all(WORLDS[world], LEVELS["hard"]))
         assert Counter(sheet.url for sheet in sheets).most_common(1)[0][1] == 1
@@ -89,14 +87,14 @@ def test_no_address_is_used_twice_and_sites_link_each_other() -> None:
         assert sum(url in known for url in linked) / len(linked) > 0.9
 
 
-def test_all_four_sites_are_there() -> None:
-    hosts = Counter(re.match(r"https://([a-z]+)\.example", u)[1] for u in rendered("real", "hard"))  # type: ignore[index]
+def test_all_four_sites_are_there():
+    hosts = Counter(re.match(r"https://([a-z]+)\.example", u)[1] for u in rendered("real", "hard"))
     assert hosts.keys() == {"encyclopedia", "gazette", "almanac", "notes", "copies", "things"}
     easy = Counter(url.split("/")[2] for url in rendered("real", "easy"))
     assert easy.keys() == {f"{n}.example" for n in ("encyclopedia", "gazette", "almanac", "notes")}
 
 
-def test_pages_of_an_invented_world_and_traps_say_so() -> None:
+def test_pages_of_an_invented_world_and_traps_say_so():
     for sheet in rendered("fictional", "hard").values():
         if sheet.url.startswith(("https://copies.", "https://things.")) or "years-on" in sheet.url:
             assert "is an invention of this site" in sheet.text or "are an invention" in sheet.text
@@ -104,7 +102,7 @@ def test_pages_of_an_invented_world_and_traps_say_so() -> None:
             assert "imaginary world" in sheet.text or "List of" in sheet.title
 
 
-def test_on_the_hard_level_no_snippet_of_an_article_shows_a_date() -> None:
+def test_on_the_hard_level_no_snippet_of_an_article_shows_a_date():
     articles = [s for u, s in rendered("fictional", "hard").items() if u.startswith("https://enc")]
     dated = [
         s for s in articles if "Several accounts" in s.text and re.search(r"\d{4}", s.text[:240])
@@ -112,13 +110,13 @@ def test_on_the_hard_level_no_snippet_of_an_article_shows_a_date() -> None:
     assert dated == []
 
 
-def test_on_the_medium_level_half_of_the_articles_hide_their_dates_from_snippets() -> None:
+def test_on_the_medium_level_half_of_the_articles_hide_their_dates_from_snippets():
     pages = rendered("real", "medium").values()
     articles = [sheet for sheet in pages if sheet.url.startswith("https://encyclopedia.")]
     hiding = sum("Several accounts" in sheet.text[:240] for sheet in articles)
     assert 0.4 < hiding / len(articles) < 0.6
 
 
-def test_an_unknown_difficulty_lists_the_known_ones() -> None:
+def test_an_unknown_difficulty_lists_the_known_ones():
     with pytest.raises(ConfigError, match="unknown difficulty '9'; known: easy, medium, hard"):
         difficulty("9")

@@ -1,21 +1,18 @@
 """Pages on temporal tables: they say what they show, prove what they are said to prove, and what
 misleads says so."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 
 import pytest
 
-from agent_env.extensions.facts.site.sheet import LEVELS, Sheet
+from agent_env.extensions.facts.site.sheet import LEVELS
 from agent_env.extensions.facts.site.tables import passed_over, table_pages
 from agent_env.extensions.facts.tables.articles import TablePages
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.records.schema import MaterialTable
 from agent_env.scoring.evidence import stands_in
-from agent_env.tasks.family import SampleSet
 from agent_env.web.extract import extract
 
 KINDS = ("relation", "current", "nth", "longest", "count", "duration", "hops")
@@ -32,17 +29,17 @@ OFFICES = MaterialTable(
 
 
 @cache
-def questions() -> SampleSet:
+def questions():
     return make(105, 3, TdbenchOptions(rows=80, kinds=KINDS, phrasings=1))
 
 
 @cache
-def rendered(level: str) -> dict[str, Sheet]:
+def rendered(level):
     sheets = (s for table in questions().tables for s in table_pages(table, LEVELS[level]))
     return {sheet.url: sheet for sheet in sheets}
 
 
-def test_rows_that_share_a_value_or_two_have_a_page() -> None:
+def test_rows_that_share_a_value_or_two_have_a_page():
     pages = {page.title: page.rows for page in TablePages(OFFICES)}
     assert pages == {
         "Arland": (2, 0, 1),
@@ -57,7 +54,7 @@ def test_rows_that_share_a_value_or_two_have_a_page() -> None:
     }
 
 
-def test_an_article_lists_all_its_rows_with_their_dates() -> None:
+def test_an_article_lists_all_its_rows_with_their_dates():
     (sheet,) = (s for s in table_pages(OFFICES, LEVELS["easy"]) if s.title == "Arland, President")
     assert sheet.paragraphs == (
         "Arland, President. All 2 entries of the table offices with country Arland and role "
@@ -74,14 +71,14 @@ def test_an_article_lists_all_its_rows_with_their_dates() -> None:
     )
 
 
-def test_pages_of_other_columns_with_the_same_values_have_other_addresses() -> None:
+def test_pages_of_other_columns_with_the_same_values_have_other_addresses():
     rows = (("x", "x", "2001", "2002"), ("x", "y", "2003", "2004"))
     table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
     urls = [page.url for page in TablePages(table)]
     assert len(urls) == len(set(urls)) == 3
 
 
-def test_more_rows_than_can_be_read_have_no_page_and_are_counted() -> None:
+def test_more_rows_than_can_be_read_have_no_page_and_are_counted():
     rows = tuple(("x", f"n{n}", str(1900 + n), str(1901 + n)) for n in range(61))
     table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
     pages = TablePages(table)
@@ -90,27 +87,27 @@ def test_more_rows_than_can_be_read_have_no_page_and_are_counted() -> None:
     assert pages.stating({"a": "x"}) == ()
 
 
-def test_only_tables_with_a_start_and_an_end_are_temporal() -> None:
+def test_only_tables_with_a_start_and_an_end_are_temporal():
     assert OFFICES.is_temporal
     assert OFFICES.model_copy(update={"columns": ("a", "Start", "End", "b", "c")}).is_temporal
     assert not OFFICES.model_copy(update={"columns": ("a", "time", "b", "c", "d")}).is_temporal
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_text_of_a_page_is_what_extraction_finds_in_its_html(level: str) -> None:
+def test_the_text_of_a_page_is_what_extraction_finds_in_its_html(level):
     for sheet in list(rendered(level).values())[::7]:
         found = extract(sheet.html.encode())
         assert (found.title, found.text) == (sheet.title, sheet.text)
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_page_that_is_said_to_prove_an_answer_states_its_dates(level: str) -> None:
+def test_every_page_that_is_said_to_prove_an_answer_states_its_dates(level):
     sheets, seen = rendered(level), Counter[str]()
     for sample in questions().samples:
         assert sample.proofs, sample.id
         assert set(sample.evidence) == {url for proof in sample.proofs for url in proof.urls}
         for proof in sample.proofs:
-            seen[sample.kind] += 1  # type: ignore[attr-defined]
+            seen[sample.kind] += 1
             for url in proof.urls:
                 assert proof.dates
                 assert all(stands_in(date, sheets[url].text) for date in proof.dates), url
@@ -118,18 +115,18 @@ def test_every_page_that_is_said_to_prove_an_answer_states_its_dates(level: str)
     assert set(seen) == set(KINDS)
 
 
-def test_a_question_without_an_answer_asks_for_all_dates_of_its_rows_and_none_in_writing() -> None:
-    none = [s for s in questions().samples if s.cardinality == "none" and s.kind == "relation"]  # type: ignore[attr-defined]
+def test_a_question_without_an_answer_asks_for_all_dates_of_its_rows_and_none_in_writing():
+    none = [s for s in questions().samples if s.cardinality == "none" and s.kind == "relation"]
     assert len(none) > 3
     for sample in none:
         table = next(t for t in questions().tables if t.digest == sample.materials[0])
         (proof,) = sample.proofs
-        starts = {str(table.rows[place][-2]) for place in sample.relevant[0]}  # type: ignore[attr-defined]
+        starts = {str(table.rows[place][-2]) for place in sample.relevant[0]}
         assert starts <= set(proof.dates)
         assert proof.used == ()
 
 
-def test_harder_webs_have_more_that_misleads_and_all_of_it_says_so() -> None:
+def test_harder_webs_have_more_that_misleads_and_all_of_it_says_so():
     counts = []
     for level in LEVELS:
         sheets = rendered(level).values()
@@ -144,7 +141,7 @@ def test_harder_webs_have_more_that_misleads_and_all_of_it_says_so() -> None:
     assert counts[0] == 0 < counts[1] < counts[2]
 
 
-def test_an_outdated_copy_lacks_what_came_later() -> None:
+def test_an_outdated_copy_lacks_what_came_later():
     rows = tuple(("x", f"n{n}", f"{1900 + n}-01-01", f"{1901 + n}-01-01") for n in range(5))
     table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
     sure = LEVELS["hard"].__class__("sure", 1.0, 1.0, 0.0, 0.0, late_dates=0.0)

@@ -1,7 +1,5 @@
 """Sentences with the name of an event, whether it is a noun phrase or a clause."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_env.extensions.facts.tables.event_names import day_of, is_clause, is_point, years_of
@@ -19,11 +17,11 @@ from agent_env.extensions.facts.tables.tables import shipped_tables
         "Marie Curie held a chair at the Sorbonne",
     ],
 )
-def test_a_name_with_a_verb_of_its_own_is_a_clause(name: str) -> None:
+def test_a_name_with_a_verb_of_its_own_is_a_clause(name):
     assert is_clause(name)
 
 
-def test_no_name_or_hint_of_the_shipped_table_is_a_clause() -> None:
+def test_no_name_or_hint_of_the_shipped_table_is_a_clause():
     rows = shipped_tables().events
     names = [name for row in rows for name in (row.event, row.hint) if name]
     assert [name for name in names if is_clause(name)] == []
@@ -39,13 +37,11 @@ def test_no_name_or_hint_of_the_shipped_table_is_a_clause() -> None:
         ("the Great Fair", "event", False),
     ],
 )
-def test_past_clauses_and_points_in_time_do_not_last_still(
-    name: str, kind: str, over: bool
-) -> None:
+def test_past_clauses_and_points_in_time_do_not_last_still(name, kind, over):
     assert is_point(name, kind) is over
 
 
-def test_a_clause_is_a_day_on_which_and_not_a_day_of() -> None:
+def test_a_clause_is_a_day_on_which_and_not_a_day_of():
     clause = "Ada Byron was the Countess of Lovelace"
     assert day_of(clause, "first") == f"the first day on which {clause}"
     assert day_of("the siege of Acre", "last") == "the last day of the siege of Acre"
@@ -60,5 +56,5 @@ def test_a_clause_is_a_day_on_which_and_not_a_day_of() -> None:
          "in which Ada Byron was the Countess of Lovelace"),
     ],
 )  # fmt: skip
-def test_wars_take_place_reigns_do_not(name: str, kind: str, text: str) -> None:
+def test_wars_take_place_reigns_do_not(name, kind, text):
     assert years_of(name, kind) == f"The year is one of those {text}, in whole or in part."

@@ -3,10 +3,7 @@
 Pages of an import survive a failure, and only of the same import.
 """
 
-from __future__ import annotations
-
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -29,7 +26,7 @@ NOW = date(2026, 1, 31)
 WATERLOO = ("point", "1815-06-18T00:00:00Z", 11)
 
 
-def item(*times: tuple[str, str, int], name: str = "Battle of Waterloo", number: int = 1) -> Item:
+def item(*times, name="Battle of Waterloo", number=1):
     return Item(
         id=f"Q{number}",
         kind="battle",
@@ -39,19 +36,19 @@ def item(*times: tuple[str, str, int], name: str = "Battle of Waterloo", number:
     )
 
 
-def stated(bound: str, time: str, precision: int, calendar: str = "Q1985727") -> Statement:
+def stated(bound, time, precision, calendar="Q1985727"):
     return Statement.model_validate(
         {"bound": bound, "time": time, "precision": precision, "calendar": calendar}
     )
 
 
-def why_left_out(thing: Item) -> str:
+def why_left_out(thing):
     with pytest.raises(LeftOut) as caught:
         row_of(thing, ("en",), NOW)
     return str(caught.value)
 
 
-def test_a_point_in_time_is_first_and_last_day() -> None:
+def test_a_point_in_time_is_first_and_last_day():
     row = row_of(item(WATERLOO), ("en",), NOW)
     assert row.event == "the Battle of Waterloo"
     assert row.start == row.end == PartialDate(1815, 6, 18)
@@ -62,24 +59,24 @@ def test_a_point_in_time_is_first_and_last_day() -> None:
     ("precision", "expected"),
     [(9, PartialDate(1815)), (10, PartialDate(1815, 6)), (11, PartialDate(1815, 6, 18))],
 )
-def test_the_precision_is_the_stated_one(precision: int, expected: PartialDate) -> None:
+def test_the_precision_is_the_stated_one(precision, expected):
     row = row_of(item(("point", "1815-06-18T00:00:00Z", precision)), ("en",), NOW)
     assert row.start == expected
 
 
-def test_a_year_may_come_with_neither_month_nor_day() -> None:
+def test_a_year_may_come_with_neither_month_nor_day():
     assert row_of(item(("point", "+1815-00-00T00:00:00Z", 9)), ("en",), NOW).end == PartialDate(
         1815
     )
 
 
-def test_start_and_end_come_before_a_point_in_time() -> None:
+def test_start_and_end_come_before_a_point_in_time():
     times = [("start", "1815-06-16T00:00:00Z", 11), ("end", "1815-06-19T00:00:00Z", 11), WATERLOO]
     row = row_of(item(*times), ("en",), NOW)
     assert (row.start, row.end) == (PartialDate(1815, 6, 16), PartialDate(1815, 6, 19))
 
 
-def test_statements_that_agree_give_the_finest_date() -> None:
+def test_statements_that_agree_give_the_finest_date():
     times = [("point", "1815-01-01T00:00:00Z", 9), WATERLOO, WATERLOO]
     assert row_of(item(*times), ("en",), NOW).start == PartialDate(1815, 6, 18)
 
@@ -105,35 +102,35 @@ def test_statements_that_agree_give_the_finest_date() -> None:
         ),
     ],
 )
-def test_what_is_in_doubt_is_left_out(times: list[tuple[str, str, int]], reason: str) -> None:
+def test_what_is_in_doubt_is_left_out(times, reason):
     assert why_left_out(item(*times)) == reason
 
 
-def test_a_julian_date_is_left_out() -> None:
+def test_a_julian_date_is_left_out():
     julian = stated("point", "1498-07-01T00:00:00Z", 11, "Q1985786")
     thing = item().model_copy(update={"statements": (julian,)})
     assert why_left_out(thing) == "a date in the Julian calendar"
 
 
-def test_a_name_that_may_hold_its_year_is_left_out() -> None:
+def test_a_name_that_may_hold_its_year_is_left_out():
     thing = item(WATERLOO, name="2011 Tohoku earthquake")
     assert why_left_out(thing) == "a name with a number in it that may be its year"
 
 
-def test_the_first_language_that_has_a_name_gives_it() -> None:
+def test_the_first_language_that_has_a_name_gives_it():
     thing = item(WATERLOO).model_copy(update={"names": {"de": "Schlacht bei Waterloo"}})
     assert row_of(thing, ("en", "de"), NOW).event == "Schlacht bei Waterloo"
     assert why_left_out(thing) == "no name in the languages asked for"
 
 
-def test_a_description_with_a_number_is_no_summary() -> None:
+def test_a_description_with_a_number_is_no_summary():
     dated = item(WATERLOO).model_copy(update={"descriptions": {"en": "battle of 1815"}})
     plain = item(WATERLOO).model_copy(update={"descriptions": {"en": "Napoleon's last battle"}})
     assert row_of(dated, ("en",), NOW).summary == ""
     assert row_of(plain, ("en",), NOW).summary == "Napoleon's last battle"
 
 
-def test_items_of_one_name_are_all_left_out() -> None:
+def test_items_of_one_name_are_all_left_out():
     gathered = Gathered(("en",), NOW)
     gathered.add([item(WATERLOO, number=n) for n in (1, 2, 3)])
     gathered.add([item(WATERLOO, name="Siege of Paris", number=4)])
@@ -141,7 +138,7 @@ def test_items_of_one_name_are_all_left_out() -> None:
     assert gathered.left_out == {"a name that several items bear": 3}
 
 
-def test_an_item_of_two_kinds_counts_once() -> None:
+def test_an_item_of_two_kinds_counts_once():
     gathered = Gathered(("en",), NOW)
     gathered.add([item(WATERLOO)])
     gathered.add([item(WATERLOO)])
@@ -159,7 +156,7 @@ def test_an_item_of_two_kinds_counts_once() -> None:
         ("Watergate", "Watergate"),
     ],
 )
-def test_a_label_becomes_a_phrase(name: str, phrase: str) -> None:
+def test_a_label_becomes_a_phrase(name, phrase):
     assert with_article(name) == phrase
 
 
@@ -173,14 +170,14 @@ QUERY = ImportQuery(
 PAGE = ItemPage(kind="battle", last="Q2", more=True, items=())
 
 
-def test_pages_are_there_when_opened_again(tmp_path: Path) -> None:
+def test_pages_are_there_when_opened_again(tmp_path):
     kept = KeptPages(tmp_path / "pages.jsonl")
     assert kept.open(QUERY) == []
     kept.add(PAGE)
     assert KeptPages(kept.file).open(QUERY) == [PAGE]
 
 
-def test_a_cut_line_is_dropped_and_written_anew(tmp_path: Path) -> None:
+def test_a_cut_line_is_dropped_and_written_anew(tmp_path):
     kept = KeptPages(tmp_path / "pages.jsonl")
     kept.open(QUERY)
     kept.add(PAGE)
@@ -191,7 +188,7 @@ def test_a_cut_line_is_dropped_and_written_anew(tmp_path: Path) -> None:
     assert kept.open(QUERY) == [PAGE, PAGE]
 
 
-def test_pages_of_another_import_are_refused_and_kept(tmp_path: Path) -> None:
+def test_pages_of_another_import_are_refused_and_kept(tmp_path):
     kept = KeptPages(tmp_path / "pages.jsonl")
     kept.open(QUERY)
     kept.add(PAGE)
@@ -200,7 +197,7 @@ def test_pages_of_another_import_are_refused_and_kept(tmp_path: Path) -> None:
     assert kept.open(QUERY) == [PAGE]
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_refused(tmp_path):
     file = tmp_path / "pages.jsonl"
     file.write_text("my diary\n")
     with pytest.raises(ConfigError, match="holds no pages of an import; delete it"):
@@ -208,6 +205,6 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     assert file.read_text() == "my diary\n"
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(StorageError, match=r"cannot write .*pages\.jsonl"):
         KeptPages(tmp_path / "nowhere/pages.jsonl").open(QUERY)

@@ -1,9 +1,5 @@
 """Problems of a file's rows, each with its line, and what each policy does to them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from agent_env.errors import ConfigError
@@ -14,7 +10,7 @@ from agent_env.extensions.facts.tables.table_doctor import (
     read_policies,
     repaired,
 )
-from agent_env.extensions.facts.tables.table_records import Sheet, read_sheet
+from agent_env.extensions.facts.tables.table_records import read_sheet
 
 TEXT = """Who,Club,Start,End
 a,X,2000-01-01,2003-01-01
@@ -35,13 +31,13 @@ CLUB = TableUse(("who",), ("club",))
 
 
 @pytest.fixture
-def sheet(tmp_path: Path) -> Sheet:
+def sheet(tmp_path):
     file = tmp_path / "clubs.csv"
     file.write_text(TEXT)
     return read_sheet(file)
 
 
-def test_every_problem_is_named_with_its_line(sheet: Sheet) -> None:
+def test_every_problem_is_named_with_its_line(sheet):
     found = [(each.problem, each.line) for each in diagnose(sheet, CLUB)]
     assert found == [
         ("missing-mark", 8), ("missing-mark", 12), ("far-end", 11), ("no-date", 9), ("no-date", 10),
@@ -50,7 +46,7 @@ def test_every_problem_is_named_with_its_line(sheet: Sheet) -> None:
     ]  # fmt: skip
 
 
-def test_a_conflict_is_told_by_both_rows(sheet: Sheet) -> None:
+def test_a_conflict_is_told_by_both_rows(sheet):
     (conflict,) = (each for each in diagnose(sheet, CLUB) if each.problem == "dependency")
     assert conflict.text == (
         "a, Y (2004-06-01 to 2006-01-01); line 4: a, X (2003-06-01 to 2005-01-01)"
@@ -73,16 +69,14 @@ def test_a_conflict_is_told_by_both_rows(sheet: Sheet) -> None:
         ("dependency=drop", 8, [(2, None), (3, None), (4, None), (5, None), (6, None)]),
     ],
 )  # fmt: skip
-def test_each_policy_changes_its_own_rows_and_logs_them(
-    sheet: Sheet, policy: str, lines: int, logged: list[tuple[int, str | None]]
-) -> None:
+def test_each_policy_changes_its_own_rows_and_logs_them(sheet, policy, lines, logged):
     after, log = repaired(sheet, read_policies([policy]), CLUB)
     assert len(after.rows) == lines
     assert [(entry.line, entry.after) for entry in log] == logged
     assert {f"{entry.problem}={entry.policy}" for entry in log} == {policy}
 
 
-def test_inclusive_ends_move_every_end_by_its_own_unit(tmp_path: Path) -> None:
+def test_inclusive_ends_move_every_end_by_its_own_unit(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("a,start,end\nx,2000,2000\ny,2001-05,2001-12\nz,2001-05-01,2004-02-28\n")
     after, log = repaired(read_sheet(file), {"zero-length": "inclusive-ends"}, TableUse())
@@ -90,13 +84,13 @@ def test_inclusive_ends_move_every_end_by_its_own_unit(tmp_path: Path) -> None:
     assert log[0].before == "x (2000 to 2000)"
 
 
-def test_the_standard_repairs_leave_nothing_that_keeps_questions_away(sheet: Sheet) -> None:
+def test_the_standard_repairs_leave_nothing_that_keeps_questions_away(sheet):
     after, _ = repaired(sheet, read_policies(["standard"]), CLUB)
     assert [each.problem for each in diagnose(after, CLUB)] == ["gap"]
     assert repaired(after, read_policies(["standard"]), CLUB) == (after, [])
 
 
-def test_nothing_is_repaired_that_is_not_asked_for(sheet: Sheet) -> None:
+def test_nothing_is_repaired_that_is_not_asked_for(sheet):
     assert repaired(sheet, {}, CLUB) == (sheet, [])
     kept = dict.fromkeys(PROBLEMS, "keep")
     assert repaired(sheet, kept, CLUB) == (sheet, [])
@@ -110,12 +104,12 @@ def test_nothing_is_repaired_that_is_not_asked_for(sheet: Sheet) -> None:
         ("gap", "gap has the policies keep"),
     ],
 )
-def test_an_unknown_policy_is_named(text: str, reason: str) -> None:
+def test_an_unknown_policy_is_named(text, reason):
     with pytest.raises(ConfigError, match=reason):
         read_policies([text])
 
 
-def findings(text: str, folder: Path, policy: str = "") -> tuple[list[str], list[str]]:
+def findings(text, folder, policy=""):
     """The problems by `who → club`, and the rows after the repair by this policy."""
     file = folder / "t.csv"
     file.write_text(f"Who,Club,Start,End\n{text}")
@@ -137,15 +131,13 @@ def findings(text: str, folder: Path, policy: str = "") -> tuple[list[str], list
          ["a, X (1990-02 to 1991-03)"]),
     ],
 )  # fmt: skip
-def test_rows_are_mended_where_they_need_not_be_dropped(
-    tmp_path: Path, text: str, problem: str, policy: str, rows: list[str]
-) -> None:
+def test_rows_are_mended_where_they_need_not_be_dropped(tmp_path, text, problem, policy, rows):
     problems, after = findings(text, tmp_path, policy)
     assert problem in problems
     assert after == rows
 
 
-def test_a_group_of_releases_without_ends_is_kept_whole_by_the_standard(tmp_path: Path) -> None:
+def test_a_group_of_releases_without_ends_is_kept_whole_by_the_standard(tmp_path):
     text = "".join(f"film{n},P{n},19{n:02d},\nfilm{n},Q{n},20{n:02d},\n" for n in range(20))
     problems, after = findings(text, tmp_path, "standard")
     assert problems == ["open-end"] * 20

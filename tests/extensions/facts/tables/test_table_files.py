@@ -1,12 +1,9 @@
 """Every kind of table file gives the same rows; what is found out is said, what is not is asked."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, date, datetime
-from pathlib import Path
 
 import pytest
 
@@ -23,17 +20,17 @@ DAY = datetime(2001, 5, 3, tzinfo=UTC)
 ROWS = [("Æthelstan", "924"), ("Eadred", "946")]
 
 
-def texts(file: Path, **options: str) -> list[tuple[str, ...]]:
+def texts(file, **options):
     source = read_table_file(file, TableOptions.model_validate(options))
     assert source.columns == ("king", "from")
     return [tuple(cell_text(row.cells[name]) for name in source.columns) for row in source.rows]
 
 
-def csv_text(separator: str = ",") -> str:
+def csv_text(separator=","):
     return "".join(f"{a}{separator}{b}\r\n" for a, b in [("king", "from"), *ROWS])
 
 
-def test_all_kinds_of_files_give_the_same_rows(tmp_path: Path) -> None:
+def test_all_kinds_of_files_give_the_same_rows(tmp_path):
     import pyarrow
     import pyarrow.parquet
 
@@ -52,7 +49,7 @@ def test_all_kinds_of_files_give_the_same_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_separator_and_encoding_are_found(tmp_path: Path, separator: str, encoding: str) -> None:
+def test_separator_and_encoding_are_found(tmp_path, separator, encoding):
     (tmp_path / "t.csv").write_bytes(csv_text(separator).encode(encoding))
     assert texts(tmp_path / "t.csv") == ROWS
     notes = read_table_file(tmp_path / "t.csv").notes
@@ -60,7 +57,7 @@ def test_separator_and_encoding_are_found(tmp_path: Path, separator: str, encodi
     assert any("separated by" in note for note in notes) == (separator != ",")
 
 
-def test_another_script_without_utf8_must_be_named(tmp_path: Path) -> None:
+def test_another_script_without_utf8_must_be_named(tmp_path):
     file = tmp_path / "t.csv"
     file.write_bytes("king,from\nБорис,1598\n".encode("cp1251"))
     with pytest.raises(DatasetError, match=r"t\.csv:2: byte 0xc1 is not UTF-8; name the encoding"):
@@ -72,7 +69,7 @@ def test_another_script_without_utf8_must_be_named(tmp_path: Path) -> None:
         read_table_file(file, TableOptions(encoding="utf-8"))
 
 
-def test_a_row_keeps_the_line_on_which_it_begins(tmp_path: Path) -> None:
+def test_a_row_keeps_the_line_on_which_it_begins(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text('king,from\n"a\nb",1\n\n , \nc,2\n')
     assert [(row.line, row.cells["king"]) for row in read_table_file(file).rows] == [
@@ -80,7 +77,7 @@ def test_a_row_keeps_the_line_on_which_it_begins(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_rows_that_are_not_whole_are_named_together(tmp_path: Path) -> None:
+def test_rows_that_are_not_whole_are_named_together(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("king;from\na;1;2\nb\nc;3\n")
     with pytest.raises(DatasetErrors) as caught:
@@ -101,20 +98,20 @@ def test_rows_that_are_not_whole_are_named_together(tmp_path: Path) -> None:
         (b"a,a\n1,2\n", ":1: column 'a' stands twice"),
     ],
 )
-def test_what_is_no_table_is_told(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_what_is_no_table_is_told(tmp_path, data, reason):
     (tmp_path / "t.csv").write_bytes(data)
     with pytest.raises(DatasetError, match=reason):
         read_table_file(tmp_path / "t.csv")
 
 
-def test_missing_values_are_empty_and_midnights_are_days() -> None:
+def test_missing_values_are_empty_and_midnights_are_days():
     values = [None, float("nan"), DAY, DAY.replace(hour=12), " a  b ", 3]
     assert [cell_text(value) for value in values] == [
         "", "", "2001-05-03", "2001-05-03T12:00:00+00:00", "a b", "3",
     ]  # fmt: skip
 
 
-def test_a_parquet_table_is_read_as_its_rows_are(tmp_path: Path) -> None:
+def test_a_parquet_table_is_read_as_its_rows_are(tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     cells = {
@@ -134,7 +131,7 @@ def test_a_parquet_table_is_read_as_its_rows_are(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_view_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_without_end_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setitem(JOBS, "table", JOBS["table"]._replace(cpu_s=0.5))
     with closing(sqlite3.connect(tmp_path / "t.db")) as base:
         base.execute(
@@ -146,7 +143,7 @@ def test_a_view_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.Monke
         read_table_file(tmp_path / "t.db")
 
 
-def test_a_view_of_a_database_reads_no_other_file(tmp_path: Path) -> None:
+def test_a_view_of_a_database_reads_no_other_file(tmp_path):
     duckdb = pytest.importorskip("duckdb")
     (tmp_path / "mine.csv").write_text(csv_text())
     with duckdb.connect(str(tmp_path / "sent.duckdb")) as base:

@@ -1,11 +1,8 @@
 """Temporal tables: loading, dependencies, coalescing, snapshots, the natural join."""
 
-from __future__ import annotations
-
 import sqlite3
 from datetime import date
 from itertools import product
-from pathlib import Path
 from random import Random
 
 import duckdb
@@ -31,7 +28,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
 D = date.fromisoformat
 
 
-def table(name: str, columns: str, *rows: tuple[str, str, str | None]) -> TemporalTable:
+def table(name, columns, *rows):
     made = (TemporalRow(tuple(v.split()), D(s), D(e) if e else None) for v, s, e in rows)
     return TemporalTable(name, tuple(columns.split()), tuple(made))
 
@@ -46,18 +43,18 @@ LEADERS = table(
 )  # fmt: skip
 
 
-def test_adjoining_rows_of_the_same_values_become_one() -> None:
+def test_adjoining_rows_of_the_same_values_become_one():
     merged = [row for row in coalesced(LEADERS).rows if row.values[1] == "Obama"]
     assert [(row.start, row.end) for row in merged] == [(D("2009-01-20"), D("2017-01-20"))]
 
 
-def test_a_table_as_of_a_day_does_not_know_what_comes_later() -> None:
+def test_a_table_as_of_a_day_does_not_know_what_comes_later():
     known = as_of(LEADERS, D("2005-01-01"))
     assert [(row.values[1], row.end) for row in known.rows] == [("Bush", None), ("Chirac", None)]
     assert [row.values[1] for row in snapshot(LEADERS, D("2009-01-20"))] == ["Obama"]
 
 
-def test_rows_too_short_for_a_granularity_are_counted() -> None:
+def test_rows_too_short_for_a_granularity_are_counted():
     cut, gone = coarser(
         table("t", "a", ("x", "2001-02-03", "2001-05-01"), ("y", "2001-02-03", "2002-01-01")),
         "year",
@@ -66,7 +63,7 @@ def test_rows_too_short_for_a_granularity_are_counted() -> None:
     assert [(row.start, row.end) for row in cut.rows] == [(D("2001-01-01"), D("2002-01-01"))]
 
 
-def test_rows_that_break_a_dependency_are_given() -> None:
+def test_rows_that_break_a_dependency_are_given():
     two = table("t", "k v", ("a x", "2001-01-01", None), ("a y", "2002-01-01", "2003-01-01"))
     (broken,) = tfd_violations(two, Tfd.of(["k"], ["v"]))
     assert str(broken) == (
@@ -75,7 +72,7 @@ def test_rows_that_break_a_dependency_are_given() -> None:
     assert not list(tfd_violations(LEADERS, Tfd.of(["country"], ["name"])))
 
 
-def test_the_same_table_from_every_kind_of_file(tmp_path: Path) -> None:
+def test_the_same_table_from_every_kind_of_file(tmp_path):
     rows = LEADERS.material().rows
     cells = ([str(cell or "") for cell in row] for row in rows)
     write_csv(LEADERS.material().columns, cells, tmp_path / "leaders.csv")
@@ -99,24 +96,24 @@ def test_the_same_table_from_every_kind_of_file(tmp_path: Path) -> None:
         load_table(tmp_path / "base.sqlite")
 
 
-def test_included_ends_become_the_first_day_after(tmp_path: Path) -> None:
+def test_included_ends_become_the_first_day_after(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("who,start,end\nA,2001-02,2003-12\n")
     (row,) = load_table(file, end_included=True).rows
     assert (row.start, row.end) == (D("2001-02-01"), D("2004-01-01"))
 
 
-def test_a_column_of_time_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_column_of_time_that_is_missing_is_named(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("who,place,end\nA,x,2003\n")
     with pytest.raises(DatasetError, match="no column 'start'; no column holds dates only; say"):
         load_table(file)
 
 
-def test_the_join_is_that_of_the_snapshots_on_every_day() -> None:
+def test_the_join_is_that_of_the_snapshots_on_every_day():
     rng = Random(1)
 
-    def some(name: str, columns: tuple[str, str]) -> TemporalTable:
+    def some(name, columns):
         rows = []
         for _ in range(30):
             start = rng.randint(1, 40)
@@ -142,7 +139,7 @@ def test_the_join_is_that_of_the_snapshots_on_every_day() -> None:
         assert sorted(row.values for row in snapshot(joined, day)) == expected
 
 
-def test_dependencies_of_a_join_follow_from_those_of_its_tables() -> None:
+def test_dependencies_of_a_join_follow_from_those_of_its_tables():
     tfds = [Tfd.of(["games"], ["country"]), Tfd.of(["country", "role"], ["name"])]
     assert closure(["games", "role"], tfds) == {"games", "role", "country", "name"}
     assert joined_tfds([["games", "role"], ["games"]], ["name"], tfds) == (
@@ -150,6 +147,6 @@ def test_dependencies_of_a_join_follow_from_those_of_its_tables() -> None:
     )
 
 
-def test_a_join_without_a_common_column_is_refused() -> None:
+def test_a_join_without_a_common_column_is_refused():
     with pytest.raises(ConfigError, match="no column in common"):
         natural_join(LEADERS, table("t", "city", ("x", "2001-01-01", None)), "j")

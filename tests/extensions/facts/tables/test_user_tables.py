@@ -1,9 +1,6 @@
 """A user's own event table: typed, or refused whole with every defect named."""
 
-from __future__ import annotations
-
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -20,13 +17,13 @@ NOW = date(2026, 1, 31)
 SMALL = "event,start,end,multi_year_spans\n"
 
 
-def table(folder: Path, text: str | bytes, name: str = "own.csv") -> Path:
+def table(folder, text, name="own.csv"):
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return file
 
 
-def defects(folder: Path, text: str | bytes, now: date = NOW) -> str:
+def defects(folder, text, now=NOW):
     """What the error says behind the folder's name; nothing may have been written."""
     out = folder / "out.csv"
     with pytest.raises(DatasetError) as caught:
@@ -35,7 +32,7 @@ def defects(folder: Path, text: str | bytes, now: date = NOW) -> str:
     return str(caught.value).replace(f"{folder}/", "")
 
 
-def test_the_small_form_is_written_in_the_full_form(tmp_path: Path) -> None:
+def test_the_small_form_is_written_in_the_full_form(tmp_path):
     text = SMALL + "the Crimean War,1853-10,1856-03-30,\nthe London Games,,,2012;1908;1948~1949\n"
     done = import_events(table(tmp_path, text), tmp_path / "out.csv", NOW)
     assert (tmp_path / "out.csv").read_bytes() == (
@@ -46,18 +43,18 @@ def test_the_small_form_is_written_in_the_full_form(tmp_path: Path) -> None:
     assert (done.events, done.lasting) == (2, 0)
 
 
-def test_the_shipped_table_comes_out_as_it_went_in(tmp_path: Path) -> None:
+def test_the_shipped_table_comes_out_as_it_went_in(tmp_path):
     shipped = SHIPPED / "events.csv"
     assert import_events(shipped, tmp_path / "out.csv", NOW).events == 269
     assert (tmp_path / "out.csv").read_bytes() == shipped.read_bytes()
 
 
-def test_dates_keep_their_precision(tmp_path: Path) -> None:
+def test_dates_keep_their_precision(tmp_path):
     (row,) = read_user_events(table(tmp_path, SMALL + "a thing,1914,1918-11,\n"), NOW)
     assert (row.start, row.end) == (PartialDate(1914), PartialDate(1918, 11))
 
 
-def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path: Path) -> None:
+def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path):
     file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\nthe Fair,2001,2002,\n")
     done = import_events(file, tmp_path / "out.csv", NOW)
     assert done.lasting == 1
@@ -70,21 +67,21 @@ def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path: Path) -> None:
     assert (lasting.end, lasting.now, over.now) == (None, NOW, None)
 
 
-def test_points_in_time_without_an_end_do_not_last_still(tmp_path: Path) -> None:
+def test_points_in_time_without_an_end_do_not_last_still(tmp_path):
     header = "event,kind,start,end,multi_year_spans\n"
     text = header + "Ada was a countess,,1838,,\nthe Quake,earthquake,1755,,\n"
     done = import_events(table(tmp_path, text), tmp_path / "out.csv", NOW)
     assert (done.events, done.lasting) == (2, 0)
 
 
-def test_importing_an_imported_table_later_changes_no_byte(tmp_path: Path) -> None:
+def test_importing_an_imported_table_later_changes_no_byte(tmp_path):
     file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\n")
     import_events(file, tmp_path / "once.csv", NOW)
     import_events(tmp_path / "once.csv", tmp_path / "twice.csv", date(2026, 6, 1))
     assert (tmp_path / "twice.csv").read_bytes() == (tmp_path / "once.csv").read_bytes()
 
 
-def test_a_table_with_its_own_columns_dates_and_encoding_is_imported(tmp_path: Path) -> None:
+def test_a_table_with_its_own_columns_dates_and_encoding_is_imported(tmp_path):
     text = "Name;Von;Bis;Bild\nder Große Krieg;28.7.1914;Nov 11, 1918;x.png\nMesse;1953;present;\n"
     file = table(tmp_path, text.encode("cp1252"))
     options = EventTableOptions(event="Name", start="Von", end="Bis")
@@ -99,7 +96,7 @@ def test_a_table_with_its_own_columns_dates_and_encoding_is_imported(tmp_path: P
     )
 
 
-def test_an_import_asks_whether_day_or_month_comes_first(tmp_path: Path) -> None:
+def test_an_import_asks_whether_day_or_month_comes_first(tmp_path):
     file = table(tmp_path, "event,start,end\nthe Fair,01/02/1992,\n")
     with pytest.raises(ConfigError, match="whether '01/02/1992' has the day or the month first"):
         import_events(file, tmp_path / "out.csv", NOW)
@@ -107,18 +104,18 @@ def test_an_import_asks_whether_day_or_month_comes_first(tmp_path: Path) -> None
     assert ",1992-01-02," in (tmp_path / "out.csv").read_text()
 
 
-def test_what_spreadsheets_add_is_no_defect(tmp_path: Path) -> None:
+def test_what_spreadsheets_add_is_no_defect(tmp_path):
     text = b"\xef\xbb\xbfEvent, start,end,multi_year_spans\r\n\r\nthe  War\t,1914,1918,\r\n,,,\r\n"
     (row,) = read_user_events(table(tmp_path, text), NOW)
     assert (row.event, row.start) == ("the War", PartialDate(1914))
 
 
-def test_a_break_within_a_quoted_cell_becomes_a_blank(tmp_path: Path) -> None:
+def test_a_break_within_a_quoted_cell_becomes_a_blank(tmp_path):
     (row,) = read_user_events(table(tmp_path, SMALL + '"the\nWar",1914,1918,\n'), NOW)
     assert row.event == "the War"
 
 
-def test_every_defect_is_named_by_file_and_line(tmp_path: Path) -> None:
+def test_every_defect_is_named_by_file_and_line(tmp_path):
     rows = ["A,1918,1914,", "B,1914-13,1918-02-30,", "C,1914,1918,", '"D",1900,1901,1902']
     assert defects(tmp_path, SMALL + "\n".join(rows) + "\n") == (
         "own.csv:2: 'A' ends on 1914, before its start on 1918\n"
@@ -129,7 +126,7 @@ def test_every_defect_is_named_by_file_and_line(tmp_path: Path) -> None:
     )
 
 
-def test_of_many_defects_twenty_are_named_and_the_rest_counted(tmp_path: Path) -> None:
+def test_of_many_defects_twenty_are_named_and_the_rest_counted(tmp_path):
     text = defects(tmp_path, SMALL + "".join(f"E{n},x,1900,\n" for n in range(30)))
     assert text.count("is not a date") == 20
     assert text.endswith("\nown.csv: 10 more defects")
@@ -158,11 +155,11 @@ def test_of_many_defects_twenty_are_named_and_the_rest_counted(tmp_path: Path) -
         ('"A,1914,1918,', "is no CSV from here on: unexpected end of data; check its quotes"),
     ],
 )
-def test_a_row_that_cannot_be_is_refused(tmp_path: Path, row: str, reason: str) -> None:
+def test_a_row_that_cannot_be_is_refused(tmp_path, row, reason):
     assert defects(tmp_path, SMALL + row + "\n").startswith(f"own.csv:2: {reason}")
 
 
-def test_events_that_would_share_an_article_are_one_twice(tmp_path: Path) -> None:
+def test_events_that_would_share_an_article_are_one_twice(tmp_path):
     text = SMALL + "the Gulf War,1990,1991,\n\nGulf war,1980,1988,\n"
     assert defects(tmp_path, text) == "own.csv:4: 'Gulf war' stands on line 2 too"
 
@@ -180,16 +177,16 @@ def test_events_that_would_share_an_article_are_one_twice(tmp_path: Path) -> Non
         (b"event,start,end,presicion\n", "own.csv:1: unknown column 'presicion'; write precision"),
     ],
 )
-def test_a_file_that_is_no_table_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_a_file_that_is_no_table_is_refused(tmp_path, data, reason):
     assert defects(tmp_path, data).startswith(reason)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DatasetError, match=r"no\.csv: cannot be read: No such file"):
         import_events(tmp_path / "no.csv", tmp_path / "out.csv", NOW)
 
 
-def test_an_old_table_stays_where_the_new_one_is_refused(tmp_path: Path) -> None:
+def test_an_old_table_stays_where_the_new_one_is_refused(tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("old")
     with pytest.raises(DatasetError):
@@ -197,7 +194,7 @@ def test_an_old_table_stays_where_the_new_one_is_refused(tmp_path: Path) -> None
     assert out.read_text() == "old"
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
     file = table(tmp_path, SMALL + "A,1914,1918,\n")
     with pytest.raises(ConfigError, match=r"cannot write .*out\.csv: No such file or directory"):
         import_events(file, tmp_path / "nowhere/out.csv", NOW)
@@ -206,7 +203,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 ROLES = "event,start,end,multi_year_spans,role\n"
 
 
-def test_spans_of_one_role_must_not_overlap(tmp_path: Path) -> None:
+def test_spans_of_one_role_must_not_overlap(tmp_path):
     rows = "A,1901-01-01,1905-06-30,,king\nB,1905-06-29,1910-01-01,,king\nC,1902,1903,,pope\n"
     assert defects(tmp_path, ROLES + rows) == (
         "own.csv:3: 'B' overlaps 'A' of line 2 in the role 'king'"
@@ -223,7 +220,7 @@ def test_spans_of_one_role_must_not_overlap(tmp_path: Path) -> None:
         "A,2001,,,\nB,2003,,,\n",  # no role at all
     ],
 )
-def test_spans_of_one_role_may_touch(tmp_path: Path, rows: str) -> None:
+def test_spans_of_one_role_may_touch(tmp_path, rows):
     assert len(read_user_events(table(tmp_path, ROLES + rows), NOW)) == 2
 
 
@@ -235,11 +232,11 @@ def test_spans_of_one_role_may_touch(tmp_path: Path, rows: str) -> None:
         "B,1905,1907,,king\nA,1901,1920,,king\n",  # one within the other, in any order
     ],
 )
-def test_an_overlap_is_found_in_all_forms(tmp_path: Path, rows: str) -> None:
+def test_an_overlap_is_found_in_all_forms(tmp_path, rows):
     assert "overlaps" in defects(tmp_path, ROLES + rows)
 
 
-def test_a_role_needs_a_start(tmp_path: Path) -> None:
+def test_a_role_needs_a_start(tmp_path):
     assert defects(tmp_path, ROLES + "A,,1905,,king\n") == (
         "own.csv:2: 'A' has the role 'king' and no start"
     )
@@ -254,17 +251,17 @@ def test_a_role_needs_a_start(tmp_path: Path) -> None:
         ("A,,,1914;1918,day", "spans of years are known to the year, not to the day"),
     ],
 )
-def test_a_precision_must_be_known_and_kept_to(tmp_path: Path, row: str, reason: str) -> None:
+def test_a_precision_must_be_known_and_kept_to(tmp_path, row, reason):
     text = f"event,start,end,multi_year_spans,precision\n{row}\n"
     assert defects(tmp_path, text).startswith(f"own.csv:2: {reason}")
 
 
-def test_a_precision_that_agrees_is_taken(tmp_path: Path) -> None:
+def test_a_precision_that_agrees_is_taken(tmp_path):
     text = "event,start,end,multi_year_spans,precision\nA,1914-07,1918-11,,Month\nB,1914,1918,,\n"
     assert len(read_user_events(table(tmp_path, text), NOW)) == 2
 
 
-def test_reading_ten_thousand_rows_of_one_role_takes_no_square_time(tmp_path: Path) -> None:
+def test_reading_ten_thousand_rows_of_one_role_takes_no_square_time(tmp_path):
     rows = "".join(f"E{n},{n // 12 + 1:04d}-{n % 12 + 1:02d},,,\n" for n in range(10_000))
     ends = (f"{n // 12 + 1:04d}-{n % 12 + 1:02d}" for n in range(1, 10_001))
     closed = "".join(

@@ -1,9 +1,6 @@
 """A run in which everything occurs that an export must keep apart."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.lines import TraceWriter
@@ -16,7 +13,6 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
-from agent_env.runs.run import Run
 from tests.episodes.runs import WEB, make_run
 
 SEARCH = ToolSpec(
@@ -30,15 +26,15 @@ PAGE = PageRef(url="https://a.example/war", how="opened", digest="00")
 class Clock:
     """Half a second later each time it is read."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._now = datetime(2026, 1, 1, tzinfo=UTC)
 
-    def __call__(self) -> datetime:
+    def __call__(self):
         self._now += timedelta(seconds=0.5)
         return self._now
 
 
-def a_run(path: Path) -> Run:
+def a_run(path):
     """`right` answers rightly after a failed call and a search, `wrong` wrongly and without known
     tokens, `lost` fails, `cut` is unfinished; 1982-04-02 is the answer to all."""
     folder = make_run(path, ["right", "wrong", "lost", "cut"])
@@ -54,7 +50,7 @@ def a_run(path: Path) -> Run:
     return folder
 
 
-def _begin(folder: Run, sample: str) -> TraceWriter:
+def _begin(folder, sample):
     key = EpisodeKey(sample, "web", 1)
     trace = TraceWriter(folder.trace(key), key.name, Clock())
     trace.write(
@@ -64,7 +60,7 @@ def _begin(folder: Run, sample: str) -> TraceWriter:
     return trace
 
 
-def _right(folder: Run) -> None:
+def _right(folder):
     trace = _begin(folder, "right")
     trace.write(
         ModelCalled, request="0" * 64, error="too many requests", error_kind="rate_limit",
@@ -90,15 +86,15 @@ def _right(folder: Run) -> None:
     trace.close()
 
 
-def _said(text: str, usage: Usage | None = None) -> Reply:
+def _said(text, usage=None):
     message = Message(role="assistant", content=text)
     return Reply(message=message, finish_reason="stop", usage=usage or Usage())
 
 
-def source_of(folder: Run, choice: Choice | None = None) -> Source:
+def source_of(folder, choice=None):
     """The run, with every complaint raised."""
 
-    def refuse(reason: str) -> None:
+    def refuse(reason):
         raise AssertionError(reason)
 
     return Source(folder, folder.task, refuse, choice or Choice())

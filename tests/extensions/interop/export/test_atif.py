@@ -1,10 +1,6 @@
 """Trajectories in Harbor's format, by the rules that its validator checks."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.extensions.interop.export import atif
@@ -14,13 +10,13 @@ from tests.episodes.runs import WEB, make_run
 from tests.extensions.interop.export.runs import Clock, a_run, source_of
 
 
-def _write(folder: Any, out: Path) -> dict[str, Any]:
+def _write(folder, out):
     out.mkdir()
     atif.write(source_of(folder), out)
     return {file.stem: json.loads(file.read_bytes()) for file in sorted(out.glob("*/*.json"))}
 
 
-def test_a_step_is_a_message_or_a_reply_with_its_calls_and_results(tmp_path: Path) -> None:
+def test_a_step_is_a_message_or_a_reply_with_its_calls_and_results(tmp_path):
     right = _write(a_run(tmp_path / "run"), tmp_path / "out")["right.1"]
     assert right["schema_version"] == "ATIF-v1.8"
     assert right["agent"]["model_name"] == "openai/gpt-5"
@@ -48,7 +44,7 @@ def test_a_step_is_a_message_or_a_reply_with_its_calls_and_results(tmp_path: Pat
     assert right["extra"]["scores"]["exact_match"] == 1.0
 
 
-def test_what_is_unknown_is_left_out_and_never_0(tmp_path: Path) -> None:
+def test_what_is_unknown_is_left_out_and_never_0(tmp_path):
     files = _write(a_run(tmp_path / "run"), tmp_path / "out")
     wrong, lost = files["wrong.1"], files["lost.1"]
     assert "metrics" not in wrong["steps"][1]
@@ -58,7 +54,7 @@ def test_what_is_unknown_is_left_out_and_never_0(tmp_path: Path) -> None:
     assert [step["source"] for step in lost["steps"]] == ["user"]
 
 
-def test_arguments_that_are_no_json_object_are_kept_as_text(tmp_path: Path) -> None:
+def test_arguments_that_are_no_json_object_are_kept_as_text(tmp_path):
     folder = make_run(tmp_path / "run", ["a", "b"])
     calls = tuple(
         ToolCall(id=name, name="web_search", arguments=arguments)

@@ -1,10 +1,6 @@
 """Inspect's own reader finds in the log what the traces hold."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +13,7 @@ inspect_log = pytest.importorskip("inspect_ai.log", reason="needs the extra insp
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def log(tmp_path_factory):
     """The exported log, read back."""
     where = tmp_path_factory.mktemp("inspect")
     assert write(source_of(a_run(where / "run")), where) == {"web": 4}
@@ -25,11 +21,11 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture
-def right(log: Any) -> Any:
+def right(log):
     return next(sample for sample in log.samples if sample.id == "right")
 
 
-def test_messages_are_there_in_order_with_reasoning_and_calls(right: Any) -> None:
+def test_messages_are_there_in_order_with_reasoning_and_calls(right):
     roles = [message.role for message in right.messages]
     assert roles == ["user", "assistant", "tool", "assistant"]
     asked, told = right.messages[1:3]
@@ -41,7 +37,7 @@ def test_messages_are_there_in_order_with_reasoning_and_calls(right: Any) -> Non
     assert right.target == ["1982-04-02"]
 
 
-def test_scores_are_those_of_the_scorer(log: Any, right: Any) -> None:
+def test_scores_are_those_of_the_scorer(log, right):
     assert right.scores["exact_match"].value == 1.0
     assert right.scores["exact_match"].answer == "1982-04-02"
     by_name = {score.name: score for score in log.results.scores}
@@ -49,20 +45,20 @@ def test_scores_are_those_of_the_scorer(log: Any, right: Any) -> None:
     assert (by_name["exact_match"].scored_samples, log.results.total_samples) == (2, 4)
 
 
-def test_cached_tokens_are_counted_apart_and_add_up(log: Any, right: Any) -> None:
+def test_cached_tokens_are_counted_apart_and_add_up(log, right):
     usage = right.model_usage["openai/gpt-5"]
     assert (usage.input_tokens, usage.input_tokens_cache_read, usage.output_tokens) == (155, 80, 14)
     assert (usage.total_tokens, usage.reasoning_tokens) == (249, 6)
     assert log.stats.model_usage["openai/gpt-5"].total_tokens == 249
 
 
-def test_unknown_tokens_stay_unknown(log: Any) -> None:
+def test_unknown_tokens_stay_unknown(log):
     wrong = next(sample for sample in log.samples if sample.id == "wrong")
     assert wrong.model_usage == {}
     assert wrong.metadata["usage_known"] is False
 
 
-def test_each_call_is_an_event_the_failed_one_too(right: Any) -> None:
+def test_each_call_is_an_event_the_failed_one_too(right):
     kinds = [event.event for event in right.events]
     assert kinds == ["model", "model", "tool", "model"]
     assert right.events[0].error == "too many requests"
@@ -72,15 +68,13 @@ def test_each_call_is_an_event_the_failed_one_too(right: Any) -> None:
     assert len(right.events[3].input) == 3
 
 
-def test_failed_and_unfinished_episodes_are_errors_and_the_log_says_so(log: Any) -> None:
+def test_failed_and_unfinished_episodes_are_errors_and_the_log_says_so(log):
     errors = {sample.id: sample.error.message for sample in log.samples if sample.error}
     assert errors == {"lost": "ModelError: the server is gone", "cut": "unfinished"}
     assert log.status == "error"
 
 
-def test_many_episodes_are_spread_over_several_logs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_episodes_are_spread_over_several_logs(tmp_path, monkeypatch):
     monkeypatch.setattr("agent_env.extensions.interop.export.inspect_log.AT_ONCE", 3)
     assert write(source_of(a_run(tmp_path / "run")), tmp_path) == {"web": 3, "web.2": 1}
     logs = [inspect_log.read_eval_log(str(tmp_path / f"{n}.eval")) for n in ("web", "web.2")]
@@ -89,7 +83,7 @@ def test_many_episodes_are_spread_over_several_logs(
     ]  # fmt: skip
 
 
-def test_control_characters_in_a_run_are_exported_or_refused_in_one_line(tmp_path: Path) -> None:
+def test_control_characters_in_a_run_are_exported_or_refused_in_one_line(tmp_path):
     run = a_run(tmp_path / "run")
     manifest = run.path / "run.json"
     data = json.loads(manifest.read_text())

@@ -1,13 +1,8 @@
 """Spans arrive at a real collector over HTTP, by the GenAI conventions."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 
@@ -25,22 +20,21 @@ class Stub(HTTPServer):
 
     status = 200
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.spans: list[Any] = []
-        self.schemas: set[str] = set()
-        self.paths: list[str] = []
+        self.spans = []
+        self.schemas = set()
+        self.paths = []
 
     @property
-    def url(self) -> str:
+    def url(self):
         return f"http://127.0.0.1:{self.server_port}"
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
+    def do_POST(self):
         data = self.rfile.read(int(self.headers["content-length"]))
         stub = self.server
-        assert isinstance(stub, Stub)
         asked = protocol.ExportTraceServiceRequest.FromString(data)
         stub.paths.append(self.path)
         for resource in asked.resource_spans:
@@ -51,12 +45,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", "0")
         self.end_headers()
 
-    def log_message(self, *arguments: Any) -> None:
+    def log_message(self, *arguments):
         return None
 
 
 @pytest.fixture
-def stub() -> Iterator[Stub]:
+def stub():
     server = Stub()
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -66,7 +60,7 @@ def stub() -> Iterator[Stub]:
     server.server_close()
 
 
-def _attributes(span: Any) -> dict[str, Any]:
+def _attributes(span):
     found = {}
     for pair in span.attributes:
         kind = pair.value.WhichOneof("value")
@@ -75,12 +69,12 @@ def _attributes(span: Any) -> dict[str, Any]:
     return found
 
 
-def _right(stub: Stub) -> list[Any]:
+def _right(stub):
     root = next(s for s in stub.spans if _attributes(s).get("agent_env.sample") == "right")
     return [span for span in stub.spans if span.trace_id == root.trace_id]
 
 
-def test_an_episode_is_a_trace_of_agent_chat_and_tool_spans(stub: Stub, tmp_path: Path) -> None:
+def test_an_episode_is_a_trace_of_agent_chat_and_tool_spans(stub, tmp_path):
     assert send(source_of(a_run(tmp_path)), Collector(stub.url)) == {"spans": 9}
     assert stub.paths == ["/v1/traces"]
     spans = _right(stub)
@@ -95,7 +89,7 @@ def test_an_episode_is_a_trace_of_agent_chat_and_tool_spans(stub: Stub, tmp_path
     )
 
 
-def test_usage_and_names_follow_the_conventions(stub: Stub, tmp_path: Path) -> None:
+def test_usage_and_names_follow_the_conventions(stub, tmp_path):
     send(source_of(a_run(tmp_path)), Collector(stub.url))
     agent, failed, chat, tool, _ = map(_attributes, _right(stub))
     assert agent["gen_ai.usage.input_tokens"] == 235
@@ -112,7 +106,7 @@ def test_usage_and_names_follow_the_conventions(stub: Stub, tmp_path: Path) -> N
     assert "gen_ai.input.messages" not in chat
 
 
-def test_every_span_tells_the_conventions_that_it_follows(stub: Stub, tmp_path: Path) -> None:
+def test_every_span_tells_the_conventions_that_it_follows(stub, tmp_path):
     """Each name is one of theirs, by OpenTelemetry's own list, or begins with ours."""
     from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
     from opentelemetry.semconv.schemas import Schemas
@@ -126,19 +120,19 @@ def test_every_span_tells_the_conventions_that_it_follows(stub: Stub, tmp_path: 
     assert {n for n in names - known if not n.startswith("agent_env.")} == {"error.type"}
 
 
-def test_a_chat_span_lasts_as_long_as_the_call(stub: Stub, tmp_path: Path) -> None:
+def test_a_chat_span_lasts_as_long_as_the_call(stub, tmp_path):
     send(source_of(a_run(tmp_path)), Collector(stub.url))
     chat = _right(stub)[2]
     assert chat.end_time_unix_nano - chat.start_time_unix_nano == 250_000_000
 
 
-def test_scores_are_evaluation_events_of_the_episode(stub: Stub, tmp_path: Path) -> None:
+def test_scores_are_evaluation_events_of_the_episode(stub, tmp_path):
     send(source_of(a_run(tmp_path)), Collector(stub.url))
     events = {_attributes(e)["gen_ai.evaluation.name"]: e for e in _right(stub)[0].events}
     assert _attributes(events["exact_match"])["gen_ai.evaluation.score.value"] == 1.0
 
 
-def test_what_was_said_is_sent_only_where_it_is_asked_for(stub: Stub, tmp_path: Path) -> None:
+def test_what_was_said_is_sent_only_where_it_is_asked_for(stub, tmp_path):
     send(source_of(a_run(tmp_path)), Collector(stub.url, content=True))
     agent, _, chat, tool, _ = map(_attributes, _right(stub))
     assert "Which day was it?" in agent["gen_ai.input.messages"]
@@ -150,7 +144,7 @@ def test_what_was_said_is_sent_only_where_it_is_asked_for(stub: Stub, tmp_path: 
     assert tool["gen_ai.tool.call.arguments"] == '{"query": "Falklands War"}'
 
 
-def test_what_is_sent_twice_is_the_same_trace(stub: Stub, tmp_path: Path) -> None:
+def test_what_is_sent_twice_is_the_same_trace(stub, tmp_path):
     source = source_of(a_run(tmp_path))
     send(source, Collector(stub.url))
     send(source, Collector(stub.url + "/v1/traces"))
@@ -159,12 +153,12 @@ def test_what_is_sent_twice_is_the_same_trace(stub: Stub, tmp_path: Path) -> Non
     assert len(set(ids)) == 9
 
 
-def test_a_collector_that_refuses_is_named(stub: Stub, tmp_path: Path) -> None:
+def test_a_collector_that_refuses_is_named(stub, tmp_path):
     stub.status = 400
     with pytest.raises(StorageError, match=r"/v1/traces took 0 spans and no more: .*400"):
         send(source_of(a_run(tmp_path)), Collector(stub.url))
 
 
-def test_an_endpoint_that_is_no_url_is_refused(tmp_path: Path) -> None:
+def test_an_endpoint_that_is_no_url_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="write a URL"):
         send(source_of(a_run(tmp_path)), Collector("localhost:4318"))

@@ -1,11 +1,8 @@
 """Files of results: the means and intervals of `score`, for others to read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,6 @@ from agent_env.extensions.interop.export.results import _Log, _notes
 from agent_env.extensions.interop.export.source import MeanScore, hub_model
 from agent_env.extensions.interop.run_export import ExportOptions, export
 from agent_env.records.imported import ImportSource
-from agent_env.runs.run import Run
 from agent_env.runs.score import read_scores
 from tests.extensions.interop.export.runs import a_run, source_of
 
@@ -23,7 +19,7 @@ MEAN = MeanScore("web", "match", 0.5, None, None, "all equal", 2, 2, False, True
 FOLDER = "data/time-puzzles/openai/gpt-5"
 
 
-def _eee(folder: Run, **options: Any) -> tuple[dict[str, Any], list[dict[str, Any]], Path]:
+def _eee(folder, **options):
     result = export(folder, ExportOptions("eee", **options), lambda text: None)
     assert result.counts == {"logs": 1, "samples": 2}
     assert result.left_out == 2
@@ -32,7 +28,7 @@ def _eee(folder: Run, **options: Any) -> tuple[dict[str, Any], list[dict[str, An
     return json.loads(file.read_bytes()), list(map(json.loads, lines.open())), lines
 
 
-def test_a_log_has_the_means_and_intervals_of_score(tmp_path: Path) -> None:
+def test_a_log_has_the_means_and_intervals_of_score(tmp_path):
     folder = a_run(tmp_path)
     log, _, _ = _eee(folder, organization="Example Lab")
     assert log["schema_version"] == "0.3.0"
@@ -57,7 +53,7 @@ def test_a_log_has_the_means_and_intervals_of_score(tmp_path: Path) -> None:
     assert errors["lower_is_better"] is True
 
 
-def test_the_tools_of_the_condition_stand_with_its_result(tmp_path: Path) -> None:
+def test_the_tools_of_the_condition_stand_with_its_result(tmp_path):
     log, _, _ = _eee(a_run(tmp_path))
     arguments = log["evaluation_results"][0]["generation_config"]["generation_args"]
     (tool,) = arguments["agentic_eval_config"]["available_tools"]
@@ -65,7 +61,7 @@ def test_the_tools_of_the_condition_stand_with_its_result(tmp_path: Path) -> Non
     assert "temperature" not in arguments
 
 
-def test_a_line_is_an_episode_with_a_score_and_its_transcript(tmp_path: Path) -> None:
+def test_a_line_is_an_episode_with_a_score_and_its_transcript(tmp_path):
     log, (right, wrong), file = _eee(a_run(tmp_path))
     assert (right["sample_id"], right["evaluation"]) == (
         "right", {"score": 1.0, "is_correct": True, "num_turns": 4, "tool_calls_count": 1},
@@ -86,7 +82,7 @@ def test_a_line_is_an_episode_with_a_score_and_its_transcript(tmp_path: Path) ->
     assert right["evaluation_result_id"] in names
 
 
-def test_an_entry_of_a_model_repository_tells_tools_and_interval(tmp_path: Path) -> None:
+def test_an_entry_of_a_model_repository_tells_tools_and_interval(tmp_path):
     options = ExportOptions("hf", benchmark="example/puzzles:dates")
     result = export(a_run(tmp_path), options, lambda text: None)
     assert result.counts == {"results": 1}
@@ -113,14 +109,12 @@ def test_an_entry_of_a_model_repository_tells_tools_and_interval(tmp_path: Path)
         (ExportOptions("eee", where=("condition=web,base",)), "condition=base: the run has web"),
     ],
 )
-def test_what_would_be_no_result_is_refused(
-    tmp_path: Path, options: ExportOptions, words: str
-) -> None:
+def test_what_would_be_no_result_is_refused(tmp_path, options, words):
     with pytest.raises(ConfigError, match=words):
         export(a_run(tmp_path), options, lambda text: None)
 
 
-def test_a_run_without_a_finished_episode_has_no_log(tmp_path: Path) -> None:
+def test_a_run_without_a_finished_episode_has_no_log(tmp_path):
     folder = a_run(tmp_path)
     for name in ("right", "wrong"):
         (folder.path / f"episodes/web/{name}.1.jsonl").unlink()
@@ -129,8 +123,8 @@ def test_a_run_without_a_finished_episode_has_no_log(tmp_path: Path) -> None:
 
 
 def test_an_imported_log_names_its_own_tool_and_claims_nothing_that_it_lacks(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     folder = a_run(tmp_path / "run")
     source = ImportSource(tool="inspect_ai 0.3.285", file="a.eval", metrics=("exact_match",))
     bare = folder.manifest.conditions[0].model_copy(update={"tools": ()})
@@ -147,7 +141,7 @@ def test_an_imported_log_names_its_own_tool_and_claims_nothing_that_it_lacks(
     assert _notes(bare, MEAN, imported).startswith("tools unknown; condition web; mean of match")
 
 
-def test_a_model_is_named_as_the_hub_names_it() -> None:
+def test_a_model_is_named_as_the_hub_names_it():
     names = {
         "openai/gpt-5": "openai/gpt-5",
         "reference": "agent-env/reference",

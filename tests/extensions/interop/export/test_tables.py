@@ -1,18 +1,13 @@
 """Exports as tables and as training data."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import TraceWriter, read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.extensions.interop.export import atif, inspect_log
-from agent_env.extensions.interop.export.source import Choice, Source
+from agent_env.extensions.interop.export.source import Choice
 from agent_env.extensions.interop.export.tables import rows, write_jsonl, write_parquet
 from agent_env.extensions.interop.export.training import write_rollouts, write_sft
 from agent_env.records.schema import ToolResult
@@ -20,7 +15,7 @@ from agent_env.records.trace_events import ToolCalled
 from tests.extensions.interop.export.runs import Clock, a_run, source_of
 
 
-def test_an_episode_is_one_row_with_its_scores_and_sums(tmp_path: Path) -> None:
+def test_an_episode_is_one_row_with_its_scores_and_sums(tmp_path):
     found = {t["episodes"][0]["sample"]: t["episodes"][0] for t in rows(source_of(a_run(tmp_path)))}
     right = found["right"]
     assert right["score_exact_match"] == 1.0
@@ -34,7 +29,7 @@ def test_an_episode_is_one_row_with_its_scores_and_sums(tmp_path: Path) -> None:
     assert (found["cut"]["outcome"], found["cut"]["answer"]) == ("unfinished", None)
 
 
-def test_the_tokens_of_the_steps_add_up_to_those_of_their_episode(tmp_path: Path) -> None:
+def test_the_tokens_of_the_steps_add_up_to_those_of_their_episode(tmp_path):
     tables = next(t for t in rows(source_of(a_run(tmp_path))) if t["episodes"][0]["steps"] == 2)
     steps = tables["steps"]
     assert [(s["call"], s["step"], s["error_kind"]) for s in steps] == [
@@ -43,14 +38,14 @@ def test_the_tokens_of_the_steps_add_up_to_those_of_their_episode(tmp_path: Path
     assert sum(s["input_tokens"] for s in steps) == tables["episodes"][0]["input_tokens"] == 235
 
 
-def test_a_tool_call_knows_its_step_and_its_pages(tmp_path: Path) -> None:
+def test_a_tool_call_knows_its_step_and_its_pages(tmp_path):
     made = [row for t in rows(source_of(a_run(tmp_path))) for row in t["tool_calls"]]
     (call,) = made
     assert (call["step"], call["tool"], call["output_tokens"]) == (1, "web_search", 9)
     assert call["opened"] == ["https://a.example/war"]
 
 
-def test_json_lines_and_parquet_hold_the_same_rows(tmp_path: Path) -> None:
+def test_json_lines_and_parquet_hold_the_same_rows(tmp_path):
     source = source_of(a_run(tmp_path / "run"))
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -65,7 +60,7 @@ def test_json_lines_and_parquet_hold_the_same_rows(tmp_path: Path) -> None:
     assert written["input_tokens"].sum() == 235
 
 
-def test_parquet_is_typed_alike_where_a_column_is_empty(tmp_path: Path) -> None:
+def test_parquet_is_typed_alike_where_a_column_is_empty(tmp_path):
     import pyarrow.parquet as pq
 
     folder = a_run(tmp_path / "run")
@@ -77,7 +72,7 @@ def test_parquet_is_typed_alike_where_a_column_is_empty(tmp_path: Path) -> None:
     assert kinds[0] == kinds[1]
 
 
-def test_a_broken_trace_is_named_and_the_others_are_there(tmp_path: Path) -> None:
+def test_a_broken_trace_is_named_and_the_others_are_there(tmp_path):
     folder = a_run(tmp_path)
     (folder.path / "episodes/web/lost.1.jsonl").write_text("{}\n{}\n")
     source, heard = source_of(folder), list[str]()
@@ -87,7 +82,7 @@ def test_a_broken_trace_is_named_and_the_others_are_there(tmp_path: Path) -> Non
     assert "lost.1.jsonl:1:" in heard[0]
 
 
-def test_a_page_with_half_a_character_can_be_written_in_any_format(tmp_path: Path) -> None:
+def test_a_page_with_half_a_character_can_be_written_in_any_format(tmp_path):
     folder = a_run(tmp_path / "run")
     page = "It began on 1982-04-02. \ud83d " + "and so on " * 50
     writers = (write_jsonl, write_parquet, write_sft, inspect_log.write, atif.write)
@@ -98,7 +93,7 @@ def test_a_page_with_half_a_character_can_be_written_in_any_format(tmp_path: Pat
         assert any(out.iterdir())
 
 
-def _with_output(folder: RunFolder, page: str) -> Source:
+def _with_output(folder, page):
     """The run, its search having given this text; long ones stand in the store of texts."""
     trace = folder.path / "episodes/web/right.1.jsonl"
     if not folder.texts.exists():
@@ -118,13 +113,13 @@ def _with_output(folder: RunFolder, page: str) -> Source:
     return source_of(folder)
 
 
-def _sft(source: Source, out: Path) -> list[Any]:
+def _sft(source, out):
     out.mkdir()
     write_sft(source, out)
     return [json.loads(line) for line in (out / "sft.jsonl").read_text().splitlines()]
 
 
-def test_a_trajectory_is_a_chat_with_its_tools(tmp_path: Path) -> None:
+def test_a_trajectory_is_a_chat_with_its_tools(tmp_path):
     chat = _sft(source_of(a_run(tmp_path / "run"), Choice(min_score=1.0)), tmp_path / "out")[0]
     assert [m["role"] for m in chat["messages"]] == ["user", "assistant", "tool", "assistant"]
     asked, told = chat["messages"][1:3]
@@ -136,20 +131,20 @@ def test_a_trajectory_is_a_chat_with_its_tools(tmp_path: Path) -> None:
     assert chat["messages"][chat["prompt_messages"] - 1]["content"] == "Which day was it?"
 
 
-def test_only_episodes_with_the_score_are_taken_and_the_rest_is_counted(tmp_path: Path) -> None:
+def test_only_episodes_with_the_score_are_taken_and_the_rest_is_counted(tmp_path):
     source = source_of(a_run(tmp_path / "run"), Choice(min_score=1.0))
     assert [c["metadata"]["episode"] for c in _sft(source, tmp_path / "a")] == ["web/right.1"]
     assert source.left_out == 3
 
 
-def test_without_a_score_asked_for_all_answers_are_taken(tmp_path: Path) -> None:
+def test_without_a_score_asked_for_all_answers_are_taken(tmp_path):
     source = source_of(a_run(tmp_path / "run"))
     chats = _sft(source, tmp_path / "a")
     assert [c["metadata"]["episode"] for c in chats] == ["web/right.1", "web/wrong.1"]
     assert source.left_out == 2
 
 
-def test_a_rollout_has_prompt_completion_and_reward(tmp_path: Path) -> None:
+def test_a_rollout_has_prompt_completion_and_reward(tmp_path):
     source, out = source_of(a_run(tmp_path / "run")), tmp_path / "out"
     out.mkdir()
     assert write_rollouts(source, out) == {"results": 2}
@@ -161,7 +156,7 @@ def test_a_rollout_has_prompt_completion_and_reward(tmp_path: Path) -> None:
     assert "token_usage" not in wrong
 
 
-def test_a_failed_episode_gets_no_reward_at_all(tmp_path: Path) -> None:
+def test_a_failed_episode_gets_no_reward_at_all(tmp_path):
     source, out = source_of(a_run(tmp_path / "run")), tmp_path / "out"
     out.mkdir()
     write_rollouts(source, out)

@@ -1,7 +1,5 @@
 """A log of another tool becomes a run whose conversations and scores are those of the log."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +13,7 @@ from agent_env.extensions.interop.foreign import as_run
 from agent_env.extensions.interop.foreign.as_run import import_logs
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.extensions.interop.foreign.read import read_logs
-from agent_env.records.schema import Episode, Message, Score, ToolCall, Usage
+from agent_env.records.schema import Message, ToolCall, Usage
 from agent_env.runs.compare import CompareOptions, compare_tasks, diagnose_folders
 from agent_env.runs.replay import ReplayOptions, replay
 from agent_env.runs.run import Run
@@ -24,9 +22,9 @@ from agent_env.runs.score import episode_text, read_scores
 DATA = Path(__file__).parents[3] / "data" / "foreign" / "inspect"
 
 
-def _said(role: str, content: str = "", *calls: str, answers: str | None = None) -> Message:
+def _said(role, content="", *calls, answers=None):
     asked = tuple(ToolCall(id=each, name="add", arguments='{"x": 1}') for each in calls)
-    return Message(role=role, content=content, tool_calls=asked, tool_call_id=answers)  # type: ignore[arg-type]
+    return Message(role=role, content=content, tool_calls=asked, tool_call_id=answers)
 
 
 CONVERSATION = (
@@ -54,28 +52,24 @@ TRANSCRIPT = Transcript(
 )
 
 
-def _import(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, *episodes: ForeignEpisode
-) -> tuple[Run, list[str]]:
+def _import(folder, monkeypatch, *episodes):
     """The run of a log with these episodes."""
     file = folder / "log.json"
     file.write_text("{}")
     log = ForeignLog(file, "a tool 1.0", "sums", "gpt", episodes, {"q 1": {"level": "easy"}})
     monkeypatch.setattr(as_run, "read_logs", lambda *_, **__: [log])
-    notes: list[str] = []
+    notes = []
     (made,) = import_logs([file], folder / "run", notes.append)
     return Run.open(made.path), notes
 
 
-def _episodes(run: Run) -> dict[tuple[str, int], tuple[Episode, Score]]:
+def _episodes(run):
     scored = scored_episodes(run, run.task, run.samples, pytest.fail)
-    names = {sample.id: sample.source_id for sample in run.samples}  # type: ignore[attr-defined]
+    names = {sample.id: sample.source_id for sample in run.samples}
     return {(names[e.sample], e.repeat): (e, s) for e, s in scored}
 
 
-def test_a_conversation_comes_back_message_by_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_conversation_comes_back_message_by_message(tmp_path, monkeypatch):
     one = ForeignEpisode("q 1", 1, {"right": 1.0}, used={"output_tokens": 9}, transcript=TRANSCRIPT)
     run, _ = _import(tmp_path, monkeypatch, one)
     episode, score = _episodes(run)["q 1", 1]
@@ -85,9 +79,7 @@ def test_a_conversation_comes_back_message_by_message(
     assert (score.metrics, score.answer) == ({"right": 1.0}, ("7",))
 
 
-def test_what_the_source_does_not_tell_is_unknown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_source_does_not_tell_is_unknown(tmp_path, monkeypatch):
     one = ForeignEpisode("q 1", 1, {"right": 1.0}, used={"output_tokens": 9}, transcript=TRANSCRIPT)
     run, _ = _import(tmp_path, monkeypatch, one)
     episode, _ = _episodes(run)["q 1", 1]
@@ -100,9 +92,7 @@ def test_what_the_source_does_not_tell_is_unknown(
     assert "sampling are not known" in text
 
 
-def test_failures_and_missing_scores_are_no_wrong_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_and_missing_scores_are_no_wrong_answers(tmp_path, monkeypatch):
     run, notes = _import(
         tmp_path,
         monkeypatch,
@@ -121,17 +111,13 @@ def test_failures_and_missing_scores_are_no_wrong_answers(
     ]
 
 
-def test_an_imported_run_cannot_be_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_imported_run_cannot_be_run_again(tmp_path, monkeypatch):
     run, _ = _import(tmp_path, monkeypatch, ForeignEpisode("q 1", 1, {"right": 1.0}))
     with pytest.raises(ConfigError, match=r"imported from log.json \(a tool 1.0\) and cannot"):
         asyncio.run(replay(run, ReplayOptions(), pytest.fail))
 
 
-def test_a_failed_import_leaves_nothing_and_overwrites_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_import_leaves_nothing_and_overwrites_nothing(tmp_path, monkeypatch):
     with pytest.raises(DatasetError, match="holds no episode"):
         _import(tmp_path, monkeypatch)
     assert [file.name for file in tmp_path.iterdir()] == ["log.json"]
@@ -143,14 +129,14 @@ def test_a_failed_import_leaves_nothing_and_overwrites_nothing(
 
 
 @pytest.fixture(scope="module")
-def inspect_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def inspect_runs(tmp_path_factory):
     pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
     out = tmp_path_factory.mktemp("inspect") / "runs"
     import_logs([DATA / "large.eval", DATA / "small.eval"], out, pytest.fail)
     return out
 
 
-def test_means_are_those_that_inspect_computed(inspect_runs: Path) -> None:
+def test_means_are_those_that_inspect_computed(inspect_runs):
     from inspect_ai.log import read_eval_log
 
     for name in ("large", "small"):
@@ -163,8 +149,8 @@ def test_means_are_those_that_inspect_computed(inspect_runs: Path) -> None:
         assert mean == pytest.approx(theirs["length"]["mean"].value)
 
 
-def test_a_comparison_of_imported_runs_is_that_of_their_logs(inspect_runs: Path) -> None:
-    def differences(*paths: Path) -> list[tuple[float | None, int]]:
+def test_a_comparison_of_imported_runs_is_that_of_their_logs(inspect_runs):
+    def differences(*paths):
         options = CompareOptions(runs=paths, resamples=1000, cluster="level")
         (task,) = compare_tasks(options, pytest.fail)
         return [(c.difference.value, c.pairs) for c in task.comparison.contrasts]
@@ -172,9 +158,7 @@ def test_a_comparison_of_imported_runs_is_that_of_their_logs(inspect_runs: Path)
     assert differences(inspect_runs) == differences(DATA / "large.eval", DATA / "small.eval")
 
 
-def test_inspects_own_reader_accepts_an_import_that_was_exported(
-    inspect_runs: Path, tmp_path: Path
-) -> None:
+def test_inspects_own_reader_accepts_an_import_that_was_exported(inspect_runs, tmp_path):
     from inspect_ai.log import read_eval_log
 
     from agent_env.extensions.interop.export.inspect_log import write
@@ -197,14 +181,14 @@ def test_inspects_own_reader_accepts_an_import_that_was_exported(
             assert other.scores["includes"].value == {"C": 1.0, "I": 0.0}[includes.value]
 
 
-def _told(sample: object) -> list[tuple[object, ...]]:
+def _told(sample):
     return [
         (m.role, m.text, getattr(m, "tool_calls", None) or [], m.role == "tool" and m.error)
-        for m in sample.messages  # type: ignore[attr-defined]
+        for m in sample.messages
     ]
 
 
-def test_limits_and_tool_errors_are_diagnosed(inspect_runs: Path) -> None:
+def test_limits_and_tool_errors_are_diagnosed(inspect_runs):
     (found,) = diagnose_folders([inspect_runs / "mockllm-large"], (), pytest.fail)
     kinds = {each.episode: (each.kind, each.stage) for each in found.diagnoses}
     assert kinds["log/5.1"] == ("loop", "the same call")
@@ -215,7 +199,7 @@ def test_limits_and_tool_errors_are_diagnosed(inspect_runs: Path) -> None:
 @pytest.mark.parametrize(
     "log", ["verifiers-0.1/tool", "verifiers-0.4/tool", "tau2/tool.json", "harbor/tool"]
 )
-def test_conversations_and_scores_of_real_logs_are_kept(log: str, tmp_path: Path) -> None:
+def test_conversations_and_scores_of_real_logs_are_kept(log, tmp_path):
     (source,) = read_logs([DATA.parent / log], None, with_transcripts=True)
     (made,) = import_logs([DATA.parent / log], tmp_path / "run", lambda text: None)
     scored = _episodes(Run.open(made.path))
@@ -228,7 +212,7 @@ def test_conversations_and_scores_of_real_logs_are_kept(log: str, tmp_path: Path
         assert episode.input_tokens == before.used.get("input_tokens", episode.input_tokens)
 
 
-def test_an_exported_import_keeps_status_final_output_and_custom_metrics(tmp_path: Path) -> None:
+def test_an_exported_import_keeps_status_final_output_and_custom_metrics(tmp_path):
     log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
     from inspect_ai.model import ModelOutput
 

@@ -1,13 +1,10 @@
 """What of a log cannot be read is left out, counted and named; the rest is compared."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,32 +12,31 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.facts.tables.table_files import read_table_file
 from agent_env.extensions.interop.foreign.as_run import import_logs
 from agent_env.extensions.interop.foreign.fields import parse
-from agent_env.extensions.interop.foreign.log import ForeignLog
 from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.runs.compare import CompareOptions, compare_tasks, comparison_json, select_tables
 
 LOGS = Path(__file__).parents[3] / "data" / "foreign"
 
 
-def _read(path: Path) -> ForeignLog:
+def _read(path):
     (log,) = read_logs([path], None)
     return log
 
 
-def _compare(*paths: Path) -> tuple[tuple[str, ...], list[str]]:
+def _compare(*paths):
     """The remarks of the comparison, and the notes of the reading."""
-    notes: list[str] = []
+    notes = []
     (task,) = compare_tasks(CompareOptions(runs=paths, resamples=1000), notes.append)
     return task.comparison.study.notes, notes
 
 
-def _lines(file: Path, rows: list[dict[str, Any]]) -> Path:
+def _lines(file, rows):
     file.parent.mkdir(exist_ok=True)
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
 
 
-def _lm_rows(values: list[Any]) -> list[dict[str, Any]]:
+def _lm_rows(values):
     fixed = {"doc": {}, "target": "4", "arguments": {}, "resps": [], "filtered_resps": []}
     return [
         {**fixed, "doc_id": n, "metrics": ["score"], "score": value}
@@ -48,7 +44,7 @@ def _lm_rows(values: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_line_that_is_cut_costs_that_episode_alone(tmp_path: Path) -> None:
+def test_a_line_that_is_cut_costs_that_episode_alone(tmp_path):
     text = (LOGS / "verifiers-0.4/tool/traces.jsonl").read_text()
     (tmp_path / "traces.jsonl").write_text(text[:-2000])
     log = _read(tmp_path)
@@ -56,7 +52,7 @@ def test_a_line_that_is_cut_costs_that_episode_alone(tmp_path: Path) -> None:
     assert "no JSON objects, or cut (1, the first traces.jsonl:6)" in log.notes[0]
 
 
-def test_a_reward_of_which_a_part_is_no_number_is_left_out(tmp_path: Path) -> None:
+def test_a_reward_of_which_a_part_is_no_number_is_left_out(tmp_path):
     rows = [json.loads(x) for x in (LOGS / "verifiers-0.4/tool/traces.jsonl").open()]
     scored = next(n for n, row in enumerate(rows) if row["ok"])
     rows[scored]["traces"][0]["rewards"]["right"]["score"] = "high"
@@ -66,7 +62,7 @@ def test_a_reward_of_which_a_part_is_no_number_is_left_out(tmp_path: Path) -> No
     assert log.notes[0] == f"left out: values of rewards.right that are no numbers {first}"
 
 
-def test_simulations_before_the_cut_are_read(tmp_path: Path) -> None:
+def test_simulations_before_the_cut_are_read(tmp_path):
     text = (LOGS / "tau2/tool.json").read_text()
     (tmp_path / "cut.json").write_text(text[: text.rindex('"task_id"')])
     log, whole = _read(tmp_path / "cut.json"), _read(LOGS / "tau2/tool.json")
@@ -77,7 +73,7 @@ def test_simulations_before_the_cut_are_read(tmp_path: Path) -> None:
         _read(tmp_path / "cut.json")
 
 
-def test_tau2_simulations_are_read_from_a_folder(tmp_path: Path) -> None:
+def test_tau2_simulations_are_read_from_a_folder(tmp_path):
     data = json.loads((LOGS / "tau2/tool.json").read_text())
     simulations = data.pop("simulations")
     data["simulation_index"] = [{"id": each["id"]} for each in simulations]
@@ -90,7 +86,7 @@ def test_tau2_simulations_are_read_from_a_folder(tmp_path: Path) -> None:
     assert log.notes[0].startswith("left out: simulations of the index without a file (1")
 
 
-def test_a_trial_of_harbor_without_a_result_is_counted(tmp_path: Path) -> None:
+def test_a_trial_of_harbor_without_a_result_is_counted(tmp_path):
     shutil.copytree(LOGS / "harbor/tool", tmp_path / "job")
     cut, gone = sorted((tmp_path / "job").glob("sum-17-25*"))
     (cut / "result.json").write_text("{")
@@ -104,7 +100,7 @@ def test_a_trial_of_harbor_without_a_result_is_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_a_trace_a_line_is_read_as_verifiers_0_2_wrote_it(tmp_path: Path) -> None:
+def test_a_trace_a_line_is_read_as_verifiers_0_2_wrote_it(tmp_path):
     rows = []
     for line in (LOGS / "verifiers-0.4/tool/traces.jsonl").open():
         (trace,) = json.loads(line)["traces"]
@@ -118,7 +114,7 @@ def test_a_trace_a_line_is_read_as_verifiers_0_2_wrote_it(tmp_path: Path) -> Non
     assert sum(each.failure is not None for each in log.episodes) == 2
 
 
-def test_an_episode_of_verifiers_that_went_well_at_last_is_no_failure(tmp_path: Path) -> None:
+def test_an_episode_of_verifiers_that_went_well_at_last_is_no_failure(tmp_path):
     rows = [json.loads(x) for x in (LOGS / "verifiers-0.4/tool/traces.jsonl").open()]
     row = next(row for row in rows if row["ok"])
     row["traces"][0]["errors"] = [{"type": "ProviderError", "message": "again"}]
@@ -128,7 +124,7 @@ def test_an_episode_of_verifiers_that_went_well_at_last_is_no_failure(tmp_path: 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("values", [[1.7e308, -1.7e308], [1.7e308, 1.7e308, 1.0]])
-def test_scores_whose_sums_are_no_numbers_have_none(tmp_path: Path, values: list[Any]) -> None:
+def test_scores_whose_sums_are_no_numbers_have_none(tmp_path, values):
     rows = _lm_rows(values * 20)
     files = [_lines(tmp_path / n / "samples_x.jsonl", rows) for n in ("a", "b")]
     (task,) = compare_tasks(CompareOptions(runs=tuple(files), resamples=1000), lambda text: None)
@@ -138,7 +134,7 @@ def test_scores_whose_sums_are_no_numbers_have_none(tmp_path: Path, values: list
     assert "score" in json.dumps(conditions)
 
 
-def test_a_row_that_names_no_sample_is_told_with_its_file(tmp_path: Path) -> None:
+def test_a_row_that_names_no_sample_is_told_with_its_file(tmp_path):
     (tmp_path / "columns.toml").write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
     files = [_lines(tmp_path / n / "t.jsonl", [{"s": "", "x": 1}]) for n in ("a", "b")]
     options = CompareOptions(runs=tuple(files), columns=tmp_path / "columns.toml")
@@ -146,7 +142,7 @@ def test_a_row_that_names_no_sample_is_told_with_its_file(tmp_path: Path) -> Non
         compare_tasks(options, lambda text: None)
 
 
-def test_logs_without_a_common_sample_are_told_by_theirs() -> None:
+def test_logs_without_a_common_sample_are_told_by_theirs():
     paths = (LOGS / "verifiers-0.4/tool", LOGS / "harbor/head")
     with pytest.raises(ConfigError, match=r"no sample in common.* tool has .*; fake/head has sum-"):
         _compare(*paths)
@@ -162,9 +158,7 @@ def test_logs_without_a_common_sample_are_told_by_theirs() -> None:
         ([0, 1, 1], [1.5, 1.5, 1.5], None),
     ],
 )
-def test_a_score_of_another_range_is_pointed_out(
-    tmp_path: Path, first: list[Any], second: list[Any], ranges: str | None
-) -> None:
+def test_a_score_of_another_range_is_pointed_out(tmp_path, first, second, ranges):
     a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows(first))
     b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows(second))
     remarks, _ = _compare(a, b)
@@ -172,7 +166,7 @@ def test_a_score_of_another_range_is_pointed_out(
     assert [each for each in remarks if "may not mean" in each] == expected
 
 
-def test_texts_in_place_of_numbers_are_counted(tmp_path: Path) -> None:
+def test_texts_in_place_of_numbers_are_counted(tmp_path):
     a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows([1, "0.5", None, float("nan"), 1]))
     b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows([1, 1, 1, 1, 0]))
     _, notes = _compare(a, b)
@@ -180,12 +174,12 @@ def test_texts_in_place_of_numbers_are_counted(tmp_path: Path) -> None:
     assert f"{a}: left out: {values}" in notes
 
 
-def test_a_folder_that_no_tool_wrote_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_no_tool_wrote_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"is no folder of results that is known; known: logs of"):
         read_logs([tmp_path], None)
 
 
-def test_a_job_of_several_agents_and_datasets_is_a_log_an_agent(tmp_path: Path) -> None:
+def test_a_job_of_several_agents_and_datasets_is_a_log_an_agent(tmp_path):
     shutil.copytree(LOGS / "harbor/tool", tmp_path / "job")
     for trial in sorted((LOGS / "harbor/head").glob("sum-17*")):
         shutil.copytree(trial, tmp_path / "job" / trial.name)
@@ -198,7 +192,7 @@ def test_a_job_of_several_agents_and_datasets_is_a_log_an_agent(tmp_path: Path) 
     assert tool.samples["sum-130-12"] == {"dataset": "others"}
 
 
-def _tau2(file: Path, **changes: Any) -> Path:
+def _tau2(file, **changes):
     data = json.loads((LOGS / "tau2/tool.json").read_text())
     data["simulations"] = data["simulations"][:2]
     data["simulations"][0] |= changes
@@ -206,11 +200,11 @@ def _tau2(file: Path, **changes: Any) -> Path:
     return file
 
 
-def test_half_a_surrogate_pair_becomes_a_sign_that_files_can_hold() -> None:
+def test_half_a_surrogate_pair_becomes_a_sign_that_files_can_hold():
     assert parse(r'"\ud83d\ude00 \ud800 \\ud800 \uDC00\n"') == "\U0001f600 \ufffd \\ud800 \ufffd\n"
 
 
-def test_halves_of_pairs_anywhere_are_imported(tmp_path: Path) -> None:
+def test_halves_of_pairs_anywhere_are_imported(tmp_path):
     half = "\ud800"
     messages = [{"role": "user", "content": half}, {"role": "assistant", "content": f"{half}="}]
     log = _tau2(tmp_path / "t.json", task_id=f"../{half}", messages=messages)
@@ -220,7 +214,7 @@ def test_halves_of_pairs_anywhere_are_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("digits", ["1e999", "NaN", "-Infinity", "9" * 400, "9" * 5000])
-def test_a_number_beyond_a_float_is_left_out(tmp_path: Path, digits: str) -> None:
+def test_a_number_beyond_a_float_is_left_out(tmp_path, digits):
     file = _tau2(tmp_path / "t.json", agent_cost=0.125)
     file.write_text(file.read_text().replace("0.125", digits))
     log = _read(file)
@@ -229,8 +223,8 @@ def test_a_number_beyond_a_float_is_left_out(tmp_path: Path, digits: str) -> Non
 
 
 def test_a_value_of_another_kind_than_the_tool_writes_is_named_and_leaves_nothing(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     rows = [json.loads(x) for x in (LOGS / "verifiers-0.4/tool/traces.jsonl").open()]
     next(row for row in rows if row["ok"])["traces"][0]["nodes"][0]["parent"] = [[1]]
     log = _lines(tmp_path / "in" / "traces.jsonl", rows)
@@ -239,12 +233,12 @@ def test_a_value_of_another_kind_than_the_tool_writes_is_named_and_leaves_nothin
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-def test_a_reason_that_is_no_text_is_none(tmp_path: Path) -> None:
+def test_a_reason_that_is_no_text_is_none(tmp_path):
     log = _read(_tau2(tmp_path / "t.json", termination_reason=[["user_stop"]]))
     assert log.episodes[0].stop_reason is None
 
 
-def test_a_job_waits_for_no_fifo_and_leaves_its_folder_by_no_link(tmp_path: Path) -> None:
+def test_a_job_waits_for_no_fifo_and_leaves_its_folder_by_no_link(tmp_path):
     job = tmp_path / "job"
     shutil.copytree(LOGS / "harbor/tool", job)
     first, second = sorted(job.glob("sum-17-25*"))
@@ -264,7 +258,7 @@ def test_a_job_waits_for_no_fifo_and_leaves_its_folder_by_no_link(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["traces.jsonl", "results.json"])
-def test_a_results_folder_is_left_by_no_link(tmp_path: Path, name: str) -> None:
+def test_a_results_folder_is_left_by_no_link(tmp_path, name):
     job = tmp_path / "job"
     (job / "simulations").mkdir(parents=True)
     _tau2(tmp_path / "private.json")
@@ -273,7 +267,7 @@ def test_a_results_folder_is_left_by_no_link(tmp_path: Path, name: str) -> None:
         read_logs([job], None)
 
 
-def test_trials_that_are_said_to_be_missing_are_counted_at_once(tmp_path: Path) -> None:
+def test_trials_that_are_said_to_be_missing_are_counted_at_once(tmp_path):
     shutil.copytree(LOGS / "harbor/tool", tmp_path / "job")
     result = json.loads((tmp_path / "job/result.json").read_text())
     (tmp_path / "job/result.json").write_text(json.dumps({**result, "n_total_trials": 10**15}))
@@ -294,7 +288,7 @@ def test_trials_that_are_said_to_be_missing_are_counted_at_once(tmp_path: Path) 
         ("a,1,nan", "t.csv:2: right: 'nan' is no number"),
     ],
 )
-def test_a_number_that_no_table_means_is_refused(tmp_path: Path, row: str, message: str) -> None:
+def test_a_number_that_no_table_means_is_refused(tmp_path, row, message):
     (tmp_path / "t.csv").write_text(f"id,n,right\n{row}\n")
     columns = tmp_path / "columns.toml"
     columns.write_text('[columns]\nsample = "id"\nrepeat = "n"\nscores = ["right"]\n')
@@ -302,7 +296,7 @@ def test_a_number_that_no_table_means_is_refused(tmp_path: Path, row: str, messa
         read_logs([tmp_path / "t.csv"], columns)
 
 
-def test_a_small_parquet_file_of_millions_of_rows_is_refused(tmp_path: Path) -> None:
+def test_a_small_parquet_file_of_millions_of_rows_is_refused(tmp_path):
     """270 kB once took 2.2 GB."""
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")

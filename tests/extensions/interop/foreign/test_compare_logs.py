@@ -1,15 +1,12 @@
 """Results of other tools go through the same comparison as ours."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from agent_env.analysis.report import settings
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.runs.compare import CompareOptions, TaskComparison, compare_tasks, select_tables
+from agent_env.runs.compare import CompareOptions, compare_tasks, select_tables
 
 MAPPING = """
 [columns]
@@ -34,20 +31,20 @@ TABLE = """question,model,right,topic,tokens,error
 """
 
 
-def _compare(*paths: Path, **changes: object) -> tuple[TaskComparison, list[str]]:
-    notes: list[str] = []
-    options = CompareOptions(runs=paths, resamples=1000, **changes)  # type: ignore[arg-type]
+def _compare(*paths, **changes):
+    notes = []
+    options = CompareOptions(runs=paths, resamples=1000, **changes)
     (task,) = compare_tasks(options, notes.append)
     return task, notes
 
 
-def _table(folder: Path, text: str = TABLE, mapping: str = MAPPING) -> dict[str, Path]:
+def _table(folder, text=TABLE, mapping=MAPPING):
     (folder / "results.csv").write_text(text)
     (folder / "columns.toml").write_text(mapping)
     return {"columns": folder / "columns.toml"}
 
 
-def _lm_eval(folder: Path, values: list[float], **more: object) -> Path:
+def _lm_eval(folder, values, **more):
     folder.mkdir()
     file = folder / "samples_addition_2026-11-22T10-00-00.000000.jsonl"
     lines = [
@@ -60,7 +57,7 @@ def _lm_eval(folder: Path, values: list[float], **more: object) -> Path:
     return file
 
 
-def test_a_table_is_compared_by_model(tmp_path: Path) -> None:
+def test_a_table_is_compared_by_model(tmp_path):
     task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
     assert task.name == "results"
     assert [arm.label for arm in task.comparison.study.arms] == ["a", "b"]
@@ -70,7 +67,7 @@ def test_a_table_is_compared_by_model(tmp_path: Path) -> None:
     assert difference.difference.value == 0.5
 
 
-def test_a_table_in_parquet_gives_what_it_gives_as_csv(tmp_path: Path) -> None:
+def test_a_table_in_parquet_gives_what_it_gives_as_csv(tmp_path):
     pytest.importorskip("pyarrow", reason="needs the extra parquet")
     import pyarrow.csv
     import pyarrow.parquet
@@ -83,7 +80,7 @@ def test_a_table_in_parquet_gives_what_it_gives_as_csv(tmp_path: Path) -> None:
     assert task.comparison.contrasts[0].pairs == 4
 
 
-def test_a_failed_row_is_counted_and_is_no_wrong_answer(tmp_path: Path) -> None:
+def test_a_failed_row_is_counted_and_is_no_wrong_answer(tmp_path):
     task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
     first = task.comparison.study.arms[0]
     assert [(o.sample, o.trouble) for o in first.observations if not o.counts] == [
@@ -91,12 +88,12 @@ def test_a_failed_row_is_counted_and_is_no_wrong_answer(tmp_path: Path) -> None:
     ]
 
 
-def test_an_unknown_quantity_is_unknown(tmp_path: Path) -> None:
+def test_an_unknown_quantity_is_unknown(tmp_path):
     task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
     assert task.comparison.values_of("output_tokens")[1] is None
 
 
-def test_samples_of_one_field_are_drawn_together(tmp_path: Path) -> None:
+def test_samples_of_one_field_are_drawn_together(tmp_path):
     task, _ = _compare(tmp_path / "results.csv", cluster="topic", **_table(tmp_path))
     assert task.comparison.cluster_count == 3
     with pytest.raises(ConfigError, match="no sample has the field 'colour'; known: topic"):
@@ -112,15 +109,13 @@ def test_samples_of_one_field_are_drawn_together(tmp_path: Path) -> None:
         (TABLE, MAPPING.replace("[columns]", "[column]"), "unknown entry 'column'"),
     ],
 )
-def test_mistakes_are_named_with_file_and_field(
-    tmp_path: Path, text: str, mapping: str, message: str
-) -> None:
+def test_mistakes_are_named_with_file_and_field(tmp_path, text, mapping, message):
     changes = _table(tmp_path, text, mapping)
     with pytest.raises((ConfigError, DatasetError), match=message):
         _compare(tmp_path / "results.csv", **changes)
 
 
-def test_samples_of_lm_eval_are_paired_by_document(tmp_path: Path) -> None:
+def test_samples_of_lm_eval_are_paired_by_document(tmp_path):
     plain = _lm_eval(tmp_path / "small", [0, 0, 1, 1, 0, 1])
     tools = _lm_eval(tmp_path / "large", [1, 0, 1, 1, 1, 1])
     task, notes = _compare(plain, tools)
@@ -130,7 +125,7 @@ def test_samples_of_lm_eval_are_paired_by_document(tmp_path: Path) -> None:
     assert notes[0].endswith("the file tells no tokens and no errors")
 
 
-def test_documents_that_changed_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_documents_that_changed_are_left_out_and_counted(tmp_path):
     plain = _lm_eval(tmp_path / "small", [0, 0, 1])
     tools = _lm_eval(tmp_path / "large", [1, 0, 1], doc_hash="another")
     tools.write_text(tools.read_text().replace("another", "hash0", 1))
@@ -139,14 +134,14 @@ def test_documents_that_changed_are_left_out_and_counted(tmp_path: Path) -> None
     assert "2 samples bear the same id but differ" in task.comparison.study.notes[0]
 
 
-def test_logs_without_a_score_in_common_are_refused(tmp_path: Path) -> None:
+def test_logs_without_a_score_in_common_are_refused(tmp_path):
     plain = _lm_eval(tmp_path / "small", [0])
     other = _lm_eval(tmp_path / "large", [0], metrics=["f1"], f1=0.5)
     with pytest.raises(ConfigError, match=r"no score in common: .*exact_match; .*f1"):
         _compare(plain, other)
 
 
-def test_what_is_no_log_is_refused_with_what_is_known(tmp_path: Path) -> None:
+def test_what_is_no_log_is_refused_with_what_is_known(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(DatasetError, match=r"is no log that is known; known: logs of Inspect"):
         _compare(tmp_path / "x.jsonl", tmp_path / "x.jsonl")
@@ -154,19 +149,18 @@ def test_what_is_no_log_is_refused_with_what_is_known(tmp_path: Path) -> None:
         _compare(tmp_path / "x.jsonl", tmp_path)
 
 
-def test_bars_of_logs_stand_on_one_axis_and_no_table_is_empty(tmp_path: Path) -> None:
+def test_bars_of_logs_stand_on_one_axis_and_no_table_is_empty(tmp_path):
     pytest.importorskip("matplotlib")
     from agent_env.analysis.figures import condition_bars
 
     task, _ = _compare(tmp_path / "results.csv", contrasts=("b:a",), **_table(tmp_path))
     figure = condition_bars(task.comparison)
-    assert figure is not None
     (scores,) = [axes for axes in figure.axes if "right" in axes.get_title()]
     assert [label.get_text() for label in scores.get_xticklabels()] == ["a", "b"]
     assert "outcomes" not in [table.name for table in select_tables(task.comparison, ["all"], ())]
 
 
-def test_the_report_says_which_log_it_is_of_and_guesses_no_setting(tmp_path: Path) -> None:
+def test_the_report_says_which_log_it_is_of_and_guesses_no_setting(tmp_path):
     task, _ = _compare(_lm_eval(tmp_path / "small", [0, 1]), _lm_eval(tmp_path / "large", [1, 1]))
     rows = {row[0]: row[1] for row in settings(task.manifests).rows}
     assert ".jsonl, lm-evaluation-harness" in str(rows["log of another tool"])

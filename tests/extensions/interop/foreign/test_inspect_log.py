@@ -1,7 +1,5 @@
 """A log that Inspect wrote is read by its own reader, and says what it says there."""
 
-from __future__ import annotations
-
 import resource
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -18,7 +16,7 @@ LOGS = Path(__file__).parents[3] / "data" / "foreign" / "inspect"
 inspect_log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
 
 
-def test_scores_tokens_and_errors_are_those_of_the_log(tmp_path: Path) -> None:
+def test_scores_tokens_and_errors_are_those_of_the_log(tmp_path):
     write(source_of(a_run(tmp_path / "run")), tmp_path)
     theirs = inspect_log.read_eval_log(str(tmp_path / "web.eval"))
     ours = read_inspect(tmp_path / "web.eval")
@@ -33,7 +31,7 @@ def test_scores_tokens_and_errors_are_those_of_the_log(tmp_path: Path) -> None:
     assert set(right.metrics.values()) >= {1.0}
 
 
-def test_a_truncated_log_is_named(tmp_path: Path) -> None:
+def test_a_truncated_log_is_named(tmp_path):
     write(source_of(a_run(tmp_path / "run")), tmp_path)
     whole = (tmp_path / "web.eval").read_bytes()
     (tmp_path / "cut.eval").write_bytes(whole[: len(whole) // 2])
@@ -41,7 +39,7 @@ def test_a_truncated_log_is_named(tmp_path: Path) -> None:
         read_inspect(tmp_path / "cut.eval")
 
 
-def test_a_log_without_usage_in_its_summaries_is_read_whole(tmp_path: Path) -> None:
+def test_a_log_without_usage_in_its_summaries_is_read_whole(tmp_path):
     """As those that older versions wrote."""
     log = inspect_log.read_eval_log(str(LOGS / "head.eval"))
     for sample in log.samples:
@@ -64,20 +62,19 @@ def test_a_log_without_usage_in_its_summaries_is_read_whole(tmp_path: Path) -> N
     assert [e.sample for e in old.episodes] == [e.sample for e in new.episodes]
 
 
-def test_a_broken_sample_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_broken_sample_is_named_and_the_others_are_read(tmp_path):
     with ZipFile(LOGS / "large.eval") as log, ZipFile(tmp_path / "broken.eval", "w") as broken:
         for name in log.namelist():
             data = log.read(name)
             broken.writestr(name, data[:200] if name == "samples/7_epoch_1.json" else data)
-    notes: list[str] = []
+    notes = []
     stream = read_inspect(tmp_path / "broken.eval", with_transcripts=True).stream
-    assert stream is not None
     assert len([each for each in stream(notes.append) if each.transcript]) == 9
     (note,) = notes
     assert note.startswith("sample 7, epoch 1 cannot be read and is left out: ")
 
 
-def test_a_part_that_unpacks_to_more_than_its_share_is_not_read(tmp_path: Path) -> None:
+def test_a_part_that_unpacks_to_more_than_its_share_is_not_read(tmp_path):
     """1.2 GB of spaces in a megabyte."""
     bomb = tmp_path / "tool.eval"
     with (
@@ -96,7 +93,7 @@ def test_a_part_that_unpacks_to_more_than_its_share_is_not_read(tmp_path: Path) 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB
 
 
-def test_a_score_beyond_a_float_is_left_out(tmp_path: Path) -> None:
+def test_a_score_beyond_a_float_is_left_out(tmp_path):
     log = inspect_log.read_eval_log(str(LOGS / "tool.eval"))
     for sample, value in zip(log.samples, (1e999, 10**400), strict=False):
         sample.scores["match"].value = value

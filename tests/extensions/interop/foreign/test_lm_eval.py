@@ -1,10 +1,7 @@
 """Logs of lm-evaluation-harness are imported with their prompts, replies and targets."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,15 +16,15 @@ LOGS = Path(__file__).parents[3] / "data" / "foreign" / "lm-eval"
 LINE = {"doc_id": 0, "doc": {}, "metrics": ["acc"], "acc": 1.0}
 
 
-def _user(text: str) -> Message:
+def _user(text):
     return Message(role="user", content=text)
 
 
-def _model(text: str) -> Message:
+def _model(text):
     return Message(role="assistant", content=text)
 
 
-def _read(folder: Path, **fields: Any) -> Transcript | None:
+def _read(folder, **fields):
     """The conversation of a log with one line."""
     file = folder / "samples_dates_2026-11-22T10-00-00.000000.jsonl"
     file.write_text(json.dumps({**LINE, **fields}) + "\n")
@@ -35,7 +32,7 @@ def _read(folder: Path, **fields: Any) -> Transcript | None:
     return episode.transcript
 
 
-def test_a_real_log_of_a_chat_model_becomes_a_run_with_its_conversations(tmp_path: Path) -> None:
+def test_a_real_log_of_a_chat_model_becomes_a_run_with_its_conversations(tmp_path):
     (log,) = LOGS.glob("head/samples_*.jsonl")
     (made,) = import_logs([log], tmp_path / "run", lambda text: None)
     assert (made.episodes, made.transcripts) == (4, 4)
@@ -52,7 +49,7 @@ def test_a_real_log_of_a_chat_model_becomes_a_run_with_its_conversations(tmp_pat
     assert (sample.gold, getattr(sample, "question", None)) == (("142",), "What is 130 + 12?")
 
 
-def test_each_repeat_of_a_prompt_is_a_reply(tmp_path: Path) -> None:
+def test_each_repeat_of_a_prompt_is_a_reply(tmp_path):
     transcript = _read(
         tmp_path,
         arguments={"gen_args_0": {"arg_0": "Days of April?\n", "arg_1": {"until": ["\n"]}}},
@@ -69,7 +66,7 @@ def test_each_repeat_of_a_prompt_is_a_reply(tmp_path: Path) -> None:
     )
 
 
-def test_likelihoods_of_continuations_are_one_reply(tmp_path: Path) -> None:
+def test_likelihoods_of_continuations_are_one_reply(tmp_path):
     transcript = _read(
         tmp_path,
         arguments={
@@ -80,7 +77,6 @@ def test_likelihoods_of_continuations_are_one_reply(tmp_path: Path) -> None:
         filtered_resps=[["-8.0", "False"], ["-9.0", "False"]],
         target="0",
     )
-    assert transcript is not None
     assert transcript.messages == (
         _user("April has"),
         _model("0: 30 days (log-likelihood -8.0)\n1: 31 days (log-likelihood -9.0)"),
@@ -89,8 +85,8 @@ def test_likelihoods_of_continuations_are_one_reply(tmp_path: Path) -> None:
 
 
 def test_worked_examples_belong_to_the_prompt_and_lists_of_older_versions_are_read(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     chat = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "2 + 2?"},
@@ -104,12 +100,11 @@ def test_worked_examples_belong_to_the_prompt_and_lists_of_older_versions_are_re
         filtered_resps=["7"],
         target=["7", "seven"],
     )
-    assert transcript is not None
     assert transcript.prompt == 4
     assert [message.content for message in transcript.messages[3:]] == ["3 + 4?", "7"]
     assert (transcript.question, transcript.gold) == ("3 + 4?", ("7", "seven"))
 
 
 @pytest.mark.parametrize("arguments", [{}, [], [None], [[3, 4]], "text", {"gen_args_0": {}}])
-def test_a_line_without_a_prompt_has_scores_alone(tmp_path: Path, arguments: Any) -> None:
+def test_a_line_without_a_prompt_has_scores_alone(tmp_path, arguments):
     assert _read(tmp_path, arguments=arguments, resps=3, filtered_resps=None, target=1) is None

@@ -3,14 +3,10 @@
 Few tests of many tasks each, as every evaluation costs Inspect half a second.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +14,7 @@ import agent_env as ae
 from agent_env.extensions.interop.foreign.inspect_log import read_inspect
 from agent_env.extensions.reference.policy import Reference
 from agent_env.protocols import ReplyOptions
-from agent_env.records.schema import Message, Reply, ToolSpec, Usage
+from agent_env.records.schema import ToolSpec, Usage
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.testing.fakes import answer, calls
@@ -26,8 +22,8 @@ from agent_env.wiring.registry import task_names
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
-from inspect_ai.log import EvalSample, read_eval_log  # noqa: E402
-from inspect_ai.model import ChatCompletionChoice, Model, ModelOutput, get_model  # noqa: E402
+from inspect_ai.log import read_eval_log  # noqa: E402
+from inspect_ai.model import ChatCompletionChoice, ModelOutput, get_model  # noqa: E402
 
 from agent_env.extensions.interop.inspect_chat import (  # noqa: E402
     STOPS,
@@ -37,7 +33,7 @@ from agent_env.extensions.interop.inspect_chat import (  # noqa: E402
 )
 from agent_env.extensions.interop.inspect_tasks import TASKS, episode_score  # noqa: E402
 
-ASKED: dict[str, dict[str, Any]] = {
+ASKED = {
     "time-puzzles": {"condition": "web+ci+cal", "count": 1, "sandbox": "unsafe-subprocess"},
     "tdbench": {"condition": "base", "count": 1},
     "temp-answers": {"condition": "cal", "count": 1},
@@ -48,21 +44,19 @@ ASKED: dict[str, dict[str, Any]] = {
 USAGE = Usage(input_tokens=1, output_tokens=1)
 """Without one Inspect counts, and loads ranks for it."""
 CALL = '{"calendar": "hebrew", "date": "2024-01-01"}'
-Policy = Callable[[tuple[Message, ...], tuple[ToolSpec, ...], ReplyOptions], Reply]
-Result = tuple[dict[str, float], int, int]
 
 
-def model_of(policy: Policy) -> Model:
+def model_of(policy):
     """Inspect's model that answers as this function does."""
 
-    def output(messages: list[Any], tools: list[Any], choice: Any, config: Any) -> ModelOutput:
+    def output(messages, tools, choice, config):
         specs = tuple(
             ToolSpec(name=t.name, description=t.description, parameters=t.parameters.model_dump())
             for t in tools
         )
         options = ReplyOptions("none" if choice == "none" else "auto")
         reply = policy(tuple(from_inspect(message) for message in messages), specs, options)
-        stop: Any = STOPS.get(reply.finish_reason or "", "model_length")
+        stop = STOPS.get(reply.finish_reason or "", "model_length")
         message = to_inspect(reply.message, "reference")
         return ModelOutput(
             model="reference",
@@ -73,9 +67,7 @@ def model_of(policy: Policy) -> Model:
     return get_model("mockllm/reference", custom_outputs=output, memoize=False)
 
 
-def policy(
-    messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], options: ReplyOptions
-) -> Reply:
+def policy(messages, tools, options):
     """The scripted model, which knows nothing of questions of one's own."""
     if "year after 1999" in messages[-1].content:
         return answer("2000", USAGE)
@@ -83,19 +75,18 @@ def policy(
     try:
         asking.send(None)
     except StopIteration as end:
-        reply: Reply = end.value
-        return reply
+        return end.value
     raise AssertionError("the scripted model waits for nothing")
 
 
-def evaluate(tasks: list[Any], folder: Path, **options: Any) -> Any:
+def evaluate(tasks, folder, **options):
     """The logs; without what Inspect has for whoever watches."""
     quiet = {"display": "log", "log_realtime": False, "ctl_server": False, "acp_server": False}
     return inspect_ai.eval(tasks, log_dir=str(folder), **quiet, **options)
 
 
 @pytest.fixture(autouse=True)
-def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_left(tmp_path, monkeypatch):
     """What an evaluation leaves in the home and in the process is taken back."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
@@ -104,7 +95,7 @@ def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(logging.getLogger(name), "level", logging.getLogger(name).level)
 
 
-def test_every_family_gets_the_scores_of_our_own_run(tmp_path: Path) -> None:
+def test_every_family_gets_the_scores_of_our_own_run(tmp_path):
     questions = tmp_path / "questions.jsonl"
     questions.write_text('{"question": "The year after 1999?", "answer": "2000"}\n')
     asked = {**ASKED, "qa": {"condition": "base", "dataset": str(questions)}}
@@ -123,14 +114,14 @@ def test_every_family_gets_the_scores_of_our_own_run(tmp_path: Path) -> None:
     assert theirs["qa qa-00001"][0]["exact_match"] == 1.0
 
 
-def _result(sample: EvalSample) -> Result:
-    values: Any = (sample.scores or {})["episode_score"].value
+def _result(sample):
+    values = (sample.scores or {})["episode_score"].value
     episode = sample.store["agent_env_episode"]
     known = {name: value for name, value in values.items() if not math.isnan(value)}
     return known, episode["steps"], episode.get("tool_calls", 0)
 
 
-def _ours(asked: dict[str, dict[str, Any]], folder: Path) -> Iterator[tuple[str, Result]]:
+def _ours(asked, folder):
     for family, parameters in asked.items():
         own = {**parameters, "conditions": parameters["condition"]}
         own["limit"] = own.pop("count", None)
@@ -141,35 +132,35 @@ def _ours(asked: dict[str, dict[str, Any]], folder: Path) -> Iterator[tuple[str,
             yield f"{family} {episode.sample}", result
 
 
-def in_text(messages: tuple[Message, ...], tools: Any, options: Any) -> Reply:
+def in_text(messages, tools, options):
     if messages[-1].content.startswith("```tool_result"):
         return answer("MY ANSWER: 1066-10-14", USAGE)
     call = f'{{"name": "calendars", "arguments": {CALL}}}'
     return answer(f"```tool_call\n{call}\n```", USAGE)
 
 
-def calling(messages: tuple[Message, ...], tools: Any, options: Any) -> Reply:
+def calling(messages, tools, options):
     reply = calls(("calendars", CALL), usage=USAGE, first_id=len(messages))
     message = reply.message.model_copy(update={"content": "Let me see."})
     return reply.model_copy(update={"message": message})
 
 
-def overflowing(messages: tuple[Message, ...], tools: Any, options: Any) -> Reply:
+def overflowing(messages, tools, options):
     if messages[-1].role != "tool":
         return calling(messages, tools, options)
     return answer("too long", USAGE).model_copy(update={"finish_reason": None})
 
 
-def failing(messages: tuple[Message, ...], tools: Any, options: Any) -> Reply:
+def failing(messages, tools, options):
     raise ValueError("no such server")
 
 
-def _puzzle(policy: Policy, parameters: dict[str, Any], **changes: Any) -> Any:
+def _puzzle(policy, parameters, **changes):
     task = TASKS["time-puzzles"](condition="explicit+cal", count=1, **parameters)
     return inspect_ai.task_with(task, model=model_of(policy), **changes)
 
 
-def test_limits_errors_and_the_text_protocol_are_as_in_our_own_run(tmp_path: Path) -> None:
+def test_limits_errors_and_the_text_protocol_are_as_in_our_own_run(tmp_path):
     made = {
         "text": _puzzle(in_text, {"tool_protocol": "text"}),
         "message limit": _puzzle(calling, {}, message_limit=5),
@@ -200,7 +191,7 @@ def test_limits_errors_and_the_text_protocol_are_as_in_our_own_run(tmp_path: Pat
     _score_again(logs[0].location)
 
 
-def _score_again(file: str) -> None:
+def _score_again(file):
     """The log as a stranger has it is enough."""
     log = read_eval_log(file)
     before = log.samples[0].scores["episode_score"]

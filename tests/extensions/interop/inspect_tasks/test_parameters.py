@@ -1,9 +1,6 @@
 """What a user writes behind -T becomes the options of a run; mistakes are told in one line."""
 
-from __future__ import annotations
-
 from datetime import date
-from typing import Any
 
 import pytest
 
@@ -14,27 +11,27 @@ pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 from agent_env.extensions.interop.inspect_tasks.parameters import run_options
 
 
-def _options(**parameters: Any) -> Any:
+def _options(**parameters):
     return run_options("time-puzzles", parameters)
 
 
-def test_parameters_are_those_of_a_run_under_one_condition() -> None:
+def test_parameters_are_those_of_a_run_under_one_condition():
     options = _options(condition="ci+web", count=60, seed=7, steps=4, tool_protocol="text")
     assert (options.conditions, options.limit, options.seed) == (("ci+web",), 60, 7)
     assert (options.limits, options.parameters) == ({"steps": 4}, {"tool_protocol": "text"})
 
 
-def test_the_default_condition_is_the_family_s_first() -> None:
+def test_the_default_condition_is_the_family_s_first():
     assert _options().conditions == ("base",)
 
 
-def test_values_are_taken_as_yaml_gives_them() -> None:
+def test_values_are_taken_as_yaml_gives_them():
     options = _options(options=["facts=2", "3"], where={"solution_count": 1})
     assert (options.options, options.where) == (("facts=2,3",), ("solution_count=1",))
     assert _options(as_of=date(2020, 1, 2)).web.as_of == "2020-01-02"
 
 
-def test_a_twin_is_named_by_its_suffix() -> None:
+def test_a_twin_is_named_by_its_suffix():
     options = _options(condition="web~auto~shifted", web_ablations="shifted")
     assert (options.conditions, options.web_ablations) == (("web~auto",), ("shifted",))
 
@@ -49,7 +46,7 @@ def test_a_twin_is_named_by_its_suffix() -> None:
         ({"count": 0}, "count=0: must be greater than or equal to 1"),
     ],
 )
-def test_mistakes_are_told(parameters: dict[str, Any], problem: str) -> None:
+def test_mistakes_are_told(parameters, problem):
     with pytest.raises(ConfigError) as raised:
         _options(**parameters)
     assert str(raised.value) == problem
