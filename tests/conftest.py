@@ -76,3 +76,14 @@ def web_run(tmp_path_factory):
 def copied(small_run, tmp_path):
     """The small run, to be changed."""
     return shutil.copytree(small_run, tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def unconfined():
+    """Jobs of the worker run in this process, without its limits: to start one for a small file
+    takes a hundred times as long as to read it."""
+    from agent_env.worker import child
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(child, "is_worker", True)
+        yield

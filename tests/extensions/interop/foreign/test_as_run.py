@@ -19,6 +19,8 @@ from agent_env.runs.replay import ReplayOptions, replay
 from agent_env.runs.run import Run
 from agent_env.runs.score import episode_text, read_scores
 
+pytestmark = pytest.mark.usefixtures("unconfined")
+
 DATA = Path(__file__).parents[3] / "data" / "foreign" / "inspect"
 
 
@@ -129,7 +131,7 @@ def test_a_failed_import_leaves_nothing_and_overwrites_nothing(tmp_path, monkeyp
 
 
 @pytest.fixture(scope="module")
-def inspect_runs(tmp_path_factory):
+def inspect_runs(tmp_path_factory, unconfined):
     pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
     out = tmp_path_factory.mktemp("inspect") / "runs"
     import_logs([DATA / "large.eval", DATA / "small.eval"], out, pytest.fail)

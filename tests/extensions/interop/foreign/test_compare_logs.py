@@ -8,6 +8,8 @@ from agent_env.analysis.report import settings
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.runs.compare import CompareOptions, compare_tasks, select_tables
 
+pytestmark = pytest.mark.usefixtures("unconfined")
+
 MAPPING = """
 [columns]
 sample = "question"

@@ -12,6 +12,8 @@ from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.records.schema import Message
 from agent_env.runs.run import Run
 
+pytestmark = pytest.mark.usefixtures("unconfined")
+
 LOGS = Path(__file__).parents[3] / "data" / "foreign" / "lm-eval"
 LINE = {"doc_id": 0, "doc": {}, "metrics": ["acc"], "acc": 1.0}
 

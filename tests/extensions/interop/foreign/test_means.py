@@ -7,6 +7,8 @@ import pytest
 
 from agent_env.extensions.interop.foreign.read import read_logs
 
+pytestmark = pytest.mark.usefixtures("unconfined")
+
 LOGS = Path(__file__).parents[3] / "data" / "foreign"
 
 
