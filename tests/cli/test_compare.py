@@ -65,7 +65,10 @@ def test_tables_are_written_in_each_format(runs, tmp_path):
     assert one.startswith("# table3\nmetrics,mean,mean low,")
 
 
-def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path):
+def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path, monkeypatch):
+    """With one small figure in the file: to draw them twice takes seconds."""
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    monkeypatch.setattr("agent_env.analysis.report.all_figures", lambda _: {"one": figure()})
     out = tmp_path / "deep/report.html"
     done = agent_env(
         "compare", str(runs), "--figures", str(tmp_path), "--table", "gap", "--html", str(out)
@@ -108,7 +111,7 @@ def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs):
         (["--table", "best"], "unknown table 'best'; known: conclusions, conditions, shortcuts"),
         (["--by", "age"], "no group 'age'; known: solutions"),
         (["--to", "xml"], "unknown format 'xml'; known: md, csv, json, latex"),
-        (["--html", "/proc/none/x.html"], "cannot write to /proc/none/x.html"),
+        (["--out", "/proc/none/x.md"], "cannot write to /proc/none/x.md"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_exit_2(runs, arguments, says):
