@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -50,25 +49,10 @@ def test_the_import_alone_loads_nothing_heavy():
     assert done.stdout == "['agent_env.version', 'agent_env']\n"
 
 
-def test_a_name_that_is_not_listed_is_not_there():
-    with pytest.raises(AttributeError, match="module 'agent_env' has no attribute 'runn'"):
-        _ = ae.runn
-
-
 def test_the_keywords_for_editors_are_those_of_the_options():
     written = Path(ae.__file__).parent / "runs" / "keyword_types.py"
     advice = "make it again: python .ci/pages/keywords.py > agent_env/runs/keyword_types.py"
     assert written.read_text() == page_generator("keywords")["keyword_types"](), advice
-
-
-def test_the_signature_shows_the_options_of_the_command():
-    shown = signature(ae.run).parameters
-    assert list(shown)[:6] == ["task", "model", "conditions", "tools", "preflight", "progress"]
-    assert (shown["repeats"].default, shown["run_tokens"].default) == (1, None)
-    assert list(signature(ae.compare).parameters) == [
-        "runs", "metric", "baseline", "contrasts", "wanted", "sequential", "alpha",
-        "margin", "columns", "cluster", "labels", "strict", "resamples",
-    ]  # fmt: skip
 
 
 # Where it runs -----------------------------------------------------------------------------------
@@ -161,18 +145,6 @@ def test_a_wrong_option_is_named(keywords, kind, text, tmp_path):
 def test_a_keyword_that_is_needed_is_named(run):
     with pytest.raises(TypeError, match=r"fork\(\) needs the keyword 'at'"):
         asyncio.run(run.episode("base/tp-3-00001.1").fork())
-
-
-def test_an_episode_that_is_not_there_is_named(run):
-    with pytest.raises(ae.ConfigError, match="no episode web/tp-9; name it"):
-        run.episode("web/tp-9")
-
-
-def test_a_broken_trace_is_left_out_and_said(run, capsys):
-    broken = sorted(run.path.glob("episodes/*/*.jsonl"))[0]
-    broken.write_text("{}\n" + broken.read_text())
-    assert len(list(run.episodes())) == 4
-    assert f"left out: {broken}:1: " in capsys.readouterr().err
 
 
 def test_a_study_lists_its_tables_where_one_is_not_there(run):

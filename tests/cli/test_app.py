@@ -1,7 +1,6 @@
 """The command line as a user types it, without key or network."""
 
 import json
-import re
 import shutil
 import signal
 import subprocess
@@ -19,7 +18,6 @@ from agent_env.extras import EXTRAS
 from agent_env.testing import puzzle
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
-from tests import TESTS
 from tests.commands import agent_env, run_puzzles, running, serving
 
 TRACE = "episodes/explicit/tp-1-00001.1.jsonl"
@@ -136,12 +134,6 @@ def test_a_folder_that_holds_anything_is_not_written_to(before, reason, tmp_path
     assert reason in done.stderr
 
 
-def test_two_processes_cannot_run_the_same_run(copied):
-    with RunFolder(copied).locked():
-        done = agent_env("resume", str(copied))
-    assert (done.returncode, "is being run already" in done.stderr) == (2, True)
-
-
 def test_a_run_goes_on_at_the_server_that_is_named(tmp_path):
     out = tmp_path / "run"
 
@@ -158,19 +150,6 @@ def test_a_run_goes_on_at_the_server_that_is_named(tmp_path):
     now, code, said = go("resume", str(out))
     assert (code, "2 of 2 episodes done (1 now)" in said) == (0, True)
     assert f"model base_url: {before} → {now}" in RunFolder(out).manifest.changes[0]
-
-
-def test_a_run_in_which_nothing_succeeds_says_why_and_fails(tmp_path):
-    url = "http://127.0.0.1:9/v1"
-    done = agent_env(
-        "run", "time-puzzles", "--limit", "2", "--condition", "explicit", "--out",
-        str(tmp_path / "run"), "--model", "compatible/x", "--base-url", url,
-        "--retry-time-s", "1",
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert f"the model's server was away for 0 s, the last error: {url} (x) cannot" in done.stderr
-    assert f"agent-env resume {tmp_path / 'run'}" in done.stderr
-    assert re.search(r"explicit +2 +0 +2 ", done.stdout)
 
 
 def test_failed_and_missing_episodes_are_run_again_by_resume(copied):
@@ -216,15 +195,6 @@ def test_a_tables_figures_are_whole_in_a_narrow_terminal(small_run):
     assert "…" not in shown
 
 
-def test_show_spells_control_characters_out(tmp_path):
-    recorded = TESTS / "data/runs/version-1/episodes/base/tp-3-00001.1.jsonl"
-    trace = tmp_path / "a.jsonl"  # of version 1: its lines have no checksums
-    trace.write_text(recorded.read_text().replace("MY ANSWER", "\\u001b[31mMY ANSWER"))
-    shown = agent_env("show", str(trace)).stdout
-    assert "\x1b" not in shown
-    assert "\\u001b[31mMY ANSWER" in shown
-
-
 def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path):
     file = tmp_path / "x.py"
     file.write_text("print(1)\n6 * 7\n")
@@ -233,19 +203,6 @@ def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path):
         pytest.skip(f"no sandbox holds here: {done.stderr.strip()}")
     told = json.loads(done.stdout)
     assert (told["stdout"], told["value"], told["status"]) == ("1\n", "42", "ok")
-
-
-def test_a_run_can_be_rehearsed_against_the_fake_server(tmp_path):
-    with running("fake-server", "--errors", "500:0.05") as server:
-        url = server.stdout.readline().strip()
-        done = agent_env(
-            "run", "time-puzzles", "--limit", "3", "--model", "compatible/x", "--base-url", url,
-            "--condition", "web", "--out", str(tmp_path / "run"), "--json",
-        )  # fmt: skip
-        server.send_signal(signal.SIGINT)
-        assert server.wait(300) == 130
-    told = json.loads(done.stdout)["conditions"]["web"]
-    assert (told["finished"], told["exact_match"], told["usage_sources"]) == (3, 1.0, ["provider"])
 
 
 def test_help_lists_every_command_in_a_section_without_importing_rich():
@@ -267,19 +224,3 @@ def test_the_help_of_a_command_with_a_task_lists_the_options_of_the_task(command
     listed = shown.split("\nOptions of time-puzzles, each as --option KEY=VALUE:\n")[1]
     assert "facts=<str> Facts per puzzle: 5 or 4-6. [default: 4-6]" in " ".join(listed.split())
     assert "Options of" not in agent_env(command, "--help").stdout
-
-
-@pytest.mark.parametrize(
-    ("command", "examples"),
-    [
-        ("fork", ["agent-env fork runs/first/episodes/web/tp-1-00001.1.jsonl --at 2 "
-                  "--edit page.txt --repeats 3 --out runs/forked"]),
-        ("web build", [
-            "agent-env web build --world fictional --entities 5000 --seed 3 --out pages.db",
-            "agent-env web build --table td.materials.jsonl --out tables.db",
-        ]),
-    ],
-)  # fmt: skip
-def test_an_example_of_the_help_is_one_line_that_can_be_pasted(command, examples):
-    lines = agent_env(*command.split(), "--help").stdout.splitlines()
-    assert [line for line in lines if "Example" in line] == [f"  Example: {e}" for e in examples]

@@ -60,13 +60,6 @@ def readers(runs):
     return runs, ask(runs / "readers", wanted, cited_from=both(runs))
 
 
-def test_contexts_built_twice_are_the_same_bytes(runs):
-    first = (runs / "agentic.jsonl").read_bytes()
-    done = agent_env("context", "build", "agentic", "--out", "again.jsonl", cwd=runs)
-    assert "8 contexts in again.jsonl, 0 of them empty; pages of web: " in done.stdout
-    assert (runs / "again.jsonl").read_bytes() == first
-
-
 def test_the_pages_of_an_agentic_searcher_help_more_than_those_of_a_one_off(readers):
     """Figure 2 of the Time Puzzles paper in miniature: the same reader, other pages."""
     _, share = readers

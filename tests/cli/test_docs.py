@@ -87,7 +87,3 @@ def test_a_checkout_without_the_site_shows_its_markdown(tmp_path, monkeypatch):
     assert command("docs", "models").stdout == f"{ROOT / 'docs' / 'models.md'}\n"
     monkeypatch.setattr(docs, "SOURCES", tmp_path)
     assert "install a released wheel" in command("docs").stderr
-
-
-def test_the_version_is_told():
-    assert command("--version").stdout == f"agent-env {agent_env.__version__}\n"

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from agent_env.episodes.calls.budget import RunLimits
-from agent_env.episodes.calls.options import CallOptions, rounded_up
+from agent_env.episodes.calls.options import CallOptions
 from agent_env.episodes.calls.retries import Retries
 from agent_env.extensions.fake_server import serve
 from agent_env.extensions.reference.policy import Reference
@@ -147,13 +147,6 @@ def test_a_limit_is_advised_under_which_the_next_call_can_be_made(server, tmp_pa
     assert "episodes of base never began" in " ".join(again.stdout.split())
     assert added_up(in_the_traces(out))["input_tokens"] > 0
     assert f"of its {advised} tokens" in again.stderr
-
-
-@pytest.mark.parametrize(
-    ("amount", "up"), [(846, 850.0), (850, 850.0), (12_301, 13_000.0), (0.00231, 0.0024), (0, 0.0)]
-)
-def test_an_advised_limit_is_rounded_up(amount, up):
-    assert rounded_up(amount) == up
 
 
 def test_costs_and_late_samples_are_told(server, tmp_path):

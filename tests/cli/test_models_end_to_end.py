@@ -306,11 +306,6 @@ def test_own_texts_are_stored_and_hold_on_resume(tmp_path):
     ]  # fmt: skip
 
 
-def test_reference_answers_the_last_question_of_a_few_shot_prompt(direct, tmp_path):
-    got = run(tmp_path / "run", strategy="few-shot", conditions=("base", "web"))
-    assert told(got) == [row for row in told(direct) if row[1] != "web-once"]
-
-
 @pytest.mark.parametrize(("model", "stream"), [("compatible/m", True), ("openai/m", False)])
 def test_what_a_model_calls_wrongly_is_answered_and_stored(tmp_path, model, stream):
     wrong = [

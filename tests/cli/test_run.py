@@ -52,13 +52,6 @@ def test_in_a_dense_table_texts_wrap_and_figures_stay_whole(capsys):
     assert "a-long-name of" in shown
 
 
-def test_sentences_are_a_list_that_wraps(capsys):
-    print_table(ResultTable("t", "Conclusions", (Column("conclusion"),), (("word " * 30,),)))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith("  - word word")
-    assert max(map(len, lines)) <= 100
-
-
 def test_title_rows_and_notes_are_lines_that_do_not_wrap(capsys):
     print_table(five_columns())
     told = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip(" ─")]

@@ -54,11 +54,6 @@ def test_the_other_episodes_are_scored_and_the_failed_one_says_why(scored):
     assert failed.answer is None
 
 
-def test_it_is_kept_with_the_scores(folder, scored):
-    folder.write_scores([score for _, score in scored])
-    assert '"outcome":"scorer_failed"' in (folder.path / "scores.jsonl").read_text()
-
-
 def test_what_the_user_can_mend_still_stops_the_command(folder):
     task = raising_on(folder.task, "web", ConfigError("needs the extra 'answers'"))
     with pytest.raises(ConfigError, match="needs the extra"):

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from agent_env.episodes.contexts import NamedPage, named_pages, page_url, urls_in
+from agent_env.episodes.contexts import NamedPage, named_pages, urls_in
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.models.tokenizers import Estimate
@@ -84,18 +84,6 @@ def test_the_same_run_gives_the_same_bytes(folder):
     built(folder)
     assert out.read_bytes() == first
     assert read_contexts(out).data() == first
-
-
-def test_other_bytes_than_the_model_opened_are_told(folder):
-    store(folder.pages, page(B, "Text of B, a day later."))
-    one = built(folder).contexts.by_sample["one"]
-    assert one.pages[1].read_digest == sha256(b"<p>Text of B.</p>").hexdigest()
-
-
-def test_a_run_without_a_store_has_only_missing_pages(folder):
-    folder.pages.unlink()
-    assert built(folder).counts() == {"cited": 2, "opened": 1, "not_stored": 3}
-    assert not folder.pages.exists()
 
 
 def test_an_unreadable_or_absent_episode_is_said(folder):
@@ -253,15 +241,6 @@ def test_a_page_stands_once_under_the_strongest_thing_that_it_is(tmp_path):
     ]
 
 
-def test_only_the_wished_kinds_are_given_and_an_opened_page_is_not_merely_returned(
-    tmp_path,
-):
-    met = [returned(A), returned(B), opened(B, "b1")]
-    assert named_pages(events(tmp_path, tool_pages=met), ("returned",)) == [
-        NamedPage(A, "returned")
-    ]
-
-
 def test_a_hosted_search_counts_by_its_annotations_and_actions(tmp_path):
     hosted = [returned(A), opened(B), returned(C)]
     cited = [f"{D}?utm_source=openai", f"{A}#part"]
@@ -300,19 +279,6 @@ def test_a_page_that_a_guard_kept_from_the_model_is_marked(tmp_path):
 )  # fmt: skip
 def test_addresses_are_read_out_of_prose_and_markdown(text, urls):
     assert urls_in(text) == urls
-
-
-@pytest.mark.parametrize(
-    ("url", "kept"),
-    [
-        ("https://a.example/x?utm_source=openai", "https://a.example/x"),
-        ("https://a.example/x?b=%20&utm_source=openai#s", "https://a.example/x?b=%20"),
-        ("https://a.example/George_V%27s?", "https://a.example/George_V%27s?"),
-        ("https://[broken", "https://[broken"),
-    ],
-)
-def test_an_address_is_kept_as_a_store_knows_it(url, kept):
-    assert page_url(url) == kept
 
 
 def given(text):

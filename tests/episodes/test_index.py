@@ -104,34 +104,6 @@ def test_pages_follow_each_other_without_gap(pages):
     assert pages.span(EpisodeFilter(), 4, 9).total == 5
 
 
-def test_verdicts_are_those_of_the_main_metric(pages):
-    assert shown(pages, EpisodeFilter(verdict="right")) == ["explicit+cal", "web", "web+ci"]
-    assert shown(pages, EpisodeFilter(verdict="wrong")) == ["base", "web-once"]
-    assert shown(pages, EpisodeFilter(verdict="unscored")) == []
-
-
-def test_rows_are_sorted_by_figures_and_metrics(pages):
-    steps = [r.values["steps"] for r in pages.span(EpisodeFilter(sort="-steps"), 0, 9).rows]
-    assert steps == sorted(steps, reverse=True)
-    assert shown(pages, EpisodeFilter(sort="exact_match"), 0, 2) == ["base", "web-once"]
-    assert shown(pages, EpisodeFilter(sort="no such thing")) == shown(pages, EpisodeFilter())
-
-
-def test_neighbours_are_those_within_the_filter(pages):
-    row = pages.span(EpisodeFilter(condition="web"), 0, 1).rows[0].values["episode"]
-    before, after = pages.around(row, EpisodeFilter(verdict="right"))
-    assert (before.split("/")[0], after.split("/")[0]) == ("explicit+cal", "web+ci")
-    assert pages.around("web/none.1", EpisodeFilter()) == (None, None)
-
-
-def test_groups_count_and_average(pages):
-    found = {group.condition: group for group in pages.groups()}
-    assert found["web"].counts == {"finished": 1}
-    assert found["web"].metrics["exact_match"] == 1.0
-    assert found["base"].metrics["exact_match"] == 0.0
-    assert pages.metrics[0] == "exact_match"
-
-
 def test_a_change_is_seen_and_nothing_is_written(pages, tmp_path):
     before = pages.changes
     trace = next((tmp_path / "run/episodes/web").glob("*.jsonl"))

@@ -40,13 +40,6 @@ def test_a_changed_verdict_is_told_with_both_sides(tmp_path):
     assert against(now, [s for _, s in scored], score).changed == ()
 
 
-def test_a_scorer_is_named_with_a_digest_of_its_sources():
-    version = version_of(score)
-    assert version.scorer == "agent_env.families.time_puzzles.task.score"
-    assert len(version.source) == 12
-    assert version == version_of(score)
-
-
 def test_a_run_without_scores_has_nothing_to_compare(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     (tmp_path / "run/scores.jsonl").unlink()

@@ -23,8 +23,8 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.records.schema import Message, ToolSpec
-from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.records.schema import ToolSpec
+from agent_env.records.trace_events import EpisodeStarted, ToolCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
@@ -59,12 +59,6 @@ def run(runner, count=3, repeats=1):
 
 def searching(sample):
     return ScriptedModel([calls(("web_search", "{}")), answer("MY ANSWER: None")])
-
-
-def test_every_sample_is_asked_as_often_as_wished(tmp_path):
-    episodes = run(runner_for(tmp_path, searching), count=2, repeats=2)
-    assert sorted(episodes) == ["tp-0-0.1", "tp-0-0.2", "tp-0-1.1", "tp-0-1.2"]
-    assert {e.status for e in episodes.values()} == {"finished"}
 
 
 def test_the_trace_holds_every_call_with_its_size_and_source(tmp_path):
@@ -109,29 +103,6 @@ def test_seams_that_cannot_be_opened_fail_the_episode_readably(tmp_path):
     assert isinstance(first, EpisodeStarted)
 
 
-def test_a_passing_error_is_tried_again_and_each_attempt_is_recorded(tmp_path):
-    class Shaky(ScriptedModel):
-        tries = 0
-
-        async def generate(self, messages, tools, options=None):
-            self.tries += 1
-            if self.tries < 3:
-                raise ModelError("busy", status=500, retryable=True)
-            return answer("MY ANSWER: None")
-
-    episodes = run(runner_for(tmp_path, lambda s: Shaky([])), count=1)
-    assert episodes["tp-0-0.1"].status == "finished"
-    events = read_trace(tmp_path / "episodes/web/tp-0-0.1.jsonl")
-    tries = [(e.attempt, e.error) for e in events if isinstance(e, ModelCalled)]
-    assert tries == [(1, "busy"), (2, "busy"), (3, None)]
-
-
-def test_an_error_that_will_not_pass_is_not_tried_again(tmp_path):
-    model = ScriptedModel([ModelError("bad key", status=401)])
-    run(runner_for(tmp_path, lambda s: model), count=1)
-    assert len(model.requests) == 1
-
-
 def test_a_second_run_asks_only_for_what_is_missing_or_cut(tmp_path):
     runner = runner_for(tmp_path, searching)
     run(runner)
@@ -161,16 +132,8 @@ def test_a_disk_that_takes_no_more_stops_the_run(tmp_path):
         run(runner_for(tmp_path, searching))
 
 
-def test_what_the_model_was_sent_follows_from_the_trace_alone(tmp_path):
-    model = ScriptedModel([calls(("web_search", "{}")), answer("MY ANSWER: None")])
-    episodes = run(runner_for(tmp_path, lambda s: model), count=1)
-    sent, _ = model.requests[-1]
-    assert episodes["tp-0-0.1"].messages[: len(sent)] == sent
-
-
 SEARCH = ToolSpec(name="web_search", description="", parameters={})
 CALL = '{"name": "web_search", "arguments": {}}'
-QUESTION = Message(role="user", content="Which day?")
 
 
 def test_a_model_that_changes_is_said_once():

@@ -37,11 +37,6 @@ def rights(run):
     return found
 
 
-def test_the_twins_stand_beside_their_condition_in_one_run(runs):
-    manifest = json.loads((runs["reference"].path / "run.json").read_text())
-    assert [each["name"] for each in manifest["conditions"]] == ["web", "web~shifted"]
-
-
 def test_a_reader_follows_the_shifted_world_and_a_rememberer_the_plain_one(runs):
     assert rights(runs["reference"]) == {"web": [1, 1, 1], "web~shifted": [1, 1, 1]}
     assert rights(runs["rememberer"]) == {"web": [1, 1, 1], "web~shifted": [0, 0, 0]}

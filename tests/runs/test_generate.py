@@ -51,10 +51,6 @@ async def rewords(turns, offers):
     )
 
 
-async def answers_it(turns, offers):
-    return ScriptedAnswer("That was Angela Merkel.")
-
-
 async def refuses(turns, offers):
     raise Refusal(400, "no")
 
@@ -89,12 +85,6 @@ def test_the_same_replies_give_the_same_bytes_and_are_asked_for_once(tmp_path):
     assert calls == 0
     again = (tmp_path / "td.jsonl").read_bytes(), (tmp_path / "td.summary.json").read_bytes()
     assert again == first
-
-
-def test_an_answer_in_place_of_a_question_is_not_taken(tmp_path):
-    made, _ = served(tmp_path / "td.jsonl", answers_it)
-    assert made.wording.worded == 0
-    assert {line["worded_by"] for line in lines(tmp_path / "td.jsonl")} == {"template"}
 
 
 def test_a_model_that_refuses_ends_nothing_and_is_asked_again_next_time(tmp_path):

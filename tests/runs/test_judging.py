@@ -254,14 +254,3 @@ def test_a_judge_that_is_not_there_is_told_with_its_reason(run):
     assert done.returncode == 1
     assert "the run waits for its server, at most 1 s: http://127.0.0.1:9/v1 (j)" in done.stderr
     assert "the verdicts so far are in the traces, the same command goes on" in done.stderr
-
-
-def test_a_judge_that_gives_no_verdict_is_shown(run):
-    policy = script_policy(script(run.parent, {"match": ".", "text": "I cannot tell."}))
-
-    with serving(FakeServer(policy)) as url:
-        done = agent_env("judge", str(run), "--model", "compatible/k", "--base-url", url)
-    assert (done.returncode, done.stderr) == (
-        1,
-        "no reply ends with a verdict; the first one begins: I cannot tell.\n",
-    )

@@ -12,7 +12,7 @@ from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import RunStopped
 from agent_env.runs import progress_display as shown
 from agent_env.runs.progress import Progress
-from agent_env.runs.progress_text import Standing, as_table, compact, duration
+from agent_env.runs.progress_text import Standing, as_table, duration
 from agent_env.runs.run import Run
 from agent_env.runs.running_scores import Spending
 from tests import TESTS
@@ -166,12 +166,3 @@ def test_a_table_is_never_wider_than_the_terminal():
 )
 def test_times_read(seconds, text):
     assert duration(seconds) == text
-
-
-def test_beside_hours_minutes_are_no_hours():
-    assert [duration(s, with_hours=True) for s in (200, 3780)] == ["0:03:20", "1:03:00"]
-
-
-@pytest.mark.parametrize(("number", "text"), [(950, "950"), (34_120, "34k"), (9_996, "10k")])
-def test_numbers_are_short(number, text):
-    assert compact(number) == text

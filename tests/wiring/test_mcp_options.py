@@ -8,7 +8,6 @@ from agent_env.runs.options import RunOptions
 from agent_env.tasks.conditions import parse_conditions
 from agent_env.wiring.mcp_options import (
     McpOptions,
-    commands_by_name,
     servers_of,
     unread_tools,
 )
@@ -54,10 +53,6 @@ def test_from_python_a_mapping_will_do():
 def test_mistakes_are_named(options, reason):
     with pytest.raises(ConfigError, match=reason):
         servers_of(options)
-
-
-def test_texts_are_read_by_name():
-    assert commands_by_name(["a=x=y"]) == {"a": "x=y"}
 
 
 def test_conditions_of_a_study_are_known_before_its_servers_are_asked():

@@ -98,13 +98,6 @@ def test_each_attempt_stands_in_the_trace_with_its_verdict(tmp_path):
     assert episode.status == "finished"
 
 
-def test_the_tokens_of_failed_calls_are_in_the_sums(tmp_path):
-    failing = [error("server", 500), error("unreadable", 200, SOME)]
-    (episode,) = run(runner(tmp_path, lambda s: Shaky(failing)))
-    assert (episode.input_tokens, episode.output_tokens) == (200, 20)
-    assert (episode.failed_calls, episode.uncounted_calls, episode.steps) == (2, 1, 1)
-
-
 def test_the_tokens_of_failed_calls_count_against_the_limit(tmp_path):
     class Costly(ScriptedModel):
         failed = False
@@ -118,15 +111,6 @@ def test_the_tokens_of_failed_calls_count_against_the_limit(tmp_path):
     model = Costly([calls(("web_search", "{}"), usage=SOME), answer("never asked")])
     (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(tokens=220)))
     assert (episode.stop_reason, episode.steps) == ("tokens", 1)
-
-
-def test_an_error_that_lasts_fails_the_episode_with_the_evidence(tmp_path):
-    (episode,) = run(runner(tmp_path, lambda s: Shaky([error("server", 500)] * 9)))
-    assert episode.failure == (
-        "ModelError: server! [the same error came 3 times on this request; "
-        "calls ended: server 500, server 500, server 500]"
-    )
-    assert len(model_calls(tmp_path)) == 3
 
 
 class Silent(Shaky):

@@ -163,18 +163,6 @@ def test_a_server_that_is_away_is_asked_once():
     assert [check.is_reached for check in found.conditions] == [None, None]
 
 
-def test_what_a_failed_call_cost_is_kept():
-    error = ModelError("HTTP 500", kind="server", usage=used(40))
-    assert tried(error, called("web_search")).probes[0].usage == used(40)
-
-
-def test_a_call_without_told_tokens_is_charged_by_its_letters():
-    found = tried(said("OK").model_copy(update={"usage": Usage()}), called("web_search"))
-    assert found.probes[0].usage == Usage()
-    assert (found.probes[0].charged or Usage()).source == "estimate"
-    assert found.tells_usage is False
-
-
 def test_a_required_call_that_does_not_come_is_said():
     found = tried(said("OK"), said("I would rather not.", 300))
     assert [check.required_obeyed for check in found.conditions] == [False, None]
@@ -222,12 +210,6 @@ def test_a_refusal_that_teaches_something_is_asked_again_at_once():
     assert [probe.error for probe in found.probes] == [None, None, None]
 
 
-def test_a_call_that_was_cut_is_no_call_as_text():
-    cut = said('```tool_call\n{"name": "web_se', 300)
-    cut = cut.model_copy(update={"finish_reason": "length"})
-    assert [each.call_in_text for each in tried(said("OK"), cut, in_text=True).probes] == [None] * 3
-
-
 def test_the_remedy_for_a_call_in_text_fits_the_protocol():
     written = said('{"name": "web_search", "arguments": {}}', 300)
     found = tried(said("OK"), written, in_text=True)
@@ -261,12 +243,6 @@ def test_fences_of_another_name_are_seen_under_the_text_protocol():
     found = tried(said("OK"), right, in_text=True)
     assert not saw_fences(found)
     assert found.conditions[0].calls_parsed is True
-
-
-def test_a_template_without_tools_is_none_of_the_text_protocols_business():
-    facts = ServerFacts(models=("smollm2",), supports_tools=False)
-    unknown = said("OK", None)
-    assert tried(unknown, unknown, facts, in_text=True).conditions[0].is_reached is None
 
 
 NONEXISTENT = "compatible/nonexistent"

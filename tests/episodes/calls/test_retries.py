@@ -15,7 +15,6 @@ from agent_env.episodes.calls.retries import (
     Retries,
     Retry,
     Tries,
-    error_kind,
     final_error,
 )
 from agent_env.errors import ModelError, RunStopped
@@ -85,16 +84,6 @@ def test_rate_limits_say_nothing_about_the_request_but_their_number_is_bounded()
     tries = Tries(Retries(attempts=5))
     found = [tries.verdict(error("rate_limit"), 0.0, 0.0) for _ in range(5)]
     assert [type(f) for f in found] == [Retry] * 4 + [GiveUp]
-
-
-@pytest.mark.parametrize(
-    ("status", "kind"),
-    [(429, "rate_limit"), (401, "authentication"), (403, "authentication"), (400, "bad_request"),
-     (404, "bad_request"), (408, "timeout"), (500, "server"), (503, "server"),
-     (200, "unreadable"), (None, None)],
-)  # fmt: skip
-def test_without_a_class_the_status_tells_it(status, kind):
-    assert error_kind(ModelError("x", status=status)) == kind
 
 
 KINDS = st.sampled_from(
@@ -292,14 +281,6 @@ def test_a_server_that_never_answered_is_waited_for_a_short_time(
     assert notes[0].startswith(f"the run waits for {most}: ")
     limit = float(most.rpartition("most ")[2].split()[0])
     assert limit - 2.0 <= now <= limit
-
-
-def test_once_it_has_answered_it_is_waited_for_as_any_other():
-    notes = list[str]()
-    outage = Outage(600.0, connect_s=30.0, note=notes.append)
-    outage.answered()
-    outage._begin(REFUSED)
-    assert notes[0].startswith("the run waits for its server, at most 600 s")
 
 
 def test_a_run_without_replies_says_so_now_and_then():

@@ -200,22 +200,6 @@ def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path):
     assert _keep(folder, spent) == 0  # nothing to hold it against: no trace is read
 
 
-def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path):
-    folder = _with_limits(tmp_path, tokens=600)
-
-    async def use(coordinator):
-        opened = await coordinator.open("w", KEY)
-        assert await coordinator.enter(opened.lease, 10) is None
-        used = Usage(input_tokens=500, output_tokens=90)
-        await coordinator.leave(opened.lease, CallEnd(used, replied=True, rate_limited=False))
-        assert coordinator.calls.budget.tokens == 590
-        return await coordinator.enter(opened.lease, 10)
-
-    refused = _keep(folder, use)
-    assert refused.reason == "tokens"
-    assert refused.text.startswith("the run has used 590 of its 600 tokens")
-
-
 def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path):
     async def use(coordinator):
         opened = await coordinator.open("w", KEY)
@@ -231,16 +215,6 @@ def test_a_worker_hears_of_the_run_s_limit_as_if_it_were_its_own(tmp_path):
     folder = _with_limits(tmp_path, tokens=10)
     with pytest.raises(RunStopped, match="of its 10 tokens"):
         _keep(folder, lambda coordinator: _play(coordinator, ScriptedModel([answer("x")]), "w"))
-
-
-def test_a_rate_limit_halves_the_pace_of_all(tmp_path):
-    async def use(coordinator):
-        opened = await coordinator.open("w", KEY)
-        await coordinator.enter(opened.lease, 1)
-        await coordinator.leave(opened.lease, CallEnd(None, replied=False, rate_limited=True))
-        return int(coordinator.calls.pace.limit)
-
-    assert _keep(make_run(tmp_path, ["a"]), use, concurrency=8) == 4
 
 
 def test_too_many_failures_let_no_further_call_in(tmp_path):

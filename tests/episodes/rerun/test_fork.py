@@ -64,12 +64,6 @@ def test_an_edited_result_and_other_tools_make_another_story(tmp_path, parent):
     assert fork_row[2].metrics["exact_match"] == 0.0
 
 
-def test_a_fork_at_0_keeps_the_prompt_alone(tmp_path, parent):
-    out = asyncio.run(fork(parent, ForkOptions(0, tmp_path / "out"), QUIET))
-    events = read_trace(out.path / "episodes/web/tp-3-00001.1.jsonl")
-    assert not [e for e in events if isinstance(e, ModelCalled) and e.replayed]
-
-
 @pytest.mark.parametrize(("at", "line"), [(9, "has 4 steps; --at 9 is none"), (4, "is the answer")])
 def test_a_step_that_is_none_is_said(parent, at, line):
     with pytest.raises(ConfigError, match=line):

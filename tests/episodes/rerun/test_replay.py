@@ -16,7 +16,7 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
-from agent_env.records.schema import Message, ToolCall
+from agent_env.records.schema import ToolCall
 from agent_env.runs.options import ReplayOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
@@ -53,13 +53,6 @@ def test_an_episode_that_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path):
     run(World(), tmp_path)
     cut(tmp_path, 5)
     assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 2)
-
-
-def test_an_episode_that_was_resumed_replays_as_one(tmp_path):
-    run(World(), tmp_path)
-    cut(tmp_path, 3)
-    run(World(), tmp_path)
-    assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 3)
 
 
 def test_a_strict_replay_ends_at_the_first_difference_with_a_diff(tmp_path):
@@ -174,10 +167,3 @@ def test_nothing_is_replayed_where_all_is_live(tmp_path):
     options = ReplayOptions(tools_live=True, model_live=True)
     with pytest.raises(ConfigError, match="start a new run"):
         asyncio.run(replay(Run(tmp_path), options, print))
-
-
-def test_the_messages_of_a_step_are_those_that_were_sent(tmp_path):
-    events, episode = run(World(), tmp_path)
-    recording = Recording.of(events)
-    assert recording.sent(recording.steps[2]) == episode.messages[:-1]
-    assert isinstance(recording.sent(recording.steps[0])[0], Message)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from agent_env.episodes.trace.lines import TraceError, TraceWriter, read_trace
-from agent_env.episodes.trace.texts import MissingText, Texts
+from agent_env.episodes.trace.texts import Texts
 from agent_env.records.schema import ToolCall, ToolResult
 from agent_env.records.trace_events import ToolCalled
 from tests.episodes.trace.test_lines import clock
@@ -51,16 +51,6 @@ def test_long_texts_are_read_from_a_disk_that_takes_no_writes(tmp_path):
     if done.returncode == 77 or "unshare failed" in done.stderr:
         pytest.skip("no mount namespaces here")
     assert (done.returncode, done.stdout) == (0, f"{len(LONG_TEXT)}\n"), done.stderr
-
-
-def test_a_store_that_was_read_can_be_written_after(tmp_path):
-    first = Texts(tmp_path / "texts.db")
-    digest = first.put("one")
-    first.close()
-    texts = Texts(tmp_path / "texts.db")
-    assert texts.get(digest) == "one"
-    assert texts.get(texts.put("two")) == "two"
-    texts.close()
 
 
 def test_a_long_output_is_stored_once_and_read_back_in_place(tmp_path):
@@ -129,9 +119,3 @@ def test_texts_are_forced_to_the_disk_when_there_are_new_ones_only(tmp_path, mon
     texts.sync()
     assert len(syncs) == 3
     texts.close()
-
-
-def test_an_unknown_digest_is_missing(tmp_path):
-    with pytest.raises(MissingText, match="is not in"):
-        Texts(tmp_path / "texts.db").get("00" * 32)
-    assert not (tmp_path / "texts.db").exists()

@@ -8,7 +8,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.extensions.extraction.extraction import read_extraction
 from agent_env.extensions.extraction.solver import TIES, Fact, Query, solve
-from agent_env.extensions.extraction.strategies import ORDERS, STRATEGY_NAMES
+from agent_env.extensions.extraction.strategies import ORDERS
 from agent_env.families.time_puzzles.task import make_task as time_puzzles
 from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.score import score
@@ -141,7 +141,3 @@ def test_a_family_without_a_context_cannot_be_asked_so():
     task, condition = time_puzzles(), Condition(name="base", strategy="standard")
     with pytest.raises(ConfigError, match="unknown strategy 'standard'; known: tool-loop, "):
         make_strategy(condition, task.prompt, of_task=task.strategies)
-
-
-def test_every_order_can_be_had_with_and_without_an_example():
-    assert len(STRATEGY_NAMES) == 16

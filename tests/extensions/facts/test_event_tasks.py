@@ -76,21 +76,12 @@ def test_the_form_of_the_dates_is_asked_for_and_what_is_not_stated_is_not():
     assert "FIRST" not in prompt(SCREEN_TASK, screened(years=(1908, 1948)))
 
 
-def test_a_row_that_still_lasts_is_asked_like_any_other():
-    lasting = prompt(SCREEN_TASK, screened("1805-10-21"))
-    assert lasting == prompt(SCREEN_TASK, screened("1805-10-21", "1806-01-01"))
-
-
 def test_the_right_dates_are_known_and_a_near_miss_is_not():
     sample = screened("1805-10-21", "1806-01")
     assert known(sample, "FIRST: 1805-10-21\nLAST: 1806-01") == ("read", 1.0)
     assert known(sample, "FIRST: 21 October 1805\nLAST: 1806-01-31") == ("read", 1.0)
     assert known(sample, "FIRST: 1805-10-21\nLAST: 1806-02") == ("read", 0.0)
     assert known(sample, "FIRST: 1805-10-22\nLAST: 1806-01") == ("read", 0.0)
-
-
-def test_an_answer_coarser_than_the_row_is_not_enough():
-    assert known(screened("1805-10-21", "1805-10-21"), "FIRST: 1805\nLAST: 1805") == ("read", 0.0)
 
 
 def test_a_lasting_row_is_known_by_its_start_and_that_it_lasts():

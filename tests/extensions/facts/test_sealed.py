@@ -1,14 +1,12 @@
 """The sealed web: every fact is proved by a page, and the first look often misleads."""
 
 import asyncio
-import hashlib
 from pathlib import Path
 
 import pytest
 
 from agent_env.errors import ToolError
 from agent_env.extensions.facts.sealed import SealedWeb
-from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.tables.articles import article_url, event_title
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.tdbench.sample import TdbenchOptions
@@ -27,10 +25,6 @@ def web(tmp_path_factory):
     built.close()
 
 
-def test_it_has_more_than_a_thousand_pages(web):
-    assert 1000 < len(list(web.urls())) < 2000
-
-
 def test_for_a_third_of_the_events_the_first_hit_is_not_the_article(web):
     misled = 0
     for row in TABLES.events:
@@ -44,15 +38,6 @@ def test_the_pages_that_prove_a_puzzle_are_there(web):
         assert puzzle.evidence == evidence_of(puzzle.facts)
         for url in puzzle.evidence:
             assert asyncio.run(web.fetch(url)).text
-
-
-def test_the_same_tables_give_the_same_bytes():
-    def digest():
-        return hashlib.sha256(
-            "".join(p.url + p.html for p in render_all(TABLES)).encode()
-        ).hexdigest()
-
-    assert digest() == digest()
 
 
 def test_a_copy_of_the_shipped_web_with_a_samples_tables_is_the_web_built_of_both():

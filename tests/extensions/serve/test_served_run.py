@@ -9,7 +9,6 @@ import pytest
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.serve.mcp_server import QuestionServer
 from agent_env.extensions.serve.served_run import (
-    ServedRunError,
     open_served_run,
     served_folder,
     tools_of,
@@ -98,47 +97,6 @@ def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path):
     assert second.text.endswith("The episode is over (steps).")
 
 
-def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path):
-    async def one(served_run):
-        question = await served_run.begin("x")
-        assert question is not None
-        await asyncio.gather(
-            *(served_run.call(question.handle, "calendars", HEBREW) for _ in range(3))
-        )
-        await served_run.submit(question.handle, NO_DATE)
-        return question.episode
-
-    async def agent(served_run):
-        return await asyncio.gather(*(one(served_run) for _ in range(8)))
-
-    names = _sit(tmp_path / "run", agent, limit=4, repeats=2)
-    assert len(set(names)) == 8
-    scored = score_folder(Run(tmp_path / "run"), print)
-    calls = [sum(len(m.tool_calls) for m in episode.messages) for episode, _ in scored]
-    assert calls == [3] * 8
-
-
-def test_an_interrupted_episode_goes_on_where_it_was(tmp_path):
-    async def leave(served_run):
-        question = await served_run.begin("x")
-        assert question is not None
-        await served_run.call(question.handle, "calendars", HEBREW)
-        return question.episode
-
-    async def go_on(served_run):
-        question = await served_run.begin("x")
-        assert question is not None
-        await served_run.submit(question.handle, NO_DATE)
-        return question.episode, [message.role for message in question.messages]
-
-    first = _sit(tmp_path / "run", leave)
-    again, roles = _sit(tmp_path / "run", go_on)
-    assert again == first
-    assert roles[-2:] == ["assistant", "tool"]
-    (episode,) = [e for e, _ in score_folder(Run(tmp_path / "run"), print)]
-    assert episode.stop_reason == "answered"
-
-
 def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path):
     async def agent(served_run):
         question = await served_run.begin("x")
@@ -160,14 +118,6 @@ def test_an_exam_over_mcp_has_one_condition(tmp_path):
             await tools_of(served_run.environment)
 
     _sit(tmp_path / "run", agent, conditions=("base", "explicit+cal"))
-
-
-def test_an_unknown_handle_is_the_agents_mistake(tmp_path):
-    async def agent(served_run):
-        with pytest.raises(ServedRunError, match="there is no open episode 'abc'"):
-            await served_run.call("abc", "calendars", {})
-
-    _sit(tmp_path / "run", agent)
 
 
 def test_an_mcp_client_sits_the_exam(tmp_path):
@@ -282,11 +232,6 @@ def _files_with_gold(served_run):
     assert golds
     files = [file for file in served_run.folder.rglob("*") if file.is_file()]
     return [file.name for file in files if any(gold in file.read_bytes() for gold in golds)]
-
-
-def _matches(run):
-    scored = score_folder(Run(run), print)
-    return sorted(score.metrics["exact_match"] for _, score in scored)
 
 
 def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path):

@@ -2,17 +2,15 @@
 
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.viewer.story import (
-    HEIGHT,
     aligned,
     arguments,
     parted_at,
     story,
-    token_chart,
 )
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.records.schema import ToolResult as Result
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled
-from tests.extensions.viewer.stage import RIGHT, begin, end, make_run, step
+from tests.extensions.viewer.stage import begin, make_run
 
 
 def told(path, *events):
@@ -80,19 +78,3 @@ def test_episodes_are_aligned_by_step_and_part_where_results_differ(tmp_path):
     assert lines[2].steps[0] is None
     assert parted_at(lines) == 2
     assert parted_at(aligned([one, one])) is None
-
-
-def test_bars_fill_the_height_for_the_longest_step_and_omit_what_is_unknown(
-    tmp_path,
-):
-    folder = make_run(tmp_path / "run", ["s1"])
-    trace = begin(folder, "s1")
-    step(trace, "war", "found")
-    end(trace, RIGHT)
-    found = story(read_trace(next(folder.traces())), None)
-    chart = token_chart(found.steps)
-    assert chart.most == "110 tokens"
-    assert [p.kind for p in chart.bars[0].parts] == ["cached", "input", "output"]
-    assert sum(p.height for p in chart.bars[0].parts) == HEIGHT
-    assert chart.bars[1].parts == ()
-    assert chart.bars[1].words == "step 2: unknown in, unknown out"

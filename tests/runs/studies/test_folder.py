@@ -77,14 +77,6 @@ def test_a_second_start_is_refused(done):
         start(StudyFolder(done))
 
 
-def test_a_second_process_is_refused(done):
-    with (
-        StudyFolder(done).locked(),
-        pytest.raises(ConfigError, match="is being run already, by this process or another"),
-    ):
-        resume(StudyFolder(done))
-
-
 def test_changes_of_what_is_asked_are_refused_by_line(done):
     text = STUDY.replace("limit = 2", "limit = 3").replace("[models.a]", "[models.c]")
     text = text.replace('"reference"', '"reference-static"\nconcurrency = 9')

@@ -5,10 +5,9 @@ from collections import Counter
 
 import pytest
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.site.render import render_all
-from agent_env.extensions.facts.site.sheet import LEVELS, difficulty
+from agent_env.extensions.facts.site.sheet import LEVELS
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
@@ -115,8 +114,3 @@ def test_on_the_medium_level_half_of_the_articles_hide_their_dates_from_snippets
     articles = [sheet for sheet in pages if sheet.url.startswith("https://encyclopedia.")]
     hiding = sum("Several accounts" in sheet.text[:240] for sheet in articles)
     assert 0.4 < hiding / len(articles) < 0.6
-
-
-def test_an_unknown_difficulty_lists_the_known_ones():
-    with pytest.raises(ConfigError, match="unknown difficulty '9'; known: easy, medium, hard"):
-        difficulty("9")

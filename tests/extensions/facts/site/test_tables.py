@@ -87,12 +87,6 @@ def test_more_rows_than_can_be_read_have_no_page_and_are_counted():
     assert pages.stating({"a": "x"}) == ()
 
 
-def test_only_tables_with_a_start_and_an_end_are_temporal():
-    assert OFFICES.is_temporal
-    assert OFFICES.model_copy(update={"columns": ("a", "Start", "End", "b", "c")}).is_temporal
-    assert not OFFICES.model_copy(update={"columns": ("a", "time", "b", "c", "d")}).is_temporal
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_text_of_a_page_is_what_extraction_finds_in_its_html(level):
     for sheet in list(rendered(level).values())[::7]:

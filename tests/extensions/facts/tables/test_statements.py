@@ -48,13 +48,6 @@ def why_left_out(thing):
     return str(caught.value)
 
 
-def test_a_point_in_time_is_first_and_last_day():
-    row = row_of(item(WATERLOO), ("en",), NOW)
-    assert row.event == "the Battle of Waterloo"
-    assert row.start == row.end == PartialDate(1815, 6, 18)
-    assert (row.kind, row.source) == ("battle", "Wikidata Q1")
-
-
 @pytest.mark.parametrize(
     ("precision", "expected"),
     [(9, PartialDate(1815)), (10, PartialDate(1815, 6)), (11, PartialDate(1815, 6, 18))],
@@ -136,13 +129,6 @@ def test_items_of_one_name_are_all_left_out():
     gathered.add([item(WATERLOO, name="Siege of Paris", number=4)])
     assert [row.event for row in gathered.rows(10)] == ["the Siege of Paris"]
     assert gathered.left_out == {"a name that several items bear": 3}
-
-
-def test_an_item_of_two_kinds_counts_once():
-    gathered = Gathered(("en",), NOW)
-    gathered.add([item(WATERLOO)])
-    gathered.add([item(WATERLOO)])
-    assert (len(gathered), gathered.left_out) == (1, {})
 
 
 @pytest.mark.parametrize(

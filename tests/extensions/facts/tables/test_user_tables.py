@@ -49,11 +49,6 @@ def test_the_shipped_table_comes_out_as_it_went_in(tmp_path):
     assert (tmp_path / "out.csv").read_bytes() == shipped.read_bytes()
 
 
-def test_dates_keep_their_precision(tmp_path):
-    (row,) = read_user_events(table(tmp_path, SMALL + "a thing,1914,1918-11,\n"), NOW)
-    assert (row.start, row.end) == (PartialDate(1914), PartialDate(1918, 11))
-
-
 def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path):
     file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\nthe Fair,2001,2002,\n")
     done = import_events(file, tmp_path / "out.csv", NOW)
@@ -65,13 +60,6 @@ def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path):
     )
     lasting, over = read_events(tmp_path / "out.csv")
     assert (lasting.end, lasting.now, over.now) == (None, NOW, None)
-
-
-def test_points_in_time_without_an_end_do_not_last_still(tmp_path):
-    header = "event,kind,start,end,multi_year_spans\n"
-    text = header + "Ada was a countess,,1838,,\nthe Quake,earthquake,1755,,\n"
-    done = import_events(table(tmp_path, text), tmp_path / "out.csv", NOW)
-    assert (done.events, done.lasting) == (2, 0)
 
 
 def test_importing_an_imported_table_later_changes_no_byte(tmp_path):
@@ -108,11 +96,6 @@ def test_what_spreadsheets_add_is_no_defect(tmp_path):
     text = b"\xef\xbb\xbfEvent, start,end,multi_year_spans\r\n\r\nthe  War\t,1914,1918,\r\n,,,\r\n"
     (row,) = read_user_events(table(tmp_path, text), NOW)
     assert (row.event, row.start) == ("the War", PartialDate(1914))
-
-
-def test_a_break_within_a_quoted_cell_becomes_a_blank(tmp_path):
-    (row,) = read_user_events(table(tmp_path, SMALL + '"the\nWar",1914,1918,\n'), NOW)
-    assert row.event == "the War"
 
 
 def test_every_defect_is_named_by_file_and_line(tmp_path):
@@ -254,11 +237,6 @@ def test_a_role_needs_a_start(tmp_path):
 def test_a_precision_must_be_known_and_kept_to(tmp_path, row, reason):
     text = f"event,start,end,multi_year_spans,precision\n{row}\n"
     assert defects(tmp_path, text).startswith(f"own.csv:2: {reason}")
-
-
-def test_a_precision_that_agrees_is_taken(tmp_path):
-    text = "event,start,end,multi_year_spans,precision\nA,1914-07,1918-11,,Month\nB,1914,1918,,\n"
-    assert len(read_user_events(table(tmp_path, text), NOW)) == 2
 
 
 def test_reading_ten_thousand_rows_of_one_role_takes_no_square_time(tmp_path):

@@ -69,32 +69,6 @@ def test_a_table_is_compared_by_model(tmp_path):
     assert difference.difference.value == 0.5
 
 
-def test_a_table_in_parquet_gives_what_it_gives_as_csv(tmp_path):
-    pytest.importorskip("pyarrow", reason="needs the extra parquet")
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    changes = _table(tmp_path, TABLE.replace(",no,", ",0,").replace(",yes,", ",1,"))
-    table = pyarrow.csv.read_csv(tmp_path / "results.csv")
-    pyarrow.parquet.write_table(table, tmp_path / "results.parquet")
-    task, _ = _compare(tmp_path / "results.parquet", **changes)
-    assert task.comparison.values_of("right") == [0.5, 1.0]
-    assert task.comparison.contrasts[0].pairs == 4
-
-
-def test_a_failed_row_is_counted_and_is_no_wrong_answer(tmp_path):
-    task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
-    first = task.comparison.study.arms[0]
-    assert [(o.sample, o.trouble) for o in first.observations if not o.counts] == [
-        ("5", "connection lost")
-    ]
-
-
-def test_an_unknown_quantity_is_unknown(tmp_path):
-    task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
-    assert task.comparison.values_of("output_tokens")[1] is None
-
-
 def test_samples_of_one_field_are_drawn_together(tmp_path):
     task, _ = _compare(tmp_path / "results.csv", cluster="topic", **_table(tmp_path))
     assert task.comparison.cluster_count == 3
