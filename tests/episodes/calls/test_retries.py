@@ -213,13 +213,13 @@ def test_a_request_that_never_succeeds_at_a_server_that_is_up_fails_alone(tmp_pa
 
 
 def test_the_wait_is_no_time_of_the_episode(tmp_path):
-    server = Server([REFUSED], health=[False] * 220)
+    server = Server([REFUSED], health=[False] * 90)
     calls = shared(server)
     calls.outage.poll_s = 0.01
-    (episode,) = run(runner(tmp_path, lambda s: server, calls, Limits(time_s=2.0)))
+    (episode,) = run(runner(tmp_path, lambda s: server, calls, Limits(time_s=0.8)))
     (first, last) = model_calls(tmp_path)
     assert (episode.status, episode.stop_reason) == ("finished", "answered")
-    assert (first.away_s or 0.0) >= 2.2
+    assert (first.away_s or 0.0) >= 0.9
     assert (episode.duration_s or 0.0) < (first.away_s or 0.0)
     assert last.reply is not None
 

@@ -107,7 +107,7 @@ def stories(draw: st.DrawFn) -> tuple[list[Fact], Query]:
     return facts, Query(relation, value if by_value else span)
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(stories(), st.booleans())
 def test_the_solver_agrees_with_going_through_every_month(story, half_open):
     facts, query = story

@@ -7,6 +7,7 @@ from threading import Event
 
 import pytest
 
+from agent_env.extensions.viewer import library
 from agent_env.records.manifest import Preflight
 from agent_env.runs.indexed_run import IndexedRun
 from tests.extensions.viewer.stage import (
@@ -249,7 +250,7 @@ def test_a_run_is_followed_while_it_goes_on(tmp_path):
         assert before["live"] is True
         trace = begin(folder, "s2")
         step(trace, "war", "so far")
-        assert wait_for(client, "/state/run", before["stamp"])
+        assert becomes(lambda: client.get("/state/run").json()["stamp"] != before["stamp"])
         assert rows(client.get("/run/run/").text) == 2
         text = client.get("/run/run/episode/web/s2.1").text
         assert "so far" in text
@@ -291,14 +292,14 @@ def test_a_run_whose_traces_were_not_read_yet_is_said_to_be_read(tmp_path, monke
     assert state["soon"] is True
 
 
-def wait_for(client, address, stamp):
-    """Whether the stamp changes within a hundred seconds."""
+def becomes(is_true):
+    """Whether it does within a hundred seconds."""
     end = time.monotonic() + 100
-    while time.monotonic() < end:
-        if client.get(address).json()["stamp"] != stamp:
-            return True
-        time.sleep(0.1)
-    return False
+    while not is_true():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def test_a_folder_that_is_only_to_be_read_is_shown_too(tmp_path, monkeypatch):
@@ -310,7 +311,8 @@ def test_a_folder_that_is_only_to_be_read_is_shown_too(tmp_path, monkeypatch):
     assert not (tmp_path / "run/index.db").exists()
 
 
-def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path):
+def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path, monkeypatch):
+    monkeypatch.setattr(library, "PAUSE_S", 0.1)
     folder = make_run(tmp_path / "run", ["s1", "s2"])
     write(folder, "s1")
     with viewer(tmp_path) as client, ThreadPoolExecutor(8) as pool:
@@ -320,19 +322,8 @@ def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path):
             (tmp_path / f"run/index.db{end}").unlink(missing_ok=True)
         asked += [pool.submit(client.get, "/run/run/") for _ in range(20)]
         assert [each.result().status_code for each in asked] == [200] * 40
-        time.sleep(2.1)  # after which the traces are looked at again
-        client.get("/run/run/")
-        assert wait_for_rows(client, 1)
-
-
-def wait_for_rows(client, wanted):
-    """Whether the run shows so many rows within a hundred seconds."""
-    end = time.monotonic() + 100
-    while time.monotonic() < end:
-        if rows(client.get("/run/run/").text) == wanted:
-            return True
-        time.sleep(0.1)
-    return False
+        write(folder, "s2")
+        assert becomes(lambda: rows(client.get("/run/run/").text) == 2)
 
 
 def test_an_empty_folder_says_how_to_fill_it(tmp_path):
