@@ -6,7 +6,7 @@ import json
 import pytest
 
 from agent_env.episodes.calls import preflight
-from agent_env.errors import ConfigError, ModelError
+from agent_env.errors import ModelError
 from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.conversation import Tokens
 from agent_env.records.server_probe import ServerProbe
@@ -187,14 +187,6 @@ def test_mistakes_are_one_line(words, said):
     done = command("probe", *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
-
-
-def test_several_models_are_to_be_named():
-    from agent_env.models.server_facts import ServerFacts
-    from agent_env.runs.probe import _only_model
-
-    with pytest.raises(ConfigError, match="serves 2 models; name one: --model a"):
-        _only_model("http://h/v1", ServerFacts(models=("a", "b")))
 
 
 def test_the_page_is_made_of_the_records(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from agent_env.episodes.calls.options import retries_of, run_limits
 from agent_env.episodes.rerun.resume import limits_of
-from agent_env.episodes.run_folder import RunFolder, read_samples, samples_bytes
+from agent_env.episodes.run_folder import RunFolder, read_samples
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.manifest import Manifest
@@ -22,12 +22,6 @@ def manifest():
         limits={}, prompt="default", seed=1, samples=1, samples_digest="0", concurrency=1,
         versions={}, created_at="2026-01-01T00:00:00+00:00",
     )  # fmt: skip
-
-
-def test_samples_are_read_back_as_they_were_written(tmp_path):
-    samples = (puzzle("a"), puzzle("b", ()))
-    (tmp_path / "samples.jsonl").write_bytes(samples_bytes(samples))
-    assert read_samples(tmp_path / "samples.jsonl", TimePuzzle) == samples
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_env.episodes.rerun.resume import rebuild
-from agent_env.episodes.rerun.tape import Tape, TapeClock
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.errors import ConfigError, EpisodeError, SandboxError
+from agent_env.errors import ConfigError, SandboxError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
 from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Reply
-from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled
+from agent_env.records.trace_events import EpisodeResumed, ToolCalled
 from agent_env.runs.options import ResumeOptions
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
@@ -225,17 +224,6 @@ def test_what_ran_before_a_session_was_lost_is_not_run_again(tmp_path):
     assert ran == ["x += 1; x"]
 
 
-def test_the_clock_stands_still_while_the_tape_plays(tmp_path):
-    events, _ = run(World(), tmp_path)
-    tape = Tape(Recording.of(events), strict=False)
-    now = iter([100.0, 100.0, 107.0])
-    clock = TapeClock(tape, 60.0, lambda: next(now))
-    assert (clock(), clock()) == (0.0, 0.0)
-    for _ in range(3):
-        tape.next_step((), ())
-    assert (clock(), clock()) == (60.0, 67.0)
-
-
 def test_time_used_before_counts_against_the_limit(tmp_path):
     hours = iter(range(100))
     slow = datetime(2026, 1, 1, tzinfo=UTC)
@@ -244,13 +232,6 @@ def test_time_used_before_counts_against_the_limit(tmp_path):
     again = World()
     _, episode = run(again, tmp_path)
     assert (episode.stop_reason, again.asked, episode.steps) == ("time", 0, 2)
-
-
-def test_a_call_that_gave_nothing_is_no_part_of_the_trajectory(tmp_path):
-    events, episode = run(World(broken=True), tmp_path)
-    assert [m.role for m in episode.messages] == ["user", "assistant", "tool"]
-    assert issubclass(SandboxError, EpisodeError)
-    assert isinstance(events[1], ModelCalled)
 
 
 RUN = TESTS / "data/runs/version-1"
@@ -270,12 +251,6 @@ def folder(tmp_path):
 
 def go_on(folder, **options):
     asyncio.run(resume(folder, ResumeOptions(**options), QUIET))
-
-
-def test_an_unchanged_run_goes_on(folder):
-    go_on(folder)
-    last = (folder.path / "episodes/web/tp-3-00001.1.jsonl").read_text().splitlines()[-1]
-    assert '"kind":"episode_finished"' in last
 
 
 def test_a_run_of_an_older_version_can_be_resumed_again(folder):

@@ -95,17 +95,6 @@ def test_screening_says_of_each_row_whether_the_model_knows_it(tmp_path, table):
         assert not re.search("180[579]|2001", json.dumps(body))
 
 
-def test_screening_leaves_a_run_with_every_reply(tmp_path, table):
-    def ask(url):
-        run = options(url, tmp_path / "run")
-        return screen(table, tmp_path / "known.csv", run, silent()[0], NOW)
-
-    done, _ = serving(remembering, ask)
-    manifest = json.loads((done.run / "run.json").read_text())
-    assert (manifest["task"], manifest["dataset"]) == ("event-screen", "event-screen.jsonl")
-    assert len(list(done.run.glob("episodes/base/event-*.1.jsonl"))) == 4
-
-
 def test_the_same_command_asks_only_what_is_missing_or_failed(tmp_path, table):
     def ask(url):
         async def twice():
@@ -166,15 +155,3 @@ def test_checking_gives_verdict_reason_and_pages(tmp_path, table):
     }  # fmt: skip
     assert (second["verdict"], second["pages"]) == ("unclear", "")
     assert done.counts == {"unclear": 3, "correct": 1}
-
-
-def test_without_a_table_the_shipped_one_is_asked_about(tmp_path):
-    async def blank(turns, offers):
-        return ScriptedAnswer("FIRST: UNKNOWN\nLAST: UNKNOWN\nYEARS: UNKNOWN")
-
-    def ask(url):
-        run = options(url, tmp_path / "run", limit=5)
-        return screen(None, tmp_path / "known.csv", run, silent()[0], NOW)
-
-    done, _ = serving(blank, ask)
-    assert done.counts == {"no": 5}
