@@ -25,28 +25,30 @@ HEBREW = {"operation": "from_gregorian", "calendar": "hebrew", "date": "2024-01-
 NO_DATE = "MY ANSWER: None"
 
 
-def _sit(
-    out, agent, ends = None,
-    **changes,
-):  # fmt: skip
+def _sit(out, agent, ends=None, notes=None, ended_by_agent=False, **changes):
     options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=2, out=out)
+    scores, said = ([] if given is None else given for given in (ends, notes))
 
     async def main():
-        folder = await served_folder(replace(options, **changes), lambda text: None)
-        async with open_environment(folder) as environment:
-            told = (lambda key, score: ends.append((key.name, score))) if ends is not None else None
-            async with open_served_run(
-                environment, told or (lambda key, score: None)
-            ) as served_run:
-                return await agent(served_run)
+        folder = await served_folder(replace(options, **changes), said.append)
+        async with (
+            open_environment(folder) as environment,
+            open_served_run(
+                environment, lambda key, score: scores.append(score), None, ended_by_agent
+            ) as served_run,
+        ):
+            return await agent(served_run)
 
     return asyncio.run(main())
 
 
-async def _gold(served_run, handle):
+def _gold(served_run, handle):
     sample = served_run.environment.folder.samples_by_id[served_run.opened(handle).key.sample]
-    assert isinstance(sample, TimePuzzle)
     return "MY ANSWER: " + (", ".join(sample.worded("explicit").gold) or "None")
+
+
+def _matches(scored):
+    return sorted(score.metrics["exact_match"] for _, score in scored)
 
 
 def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path):
@@ -55,16 +57,16 @@ def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path):
             result = await served_run.call(question.handle, "calendars", HEBREW)
             assert not result.is_error
             submission = await served_run.submit(
-                question.handle, await _gold(served_run, question.handle)
+                question.handle, _gold(served_run, question.handle)
             )
             assert submission.text == "The episode is over (answered)."
 
     ends = []
     _sit(tmp_path / "run", agent, ends)
     run = Run(tmp_path / "run")
-    assert [score.metrics["exact_match"] for _, score in ends] == [1.0, 1.0]
-    assert [score.metrics["exact_match"] for _, score in score_folder(run, print)] == [1.0, 1.0]
-    assert {episode.model for episode, _ in score_folder(run, print)} == {"a client 1.0"}
+    scored = score_folder(run, print)
+    assert [score.metrics["exact_match"] for score in ends] == _matches(scored) == [1.0, 1.0]
+    assert {episode.model for episode, _ in scored} == {"a client 1.0"}
     results = asyncio.run(replay(run, ReplayOptions(), print))
     assert [result.verdict for result in results] == ["same", "same"]
 
@@ -72,7 +74,6 @@ def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path):
 def test_a_tool_that_fails_says_so(tmp_path):
     async def agent(served_run):
         question = await served_run.begin("x")
-        assert question is not None
         unknown = await served_run.call(question.handle, "almanac", {})
         return unknown, await served_run.call(question.handle, "calendars", {"calendar": "hebrew"})
 
@@ -86,7 +87,6 @@ def test_a_tool_that_fails_says_so(tmp_path):
 def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path):
     async def agent(served_run):
         question = await served_run.begin("x")
-        assert question is not None
         calls = [await served_run.call(question.handle, "calendars", HEBREW) for _ in range(2)]
         assert served_run.handles == ()
         return calls
@@ -100,7 +100,6 @@ def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path):
 def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path):
     async def agent(served_run):
         question = await served_run.begin("x")
-        assert question is not None
         call = asyncio.ensure_future(served_run.call(question.handle, "calendars", HEBREW))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -174,9 +173,7 @@ def test_with_handles_each_tool_names_its_episode(tmp_path):
     assert [end.structured_content for end in ends] == [{"accepted": True}] * 2
 
 
-def test_a_call_over_http_lists_no_tools_but_checks_the_headers_of_a_schema_that_names_some(
-    tmp_path,
-):
+def test_over_http_a_call_lists_no_tools_but_checks_the_headers_that_a_schema_names(tmp_path):
     pytest.importorskip("mcp", reason="needs the extra mcp")
     region = {"type": "string", "x-mcp-header": "Region"}
     routed = ToolSpec(name="routed", description="", parameters={"properties": {"region": region}})
@@ -190,36 +187,11 @@ def test_a_call_over_http_lists_no_tools_but_checks_the_headers_of_a_schema_that
     assert schema("routed")["properties"]["region"] == region
 
 
-def _sit_sealed(
-    out, agent, notes = None,
-    ended_by_agent = False, **changes,
-):  # fmt: skip
-    options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=3, out=out)
-
-    async def main():
-        said = [] if notes is None else notes
-        folder = await served_folder(replace(options, **changes), said.append)
-        async with (
-            open_environment(folder) as environment,
-            open_served_run(
-                environment, lambda key, score: None, None, ended_by_agent
-            ) as served_run,
-        ):
-            await agent(served_run)
-
-    asyncio.run(main())
-
-
 async def _answer_right(served_run, count=100):
     for _ in range(count):
         if (question := await served_run.begin("x")) is None:
             return
-        sample = served_run.environment.folder.samples_by_id[
-            served_run.opened(question.handle).key.sample
-        ]
-        assert isinstance(sample, TimePuzzle)
-        answer = ", ".join(sample.worded("explicit").gold) or "None"
-        await served_run.submit(question.handle, f"MY ANSWER: {answer}")
+        await served_run.submit(question.handle, _gold(served_run, question.handle))
 
 
 def _files_with_gold(served_run):
@@ -237,7 +209,6 @@ def _files_with_gold(served_run):
 def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path):
     async def agent(served_run):
         question = await served_run.begin("x")
-        assert question is not None
         assert _files_with_gold(served_run) == []
         assert not (served_run.folder / "samples.jsonl").exists()
         with pytest.raises(DatasetError, match="A served run keeps its questions in memory"):
@@ -245,11 +216,8 @@ def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path):
         await served_run.submit(question.handle, "MY ANSWER: None")
         await _answer_right(served_run)
 
-    _sit_sealed(tmp_path / "run", agent)
-    metrics = [
-        score.metrics["exact_match"] for _, score in score_folder(Run(tmp_path / "run"), print)
-    ]
-    assert sorted(metrics) == [0.0, 1.0, 1.0]
+    _sit(tmp_path / "run", agent, limit=3)
+    assert _matches(score_folder(Run(tmp_path / "run"), print)) == [0.0, 1.0, 1.0]
 
 
 def test_a_killed_exam_loses_no_episode_and_no_question(tmp_path):
@@ -259,14 +227,12 @@ def test_a_killed_exam_loses_no_episode_and_no_question(tmp_path):
         await _answer_right(served_run, 2)
         shutil.copytree(out, tmp_path / "left")  # what SIGKILL would leave here
 
-    _sit_sealed(out, killed)
+    _sit(out, killed, limit=3)
     left = tmp_path / "left"
     assert not (left / "samples.jsonl").exists()
-    _sit_sealed(left, _answer_right)
+    _sit(left, _answer_right, limit=3)
     assert (left / "samples.jsonl").read_bytes() == (out / "samples.jsonl").read_bytes()
-    assert [score.metrics["exact_match"] for _, score in score_folder(Run(left), print)] == [
-        1.0
-    ] * 3
+    assert _matches(score_folder(Run(left), print)) == [1.0] * 3
 
 
 def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path):
@@ -280,14 +246,14 @@ def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path):
         assert _files_with_gold(served_run) == []
         shutil.copytree(out, tmp_path / "left")
 
-    _sit_sealed(out, killed, dataset=data)
+    _sit(out, killed, dataset=data, limit=3)
     with pytest.raises(ConfigError, match=r"its questions came from samples\.jsonl; name it with"):
-        _sit_sealed(tmp_path / "left", _answer_right)
+        _sit(tmp_path / "left", _answer_right, limit=3)
     other = tmp_path / "other.jsonl"
     other.write_bytes(data.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(ConfigError, match=r"samples\.jsonl gives other questions than"):
-        _sit_sealed(tmp_path / "left", _answer_right, dataset=other)
-    _sit_sealed(tmp_path / "left", _answer_right, dataset=data)
+        _sit(tmp_path / "left", _answer_right, dataset=other, limit=3)
+    _sit(tmp_path / "left", _answer_right, dataset=data, limit=3)
     assert (tmp_path / "left/samples.jsonl").read_bytes() == data.read_bytes()
 
 
@@ -296,9 +262,9 @@ def test_a_client_that_can_end_the_server_does_not_get_the_gold_by_that(tmp_path
         await _answer_right(served_run, 1)
 
     out = tmp_path / "run"
-    _sit_sealed(out, one, ended_by_agent=True)
+    _sit(out, one, ended_by_agent=True, limit=3)
     assert not (out / "samples.jsonl").exists()
-    _sit_sealed(out, _answer_right, ended_by_agent=True)
+    _sit(out, _answer_right, ended_by_agent=True, limit=3)
     assert (out / "samples.jsonl").exists()
 
 
@@ -308,8 +274,8 @@ def test_an_exam_that_goes_on_takes_the_samples_away_again(tmp_path):
         await _answer_right(served_run, 1)
 
     out, notes = tmp_path / "run", list[str]()
-    _sit_sealed(out, one)
-    _sit_sealed(out, one, notes)
+    _sit(out, one, limit=3)
+    _sit(out, one, notes=notes, limit=3)
     assert notes == [f"{out} goes on, with the options that it was begun with"]
     assert (out / "samples.jsonl").exists()
 
@@ -326,5 +292,5 @@ def test_questions_that_cannot_be_made_again_stay_in_the_folder(tmp_path):
     asyncio.run(make_environment(RunOptions(
         "time-puzzles", conditions=("explicit+cal",), out=tmp_path / "run",
         dataset=source.path / "samples.jsonl")))  # fmt: skip
-    _sit_sealed(tmp_path / "run", agent, notes)
+    _sit(tmp_path / "run", agent, notes=notes, limit=3)
     assert notes[1].startswith(f"{tmp_path / 'run' / 'samples.jsonl'} stays readable, gold answers")
