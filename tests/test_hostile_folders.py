@@ -138,7 +138,7 @@ def test_a_run_without_a_plain_run_json_keeps_no_command_from_the_others(runs, k
     assert agent_env("score", str(runs / "odd")).returncode == 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ONE_OF_EACH)
 @pytest.mark.parametrize("name", ["run.json", "samples.jsonl", TRACE, "texts.db", "index.db"])
 def test_the_viewer_shows_the_other_runs(runs, name, kind):
     file = runs / "odd" / name
