@@ -75,7 +75,6 @@ OWN = {
     "testing/family.py": {"os.environ", "subprocess.run"},
     "testing/sandbox.py": {"os.environ"},
     "wiring/collector.py": {"os.environ"},
-    "wiring/doctor.py": {"os.environ"},
     "wiring/sandboxes.py": {"os.environ"},
     "wiring/trust.py": {"os.environ"},
 }
@@ -113,7 +112,7 @@ MAKES_OWN_PERMITS = {
     "extensions/papers/engine.py", "extensions/interop/run_export.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "sdk/run.py", "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
-    "wiring/web_options.py",
+    "wiring/web.py",
 }  # fmt: skip
 """Take what the command line, the API or a test names; a study's folder, once it is trusted."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_env.cli.docs import SOURCES
 from agent_env.cli.probe import seen_word
-from agent_env.records.server_probe import ServerProbe
+from agent_env.records.model_server import ServerProbe
 
 RECORDS = SOURCES / "compatibility"
 HEAD = """# Servers that were tried

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Container
 
+from agent_env.cli.options import option_help
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Record, Sample
 from agent_env.tasks.family import Family
-from agent_env.tasks.option_help import option_help
 from agent_env.wiring.registry import load_family, task_names
 
 HEAD = """# The fields of samples

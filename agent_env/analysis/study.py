@@ -18,7 +18,7 @@ from agent_env.analysis.totals import Totals, episode_cost
 from agent_env.analysis.treatment import MARK, Arrival, arrival, served_notice, with_mark
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest, StoppingSettings
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.tasks.task import AnalysisHooks
 

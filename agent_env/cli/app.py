@@ -25,7 +25,7 @@ from agent_env.version import __version__
 from agent_env.wiring.trust import own_call
 
 if TYPE_CHECKING:
-    from agent_env.tasks.option_help import OptionHelp
+    from agent_env.cli.options import OptionHelp
 
 WIDTH = 100
 PLAIN: dict[str, Any] = {"max_content_width": WIDTH}
@@ -215,8 +215,8 @@ def _write(formatter: Any, rows: Iterable[tuple[str, tuple[str, str]]]) -> None:
 
 def options_of_task(words: Sequence[str]) -> tuple[str, Sequence[OptionHelp]]:
     """The first task that is named among the words of a command, and its options."""
+    from agent_env.cli.options import option_help
     from agent_env.errors import ConfigError
-    from agent_env.tasks.option_help import option_help
     from agent_env.wiring.registry import FAMILIES
 
     named = (word for word in words if word in FAMILIES.names() or word.endswith(":FAMILY"))

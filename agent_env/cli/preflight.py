@@ -154,7 +154,7 @@ def _cells(amounts: Amounts) -> tuple[float | None, ...]:
 
 
 def _span(amounts: Amounts) -> str:
-    from agent_env.runs.progress_text import duration
+    from agent_env.runs.progress import duration
 
     expected, most = (
         "unknown" if s is None else duration(s, with_hours=True)

@@ -11,7 +11,7 @@ import typer
 from agent_env.cli.run import AsJson, one_of, print_table, say
 
 if TYPE_CHECKING:
-    from agent_env.records.server_probe import ServerProbe
+    from agent_env.records.model_server import ServerProbe
 
 
 def probe(

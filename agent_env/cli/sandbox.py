@@ -82,7 +82,7 @@ def doctor(
     """
     import asyncio
 
-    from agent_env.wiring.doctor import examine
+    from agent_env.wiring.sandboxes import examine
 
     checks = asyncio.run(examine(probe))
     if as_json:

@@ -7,10 +7,11 @@ ran.
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -18,7 +19,6 @@ from typing import Any, TypeVar
 from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
 from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
-from agent_env.episodes.garbage import rarely_collected
 from agent_env.episodes.pending import StoppingCondition, pending
 from agent_env.episodes.rerun.resume import TraceOpener, resume_episode
 from agent_env.episodes.rerun.tape import with_recorded_start
@@ -361,3 +361,19 @@ def episode_seed(model_seed: int | None, key: EpisodeKey) -> int | None:
         return None
     digest = hashlib.sha256(f"{model_seed}/{key.sample}/{key.repeat}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
+
+
+NEW_OBJECTS = 20_000
+"""Allocations between two collections; Python's default is 700."""
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Raises the collector's threshold for its body; keeps a higher one, or a disabled
+    collector."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], NEW_OBJECTS) if before[0] else 0, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

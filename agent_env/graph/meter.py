@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from agent_env.models.prices import cost_usd
 from agent_env.protocols import Limits
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Message, Reply, StopReason, ToolSpec, Usage
 
 LETTERS_PER_TOKEN = 4

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from pydantic import Field
 
-from agent_env.records.reach import Command, OutsideFile, Plain
-from agent_env.records.schema import Stored
+from agent_env.records.reach import Command, Money, OutsideFile, Plain
+from agent_env.records.schema import Record, Stored
 
 _PARSER = re.compile(r"--((?:tool-call|reasoning)-parser)[= ](\S+)")
 
@@ -65,3 +66,60 @@ class ModelServer(Stored):
             "server build": self.build,
             "model file": None if self.file is None else self.file.digest,
         }
+
+
+class ModelFacts(Record):
+    """Prices and knowledge cutoff of one model; None for unknown."""
+
+    input_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million input tokens."""
+    cached_input_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million cached input tokens; None: the price of the others."""
+    cache_write_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million input tokens written to the cache; None: the price of the others."""
+    output_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million output tokens, reasoning included."""
+    date: Plain[str] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
+    """When these figures were looked up."""
+    source: Plain[str] = Field(min_length=1)
+    """Where these figures were looked up."""
+    snapshot: Plain[str | None] = None
+    """The exact version that the name stood for on `date`."""
+    released: Plain[str | None] = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+    knowledge_cutoff: Plain[str | None] = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+    """The last day, month or year in its training data."""
+
+
+class Feature(Stored):
+    """One thing that a server does or does not."""
+
+    name: str
+    is_seen: bool | None = None
+    """None where the calls did not tell."""
+    detail: str = ""
+    """What was seen, in a few words."""
+
+
+class ServerProbe(Stored):
+    """One server with one model; holds no address and no key."""
+
+    v: int = 1
+    at: str
+    """ISO 8601, UTC."""
+    agent_env: str
+    """The version that asked."""
+    api: Literal["chat", "responses"]
+    server: str | None = None
+    """The server's name, as it says itself."""
+    version: str | None = None
+    model: str
+    """As asked for."""
+    served_model: str | None = None
+    context_tokens: int | None = None
+    template_digest: str | None = None
+    """SHA-256 of the chat template."""
+    features: tuple[Feature, ...]
+    calls: int
+    """Calls that were made."""
+    note: str = ""
+    """The user's own words, such as the server's flags."""

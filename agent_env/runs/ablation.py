@@ -19,8 +19,7 @@ from agent_env.tasks.family import SampleSet
 from agent_env.tasks.task import CannotShift, Task
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.components import HOSTED_WEB
-from agent_env.wiring.web import open_sealed
-from agent_env.wiring.web_options import settings_of
+from agent_env.wiring.web import open_sealed, settings_of
 
 if TYPE_CHECKING:
     from agent_env.web.full_text import FullText

@@ -20,8 +20,7 @@ from agent_env.tasks.contexts import KINDS, Contexts, Kind
 from agent_env.tasks.tool_registry import needs_web, web_tools
 from agent_env.wiring.models import make_tokenizer
 from agent_env.wiring.trust import own_call
-from agent_env.wiring.web import check_store, store_path
-from agent_env.wiring.web_options import site_of
+from agent_env.wiring.web import check_store, site_of, store_path
 
 if TYPE_CHECKING:
     from agent_env.episodes.contexts import BuildRules, ContextComparison, EpisodePages

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.rerun.fork import Beginning
     from agent_env.episodes.trace.fold import Recording
     from agent_env.records.manifest import Manifest
-    from agent_env.records.model_facts import ModelFacts
+    from agent_env.records.model_server import ModelFacts
     from agent_env.records.schema import Condition, Episode, Sample, Score
 
 

@@ -8,8 +8,7 @@ from agent_env.errors import ConfigError
 from agent_env.records.mcp import McpServer, mcp_changes
 from agent_env.records.reach import Reach
 from agent_env.runs.run import Run
-from agent_env.wiring.mcp import read_servers
-from agent_env.wiring.mcp_options import server_at
+from agent_env.wiring.mcp import read_servers, server_at
 from agent_env.wiring.trust import own_plugins
 
 

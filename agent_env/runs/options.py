@@ -36,9 +36,9 @@ from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.stop_options import StopOptions
 from agent_env.tasks.disturbances import attack_twins, fault_levels, web_ablations
-from agent_env.wiring.mcp_options import McpOptions
+from agent_env.wiring.mcp import McpOptions
 from agent_env.wiring.trust import own_call
-from agent_env.wiring.web_options import WebOptions
+from agent_env.wiring.web import WebOptions
 
 Source = Literal["recorded", "live"]
 PreflightWish = Literal["off", "on", "anyway"]

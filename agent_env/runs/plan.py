@@ -45,8 +45,7 @@ from agent_env.tasks.tool_registry import (
 from agent_env.tasks.where import parse_where, select
 from agent_env.wiring.components import Parts, versions
 from agent_env.wiring.local_models import find_local, is_local
-from agent_env.wiring.mcp import read_servers
-from agent_env.wiring.mcp_options import servers_of
+from agent_env.wiring.mcp import read_servers, servers_of
 from agent_env.wiring.models import (
     api_of,
     make_model,
@@ -58,7 +57,7 @@ from agent_env.wiring.models import (
 from agent_env.wiring.plugins import tools_named, uses_in
 from agent_env.wiring.registry import FAMILIES, FORMER_SCRIPTS, POLICIES
 from agent_env.wiring.sandboxes import choose_sandbox
-from agent_env.wiring.web_options import WebOptions, settings_of
+from agent_env.wiring.web import WebOptions, settings_of
 
 if TYPE_CHECKING:
     from agent_env.protocols import SandboxBackend

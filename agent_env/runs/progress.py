@@ -3,34 +3,165 @@ that changes in its place, now and then plain lines elsewhere."""
 
 from __future__ import annotations
 
+import sys
 import time
 from asyncio import CancelledError
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from agent_env.errors import AgentEnvError, RunStopped, StorageError
 from agent_env.models.addresses import split_address
-from agent_env.runs.progress_display import Display, Nothing, choose_display
-from agent_env.runs.progress_text import (
-    Standing,
-    as_table,
-    duration,
-    in_all,
-    scores_text,
-    spent_text,
-)
-from agent_env.runs.terminal import say
+from agent_env.records.escaping import visible
+from agent_env.runs.terminal import VisibleStream, guard_streams, raw, say
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
+    from agent_env.analysis.intervals import Estimate
     from agent_env.episodes.calls.budget import RunLimits
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.runs.run import Run
-    from agent_env.runs.running_scores import SoFar
+    from agent_env.runs.running_scores import SoFar, Spending
     from agent_env.runs.start import Listener
+
+HEADS = ("model", "done", "failed", "score [95 % CI]", "tokens", "USD", "left")
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a run stands; None for unknown."""
+
+    name: str
+    done: int
+    """Finished episodes."""
+    failed: int
+    total: int
+    scores: Mapping[str, Estimate] = field(default_factory=dict)
+    """By condition."""
+    spent: Spending | None = None
+    limits: RunLimits | None = None
+    left_s: float | None = None
+    """Seconds to the end at the present pace."""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The texts of the table's row."""
+        is_over = self.done + self.failed >= self.total
+        left = "done" if is_over else UNKNOWN if self.left_s is None else duration(self.left_s)
+        tokens, cost = ("", "") if self.spent is None else _spent_cells(self.spent, self.limits)
+        score = _score_cell(self.scores)
+        done = f"{self.done}/{self.total}"
+        return visible(self.name), done, str(self.failed), score, tokens, cost, left
+
+
+def in_all(runs: Sequence[Standing], limits: RunLimits | None) -> Standing:
+    """The sum of runs that go on side by side; `limits` are those of all together."""
+    from agent_env.runs.running_scores import Spending
+
+    spent = [run.spent for run in runs if run.spent is not None]
+    costs = [each.cost_usd for each in spent if each.cost_usd is not None]
+    going_on = [run.left_s for run in runs if run.done + run.failed < run.total]
+    times = [left for left in going_on if left is not None]
+    return Standing(
+        name="all",
+        done=sum(run.done for run in runs),
+        failed=sum(run.failed for run in runs),
+        total=sum(run.total for run in runs),
+        spent=Spending(
+            sum(each.tokens for each in spent),
+            sum(costs) if len(costs) == len(runs) else None,
+            any(each.is_estimate for each in spent),
+        ),
+        limits=limits,
+        left_s=max(times) if times and len(times) == len(going_on) else None,
+    )
+
+
+def as_table(runs: Sequence[Standing], width: int) -> str:
+    """A line for each, below the heads; the names are cut where the width is short."""
+    rows = [HEADS, *(run.cells for run in runs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = max(8, width - sum(widths[1:]) - len(widths) + 1)
+    lines = []
+    for name, *others in rows:
+        short = name if len(name) <= room else f"…{name[1 - room :]}"
+        cells = [text.rjust(size) for text, size in zip(others, widths[1:], strict=True)]
+        lines.append(" ".join([short.ljust(min(room, widths[0])), *cells])[:width])
+    return "\n".join(lines)
+
+
+MOST_INTERVALS = 2
+"""Of more conditions only the means are shown."""
+
+
+def scores_text(scores: Mapping[str, Estimate], digits: int) -> str:
+    """Such as `0.25 [0.10, 0.49]`, of several conditions each behind its name; "" where there is no
+    score."""
+    texts = []
+    for condition, score in scores.items():
+        text = f"{score.value:.{digits}f}"
+        if score.low is not None and score.high is not None and len(scores) <= MOST_INTERVALS:
+            text += f" [{score.low:.{digits}f}, {score.high:.{digits}f}]"
+        texts.append(text if len(scores) == 1 else f"{visible(condition)} {text}")
+    return ", ".join(texts)
+
+
+def _score_cell(scores: Mapping[str, Estimate]) -> str:
+    """The same in the width that a table has: of several conditions the least and the largest."""
+    if len(scores) < 2:
+        return scores_text(scores, 2)
+    values = [score.value for score in scores.values() if score.value is not None]
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
+def spent_text(spent: Spending, limits: RunLimits) -> str:
+    """Such as `about 34120 of 200000 tokens, 0.12 USD`."""
+    about = "about " if spent.is_estimate else ""
+    most = "" if limits.tokens is None else f" of {limits.tokens}"
+    if spent.cost_usd is None:
+        cost = f"cost {UNKNOWN}"
+    else:
+        cost = f"{about}{_money(spent.cost_usd)}"
+        cost += " USD" if limits.cost_usd is None else f" of {_money(limits.cost_usd)} USD"
+    return f"{about}{spent.tokens}{most} tokens, {cost}"
+
+
+def _spent_cells(spent: Spending, limits: RunLimits | None) -> tuple[str, str]:
+    about = "~" if spent.is_estimate else ""
+    tokens = f"{about}{compact(spent.tokens)}"
+    cost = UNKNOWN if spent.cost_usd is None else f"{about}{_money(spent.cost_usd)}"
+    if limits is not None and limits.tokens is not None:
+        tokens += f"/{compact(limits.tokens)}"
+    if limits is not None and limits.cost_usd is not None:
+        cost += f"/{_money(limits.cost_usd)}"
+    return tokens, cost
+
+
+def compact(number: float) -> str:
+    """Such as 950, 34k or 1.2M."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size * 0.9995:
+            value = number / size
+            return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
+    return f"{number:.0f}"
+
+
+def duration(seconds: float, with_hours: bool = False) -> str:
+    """Such as 0:05, 3:20, 1:03:20 or 2d 3h; `with_hours` 0:03:20, beside times of hours."""
+    whole = round(seconds)
+    if whole >= 86_400:
+        return f"{whole // 86_400}d {whole % 86_400 // 3600}h"
+    minutes = f"{whole // 60 % 60}:{whole % 60:02d}"
+    return minutes if whole < 3600 and not with_hours else f"{whole // 3600}:{minutes:0>5}"
+
+
+def _money(usd: float) -> str:
+    return f"{usd:.2f}" if usd >= 0.095 or usd == 0 else f"{usd:.2g}"
 
 
 @contextmanager
@@ -222,3 +353,140 @@ class RunProgress:
         score = scores_text(self._so_far.estimates, 3)
         text += f", {self._so_far.metric} {score} so far" if score else ""
         return f"{text}; {spent_text(self._so_far.spent, self._so_far.limits)}"
+
+
+PLAIN_EVERY_S = 10.0
+LINE_EVERY_S = 0.5
+
+Lines = Callable[[bool], list[str]]
+"""A line for each run if true, else only for those with news."""
+Table = Callable[[int], str]
+"""The table, at most so many columns wide."""
+
+
+class Display(Protocol):
+    """Where progress is shown."""
+
+    def begin(self, text: str) -> None:
+        """A run begins."""
+
+    def refresh(self) -> None:
+        """An episode ended."""
+
+    def end(self, lines: list[str]) -> None:
+        """All is over; `lines` may be empty."""
+
+
+def choose_display(lines: Lines, table: Table) -> Display:
+    """The table where a terminal has none yet: two at once would overwrite each other."""
+    if (handle := _notebook_handle()) is not None:
+        return NotebookText(handle, lines)
+    is_free = sys.stderr.isatty() and not _has_table()
+    return TerminalTable(table) if is_free else PlainLines(lines)
+
+
+class Nothing:
+    """No progress."""
+
+    def begin(self, text: str) -> None:
+        pass
+
+    def refresh(self) -> None:
+        pass
+
+    def end(self, lines: list[str]) -> None:
+        pass
+
+
+class PlainLines(Nothing):
+    """The lines of the runs every ten seconds."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines, self._printed_s = lines, time.monotonic()
+
+    def begin(self, text: str) -> None:
+        say(text)
+
+    def refresh(self) -> None:
+        if time.monotonic() - self._printed_s > PLAIN_EVERY_S:
+            self._printed_s = time.monotonic()
+            self.end(self._lines(False))
+
+    def end(self, lines: list[str]) -> None:
+        for line in lines:
+            say(line)
+
+
+class TerminalTable(Nothing):
+    """A table while the runs go on, lines before and after."""
+
+    def __init__(self, table: Table) -> None:
+        self._live = _live(table)
+
+    def begin(self, text: str) -> None:
+        say(text)
+        if not self._live.is_started:
+            is_guarded = isinstance(sys.stderr, VisibleStream)
+            self._live.start()
+            if is_guarded:
+                guard_streams()  # while it stands, standard error is another stream
+
+    def end(self, lines: list[str]) -> None:
+        self._live.stop()
+        for line in lines:
+            say(line)
+
+
+class NotebookText(Nothing):
+    """The text of a notebook's cell that changes in its place, a line for each run."""
+
+    def __init__(self, handle: Any, lines: Lines) -> None:
+        self._handle, self._lines = handle, lines
+        self._is_new, self._shown_s = True, 0.0
+
+    def begin(self, text: str) -> None:
+        self._show([text])
+
+    def refresh(self) -> None:
+        if time.monotonic() - self._shown_s > LINE_EVERY_S:
+            self._show(self._lines(True))
+
+    def end(self, lines: list[str]) -> None:
+        if lines:
+            self._show(lines)
+
+    def _show(self, lines: list[str]) -> None:
+        show = self._handle.display if self._is_new else self._handle.update
+        self._is_new, self._shown_s = False, time.monotonic()
+        show({"text/plain": visible("\n".join(lines))}, raw=True)
+
+
+def _notebook_handle() -> Any:
+    """Of a new text in a notebook's cell; None outside of notebooks."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    from IPython.display import DisplayHandle
+
+    return DisplayHandle()  # type: ignore[no-untyped-call]
+
+
+def _has_table() -> bool:
+    """Whether a table stands: it puts a stream of its own in the place of standard error."""
+    from rich.file_proxy import FileProxy
+
+    return isinstance(raw(sys.stderr), FileProxy)
+
+
+def _live(table: Table) -> Live:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(file=raw(sys.stderr))
+    return Live(
+        get_renderable=lambda: Text(table(console.width), no_wrap=True, overflow="crop"),
+        console=console,
+        refresh_per_second=2,
+        transient=True,
+    )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.study import Arm, Observation, RunData, Study
     from agent_env.records.manifest import Manifest
-    from agent_env.records.model_facts import ModelFacts
+    from agent_env.records.model_server import ModelFacts
     from agent_env.records.schema import Episode, Sample, Score
     from agent_env.tasks.task import Task
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_env.records.schema import Episode, Proof, Sample, Score
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms
 
 Diagnosis = Literal["fine", "unproved", "retrieval", "reading", "reasoning", "unseen"]

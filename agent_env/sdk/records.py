@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_env.records.json_schema import one_of as one_of
     from agent_env.records.json_schema import or_null as or_null
     from agent_env.records.manifest import Manifest as Manifest
-    from agent_env.records.model_facts import ModelFacts as ModelFacts
+    from agent_env.records.model_server import ModelFacts as ModelFacts
     from agent_env.records.reach import Reach as Reach
     from agent_env.records.safe_files import check_file as check_file
     from agent_env.records.safe_files import new_file as new_file

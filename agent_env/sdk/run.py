@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.options import CallOptions as CallOptions
     from agent_env.episodes.driven import DrivenEpisode as DrivenEpisode
     from agent_env.episodes.driven import Turn as Turn
-    from agent_env.episodes.garbage import rarely_collected as rarely_collected
     from agent_env.episodes.pending import pending as pending
     from agent_env.episodes.rerun.fork import Beginning as Beginning
+    from agent_env.episodes.runner import rarely_collected as rarely_collected
     from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
     from agent_env.registry import Registry as Registry
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from agent_env.wiring.trust import check_reading as check_reading
     from agent_env.wiring.trust import own_call as own_call
     from agent_env.wiring.trust import own_plugins as own_plugins
-    from agent_env.wiring.web_options import WebOptions as WebOptions
+    from agent_env.wiring.web import WebOptions as WebOptions
     from agent_env.worker.host import each_of as each_of
 
 __getattr__, __dir__ = on_demand(__file__)

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from agent_env.errors import ConfigError
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import (
     ANY_MONTH,
     DAY_FIRST,

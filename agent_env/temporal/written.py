@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agent_env.errors import EpisodeError, ToolError, place_of
 from agent_env.foreign_calls import Overdue, call
 from agent_env.protocols import Supplies, Tool, ToolDeclaration
-from agent_env.records.schema import ToolResult
+from agent_env.records.schema import ToolResult, ToolSpec
 from agent_env.records.tool_traits import ToolTraits
 
 
@@ -78,3 +78,14 @@ def _named(traits: ToolTraits) -> str:
 def _failure(traits: ToolTraits, exc: Exception) -> EpisodeError:
     where = f" at {place}" if (place := place_of(exc)) else ""
     return EpisodeError(f"{_named(traits)} raised {type(exc).__name__}: {exc}{where}")
+
+
+class HostedTool:
+    """A Tool of the provider's."""
+
+    def __init__(self, name: str) -> None:
+        text = f"The provider's own {name}, run by the provider within its reply."
+        self.spec = ToolSpec(name=name, description=text, parameters={}, hosted=name)
+
+    async def run(self, arguments: dict[str, object]) -> ToolResult:
+        raise ToolError(f"{self.spec.name} is run by the provider; it cannot be called here")

@@ -158,8 +158,7 @@ class RunComponents:
         self, traits: ToolTraits, sample: Sample, condition: Condition, stack: AsyncExitStack
     ) -> Tool:
         from agent_env.tasks.tool_registry import open_tool
-        from agent_env.tools.hosted import HostedTool
-        from agent_env.tools.plugin import open_plugin
+        from agent_env.tools.plugin import HostedTool, open_plugin
 
         if self.hosted and traits.hosted is not None:
             return HostedTool(traits.hosted)
@@ -214,7 +213,7 @@ class RunComponents:
         self, supplies: Supplies, stack: AsyncExitStack, setup: str | None
     ) -> Supplies:
         from agent_env.sandbox.choose import importable
-        from agent_env.tools.prepared import Prepared
+        from agent_env.tools.sandboxed import Prepared
 
         if self.sandbox is None:
             raise ConfigError("a condition runs code, and the run's 'sandbox' names none")

@@ -1,10 +1,14 @@
-"""The sandbox of a run, and this user's records of sandboxes that were probed."""
+"""The sandbox of a run, and what works on this machine, found out by trying."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from agent_env.errors import ConfigError
+from agent_env.extras import EXTRAS
 from agent_env.registry import Plugins
 from agent_env.wiring.trust import state_folder
 
@@ -31,3 +35,79 @@ def probe_records() -> ProbeRecords | None:
 
     folder = state_folder("sandboxes")
     return None if folder is None else ProbeRecords(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that works or does not."""
+
+    name: str
+    ok: bool
+    says: str
+
+
+async def examine(probe: bool = False) -> list[Check]:
+    """Sandboxes by probe, keys by presence, tokenizers and extras by looking for them. `probe`
+    probes sandboxes again that held earlier in this boot."""
+    return [*await _sandboxes(probe), *_keys(), _local(), *_tokenizers(), *_extras()]
+
+
+async def _sandboxes(again: bool) -> list[Check]:
+    from agent_env.sandbox.choose import probe_all
+    from agent_env.sandbox.limits import SandboxLimits
+
+    host = os.environ.get("DOCKER_HOST")
+    records = probe_records()
+    probes = await probe_all(SandboxLimits(), docker_host=host, records=records, again=again)
+    return [Check(f"sandbox {probe.name}", probe.ok, probe.reason) for probe in probes]
+
+
+def _keys() -> list[Check]:
+    from agent_env.web.providers.catalogue import key_variables as search_variables
+    from agent_env.wiring.models import key_variables
+
+    models = {name: f"models {prefix}/NAME" for prefix, name in key_variables().items()}
+    searches = {name: f"--search {provider}" for provider, name in search_variables().items()}
+    names = dict.fromkeys([*models, *searches])
+    uses = {name: ", ".join(filter(None, (models.get(name), searches.get(name)))) for name in names}
+    return [
+        Check(f"key {name}", bool(os.environ.get(name)), f"for {use}: {_set(name)}")
+        for name, use in uses.items()
+    ]
+
+
+def _set(name: str) -> str:
+    return "is set" if os.environ.get(name) else "is not set"
+
+
+def _local() -> Check:
+    from agent_env.wiring.local_models import find_local, server_build
+
+    try:
+        chosen = find_local("local")
+    except ConfigError as exc:
+        return Check("model local", False, str(exc))
+    return Check("model local", True, f"{chosen.file.name}, by {server_build()}")
+
+
+def _tokenizers() -> list[Check]:
+    from agent_env.models.tokenizers import ENCODINGS
+    from agent_env.wiring.models import make_tokenizer
+
+    checks = [Check("tokenizer estimate", True, "bytes / 4")]
+    for name in ENCODINGS:
+        try:
+            make_tokenizer(name)
+            checks.append(Check(f"tokenizer {name}", True, "exact, its ranks are here"))
+        except ConfigError as exc:
+            checks.append(Check(f"tokenizer {name}", False, str(exc)))
+    return checks
+
+
+def _extras() -> list[Check]:
+    checks = []
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if find_spec(name) is None]
+        text = f"pip install 'agent-env[{extra}]' brings {', '.join(missing)}"
+        checks.append(Check(f"extra {extra}", not missing, text if missing else "installed"))
+    return checks

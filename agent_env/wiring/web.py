@@ -1,26 +1,200 @@
-"""Opens a run's web."""
+"""A run's web: its options, and the objects that they ask for."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import OPENAI_URL
 from agent_env.permits import OWN_DEFAULT
 from agent_env.records.manifest import Manifest, WebSettings
+from agent_env.records.options import WEB, Opt
 from agent_env.records.reach import Reach
 from agent_env.records.safe_files import check_database
 from agent_env.records.schema import MaterialTable
 from agent_env.registry import Plugins, hook
-from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
+from agent_env.wiring.trust import WITHOUT_MODEL, check_trust, own_plugins
 
 if TYPE_CHECKING:
     from agent_env.web.opened import ProviderAccess, Web
+
+_SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """How a run reaches the web."""
+
+    mode: Annotated[
+        str,
+        Opt(
+            "sealed (built in), live, record (live and kept), frozen (kept).",
+            WEB,
+            "--web",
+            manifest="web",
+        ),
+    ] = "sealed"
+    search: Annotated[
+        str | None,
+        Opt(
+            "brave, tavily, exa, serper, openai, searxng, wikipedia; or NAME=URL; or an installed "
+            "provider, MODULE:NAME or file.py:NAME.",
+            WEB,
+            manifest="web_settings.search",
+        ),
+    ] = None
+    fetcher: Annotated[
+        str | None,
+        Opt(
+            "What opens pages of --web live and record: an installed fetcher, MODULE:NAME or "
+            "file.py:NAME; default: our own.",
+            WEB,
+            manifest="web_settings.fetcher",
+        ),
+    ] = None
+    pages: Annotated[
+        Path | None,
+        Opt("The page store; default: the run's own pages.db.", WEB, manifest="web_settings.pages"),
+    ] = None
+    as_of: Annotated[
+        str | None, Opt("YYYY-MM-DD: hide pages dated later.", WEB, manifest="web_settings.as_of")
+    ] = None
+    block_leaks: Annotated[
+        bool,
+        Opt(
+            "Withhold pages with the puzzle or its answer.",
+            WEB,
+            manifest="web_settings.block_leaks",
+        ),
+    ] = False
+    ignore_robots: Annotated[
+        bool,
+        Opt("Open pages that robots.txt closes.", WEB, manifest="web_settings.obey_robots"),
+    ] = False
+    allow_hosts: Annotated[
+        tuple[str, ...],
+        Opt(
+            "HOST:PORT of your own network that pages may be on. Repeatable.",
+            WEB,
+            "--allow-host",
+            manifest="web_settings.allow_hosts",
+        ),
+    ] = ()
+
+
+def settings_of(options: WebOptions) -> WebSettings:
+    """What run.json says of the web; ConfigError says what does not fit together."""
+    from agent_env.web.opened import MODES
+
+    if options.mode not in MODES:
+        raise ConfigError(f"unknown web '{options.mode}'; known: {', '.join(MODES)}")
+    search, _, url = (options.search or "").partition("=")
+    settings = WebSettings(
+        search=search or None,
+        fetcher=options.fetcher,
+        search_url=url or None,
+        pages=None if options.pages is None else str(store_path(options.pages).absolute()),
+        as_of=_day(options.as_of),
+        block_leaks=options.block_leaks,
+        obey_robots=not options.ignore_robots,
+        allow_hosts=tuple(site_of(text) for text in options.allow_hosts),
+    )
+    if options.mode in ("sealed", "frozen"):
+        _check_offline(options, settings)
+    return {"sealed": _sealed, "live": _live, "record": _record, "frozen": _frozen}[options.mode](
+        settings
+    )
+
+
+def _check_offline(options: WebOptions, settings: WebSettings) -> None:
+    for name, given in (
+        ("--ignore-robots", options.ignore_robots),
+        ("--allow-host", options.allow_hosts),
+        ("a search URL", settings.search_url),
+        ("--fetcher", settings.fetcher),
+    ):
+        if given:
+            raise ConfigError(f"{name} goes with --web live or record: {options.mode} fetches none")
+
+
+def _sealed(settings: WebSettings) -> WebSettings:
+    if settings.search is not None:
+        raise ConfigError("the sealed web has its own search; --search goes with another --web")
+    if settings.pages is not None:
+        web = open_sealed(settings, Path(settings.pages), ())
+        assert web.store is not None
+        web.store.close()
+    return settings
+
+
+def _live(settings: WebSettings) -> WebSettings:
+    if settings.pages is not None:
+        raise ConfigError("--web live keeps no pages; use --web record --pages FILE")
+    _check_provider(settings)
+    return settings
+
+
+def _record(settings: WebSettings) -> WebSettings:
+    _check_provider(settings)
+    if settings.pages is not None:
+        from agent_env.web.page_store import SqlitePages
+
+        file = Path(settings.pages)
+        if not file.parent.is_dir():
+            raise ConfigError(f"there is no folder {file.parent} for the page store")
+        if file.exists():
+            SqlitePages(file, read_only=True).close()
+    return settings
+
+
+def _frozen(settings: WebSettings) -> WebSettings:
+    from agent_env.web.opened import stored_search
+    from agent_env.web.page_store import SqlitePages
+
+    if settings.pages is None:
+        raise ConfigError("--web frozen needs --pages: a page store, or the folder of a run")
+    store = SqlitePages(Path(settings.pages), read_only=True)
+    try:
+        return settings.model_copy(update={"search": stored_search(store, settings.search)})
+    finally:
+        store.close()
+
+
+def _check_provider(settings: WebSettings) -> None:
+    from agent_env.web.plugin import FETCHERS
+    from agent_env.web.providers.catalogue import NAMES, PROVIDERS, make_provider
+
+    if settings.search is None:
+        raise ConfigError(f"--web live and record need --search: {', '.join(NAMES)}")
+    own = own_plugins()
+    PROVIDERS.entry(settings.search)  # refused here where two packages take the name
+    if settings.fetcher is not None:
+        FETCHERS.find(settings.fetcher, own.permit)
+    access = search_access(settings.search, settings.search_url, own)
+    make_provider(
+        settings.search, access.key, settings.search_url, plugins=own, own_url=access.base_url
+    )
+
+
+def _day(text: str | None) -> str | None:
+    try:
+        return None if text is None else date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ConfigError(f"--as-of '{text}' is not a date; write YYYY-MM-DD") from None
+
+
+def site_of(text: str) -> str:
+    if not _SITE.fullmatch(text):
+        raise ConfigError(f"--allow-host '{text}' is not HOST:PORT, like 127.0.0.1:8888")
+    return text.lower()
 
 
 async def open_web(

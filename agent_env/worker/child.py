@@ -14,8 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from agent_env.errors import ConfigError, DatasetError, ToolError
-from agent_env.worker.jobs import JOBS, Job
-from agent_env.worker.wire import receive, send
+from agent_env.worker.wire import JOBS, Job, receive, send
 
 LONGEST_REQUEST = 512 << 20
 _NEWUSER, _NEWNET = 0x10000000, 0x40000000

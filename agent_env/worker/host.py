@@ -25,8 +25,7 @@ from typing import Any
 
 from agent_env.errors import AgentEnvError, DatasetError
 from agent_env.worker import child
-from agent_env.worker.jobs import JOBS, Job
-from agent_env.worker.wire import NoMessage, receive, send
+from agent_env.worker.wire import JOBS, Job, NoMessage, receive, send
 
 AT_ONCE = 4
 """Processes of one job."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class NoMessage(ValueError):
@@ -43,3 +43,34 @@ def _exactly(wire: socket.socket, size: int, until: float | None) -> bytes:
             raise EOFError
         data += part
     return bytes(data)
+
+
+class Job(NamedTuple):
+    """A function and its limits."""
+
+    function: str
+    """MODULE:NAME; it takes and returns JSON values, or yields them, and raises ToolError,
+    ConfigError or DatasetError for who asked."""
+    memory_mb: int
+    """Of one call, beyond what the process holds before it."""
+    cpu_s: float
+    reply_mb: int
+    """Of one message of the reply."""
+    is_sealed: bool = False
+    """Whether it opens no file once its code is loaded."""
+    is_kept: bool = True
+    """Whether its process serves further calls."""
+
+
+JOBS = {
+    "sql": Job("agent_env.worker.sql:select", 256, 5.0, 1, is_sealed=True),
+    "logs": Job("agent_env.extensions.interop.foreign.read:parts", 1024, 60.0, 512, is_kept=False),
+    "log_episodes": Job(
+        "agent_env.extensions.interop.foreign.read:stream", 1024, 60.0, 512, is_kept=False
+    ),
+    "pdf": Job("agent_env.worker.pdf:read", 512, 10.0, 64),
+    "schemas": Job("agent_env.worker.schemas:problem", 256, 1.0, 1, is_sealed=True),
+    "table": Job(
+        "agent_env.extensions.facts.tables.table_files:binary_parts", 1024, 60.0, 512, is_kept=False
+    ),
+}

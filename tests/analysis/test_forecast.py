@@ -14,7 +14,7 @@ from agent_env.analysis.study import Arm, RunData, Study
 from agent_env.analysis.totals import Totals
 from agent_env.records.forecast import Amounts
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight, Probe
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Condition, Episode, Sample, Score, Usage
 from tests.analysis.studies import study_of
 

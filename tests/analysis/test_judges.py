@@ -21,7 +21,7 @@ from agent_env.analysis.judges import (
     mean_kappa,
     only,
 )
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Episode, JudgeCall, Sample, Score, Usage, Verdict
 from agent_env.testing import answer, puzzle
 

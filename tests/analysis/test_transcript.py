@@ -1,7 +1,7 @@
 """An episode in readable lines, with what its calls cost."""
 
 from agent_env.analysis.transcript import transcript, verdict_lines
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import (
     Condition,
     Message,

@@ -9,7 +9,7 @@ from agent_env.episodes.calls import preflight
 from agent_env.errors import ModelError
 from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.conversation import Tokens
-from agent_env.records.server_probe import ServerProbe
+from agent_env.records.model_server import ServerProbe
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests import TESTS
 from tests.commands import agent_env as command
@@ -208,7 +208,7 @@ def test_the_page_is_made_of_the_records(tmp_path):
 
 
 def replace_features(record):
-    from agent_env.records.server_probe import Feature
+    from agent_env.records.model_server import Feature
 
     features = (Feature(name="reasoning", is_seen=True, detail="reasoning"),)
     return record.model_copy(update={"features": features, "model": "a|b"})

@@ -4,7 +4,7 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.prices import cost_usd, is_priced, read_prices
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Usage
 
 TABLE = """

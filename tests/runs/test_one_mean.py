@@ -12,7 +12,7 @@ from agent_env.analysis.statistics.results import conditions as conditions_table
 from agent_env.episodes.index import Index
 from agent_env.episodes.index_pages import IndexPages
 from agent_env.extensions.interop.run_export import ExportOptions, export
-from agent_env.runs.progress_text import scores_text
+from agent_env.runs.progress import scores_text
 from agent_env.runs.run import Run
 from agent_env.runs.running_scores import SoFar
 from agent_env.runs.score import read_scores

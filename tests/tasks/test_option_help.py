@@ -6,8 +6,8 @@ from typing import Literal
 
 import pytest
 
+from agent_env.cli.options import OptionHelp, option_help
 from agent_env.records.schema import Record
-from agent_env.tasks.option_help import OptionHelp, option_help
 from agent_env.wiring.registry import FAMILIES, load_family, task_names
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import (
     ANY_MONTH,
     DAY_FIRST,

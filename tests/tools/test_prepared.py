@@ -7,7 +7,7 @@ import pytest
 from agent_env.errors import SandboxError
 from agent_env.records.execution import ExecResult
 from agent_env.testing import FakeSandbox
-from agent_env.tools.prepared import CHUNK, Prepared
+from agent_env.tools.sandboxed import CHUNK, Prepared
 
 
 def run(sandbox, setup, *codes):

@@ -24,7 +24,7 @@ from typing import Annotated
 from agent_env.errors import RunStopped
 from agent_env.graph.meter import estimated_tokens
 from agent_env.models.prices import cost_usd
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.options import RUN, Opt
 from agent_env.records.schema import Message, ToolSpec, Usage
 

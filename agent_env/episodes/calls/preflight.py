@@ -27,8 +27,8 @@ from agent_env.models.text_protocol import TextProtocol
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.json_schema import closed
 from agent_env.records.manifest import ContextCheck, Preflight, Probe, ToolCheck
+from agent_env.records.model_server import Feature
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
-from agent_env.records.server_probe import Feature
 from agent_env.scoring.calls_in_text import FENCED_JSON, call_in_text, remedy
 
 MOST_OUTPUT = 256

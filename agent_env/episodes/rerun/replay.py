@@ -50,7 +50,7 @@ from agent_env.protocols import (
     Toolbox,
 )
 from agent_env.records.manifest import Manifest
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import (
     Condition,
     Message,

@@ -16,7 +16,7 @@ from agent_env.graph.fitting import Fit
 from agent_env.models.prices import cost_usd
 from agent_env.records.disturbance import CallFault
 from agent_env.records.imported import ImportedResult
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import (
     Episode,
     Message,

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import ANY_MONTH, DateForms, WrittenDate
 
 Role = Literal["start", "end"]

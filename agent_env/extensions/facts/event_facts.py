@@ -37,7 +37,7 @@ from agent_env.sdk.family import Family, Materials, NoOptions, Prompt, SampleSet
 from agent_env.sdk.models import Limits, Scorer
 from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
 from agent_env.sdk.scoring import episode_score
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import MONTH, month_number
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from agent_env.extensions.answers.names import asks, normalise, split_names, tok
 from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.qa.sample import LETTERS, QaOptions, QaSample, ScorerName, as_number
 from agent_env.sdk.records import Episode
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 PATTERN_TIMEOUT_S = 1.0
 """For one pattern of the user's over one answer."""

@@ -38,7 +38,7 @@ from agent_env.families.tdbench.sources import (
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import option_texts, read_options
 from agent_env.sdk.results import Cell, Column, ResultTable
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 
 @dataclass(frozen=True, slots=True)

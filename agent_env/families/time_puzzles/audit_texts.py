@@ -41,8 +41,7 @@ from agent_env.families.time_puzzles.texts import (
 )
 from agent_env.sdk.errors import DatasetError
 from agent_env.temporal.date_text import DateReader
-from agent_env.temporal.days import CLOSURE_DAYS, DayRange, DaySet
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import CLOSURE_DAYS, DayRange, DaySet, PartialDate
 
 COLUMNS = ("event", "start", "end", "multi_year_spans")
 UNKNOWN_EVENT = "unknown_event"

@@ -21,8 +21,7 @@ from agent_env.families.time_puzzles.texts import (
     YearSet,
     compile_text,
 )
-from agent_env.temporal.days import PUZZLE_DAYS, DayRange
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PUZZLE_DAYS, DayRange, PartialDate
 from agent_env.temporal.written import MONTH, DateForms
 
 Clause = list[Any]

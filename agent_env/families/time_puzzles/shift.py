@@ -28,8 +28,7 @@ from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.sdk.family import CannotShift, TextAt
 from agent_env.sdk.web import ChangedPage, ShiftedWorld, shifted_from
-from agent_env.temporal.days import DayRange
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import DayRange, PartialDate
 
 MOST = 6
 """Answers of a twin, unless its puzzle has more."""

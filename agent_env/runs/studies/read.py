@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from agent_env.errors import AgentEnvError, ConfigError, DatasetErrors, user_problem
 from agent_env.permits import Permit
-from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
 from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Condition
@@ -181,7 +181,7 @@ class _Reading:
         """The conditions of a run with these options; none where a mistake keeps them from being
         known, which is noted."""
         from agent_env.tasks.family import read_options
-        from agent_env.wiring.mcp_options import unread_tools
+        from agent_env.wiring.mcp import unread_tools
         from agent_env.wiring.plugins import tools_named
         from agent_env.wiring.registry import FAMILIES
 

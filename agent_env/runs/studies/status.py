@@ -82,7 +82,7 @@ def _is_decided(run: Run) -> bool:
 def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
     """The rows for a person."""
     from agent_env.analysis.result_tables import Column, ResultTable
-    from agent_env.runs.progress_text import scores_text
+    from agent_env.runs.progress import scores_text
 
     columns = (
         Column("run"), Column("state"), Column("finished", is_kept=True), Column("of"),

@@ -13,7 +13,7 @@ from agent_env.errors import ToolError
 from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import MaterialTable, ToolResult
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 ROWS = 100

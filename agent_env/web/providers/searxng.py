@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_env.errors import ToolError
 from agent_env.web.providers.api import Json, Pace, RawHit, Request, SearchApi, found_in, listed
-from agent_env.web.providers.cleaning import plain
+from agent_env.web.providers.client import plain
 
 
 def request(query: str, limit: int, key: str) -> Request:

@@ -16,7 +16,7 @@ from agent_env.extensions.facts.event_facts import (
 )
 from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
 from agent_env.records.schema import Condition, Episode, PageRef
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from agent_env.testing import puzzle
 
 NOW = date(2031, 7, 9)

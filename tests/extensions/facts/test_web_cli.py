@@ -17,7 +17,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes, start_run
 from agent_env.web.page_store import SqlitePages
-from agent_env.wiring.web_options import WebOptions
+from agent_env.wiring.web import WebOptions
 from tests.commands import agent_env
 
 KEY = "planted-0123456789-Zq"

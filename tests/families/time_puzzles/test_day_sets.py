@@ -22,8 +22,7 @@ from agent_env.families.time_puzzles.facts import (
 from agent_env.families.time_puzzles.family import PuzzleOptions, make_set, set_options
 from agent_env.families.time_puzzles.guarantees import Checker
 from agent_env.families.time_puzzles.solver import solve as solve_sets
-from agent_env.temporal.days import PUZZLE_DAYS, DayRange
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PUZZLE_DAYS, DayRange, PartialDate
 
 from .brute_force import solve
 

@@ -12,7 +12,7 @@ from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.shift import moved_by_years, shifted_world, with_event
 from agent_env.tasks.task import CannotShift
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()

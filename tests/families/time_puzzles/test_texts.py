@@ -18,8 +18,7 @@ from agent_env.families.time_puzzles.reference_lookups import Lookup, read_const
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.texts import _FORMS, compile_text
 from agent_env.families.time_puzzles.wording import Wording
-from agent_env.temporal.days import DayRange
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import DayRange, PartialDate
 from tests.slow_patterns import slow_attack
 
 DAYS = DayRange(date(1875, 1, 1), date(2040, 12, 31))

@@ -10,7 +10,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.web.providers.api import Pace
 from agent_env.web.providers.catalogue import make_provider
-from agent_env.web.providers.cleaning import plain, shortened
+from agent_env.web.providers.client import plain, shortened
 from agent_env.wiring.trust import own_plugins
 from tests.web.providers.services import KEY, NAMES, Service, reply, two_results, with_service
 

@@ -17,7 +17,7 @@ from random import Random
 from agent_env.extensions.facts.fiction.names import Names, ordinal
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, IntervalRow, LifeRow
 from agent_env.sdk.errors import ConfigError
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 FIRST_BIRTH, LAST_BIRTH = date(1752, 1, 1), date(1978, 12, 31)
 TODAY = date(2025, 12, 31)

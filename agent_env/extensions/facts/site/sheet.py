@@ -13,7 +13,7 @@ from html import escape
 from random import Random
 
 from agent_env.sdk.errors import ConfigError
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 Row = tuple[str, ...]
 """A heading and its cells."""

@@ -14,7 +14,7 @@ from agent_env.extensions.facts.site.encyclopedia import COPIES, NAMESAKES, PASS
 from agent_env.extensions.facts.site.sheet import Difficulty, Link, Row, Sheet, chance, date_text
 from agent_env.extensions.facts.tables.articles import RowPage, TablePages, time_places
 from agent_env.sdk.records import MaterialTable
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 STILL = "still"
 """Stands for the end of what lasts."""

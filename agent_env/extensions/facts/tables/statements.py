@@ -24,7 +24,7 @@ from agent_env.extensions.facts.tables.tables import EventRow
 from agent_env.extensions.facts.tables.user_tables import row_defects
 from agent_env.sdk.errors import ConfigError, StorageError
 from agent_env.sdk.records import Record
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 JULIAN = "Q1985786"
 GREGORIAN = "Q1985727"

@@ -19,7 +19,7 @@ from agent_env.extensions.facts.tables.table_records import Sheet, SheetRow
 from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.allen import Granularity
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 PROBLEMS: Mapping[str, tuple[str, ...]] = {
     "alias": ("name",),

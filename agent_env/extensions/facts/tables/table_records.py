@@ -19,7 +19,7 @@ from agent_env.extensions.facts.tables.temporal_table import LENGTHS, TemporalRo
 from agent_env.sdk.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.temporal.allen import Granularity, cut
 from agent_env.temporal.date_text import DateReader, date_reader
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import DAY_FIRST, MONTH_FIRST
 
 Cells = tuple[str, ...]

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, get_args
 from agent_env.extensions.facts.tables.table_files import checked_rows, read_table_file
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import csv_text, replace_file
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 SHIPPED = Path(__file__).parent
 

@@ -30,7 +30,7 @@ from agent_env.extensions.facts.tables.tables import (
 )
 from agent_env.sdk.errors import DatasetError, DatasetErrors
 from agent_env.temporal.date_text import DateReader, date_reader
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 T = TypeVar("T")
 NEEDED = ("event", "start", "end")

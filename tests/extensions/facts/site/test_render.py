@@ -14,8 +14,7 @@ from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import PersonAlive, UsPresident
 from agent_env.families.time_puzzles.guarantees import proofs_of
 from agent_env.scoring.evidence import stands_in
-from agent_env.temporal.days import PUZZLE_DAYS
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PUZZLE_DAYS, PartialDate
 from agent_env.web.extract import extract
 
 WORLDS = {"real": shipped_tables(), "fictional": make_world(300, seed=6)}

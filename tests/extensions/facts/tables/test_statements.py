@@ -20,7 +20,7 @@ from agent_env.extensions.facts.tables.statements import (
     row_of,
     with_article,
 )
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 NOW = date(2026, 1, 31)
 WATERLOO = ("point", "1815-06-18T00:00:00Z", 11)

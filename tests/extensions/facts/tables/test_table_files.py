@@ -14,7 +14,7 @@ from agent_env.extensions.facts.tables.table_files import (
     checked_rows,
     read_table_file,
 )
-from agent_env.worker.jobs import JOBS
+from agent_env.worker.wire import JOBS
 
 DAY = datetime(2001, 5, 3, tzinfo=UTC)
 ROWS = [("Æthelstan", "924"), ("Eadred", "946")]

@@ -11,7 +11,7 @@ from agent_env.extensions.facts.tables.user_tables import (
     import_events,
     read_user_events,
 )
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.days import PartialDate
 
 NOW = date(2026, 1, 31)
 SMALL = "event,start,end,multi_year_spans\n"

@@ -15,7 +15,7 @@ from agent_env.extensions.interop.foreign.fields import parse
 from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.runs.compare import CompareOptions, compare_tasks, comparison_json, select_tables
 from agent_env.worker import child
-from agent_env.worker.jobs import JOBS
+from agent_env.worker.wire import JOBS
 
 pytestmark = pytest.mark.usefixtures("unconfined")
 

@@ -11,7 +11,7 @@ from agent_env.extensions.interop.export.inspect_log import write
 from agent_env.extensions.interop.foreign.inspect_log import read_inspect
 from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.worker import child
-from agent_env.worker.jobs import JOBS
+from agent_env.worker.wire import JOBS
 from tests.extensions.interop.export.runs import a_run, source_of
 
 pytestmark = pytest.mark.usefixtures("unconfined")

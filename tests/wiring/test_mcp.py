@@ -6,7 +6,7 @@ from agent_env.errors import ConfigError
 from agent_env.runs.keywords import from_arguments
 from agent_env.runs.options import RunOptions
 from agent_env.tasks.conditions import parse_conditions
-from agent_env.wiring.mcp_options import (
+from agent_env.wiring.mcp import (
     McpOptions,
     servers_of,
     unread_tools,
