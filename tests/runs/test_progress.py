@@ -10,7 +10,7 @@ from agent_env.analysis.intervals import Estimate
 from agent_env.episodes.calls.budget import ConcurrencyLimit, RunLimits
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import RunStopped
-from agent_env.runs import progress_display as shown
+from agent_env.runs import progress as shown
 from agent_env.runs.progress import Progress, Standing, as_table, duration
 from agent_env.runs.run import Run
 from agent_env.runs.running_scores import Spending
