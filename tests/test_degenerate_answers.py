@@ -21,12 +21,12 @@ from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.judging import read_verdict
 from agent_env.tasks.tool_registry import web_tools
 from agent_env.temporal.written import in_words
-from agent_env.wiring.registry import load_family
+from agent_env.wiring.registry import load_family, task_names
 
 SIZE = 20_000
 SCORER_S, READER_S = 0.25, 0.5
 """CPU seconds for a text of that size."""
-FAMILIES = ("time-puzzles", "tdbench", "tempreason", "timeqa", "traveler", "temp-answers")
+FAMILIES = sorted({*task_names()} - {"qa"})
 UNITS = (
     "\n", " ", " \n", "1", "1 ", "1,", "a", "a, ", "- a\n", "[", '{"a":', '["', "(", ",", '"', "'",
     "January ", "12 January 2001 ", "2001-02-30 ", "\u202e", "\u200b", "\0", "\ud800", "Answer: ",

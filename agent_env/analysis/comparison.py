@@ -85,7 +85,7 @@ class Comparison:
         self.is_error = self.metric in study.error_metrics
         """Whether the main metric says how far off an answer is: the less the better."""
         self.of_all_metric = study.metrics[0] if self.is_error else self.metric
-        """What a missing answer can be given 0 of: no error."""
+        """The metric of the column `of all`, in which a missing answer counts 0: never an error."""
         self.hooks = study.hooks
         self._columns: dict[tuple[str, str], Floats] = {}
         self._estimates: dict[str, list[Estimate]] = {}
@@ -119,7 +119,7 @@ class Comparison:
 
     @cached_property
     def weights(self) -> Floats:
-        """The bootstrap's draws; all figures share them."""
+        """How often each cluster is drawn, by resample; all figures share them."""
         options = self.options
         return draw_weights(self.cluster_count, options.resamples, options.seed)
 
@@ -177,11 +177,11 @@ class Comparison:
 
     def estimates(self, values: Floats, share: bool) -> list[Estimate]:
         """The means of columns over the study's samples."""
-        draws = np.empty((0, values.shape[1])) if share else self.draws(values)
+        draws = np.empty((0, values.shape[1])) if share else self.resampled_means(values)
         return mean_estimates(values, self.clusters, draws, share)
 
-    def draws(self, values: Floats) -> Floats:
-        """Bootstrap means of columns; all calls share the same draws."""
+    def resampled_means(self, values: Floats) -> Floats:
+        """The means of columns, by resample; all calls share the resamples."""
         options = self.options
         if options.resamples * self.cluster_count <= MOST_WEIGHTS:
             return bootstrap_means(values, self.clusters, self.weights)
@@ -191,7 +191,7 @@ class Comparison:
     def ratio_of_means(self, values: Floats, base: Estimate) -> Estimate:
         """mean of column 0 over mean of column 1, with the bootstrap's interval."""
         share = float(np.nanmean(values[:, 0]) / np.nanmean(values[:, 1]))
-        draws = self.draws(values)
+        draws = self.resampled_means(values)
         usable = draws[draws[:, 1] > 1e-12]
         if len(usable) < 0.99 * len(draws):
             return Estimate(share, method="the denominator is too uncertain", samples=base.samples)
@@ -222,7 +222,7 @@ class Comparison:
         return self.estimates(self.columns(quantity, arms), self.is_share(quantity, arms))
 
     def values_of(self, quantity: str) -> list[float | None]:
-        """The same means without their intervals, which take longer."""
+        """The means of `estimates_of` without their intervals, which take longer."""
         means = resampling.means(self._known_columns(quantity))
         return [None if np.isnan(value) else float(value) for value in means]
 

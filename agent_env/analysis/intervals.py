@@ -1,8 +1,8 @@
 """95 % confidence intervals of means and shares; samples of one cluster are never taken apart.
 
-A share of 0/1 outcomes has Wilson's interval at the effective number of samples, another mean the
-percentiles of a cluster bootstrap, a paired difference of shares Bonett and Price's where all pairs
-agree.
+A share of 0/1 outcomes has Wilson's interval at the effective number of samples; another mean has
+the percentiles of a cluster bootstrap; a paired difference of shares has Bonett and Price's
+interval where all pairs agree.
 """
 
 from __future__ import annotations

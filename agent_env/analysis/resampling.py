@@ -24,7 +24,7 @@ EXACT_CLUSTERS = 13
 
 
 def cluster_sums(values: Floats, clusters: Ints) -> tuple[Floats, Floats]:
-    """Sum and number of the has_value values, by cluster and column."""
+    """Sum and number of the values that are not NaN, by cluster and column."""
     size = cluster_count(clusters)
     has_value = ~np.isnan(values)
     sums, counts = np.zeros((size, values.shape[1])), np.zeros((size, values.shape[1]))
@@ -34,7 +34,7 @@ def cluster_sums(values: Floats, clusters: Ints) -> tuple[Floats, Floats]:
 
 
 def means(values: Floats) -> Floats:
-    """Mean of each column over its has_value values; NaN where there is none."""
+    """Mean of each column over the values that are not NaN; NaN where there is none."""
     has_value = ~np.isnan(values)
     return ratio(np.where(has_value, values, 0.0).sum(axis=0), has_value.sum(axis=0).astype(float))
 

@@ -55,8 +55,9 @@ class Observation:
     hosted_calls: int = 0
     """Calls of the provider's own tools."""
     cut_outputs: int = 0
-    saved_tokens: int | None = 0
     """Tool outputs that were cut to fit into the context."""
+    saved_tokens: int | None = 0
+    """An estimate: tokens that were not written, as replies that went in circles were cut."""
     faults: FaultTrail | None = None
     """Faults of its tools and what followed them; None where none were drawn on purpose."""
     attacks: Mapping[str, AttackTrail] = field(default_factory=dict)
@@ -370,7 +371,8 @@ def _left_out(runs: Sequence[RunData]) -> Iterable[str]:
 
 
 def _digest(sample: Sample) -> str:
-    """Of what is asked in the plain world; of another tool's sample, of what it says."""
+    """Of the sample without what ablations and attacks change; of an imported one, of its
+    `identity`."""
     content = getattr(sample, "identity", None)
     if content is None:
         content = sample.model_dump_json(exclude={"ablation", "attacks"})

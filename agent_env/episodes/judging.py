@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from agent_env.episodes.calls.caller import (
-    CallAttempt,
     Caller,
     Calls,
+    CallTry,
     RequestDigest,
     failure_fields,
 )
@@ -89,7 +89,7 @@ class Judge:
     async def _one(self, case: Case, texts: Texts) -> tuple[str, str]:
         calls: list[JudgeCall] = []
 
-        def record(call: CallAttempt) -> None:
+        def record(call: CallTry) -> None:
             calls.append(
                 JudgeCall(
                     attempt=call.attempt,

@@ -35,7 +35,7 @@ from agent_env.errors import (
     boundary,
 )
 from agent_env.graph.fitting import Fit
-from agent_env.graph.loop import AgentLoop, Attempt, Outcome
+from agent_env.graph.loop import AgentLoop, EpisodeState, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import (
     Limits,
@@ -277,7 +277,7 @@ class Runner:
             )
             begun = past is not None and bool(past.steps)
             watch = None if self.watch is None else self.watch.reply
-            attempt = Attempt(
+            attempt = EpisodeState(
                 model=RecordingModel(caller, trace, begun, watch),
                 meter=meter,
                 toolbox=RecordingToolbox(seams.toolbox, trace, self.tokenizer),
@@ -336,7 +336,7 @@ class Runner:
         self,
         sample: Sample,
         loop: AgentLoop,
-        attempt: Attempt,
+        attempt: EpisodeState,
         seams: Seams,
         trace: TraceWriter,
         past: Recording,

@@ -1,8 +1,8 @@
 """The agent loop as a LangGraph graph: think, call tools, read, go on, answer.
 
-The graph's state holds nothing but where it began; each node says by a Command who is next, for
-conditional edges cost 0.2 ms a step. What the episode says and sees lives in an `Attempt`, handed
-to the nodes as LangGraph's runtime context; who records it is not known here.
+The graph's state holds nothing but where it began; each node returns a Command that names the next
+one, because conditional edges cost 0.2 ms a step. What the episode says and sees lives in an
+`EpisodeState`, which nodes get as LangGraph's runtime context; who records it is not known here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Attempt:
+class EpisodeState:
     """One episode in the making: its seams, what was said so far, what was used."""
 
     model: Model
@@ -122,13 +122,13 @@ class AgentLoop:
     """The compiled graph; one for all episodes of a run, as it keeps nothing between them."""
 
     def __init__(self) -> None:
-        graph = StateGraph(State, context_schema=Attempt)
+        graph = StateGraph(State, context_schema=EpisodeState)
         graph.add_node("model", _ask_model)
         graph.add_node("tools", _run_tools)
         graph.add_edge(START, "model")
         self._graph = graph.compile()
 
-    async def run(self, sample: Sample, attempt: Attempt) -> Outcome:
+    async def run(self, sample: Sample, attempt: EpisodeState) -> Outcome:
         """Drive one episode to its end; what the seams raise passes through."""
         attempt.messages.extend(attempt.strategy.start(sample))
         attempt.meter.started_s = attempt.meter.clock()
@@ -143,7 +143,7 @@ class AgentLoop:
 _UNREACHED = 1_000_000
 
 
-async def _ask_model(state: State, runtime: Runtime[Attempt]) -> Next:
+async def _ask_model(state: State, runtime: Runtime[EpisodeState]) -> Next:
     attempt = runtime.context
     if (reached := attempt.reached()) is not None:
         return attempt.stop(reached)
@@ -165,7 +165,7 @@ async def _ask_model(state: State, runtime: Runtime[Attempt]) -> Next:
 
 
 async def _request_reply(
-    attempt: Attempt, specs: tuple[ToolSpec, ...]
+    attempt: EpisodeState, specs: tuple[ToolSpec, ...]
 ) -> tuple[tuple[Message, ...], Reply]:
     """What was sent, and the reply to it; where it is too long and that is wished, old tool outputs
     are cut as often as it takes."""
@@ -181,7 +181,7 @@ async def _request_reply(
                 raise
 
 
-def _options(attempt: Attempt, has_tools: bool) -> ReplyOptions:
+def _options(attempt: EpisodeState, has_tools: bool) -> ReplyOptions:
     """The first step's tool choice, where a call could be made at all; then the model is free."""
     could = has_tools and attempt.limits.tool_calls != 0 and attempt.last_step != 1
     first = attempt.meter.steps == 0 and could
@@ -190,7 +190,7 @@ def _options(attempt: Attempt, has_tools: bool) -> ReplyOptions:
     return ReplyOptions(attempt.first_step if first else "auto", attempt.seed)
 
 
-def _add_near_end_notice(attempt: Attempt) -> None:
+def _add_near_end_notice(attempt: EpisodeState) -> None:
     """Say once, between steps, that few are left, and before `answer_at` that none is."""
     limits, steps = attempt.limits, attempt.meter.steps
     if steps and attempt.answer_at == steps + 1:
@@ -205,7 +205,7 @@ def _add_near_end_notice(attempt: Attempt) -> None:
 
 
 def near_end_notice(replies_left: int) -> Message:
-    """What the model is told when `left` replies remain."""
+    """What the model is told when so many replies remain."""
     if replies_left == 1:
         text = "This is your last reply: call no tool, and give your final answer now."
     else:
@@ -216,12 +216,12 @@ def near_end_notice(replies_left: int) -> Message:
     return Message(role="user", content=text)
 
 
-def _take_in(attempt: Attempt, reply: Reply) -> None:
+def _take_in(attempt: EpisodeState, reply: Reply) -> None:
     attempt.messages.append(reply.message)
     attempt.citations.extend(reply.citations)
 
 
-def _after_reply(attempt: Attempt, reply: Reply) -> Next:
+def _after_reply(attempt: EpisodeState, reply: Reply) -> Next:
     if reply.finish_reason == "refused":
         return attempt.stop("refused")
     if reply.finish_reason == "repetition" and not reply.message.tool_calls:
@@ -242,7 +242,7 @@ def _after_reply(attempt: Attempt, reply: Reply) -> Next:
             return Command(goto="tools")
 
 
-async def _run_tools(state: State, runtime: Runtime[Attempt]) -> Next:
+async def _run_tools(state: State, runtime: Runtime[EpisodeState]) -> Next:
     """Run the calls of the last reply at the same time, as far as the limit allows."""
     attempt = runtime.context
     turn = attempt.turn
@@ -267,7 +267,7 @@ async def _run_tools(state: State, runtime: Runtime[Attempt]) -> Next:
     return Command(goto="model")
 
 
-async def _run_own(attempt: Attempt, turn: CallTool) -> Next:
+async def _run_own(attempt: EpisodeState, turn: CallTool) -> Next:
     """Run the strategy's own call, which counts like any other, and do what follows from it."""
     call = turn.call
     if not _allowed(attempt, (call,)):
@@ -297,18 +297,18 @@ def _no_more(tools: frozenset[str]) -> Message:
     return Message(role="user", content=text)
 
 
-def _allowed(attempt: Attempt, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+def _allowed(attempt: EpisodeState, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     limit = attempt.limits.tool_calls
     return calls if limit is None else calls[: max(0, limit - attempt.meter.tool_calls)]
 
 
-def _used_up(attempt: Attempt) -> frozenset[str]:
+def _used_up(attempt: EpisodeState) -> frozenset[str]:
     """The tools that were called as often as they may be."""
     calls = attempt.meter.by_tool
     return frozenset(name for name, most in attempt.limits.per_tool.items() if calls[name] >= most)
 
 
-async def _call_all(attempt: Attempt, calls: tuple[ToolCall, ...]) -> None:
+async def _call_all(attempt: EpisodeState, calls: tuple[ToolCall, ...]) -> None:
     runs = [attempt.toolbox.run(call, _offer(attempt, call)) for call in calls]
     results = [await runs[0]] if len(runs) == 1 else await _run_together(runs)
     attempt.messages.extend(
@@ -317,7 +317,7 @@ async def _call_all(attempt: Attempt, calls: tuple[ToolCall, ...]) -> None:
     )
 
 
-def _offer(attempt: Attempt, call: ToolCall) -> frozenset[str]:
+def _offer(attempt: EpisodeState, call: ToolCall) -> frozenset[str]:
     """The tools that this call may use; the calls of one reply use up a limit one by one."""
     offered = frozenset(s.name for s in attempt.toolbox.specs)
     offered -= attempt.withdrawn | _used_up(attempt)

@@ -29,11 +29,13 @@ class ToolTraits(BaseModel):
     keeps_state: Plain[bool] = False
     """Whether a call changes what later calls give: such calls are run again on resume."""
     shows_web: Plain[bool] = False
-    """Whether its results are evidence of the web, and its arguments no words of the answer."""
+    """Whether its results show pages of the web. The judges of evidence then read its results, and
+    take no word of its arguments for a word of the answer."""
     opens_pages: Plain[bool] = False
     """Whether its argument `url` names the page that it shows."""
     gives_dates: Plain[bool] = False
-    """Whether its output can hold the dates of the answer, so that their use can be checked."""
+    """Whether its output can hold dates of the answer that its arguments do not, so that their use
+    can be checked."""
     hosted: Plain[str | None] = None
     """The provider's own tool that stands for it with --hosted-tools."""
     timeout_s: Plain[float] = Field(default=30.0, gt=0)

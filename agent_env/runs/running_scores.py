@@ -181,7 +181,7 @@ def spending(usages: Sequence[Usage], facts: ModelFacts | None) -> Spending:
 
 
 def _events(trace: Path) -> list[Event]:
-    """None for a broken trace: scoring reports it."""
+    """Empty for a broken trace: scoring reports it."""
     try:
         return read_events(trace).events
     except AgentEnvError:

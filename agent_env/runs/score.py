@@ -255,8 +255,8 @@ def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, 
 
 
 def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
-    """Numbers of missing and of planned episodes, by condition with missing ones; none of a run
-    that need not ask every sample."""
+    """Numbers of missing and of planned episodes, by condition with missing ones; empty for a
+    run that need not ask every sample."""
     if not manifest.asks_every_sample:
         return {}
     planned = manifest.samples * manifest.repeats

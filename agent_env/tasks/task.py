@@ -65,8 +65,8 @@ class AnalysisHooks:
     fault_finder: Callable[[], FaultFinder] | None = None
     """Makes the finder, which may load tables; None for a family without one."""
     determined: Callable[[], Determined] | None = None
-    """Makes the solver that tells whether results of look-ups determine the gold, with what needs
-    none; it gives None where it cannot tell. None for a family without one."""
+    """Makes the solver that tells whether what was looked up, with the constraints that need no
+    look-up, determines the gold; it gives None where it cannot tell. None: the family has none."""
     statistics: tuple[str, ...] = ()
     """The family's own: MODULE:NAME each of an `analysis.statistics.Statistic` or several."""
     chance: Callable[[Sample], float | None] = _no_chance
@@ -169,8 +169,9 @@ class Task:
     """Breakdowns, resampling and diagnosis of the results."""
 
     def score(self, sample: Sample, episode: Episode) -> Score:
-        """The episode's score. An error of the scorer becomes the episode's outcome; only
-        ConfigError is raised, such as for a missing extra."""
+        """The episode's score. `sample` is the plain one: its twin for the episode's
+        condition is made here. An error of the scorer becomes a score with the outcome
+        `scorer_failed`; only ConfigError is raised, such as for a missing extra."""
         try:
             score = self.scorer(sample_under(sample, episode.condition), episode)
             return self._with_ablation(score, sample, episode)

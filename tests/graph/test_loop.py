@@ -7,7 +7,7 @@ import pytest
 
 from agent_env.errors import ModelError
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.graph.loop import AgentLoop, Attempt, Outcome, near_end_notice
+from agent_env.graph.loop import AgentLoop, EpisodeState, Outcome, near_end_notice
 from agent_env.graph.strategies import ANSWER_NOW, make_strategy
 from agent_env.protocols import Limits
 from agent_env.records.schema import ToolResult, Usage
@@ -27,7 +27,7 @@ def cut(text, reason):
 
 def attempt(model, tools, limits, condition):
     strategy = make_strategy(parse_condition(condition), make_task().prompt)
-    return Attempt(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=limits)
+    return EpisodeState(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=limits)
 
 
 def drive(model, tools=None, limits=None, condition="web"):

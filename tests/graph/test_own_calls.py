@@ -5,7 +5,7 @@ import json
 
 from agent_env.extensions.extraction.strategies import REPAIR
 from agent_env.families.timed_facts.task import make_task
-from agent_env.graph.loop import AgentLoop, Attempt
+from agent_env.graph.loop import AgentLoop, EpisodeState
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message
@@ -25,7 +25,7 @@ def drive(replies, outputs, strategy="code-run", **limits):
 
     condition = Condition(name="ci", tools=("python",), strategy=strategy)
     task = make_task("tempreason", "default", "reasonqa")
-    made = Attempt(
+    made = EpisodeState(
         model=ScriptedModel(replies),
         toolbox=ToolSet([FakeTool("python", run)]),
         strategy=make_strategy(condition, task.prompt, of_task=task.strategies),

@@ -15,7 +15,7 @@ from agent_env.runs.study import run_data, study_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest, read_options
 from agent_env.tasks.shortcuts import Shortcut, shortcut_scores, solved_samples
-from agent_env.wiring.registry import load_family
+from agent_env.wiring.registry import load_family, task_names
 
 TASK = make_task()
 
@@ -138,6 +138,10 @@ def test_the_oracle_of_a_users_own_questions_is_right(scorer, gold):
     )
     assert [shortcut.name for shortcut in task.shortcuts] == ["majority", "random", "oracle"]
     assert solved_samples(task, task.shortcuts[-1], [question]) == ["q"]
+
+
+def test_every_family_that_makes_questions_is_looked_at():
+    assert {*SHORTCUTS, "qa"} == {*task_names()}
 
 
 @pytest.mark.parametrize("name", SHORTCUTS)

@@ -38,6 +38,7 @@ OWN = {
 
 @pytest.mark.parametrize("name", tool_names())
 def test_ours_conform(name):
+    assert name in OWN, f"add arguments to try {name} with to OWN"
     check_tool(name, **OWN[name])
 
 

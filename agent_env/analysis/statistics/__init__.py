@@ -60,7 +60,8 @@ STATISTICS = Registry(
 
 
 def statistics_of(comparison: Comparison) -> list[Statistic]:
-    """Every statistic, also of the family and of packages, in the order in which they are read."""
+    """Every statistic, also of the family and of packages, in the order in which they are read;
+    ConfigError where the table of one would stand in the place of another's."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values())
     statistics = [value for value in values if isinstance(value, Statistic)]
@@ -69,6 +70,12 @@ def statistics_of(comparison: Comparison) -> list[Statistic]:
         module_name, _, name = path.partition(":")
         own = getattr(import_module(module_name), name)
         statistics += own if isinstance(own, tuple) else [own]
+    seen: set[str] = set()
+    for name in (statistic.name for statistic in statistics):
+        if name in seen or name.startswith("by-"):
+            taken = "another statistic's" if name in seen else "a breakdown's, as --by makes it"
+            raise ConfigError(f"statistic '{name}': the name is {taken}; give it another one")
+        seen.add(name)
     return sorted(statistics, key=lambda statistic: (statistic.order, statistic.name))
 
 

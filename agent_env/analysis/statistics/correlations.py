@@ -174,7 +174,7 @@ def between_rankings(comparison: Comparison) -> list[Correlation]:
         for name in dict.fromkeys(arm.condition.name for arm in arms)
         if all((run, name) in place for run in runs)
     ]
-    draws = comparison.draws(comparison.columns(comparison.metric))
+    draws = comparison.resampled_means(comparison.columns(comparison.metric))
     values = np.array([m.value for m in comparison.means[comparison.metric]], dtype=float)
     rankings = []
     for a, b in combinations(names, 2):

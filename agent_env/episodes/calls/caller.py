@@ -52,7 +52,7 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class CallAttempt:
+class CallTry:
     """One attempt as it is recorded: a reply or an error."""
 
     attempt: int
@@ -94,13 +94,13 @@ class Caller:
         self,
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
-        record: Callable[[CallAttempt], None],
+        record: Callable[[CallTry], None],
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """The model's reply; calls `record` with every attempt, cancelled ones too."""
         key = cache_key(self.asking, messages, tools) if self.calls.cache is not None else ""
         if self.calls.cache is not None and (cached := self.calls.cache.get(key)) is not None:
-            record(CallAttempt(attempt=1, latency_s=0.0, reply=cached))
+            record(CallTry(attempt=1, latency_s=0.0, reply=cached))
             return cached
         reply = await self._called(messages, tools, record, options)
         if self.calls.cache is not None:
@@ -111,7 +111,7 @@ class Caller:
         self,
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
-        record: Callable[[CallAttempt], None],
+        record: Callable[[CallTry], None],
         options: ReplyOptions,
     ) -> Reply:
         tries, began, waited = Tries(self.calls.retries), time.monotonic(), self.meter.waited_s
@@ -146,7 +146,7 @@ class Caller:
         raise AssertionError("counting has no end")
 
     async def _sit_out(
-        self, call: CallAttempt, error: ModelError, record: Callable[[CallAttempt], None]
+        self, call: CallTry, error: ModelError, record: Callable[[CallTry], None]
     ) -> bool:
         """Waits for the server, outside the episode's time; returns whether to call again."""
         began = time.monotonic()
@@ -161,9 +161,9 @@ class Caller:
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         attempt: int,
-        record: Callable[[CallAttempt], None],
+        record: Callable[[CallTry], None],
         options: ReplyOptions,
-    ) -> CallAttempt:
+    ) -> CallTry:
         """One call with its outcome; calls `record` only if it is cancelled."""
         async with AsyncExitStack() as stack:
             asked_at = time.perf_counter()
@@ -177,25 +177,21 @@ class Caller:
                     reply = await self.model.generate(messages, tools, options)
             except ModelError as exc:
                 self._failed(exc, share, round_, messages, tools)
-                return CallAttempt(
-                    attempt, seconds_since(start), queued, error=exc, charged=share.held
-                )
+                return CallTry(attempt, seconds_since(start), queued, error=exc, charged=share.held)
             except EpisodeError as exc:  # no server's fault; another call would not help
-                record(CallAttempt(attempt, seconds_since(start), queued, error=exc))
+                record(CallTry(attempt, seconds_since(start), queued, error=exc))
                 raise
             except asyncio.CancelledError as exc:
                 share.held = need = self.calls.budget.may_need(estimated_tokens(messages, tools))
                 took, said = seconds_since(start), "".join(getattr(exc, "__notes__", ())) or None
-                record(
-                    CallAttempt(attempt, took, queued, cancelled=True, partial=said, charged=need)
-                )
+                record(CallTry(attempt, took, queued, cancelled=True, partial=said, charged=need))
                 self.lost.append(CUT_OFF)
                 raise
             share.used = known_or_estimated(reply.usage, messages, tools, reply.message)
             charged = None if share.used is reply.usage else share.used
             self.calls.pace.succeeded()
             self.calls.outage.answered()
-            return CallAttempt(attempt, seconds_since(start), queued, reply=reply, charged=charged)
+            return CallTry(attempt, seconds_since(start), queued, reply=reply, charged=charged)
 
     def _failed(
         self,
@@ -246,14 +242,13 @@ class RecordingModel:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         await self._trace.settle()
-        has_replies = (
-            self._has_replies or not self._request.is_new
-        )  # worked examples are no replies
+        # few-shot examples are assistant messages, too: before the first reply nothing was added
+        has_replies = self._has_replies or not self._request.is_new
         added = _added(messages) if has_replies else ()
         request = self._request.of(messages, tools, options)
         kept = {m.tool_call_id: m.kept for m in messages if m.kept is not None}
 
-        def record(call: CallAttempt) -> None:
+        def record(call: CallTry) -> None:
             self._trace.write(
                 ModelCalled,
                 request=request,
@@ -275,7 +270,7 @@ class RecordingModel:
         return reply
 
 
-def failure_fields(call: CallAttempt) -> dict[str, Any]:
+def failure_fields(call: CallTry) -> dict[str, Any]:
     """The trace fields of a call without a reply."""
     if call.cancelled:
         return {"error": "cancelled before the reply came", "partial": call.partial}

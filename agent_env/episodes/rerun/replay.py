@@ -38,7 +38,7 @@ from agent_env.errors import (
     boundary,
 )
 from agent_env.graph.fitting import Fit
-from agent_env.graph.loop import AgentLoop, Attempt, Outcome
+from agent_env.graph.loop import AgentLoop, EpisodeState, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import (
     Limits,
@@ -129,7 +129,7 @@ class Replayer:
     async def _run(self, tape: Tape, sample: Sample, loop: AgentLoop, toolbox: Toolbox) -> None:
         meter, start = Meter(self.facts), tape.recording.start
         key = EpisodeKey(start.sample, start.condition.name, start.repeat)
-        attempt = Attempt(
+        attempt = EpisodeState(
             model=RecordedModel(tape, count=meter.count),
             meter=meter,
             toolbox=toolbox,
@@ -314,7 +314,7 @@ class LiveReplayer:
             now=lambda: stamp(self.clock()),
             meter=meter,
         )
-        attempt = Attempt(
+        attempt = EpisodeState(
             model=ComparedModel(tape, RecordingModel(caller, trace)),
             meter=meter,
             toolbox=RecordingToolbox(ToolResultsByCall(tape), trace, self.tokenizer),

@@ -1,4 +1,6 @@
-"""The one reader of trace events: an Episode, its steps, and the tokens of its model calls.
+"""What trace events tell: an Episode, its steps, and the tokens of its model calls.
+
+`runs/running_scores` reads only the end of an episode by itself, as it does so after each one.
 
 Token totals include every reply, and every failed call whose usage the server reported. A total is
 None if a reply's figure is unknown. Failed calls of unknown usage are counted apart.

@@ -148,7 +148,7 @@ class BudgetCurves:
         enough = None if np.isinf(value) else int(value)
         if self.comparison.has_few_clusters:
             return enough, None, None
-        draws = self._smallest(self.comparison.draws(scores))
+        draws = self._smallest(self.comparison.resampled_means(scores))
         low, high = np.quantile(draws, [0.025, 0.975], method="inverted_cdf")
         return enough, float(low), float(high)
 
