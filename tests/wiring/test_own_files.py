@@ -24,7 +24,7 @@ def test_a_run_of_files_alone(home):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     stored = json.loads((home / "run/run.json").read_text())
-    assert (stored["task"], stored["model"]) == ("weekdays", "my_models.py:guess")
+    assert (stored["task"], stored["model"]) == ("day-names", "my_models.py:guess")
     assert [use["reference"] for use in stored["plugins"]] == [
         f"{home}/my_family.py:FAMILY", f"{home}/my_models.py:guess", f"{home}/my_tools.py:almanac",
     ]  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_set_is_generated_by_it(home):
 
 def test_the_family_says_whether_the_scripted_model_knows_it(home):
     command = ("run", "my_family.py:FAMILY", "--condition", "base", "--limit", "1")
-    assert "has no policy for weekdays; name a model" in agent_env(*command, cwd=home).stderr
+    assert "has no policy for day-names; name a model" in agent_env(*command, cwd=home).stderr
     text = (
         (home / "my_family.py")
         .read_text()
@@ -133,7 +133,7 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
     for more, told in (
         (
             ("--metric", "m.py:right"),
-            "'right' is taken twice: by weekdays and by m.py:right",
+            "'right' is taken twice: by day-names and by m.py:right",
         ),
         (("--scorer", "m.py:nameless"), "it names no metrics: set its attribute metrics = "),
     ):

@@ -18,7 +18,7 @@ def pack(tmp_path, monkeypatch):
 
 def run(home, *more):
     return agent_env(
-        "run", "weekdays", "--model", "mondays", "--condition", "base", "--condition", "almanac",
+        "run", "day-names", "--model", "mondays", "--condition", "base", "--condition", "almanac",
         "--limit", "3", "--out", "run", *more, cwd=home,
     )  # fmt: skip
 
@@ -32,7 +32,7 @@ def test_every_command_takes_it(tmp_path, pack):
     uses = manifest(tmp_path)["plugins"]
     assert isinstance(uses, list)
     assert [(use["kind"], use["name"]) for use in uses] == [
-        ("family", "weekdays"), ("model", "mondays"), ("tool", "almanac"),
+        ("family", "day-names"), ("model", "mondays"), ("tool", "almanac"),
     ]  # fmt: skip
     assert {(use["package"], use["version"]) for use in uses} == {("weekday-pack", "0.1")}
     scores = json.loads(agent_env("score", "run", "--json", cwd=tmp_path).stdout)
@@ -55,7 +55,7 @@ def test_every_command_takes_it(tmp_path, pack):
 
 def test_it_is_listed_with_its_origin_and_its_docstring(pack):
     for kind, name, summary in (
-        ("families", "weekdays", "On which weekday was a day? Questions from a seed."),
+        ("families", "day-names", "On which weekday was a day? Questions from a seed."),
         ("tools", "almanac", "The weekday of a day."),
         ("models", "mondays", "Asks the almanac where there is one, and says Monday where"),
     ):
@@ -87,7 +87,8 @@ def test_a_folder_from_elsewhere_imports_nothing_of_it(tmp_path, pack, monkeypat
         monkeypatch.delitem(sys.modules, name)
     for command in ("score", "replay", "resume", "compare", "diagnose"):
         done = agent_env(command, "run", cwd=tmp_path)
-        assert (done.returncode, "family weekdays (its code runs here)" in done.stderr) == (2, True)
+        assert done.returncode == 2
+        assert "family day-names (its code runs here)" in done.stderr
     assert not [name for name in sys.modules if name.startswith("weekday_pack")]
     confirmed = agent_env("resume", "run", "--trust-run", cwd=tmp_path)
     assert "trusted in run: tool almanac (its code runs here)" in confirmed.stderr
@@ -98,7 +99,7 @@ def test_a_folder_from_elsewhere_imports_nothing_of_it(tmp_path, pack, monkeypat
     "forged",
     [
         {"task": "weekday_pack.family:FAMILY"},
-        {"task": "weekdays"},
+        {"task": "day-names"},
         {"model": "weekday_pack.models:guess"},
         {"model": "mondays"},
         {"model": "reference", "plugins": [
@@ -134,12 +135,12 @@ def test_a_name_that_two_packages_take_is_refused_with_both(tmp_path, pack):
     entries.mkdir()
     (entries / "METADATA").write_text("Metadata-Version: 2.1\nName: other-pack\nVersion: 2\n")
     (entries / "entry_points.txt").write_text(
-        "[agent_env.families]\nweekdays = other:FAMILY\ntime-puzzles = other:FAMILY\n"
+        "[agent_env.families]\nday-names = other:FAMILY\ntime-puzzles = other:FAMILY\n"
     )
     from agent_env.registry import _entry_points
 
     _entry_points.cache_clear()
-    for name, first in (("weekdays", "weekday-pack 0.1"), ("time-puzzles", "agent-env")):
+    for name, first in (("day-names", "weekday-pack 0.1"), ("time-puzzles", "agent-env")):
         done = agent_env("run", name, cwd=tmp_path)
         assert done.returncode == 2
         assert f"family '{name}' is taken twice" in done.stderr

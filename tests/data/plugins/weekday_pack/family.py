@@ -28,7 +28,7 @@ def make_samples(count: int, seed: int, options: Options) -> SampleSet:
     days = [date(options.first_year, 1, 1) + timedelta(rng.randrange(30_000)) for _ in range(count)]
     return SampleSet(
         tuple(
-            Day(id=f"wd-{n}", task="weekdays", gold=(NAMES[d.weekday()],), day=d.isoformat())
+            Day(id=f"wd-{n}", task="day-names", gold=(NAMES[d.weekday()],), day=d.isoformat())
             for n, d in enumerate(days, 1)
         )
     )
@@ -54,7 +54,7 @@ def score(sample: Sample, episode: Episode) -> Score:
 
 
 def make_task(prompt_name: str, options: Options, tables: Materials) -> Task:
-    return Task("weekdays", Day, prompt, score, ("right",), ("base",))
+    return Task("day-names", Day, prompt, score, ("right",), ("base",))
 
 
-FAMILY = Family("weekdays", make_task, make_samples, Options)
+FAMILY = Family("day-names", make_task, make_samples, Options)
