@@ -140,9 +140,3 @@ def test_columns_that_no_prompt_shows_are_named(tmp_path):
     assert made.notes == (
         "q.csv: no prompt shows the columns image, topic; they serve --where and --by",
     )
-
-
-def test_samples_of_our_own_are_left_to_their_reader(tmp_path):
-    (question,) = read(written(tmp_path, "q.jsonl", json.dumps(ROWS[0])))
-    own = written(tmp_path, "samples.jsonl", question.model_dump_json())
-    assert read_questions(own, QaOptions()) is None

@@ -70,25 +70,6 @@ def test_labels_are_read_back_for_a_run_of_tables(folder, tmp_path):
     assert (rows["reasoning R"]["n"], rows["reasoning R"]["answers by"]) == (6, "base")
 
 
-def test_the_papers_tables_of_a_run_have_its_models_and_the_shortcuts(folder):
-    names = [part for name in ("table5", "table8", "table26") for part in ("--table", name)]
-    code, out, said = typed("compare", folder / "run", *names, "--json")
-    assert code == 0, said
-    tables = json.loads(out)
-    own = [row for row in tables["table5"]["rows"] if row["figure"] == "unique A"]
-    assert own[0]["answers by"] == "base"
-    assert own[0]["% (95 % CI)"]["value"] == 100
-    assert [row["answers by"] for row in own[1:]] == [
-        f"shortcut {name}"
-        for name in ("constant", "majority", "latest-row", "ignore-time", "ignore-entity",
-                     "random-row", "oracle")
-    ]  # fmt: skip
-    assert own[-1]["n"] == own[0]["n"]
-    assert tables["table8"]["rows"] == []
-    assert "--labels" in tables["table8"]["notes"][0]
-    assert all(row["tokens (95 % CI)"]["value"] > 50 for row in tables["table26"]["rows"])
-
-
 def test_the_old_command_of_tables_says_where_they_are(folder):
     code, out, said = typed("tdbench", "tables", folder / "run", "--layout", "5")
     assert (code, out, len(said.splitlines())) == (2, "", 1)
@@ -164,12 +145,6 @@ def test_a_table_as_it_comes_is_examined_and_asked_by_the_command_that_is_shown(
     assert "asked by" not in said  # the command states all roles
     assert "könige.csv: encoding cp1252" in said
     assert "9 queries of the kind relation: " in said
-
-
-def test_the_options_of_another_task_are_unknown(tmp_path):
-    done = agent_env("generate", "tdbench", "--facts", "5", "--out", str(tmp_path / "x"))
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("agent-env: No such option: --facts")
 
 
 def test_a_mistake_is_one_line_and_writes_nothing(tmp_path):

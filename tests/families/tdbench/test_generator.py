@@ -160,12 +160,6 @@ def test_quotes_sql_and_keywords_change_no_gold(tmp_path):
         assert golds == gold_of(sample, table)
 
 
-def test_a_dependency_that_does_not_hold_names_the_rows(tmp_path):
-    file = write(tmp_path, "a,P,2001-01-01,2003-01-01", "a,Q,2002-01-01,2004-01-01")
-    with pytest.raises(ConfigError, match=r"order → who's does not hold.*line 2: a, P.*line 3"):
-        made(3, tables=str(file), **USER)
-
-
 def test_defects_of_rows_are_named_together(tmp_path):
     file = write(
         tmp_path, "a,P,2001-01-01,2000-01-01", "a,Q,2002,2004-01-01", "a,R,2002-02-30,",

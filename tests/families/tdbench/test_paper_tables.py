@@ -22,21 +22,6 @@ def figures(name, answers):
     return {each.quantity: each.estimate.value for each in measured(table, own)}
 
 
-def test_table_4_has_a_at_and_their_difference_by_domain():
-    found = figures(
-        "table4", [answered(current(), NOW), answered(current(), "Gun Holm, since 2015")]
-    )
-    assert found == {"offices A": 100, "offices AT": 50, "offices Δ": 50}
-
-
-def test_table_5_has_only_a_where_there_is_no_answer():
-    found = figures(
-        "table5", [answered(question(1), "Carl Dahl"), answered(question(), "No answer")]
-    )
-    assert (found["unique A"], found["unique T"], found["unique AT"]) == (100, 0, 0)
-    assert (found["none A"], "multiple A" in found) == (100, False)
-
-
 def test_table_6_takes_the_rate_over_right_hops_only():
     texts = (
         f"The Winter Games of 2002 were in Aland in February 2002. ANSWER: {RIGHT}",
@@ -66,12 +51,6 @@ def test_figure_2_shows_half_relations_apart():
     full = question(1, relation="started-by", roles=("start", "end"))
     found = figures("figure2", [answered(half, RIGHT), answered(full, "Ada Berg")])
     assert found == {"started-by": 50, "started-by (start)": 100, "started-by (start+end)": 0}
-
-
-def test_figure_3_goes_by_five_years_of_the_closed_book():
-    answers = [answered(question(n), RIGHT, is_closed=True) for n in (0, 1)]
-    assert figures("figure3", answers) == {"1990-1994": 0, "1995-1999": 100}
-    assert figures("figure5", [answered(question(1), RIGHT)]) == {}
 
 
 def test_each_figure_has_its_own_number_and_interval():

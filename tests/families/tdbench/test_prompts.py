@@ -56,19 +56,6 @@ def test_a_question_made_for_the_closed_book_shows_no_rows_unless_told():
         assert ("Ada Berg" in task.prompt(closed, BASE)[0].content) == shown
 
 
-def test_current_questions_ask_for_since_and_name_the_day():
-    shown = text("default", current())
-    assert 'the word "since" and the month and year' in shown
-    assert "as of 2026-01-01" in shown
-    assert "unsure" in shown
-
-
-def test_other_questions_offer_a_list_no_answer_and_unsure():
-    shown = text("default", question(1))
-    for part in ('"- "', "No answer", "unsure", "to the day", "first day"):
-        assert part in shown
-
-
 def test_a_question_looks_the_same_whether_it_has_an_answer_or_not():
     assert text("default", question(1)) == text("default", question())
 

@@ -73,26 +73,6 @@ def test_statements_that_give_their_rows_make_samples(tmp_path):
     assert measure(meets, "Ada Berg, until May 1999")["metrics"]["answer_time"] == 1
 
 
-def test_stored_rows_that_the_statement_does_not_give_are_listed(tmp_path):
-    wrong = entry(7, "after", "Start > '1999-12-31 00:00:00'", ["Carl Dahl"])
-    (difference,) = (c.difference for c in read_published(folder(tmp_path, wrong), NOW).questions)
-    assert (difference.file, difference.idx, difference.reason) == (
-        "basic_sql.json",
-        7,
-        "other rows",
-    )
-    assert difference.missing == ("end=2006-05-15, name=Carl Dahl, start=1999-05-18",)
-    assert difference.extra == ("end=NULL, name=Gun O'Holm, start=2006-05-15",)
-
-
-def test_the_day_of_making_is_found_in_the_stored_rows(tmp_path):
-    found = read_published(folder(tmp_path, AFTER), date(2026, 1, 1))
-    assert found.questions[0].difference is None
-    assert found.proofs[0].reading.words == (
-        "days with midnight, open ends '2025-01-26 00:00:00', made on 2025-01-26"
-    )
-
-
 @pytest.mark.parametrize(
     "sql",
     [
@@ -262,21 +242,6 @@ def test_the_reading_is_that_under_which_the_stored_rows_come_out(
     )  # fmt: skip
 
 
-def test_each_file_has_its_own_day_of_making(tmp_path):
-    write(tmp_path, "culture", HEAD, ROWS)
-    sql = SELECT + "Start < CURRENT_DATE AND Start > '2005-01-01'"
-    for name, day in (("first", "2025-01-07"), ("second", "2025-01-26")):
-        found = read(
-            tmp_path,
-            stored_entry(0, sql, row("Inscribed", "2008-11-04", day)),
-            name=name,
-        )
-    assert [(p.file, p.reading.now, p.reproduced) for p in found.proofs] == [
-        ("first.json", "2025-01-07", 1), ("second.json", "2025-01-26", 1),
-    ]  # fmt: skip
-    assert [sample.now for sample in samples(found)] == ["2025-01-07", "2025-01-26"]
-
-
 def test_a_value_with_from_in_it_is_no_table(tmp_path):
     write(tmp_path, "culture", HEAD, ROWS)
     sql = 'SELECT Status, Start, End FROM culture WHERE Element = "Songs from the hills"'
@@ -314,18 +279,6 @@ def test_a_statement_over_two_files_reads_both(tmp_path):
     assert found.questions[0].difference is None
 
 
-def test_a_statement_is_tried_on_every_file_whose_columns_fit(tmp_path):
-    """A file of the statement's name exists, but the authors ran the statement on another one."""
-    write(tmp_path, "games", ("Game", "Country", "Start", "End"),
-          (("Ash 1912", "Aland", "1912-07-06", "1912-07-27"),))  # fmt: skip
-    write(tmp_path, "games_leaders", ("Country", "Role", "Name", "Game", "Start", "End"),
-          (("Aland", "King", "Odd", "Ash 1912", "1912-07-06", "1912-07-27"),))  # fmt: skip
-    sql = 'SELECT Name, Start FROM games WHERE Game = "Ash 1912" AND Role = "King"'
-    found = read(tmp_path, stored_entry(0, sql, {"Name": "Odd", "Start": "1912-07-06"}))
-    assert found.questions[0].difference is None
-    assert [sample.domain for sample in samples(found)] == ["games_leaders"]
-
-
 def test_of_two_files_of_one_name_each_is_tried(tmp_path):
     for folder, status in (("a", "Proclaimed"), ("b", "Inscribed")):
         (tmp_path / folder).mkdir()
@@ -344,16 +297,6 @@ def test_of_two_files_of_one_name_each_is_tried(tmp_path):
         stored_entry(3, joined, {"Status": "Proclaimed"}),
     )
     assert [checked.difference for checked in found.questions] == [None] * 4
-
-
-def test_the_day_of_making_may_be_a_day_of_another_table(tmp_path):
-    write(tmp_path, "culture", HEAD, ROWS)
-    shows = (("Mist", "Una Vik", "2025-01-26", ""), ("Rime", "Una Vik", "2025-10-03", ""))
-    write(tmp_path, "shows", ("Title", "Director", "Start", "End"), shows)
-    sql = SELECT + "End > '2024-12-31' AND Start > '2005-01-01'"
-    found = read(tmp_path, stored_entry(0, sql, row("Inscribed", "2008-11-04", "2025-01-26")))
-    assert found.proofs[0].reading.now == "2025-01-26"
-    assert found.questions[0].difference is None
 
 
 def test_a_number_compares_with_its_text(tmp_path):

@@ -4,9 +4,7 @@ from pathlib import Path
 
 from agent_env.families.tdbench.commands import import_published
 from agent_env.families.tdbench.published import read_published
-from agent_env.families.tdbench.published_samples import published_samples
-from agent_env.families.tdbench.reproduction import FILTERS, import_tallies, read_part
-from agent_env.families.tdbench.sample import tdbench_sample
+from agent_env.families.tdbench.reproduction import import_tallies
 
 FOLDER = Path(__file__).parents[2] / "data" / "published" / "tdbench"
 
@@ -36,16 +34,6 @@ def test_joins_run_on_the_third_table_and_each_file_has_its_own_day_of_making():
     assert made["movie"] is None
     days = {p.reading.now for p in found.proofs if "basic" in p.file}
     assert days == {"2025-01-26"}, "a day on which a show of movie_old.csv began"
-
-
-def test_each_set_of_the_paper_takes_its_part():
-    sizes = {
-        name: len(read_part(FILTERS[name], FOLDER).samples)
-        for name in ("alignment", "reasoning", "multi-hop")
-    }
-    assert sizes == {"alignment": 6, "reasoning": 6, "multi-hop": 2}
-    samples = map(tdbench_sample, published_samples(read_published(FOLDER, None), None).samples)
-    assert {s.certificate.folder for s in samples if s.certificate} == {"tdbench"}
 
 
 def test_the_report_names_both_tables_of_one_name():

@@ -19,7 +19,7 @@ from agent_env.families.tdbench.reproduction import (
     read_part,
 )
 from agent_env.families.tdbench.sample import TdbenchOptions
-from tests.families.tdbench.leaders import TABLE, current, hops, question
+from tests.families.tdbench.leaders import TABLE, current, question
 from tests.families.tdbench.test_published import HEAD, MISSPELT, write
 from tests.families.tdbench.test_published import ROWS as CULTURE
 
@@ -73,19 +73,6 @@ def test_table_4_puts_a_table_under_the_papers_domain():
     ]  # fmt: skip
 
 
-def test_tables_6_and_27_have_the_rates_by_hop():
-    text = f"The Winter Games of 2002 were in Aland in February 2002. ANSWER: {RIGHT}"
-    answers = [(hops(), text), (hops(), "The Winter Games of 2002. ANSWER: Ada Berg")]
-    found = measured("table27", "hops-default", answers)
-    assert found["m", "3-hop A"].estimate.value == 50
-    assert found["m", "3-hop H1"].estimate.value == 50
-
-
-def test_table_22_takes_the_prompt_of_the_setup():
-    found = measured("table22", "reasoning-cot", [(question(1), RIGHT)])
-    assert [name for row, name in found if row == "m"] == ["unique CoT"]
-
-
 def test_figure_3_is_of_countries_and_figure_5_of_all():
     club = question(0).model_copy(update={"domain": "clubs", "book": "closed"})
     own = question(1).model_copy(update={"book": "closed"})
@@ -110,12 +97,6 @@ def test_the_average_row_of_table_4_is_the_mean_of_the_others():
     for place, average in enumerate(TABLE_4["Average"]):
         own = [value for values in models if (value := values[place]) is not None]
         assert sum(own) / len(own) == pytest.approx(average, abs=0.11)
-
-
-def test_the_papers_questions_of_reasoning_are_those_of_wikipedia_without_medical_ones():
-    """All 6,756 without the 1,350 of the synthetic table; 6,177 is all of Wikipedia."""
-    counts = {questions.name: questions.count for questions in PAPER.questions}
-    assert counts["reasoning"] == counts["reasoning-closed"] == 6756 - counts["medical"] == 5406
 
 
 def test_the_authors_folder_has_published_and_corrected_gold(tmp_path):

@@ -88,14 +88,6 @@ def test_a_twin_has_as_many_answers_and_others_and_its_proof_their_dates():
     assert kinds == SHIFTED
 
 
-def test_every_page_of_the_group_has_the_new_dates_and_no_other_page_changes():
-    sample = next(each for each in MADE.samples if each.kind == "nth" and each.gold)
-    world = shifted_world(sample, tables_of(sample), Random(1), TEXTS.get)
-    assert sample.proofs[0].urls[0] in {page.url for page in world.pages}
-    for page in world.pages:
-        assert page.was is None or page.text != TEXTS[page.was]
-
-
 def test_the_second_president_is_another_when_the_terms_are_exchanged():
     statement = (
         "SELECT name, start, end FROM leader WHERE country = 'Aland' ORDER BY start LIMIT 1, 1"

@@ -112,12 +112,6 @@ def test_mistakes_are_one_line(capsys, responses, arguments, said):
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_file_of_another_kind_is_refused(capsys, tmp_path):
-    code, _, err = call(capsys, write(tmp_path / "x.csv", [["a", "b"], ["1", "2"]]))
-    assert code == 2
-    assert "no column question, label, answer_format, answer_temporal_unit, split, response" in err
-
-
 def test_a_run_is_scored_like_files(capsys, tmp_path):
     run = tmp_path / "r"
     conditions = ["--condition", "base", "--condition", "cal", "--option", "prefill=true"]

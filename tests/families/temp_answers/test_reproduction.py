@@ -6,7 +6,7 @@ import pytest
 
 from agent_env.extensions.papers.paper import Evidence
 from agent_env.families.temp_answers.paper_measures import model_name
-from agent_env.families.temp_answers.published_values import FIGURES_2_3, TABLE_11, TABLE_12
+from agent_env.families.temp_answers.published_values import TABLE_11, TABLE_12
 from agent_env.families.temp_answers.reproduction import PAPER
 
 TTQA = ("question", "label", "category", "table_id", "answer_format", "answer_temporal_unit",
@@ -93,15 +93,6 @@ def test_tables_of_forms_and_of_defined_metrics(evidence):
     assert [counts["Phi-4-mini zero shot", name] for name in ("EM", "sMAPE", "MASE")] == [6, 6, 5]
     arithmetic = values(evidence, "figure11", "v2")
     assert arithmetic["Phi-4-mini", "wrong answers"] == 0.0
-
-
-def test_every_table_of_the_paper_is_there_or_says_why_not():
-    names = [experiment.name for experiment in PAPER.experiments]
-    assert [n for n in names if n.startswith("table")] == [
-        f"table{n}" for n in (2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14)
-    ]
-    assert all(e.measure is not None or e.not_reproduced for e in PAPER.experiments)
-    assert FIGURES_2_3["Phi-4"] == (69.69, 12.45, 2.96)
 
 
 @pytest.mark.parametrize(

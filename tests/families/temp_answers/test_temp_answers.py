@@ -1,22 +1,18 @@
 """The family: made from a seed, solved a second time, scored as numbers."""
 
 import ast
-import re
-from collections import Counter
 
 import pytest
 
 from agent_env.extensions.reference.turns import Turn
 from agent_env.families.temp_answers.family import FAMILY
 from agent_env.families.temp_answers.generator import AnswerOptions
-from agent_env.families.temp_answers.reference import next_step, read_task
+from agent_env.families.temp_answers.reference import next_step
 from agent_env.families.temp_answers.sample import time_question
 from agent_env.families.temp_answers.task import keeps_format, score
-from agent_env.records.manifest import TextFile
-from agent_env.records.schema import Condition, Episode, Message
+from agent_env.records.schema import Condition, Episode
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import by_digest, read_options
-from agent_env.tasks.templates import with_template
+from agent_env.tasks.family import by_digest
 
 BASE = Condition(name="base")
 
@@ -60,16 +56,6 @@ def test_all_kinds_are_asked_and_none_twice():
         "schedule", "timezone", "trick", "event_at_what_time", "relation_duration", "first_last",
         "before_after", "overlap", "date", "years",
     }  # fmt: skip
-
-
-def test_the_questions_are_of_many_forms():
-    """Templates, told apart by what is left without names, numbers and quotes."""
-    forms = {
-        (q.split, re.sub(r"“.*?”|[+-]?[\d:]+|[ER]\d+|[A-Z]\w+|start|stop", "_", q.question)[:40])
-        for q in questions(made(600)[0])
-    }
-    counts = Counter(split for split, _ in forms)
-    assert min(counts["table"] - 11, counts["arithmetic"] - 24, counts["semantic"] - 8) >= 0
 
 
 def test_the_right_answer_scores_1_and_a_near_miss_less():
@@ -171,26 +157,3 @@ def test_the_scale_is_that_of_the_set():
     deviation = sum(abs(q.amount - mean) for q in days) / len(days)
     assert days[0].scale_deviation == pytest.approx(deviation)
     assert days[0].scale_items == len(days)
-
-
-def test_options_are_written_as_key_and_value():
-    chosen = read_options(FAMILY, ["splits=table,semantic", "shots=2", "turns=one", "prefill=true"])
-    assert chosen == AnswerOptions(splits=("table", "semantic"), shots=2, turns="one", prefill=True)
-
-
-def test_other_prompts_are_no_time_questions():
-    assert read_task([Message(role="user", content="Find every date that satisfies them.")]) is None
-    assert read_task([]) is None
-
-
-def test_a_prompt_of_the_users_own_has_table_facts_and_rules():
-    found, task = made(6)
-    own = with_template(
-        task, TextFile(name="own.txt", digest="0", text="{facts}{table}|{question}|{form}")
-    )
-    for question in questions(found):
-        (message,) = own.prompt(question, BASE)
-        context, asked, form = message.content.split("|")
-        assert (asked, form) == (question.question, question.form)
-        assert bool(context) == bool(question.materials)
-        assert context in "\n".join(m.content for m in task.prompt(question, BASE))

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables import tables
-from agent_env.families.time_puzzles.family import parse_range
 from tests.commands import agent_env
 
 SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n"
@@ -34,17 +32,6 @@ def test_any_number_of_processes_gives_the_same_bytes(puzzles, tmp_path):
         "--option", "processes=3",
     )  # fmt: skip
     assert out.read_bytes() == puzzles.read_bytes()
-
-
-def test_no_puzzle_stands_twice_and_each_has_its_digest(puzzles):
-    rows = [json.loads(line) for line in puzzles.read_text().splitlines()]
-    assert len({row["digest"] for row in rows}) == 40
-    assert {row["generator"] for row in rows} == {3}
-    assert all(
-        row["checks"][name]
-        for row in rows
-        for name in ("closed", "necessary", "robust", "faithful")
-    )
 
 
 def test_an_audit_finds_nothing_in_what_was_generated(puzzles):
@@ -186,10 +173,3 @@ def test_a_mistake_is_one_line_and_exit_2(options, line, tmp_path):
     done = agent_env("generate", "time-puzzles", *where, *options, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert line in done.stderr
-
-
-def test_a_range_may_be_one_number():
-    assert parse_range("facts", "5", 1, 9) == (5, 5)
-    assert parse_range("facts", "4-6", 1, 9) == (4, 6)
-    with pytest.raises(ConfigError):
-        parse_range("facts", "0-6", 1, 9)

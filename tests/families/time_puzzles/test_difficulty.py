@@ -13,10 +13,8 @@ from agent_env.families.time_puzzles.facts import (
     PersonAlive,
 )
 from agent_env.families.time_puzzles.family import PuzzleOptions, SetOptions, make_set, tables_of
-from agent_env.families.time_puzzles.hooks import groups
 from agent_env.families.time_puzzles.sample import Difficulty
 from agent_env.temporal.days import PUZZLE_DAYS
-from agent_env.testing import puzzle
 
 from .by_hand import SETS, TABLES, WATERLOO
 
@@ -56,14 +54,6 @@ def test_a_set_has_the_difficulty_that_was_asked_for():
 def test_a_wrong_target_says_what_to_write(text, reason):
     with pytest.raises(ConfigError, match=reason):
         parse_target([text])
-
-
-def test_scores_break_down_by_each_quantity():
-    difficulty = Difficulty(lookups=2, pages=3, hops=1, candidates=3012)
-    measured = puzzle().model_copy(update={"difficulty": difficulty, "obscurity": 0.5})
-    parts = groups(measured)
-    names = ("lookups", "pages", "hops", "candidates", "obscurity")
-    assert [parts[name] for name in names] == [("2",), ("3",), ("1",), ("1000-9999",), ("0.50",)]
 
 
 def test_events_after_a_cutoff_alone_are_used():

@@ -1,7 +1,6 @@
 """A file in the published forms: its own rules, a gold per wording, scores under each reading."""
 
 import json
-from datetime import date
 
 import pytest
 
@@ -45,13 +44,6 @@ def test_a_rule_that_the_explicit_texts_state_is_the_files_own(report):
     golds = found["other_golds"]
     assert golds["implicit"]["strict"] == ["2021-05-16", "2024-05-19"]
     assert found["misworded"] == []
-
-
-def test_the_rules_years_are_the_days_of_a_plain_computation(report):
-    days = map(date.fromordinal, range(date(2020, 1, 1).toordinal(), date(2030, 1, 1).toordinal()))
-    sundays = [d for d in days if (d.month, d.weekday()) == (5, 6) and 15 <= d.day <= 21]
-    by_rule = [str(d) for d in sundays if d.year % 4 == 0 and d.year >= 1896]
-    assert of(report, "rule")["solutions"] == by_rule
 
 
 def test_each_wording_is_mended_by_its_own_text(report, tmp_path):

@@ -191,13 +191,6 @@ def test_each_proof_has_its_dates_in_a_sentence(puzzles):
             assert any(all(day in text for day in dates) for text in sentences), (proof, sentences)
 
 
-def test_a_puzzle_without_look_ups_gets_no_sentence():
-    weekday = puzzle_of_known_facts(
-        ft.OnWeekday(weekday="Monday"), texts=("The date is a Monday.",)
-    )
-    assert known_facts(weekday, shipped_tables()) == ()
-
-
 @pytest.mark.parametrize(
     ("fact", "text", "sentence"),
     [

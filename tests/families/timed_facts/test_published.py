@@ -6,12 +6,10 @@ import json
 
 import pytest
 
-from agent_env.errors import ConfigError, DatasetError
+from agent_env.errors import DatasetError
 from agent_env.extensions.extraction.solver import TIES
 from agent_env.families.timed_facts.published import read_foreign, solver_agrees
 from agent_env.families.timed_facts.sample import timed
-from agent_env.families.timed_facts.task import make_task
-from agent_env.records.schema import Condition
 
 ABRAHAMS = {
     "question": "Which team did Paul Abrahams play for in Jan, 2001?",
@@ -158,17 +156,6 @@ def test_a_field_that_changes_its_name_is_named_with_its_record(tmp_path):
     renamed = {"question": "Which team did A play for?", "answers": ["B"], "context": "A."}
     with pytest.raises(DatasetError, match=r"test\.json:2: text_answers and answer are missing"):
         read(tmp_path, ABRAHAMS, renamed)
-
-
-def test_a_question_without_facts_is_not_asked_as_if_it_had_some(tmp_path):
-    (question,) = read(
-        tmp_path, {**timebench("Which team did A play for in 1990?", "B"), "context": "A page."}
-    )
-    condition = Condition(name="base")
-    with pytest.raises(ConfigError, match="no context in the setting reasonqa; write --option"):
-        make_task("tempreason", "default", "reasonqa").prompt(question, condition)
-    (message,) = make_task("tempreason", "default", "open-book").prompt(question, condition)
-    assert message.content.startswith("Context:\nA page.\n\nQuestion: ")
 
 
 def test_our_own_samples_are_not_taken_for_published_ones(tmp_path):

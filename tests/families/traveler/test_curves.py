@@ -21,8 +21,6 @@ from agent_env.families.traveler.curves import (
     read_curves,
 )
 from agent_env.families.traveler.events import HOME
-from agent_env.families.traveler.generator import Options, make_samples
-from agent_env.families.traveler.sample import TravelerSample
 
 FITTED = Parametric({event.name: event.offset for event in HOME.events})
 MINUTES = (10, 60, 480, 2880, 10080)
@@ -104,10 +102,6 @@ def test_votes_become_their_median_or_mean(tmp_path):
     assert measured(tmp_path, points).p("read book", "just", 10) == 0
     mean = measured(tmp_path, points, aggregate="mean")
     assert mean.p("read book", "just", 10) == pytest.approx(0.3)
-
-
-def test_before_the_first_point_its_value_holds(tmp_path):
-    assert measured(tmp_path, curve(*FALLING)).p("read book", "just", 1) == 0.95
 
 
 def test_past_the_last_point_the_stated_rule_holds(tmp_path):
@@ -237,10 +231,3 @@ def test_the_folder_of_the_survey_is_read_as_published(folder):
     assert found.points["dance lively salsa", "just"].values == (1.0, 0.5, 0.25)
     assert found.points["store wine bottle", "just"].values == (1.0, 0.625, 0.125)
     assert found.points["store wine bottle", "recently"].values == (0.75, 0.25)
-
-
-def test_vague_questions_are_made_from_the_survey():
-    options = Options(curves=FUZZYLLI, categories=("vague",), sizes=(5,))
-    samples = [s for s in make_samples(12, 1, options).samples if isinstance(s, TravelerSample)]
-    assert len(samples) == 12
-    assert all((s.curves or "").startswith("fuzzylli ") for s in samples)

@@ -65,15 +65,6 @@ def test_no_and_nobody_are_no_free_lunch(default):
             assert many >= 0.22, (category, template)
 
 
-def test_every_expression_is_asked(default):
-    found = Counter(sample.expression for sample in default[1])
-    beyond = {"weekday", "last-week", "days-ago", "before-holiday"}
-    assert beyond <= found.keys()
-    assert min(found.values()) >= 20
-    alone = {s.expression for s in small(3300, categories=["implicit"], expressions="slides")}
-    assert alone == {"today", "yesterday", "this-month", "last-month", "this-year", "none"}
-
-
 def test_no_question_is_asked_twice_of_a_set(default):
     assert len({(s.materials, s.question) for s in default[1]}) == 3300
 
@@ -99,14 +90,4 @@ def test_days_begin_by_the_stated_zone():
         assert sample.now == "2023-09-29T22:30+05:45"
         if sample.category != "vague":
             rows = tables[sample.materials[0]]
-            assert sample.gold == brute_force.crisp(sample.question, rows, sample.now)
-
-
-def test_ten_thousand_events_can_be_asked():
-    made = make_samples(30, 1, Options(sizes=(10_000,), sets=1))
-    (table,) = made.tables
-    rows = brute_force.rows_of(table.model_dump_json())
-    assert len(rows) == len({tuple(row.values()) for row in rows}) == 10_000
-    for sample in made.samples:
-        if sample.category != "vague":
             assert sample.gold == brute_force.crisp(sample.question, rows, sample.now)

@@ -9,10 +9,8 @@ from agent_env.errors import ConfigError
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.task import make_task, python_events, table_of
 from agent_env.families.traveler.wording import CONFIGURATIONS
-from agent_env.records.manifest import TextFile
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest
-from agent_env.tasks.templates import with_template
 from tests.families.traveler.sets import traveler_sample
 
 MADE = make_samples(6, 1, Options(sizes=(5,)))
@@ -26,15 +24,6 @@ def task(name):
 def prompt(name, condition="base"):
     (message,) = task(name).prompt(SAMPLE, parse_condition(condition))
     return message.content
-
-
-def test_there_are_twelve_and_each_is_another():
-    assert len(CONFIGURATIONS) == 12
-    assert len({prompt(name) for name in CONFIGURATIONS}) == 12
-
-
-def test_the_slides_choice_is_the_default():
-    assert prompt("default") == prompt("cot-review+date-only+language")
 
 
 def test_every_prompt_has_the_moment_the_zone_the_question_and_all_events():
@@ -92,17 +81,6 @@ def test_the_gold_and_the_chances_never_stand_in_a_prompt():
         (message,) = task("default").prompt(vague, parse_condition(condition))
         for chances in vague.chances.values():
             assert not any(str(p) in message.content for p in chances)
-
-
-def test_a_prompt_of_the_users_own():
-    text = TextFile(name="mine.txt", digest="0", text="{now}|{question}|{events}")
-    (message,) = with_template(task("default"), text).prompt(SAMPLE, parse_condition("base"))
-    assert message.content.startswith(f"2023-09-29 22:30 (UTC)|{SAMPLE.question}|")
-
-
-def test_an_unknown_prompt_lists_the_known_ones():
-    with pytest.raises(ConfigError, match="unknown prompt 'cot'; known: default, zero-shot"):
-        make_task("cot", {})
 
 
 def test_a_missing_list_is_named():

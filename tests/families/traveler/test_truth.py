@@ -110,15 +110,6 @@ def test_the_constant_answer_is_worth_what_nothing_is():
         assert worth.metrics["accuracy"] == answer_metrics(own, worth.answer)["accuracy"]
 
 
-def test_certain_events_leave_one_answer():
-    chances = {"Tom": [1.0, 1.0, 1.0], "Mary": [0.0]}
-    assert truth.best_answer("who", chances) == ("Tom",)
-    assert truth.best_answer("how-often", chances) == ("3",)
-    for template in ("who", "did", "how-often"):
-        probabilities = truth.answer_probabilities(template, chances)
-        assert probabilities.of(probabilities.best) == 1.0
-
-
 @given(st.lists(st.floats(0, 1), max_size=40))
 def test_the_count_distribution_has_the_right_mean_and_ends(chances):
     shares = truth.count_chances(chances)

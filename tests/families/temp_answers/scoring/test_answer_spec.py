@@ -16,7 +16,6 @@ from agent_env.families.temp_answers.scoring.answer_spec import (
     find_dates,
     impossible,
     parse_unit,
-    same,
 )
 from agent_env.families.temp_answers.scoring.time_parser import read_number
 
@@ -42,13 +41,6 @@ def test_a_month_is_no_number_of_days():
 def test_turning_a_unit_into_seconds_and_back_loses_nothing(amount, unit):
     seconds = convert(amount, unit, "seconds")
     assert convert(seconds, "seconds", unit) == amount
-
-
-def test_large_whole_numbers_are_told_apart():
-    hours = 10**15
-    assert convert(hours, "hours", "seconds") == 3_600_000_000_000_000_000
-    assert not same(hours * 3600, hours * 3600 + 1)
-    assert same(0.1 + 0.2, 0.3)
 
 
 @pytest.mark.parametrize(

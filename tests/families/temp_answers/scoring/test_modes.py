@@ -87,15 +87,6 @@ def test_the_modes_differ_by_named_causes():
     assert [d.cause for d in found] == ["keys by position", "v2 alone reads it: no strict JSON"]
 
 
-def test_a_null_costs_one_answer_and_not_the_run():
-    file = object_file([
-        ("{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", "seconds", ' "so", "X": 2, "Y": null, "Z": 45}'),
-        ("{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", "seconds", ' "so", "X": 2, "Y": 5, "Z": 45}'),
-    ])  # fmt: skip
-    for (found,) in (v2(file), paper(file)):
-        assert (found.n, found.exact_match, found.unparsed) == (2, 50.0, 1)
-
-
 def test_another_model_changes_no_score_of_v2_but_those_of_the_paper():
     rng = Random(1)
     rows = [years(rng.randrange(1, 90), rng.randrange(1, 90)) for _ in range(20)]
@@ -244,47 +235,10 @@ def test_constant_dates_are_taken_in_seconds():
     )
 
 
-def test_tables_8_and_9_count_strict_objects_and_the_marker():
-    texts = [years(5, 5), ("5", "<num_years>", "years", "So it is 5."), years(5, "unknown"),
-             ("5", "<num_years>", "years", None)]  # fmt: skip
-    responses = (' "so", "answer": 5}', ' "so", "answer": 5,}', ' "so", "answer": 5', "")
-    objects = [("{'answer': 5}", "days", text) for text in responses]
-    files = (table_file(texts), object_file(objects))
-    for scores, mode in ((score_v2(files), "v2"), (score_paper(files), "paper")):
-        answers = Answers(files, mode, scores, summarize(scores.items, mode))
-        ((name, form, share),) = measures.markers(answers)
-        assert (name, form, share.value, share.samples) == (
-            "A (head, few-shot)", "with chat template", 50.0, 4,
-        )  # fmt: skip
-        ((name, form, share),) = measures.parsing_errors(answers)
-        assert (name, form, share.value, share.samples) == (
-            "A (arithmetic, zero-shot)", "add generation prompt", 75.0, 4,
-        )  # fmt: skip
-
-
 def made(measure, mode, *files):
     scores = score_v2(files) if mode == "v2" else score_paper(files)
     answers = Answers(files, mode, scores, summarize(scores.items, mode))
     return {(row, quantity): estimate for row, quantity, estimate in measure(answers)}
-
-
-def test_figures_of_the_papers_tables():
-    objects = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 4)
-    files = (table_file(MIXED), table_file(MIXED[:4], "B"), objects)
-    errors = made(measures.frequent_errors, "v2", *files)
-    assert errors["TTQA |e| = 1", "share"].value == pytest.approx(200 / 3)
-    assert errors["TTQA |e| = 9", "share"].value == pytest.approx(100 / 3)
-    assert errors["TTQA 5 < |e| ≤ 10", "share"].value == pytest.approx(100 / 3)
-    assert errors["TTQA 1000 < |e|", "share"].value == 0
-    types = made(measures.question_types, "v2", *files)
-    assert types["MultiOP", "all data"].value == 100.0
-    assert types["MultiOP", "|e| = 1"].samples == 4
-    assert made(measures.units, "v2", *files)["TTQA date", "questions"].value == 1  # no days
-    right = made(measures.reasoning, "v2", *files)["A", "wrong answers"]
-    assert (right.value, right.low, right.samples) == (0.0, None, 4)
-    possible = made(measures.possible_smape, "v2", *files)
-    assert possible["least, errors of 25 % or more", "EM 0 %"].value == 25
-    assert possible["most", "EM 30 %"].value == 70
 
 
 def test_models_with_equal_means_stand_by_exact_match_and_have_pooled_intervals():
