@@ -100,11 +100,6 @@ def test_a_sample_that_lacks_an_episode_of_a_pair_enters_no_share():
     assert row[-1] == 1
 
 
-def test_there_is_no_table_without_a_twin():
-    comparison = study_of([scored("a", "web", 1)], ("web",), ("exact_match",))
-    assert ablation(comparison).rows == ()
-
-
 @pytest.mark.parametrize("condition", ["web+ci", "web~auto"])
 def test_a_twin_is_that_of_the_very_same_condition(condition):
     episodes = [scored("a", "web", 1), scored("a", f"{condition}~shifted", 1, 0)]

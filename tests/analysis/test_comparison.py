@@ -11,7 +11,7 @@ from agent_env.analysis.result_tables import render
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.correlations import between_metrics, between_rankings
 from agent_env.analysis.statistics.gains import gains_of
-from agent_env.analysis.statistics.noise import noise_of, pass_hat
+from agent_env.analysis.statistics.noise import noise_of
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.gap_closed import gaps_closed
 from agent_env.families.time_puzzles.hooks import STATISTICS
@@ -106,14 +106,6 @@ def test_equal_scores_are_not_tested():
     assert (found.p_value, found.p_holm, found.detectable) == (None, None, None)
 
 
-def test_one_sample_says_nothing_of_others():
-    made = study(Plant(samples=1), {"base": 0.0, "web": 0.0}, ("m",), seed=1)
-    comparison = compared(made)
-    assert comparison.contrasts[0].p_value is None
-    assert comparison.contrasts[0].difference.low is None
-    assert "one sample only" in " ".join(comparison.remarks)
-
-
 def test_where_nothing_finished_there_is_no_figure_and_failures_count_as_0_of_all():
     made = study(Plant(samples=40), {"base": 0.0, "web": 0.1}, ("m",), seed=1)
     comparison = compared(rescored(made, None, "web"))
@@ -146,12 +138,6 @@ def test_without_a_gap_no_share_is_given():
     (found,) = gaps_closed(compared(made))
     assert found.share.value is None
     assert found.share.method == "no gap that is certain to be above 0"
-
-
-def test_repeats_that_always_agree_have_no_flips_and_full_reliability(planted):
-    steady = compared(rescored(planted, 1.0))
-    assert {each.flips.value for each in noise_of(steady)} == {0.0}
-    assert {k: by[0].value for k, by in pass_hat(steady).items()} == {1: 1.0, 2: 1.0, 3: 1.0}
 
 
 def test_repeats_by_chance_flip_as_often_as_chance_says(planted):

@@ -60,10 +60,6 @@ def test_one_model_against_another(text):
     assert weights(text, TWO) == [{"lab/A web": 1.0, "lab/B web": -1.0}]
 
 
-def test_a_whole_part_for_one_model():
-    assert weights("(web:base)@B", TWO) == [{"lab/B web": 1.0, "lab/B base": -1.0}]
-
-
 def test_does_one_model_gain_more_than_the_other():
     (contrast,) = parse_contrasts(["(web:base)@A:(web:base)@B"], TWO)
     assert dict(contrast.weights) == {

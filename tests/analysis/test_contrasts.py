@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.contrasts import slope_parts, unit_of
+from agent_env.analysis.contrasts import slope_parts
 from tests.analysis.simulated import Plant, study
 
 
@@ -31,12 +31,6 @@ def test_a_sample_with_one_known_arm_says_nothing():
     products, squares = slope_parts(np.array([[0.5, np.nan]]), np.array([[1.0, 2.0]]))
     assert np.isnan(products).all()
     assert np.isnan(squares).all()
-
-
-def test_units():
-    assert [unit_of(dose) for dose in ("steps", "tokens", "cost_usd")] == [
-        (1.0, "step"), (1000.0, "1,000 tokens"), (0.01, "cent"),
-    ]  # fmt: skip
 
 
 def test_a_dose_that_does_not_vary_has_no_slope():

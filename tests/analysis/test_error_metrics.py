@@ -5,7 +5,6 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import literal, png_of
 from agent_env.analysis.figures import all_figures
-from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.schema import Sample
@@ -44,14 +43,6 @@ def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison):
     table = conditions(comparison)
     assert table.notes[1].endswith("over the samples where it is defined: base 5, ci 6.")
     assert table.columns[-1].name == "exact_match of all"
-
-
-def test_tables_and_figures_go_with_it(comparison):
-    assert {"conditions", "differences"} <= {
-        table.name for table in tables_of(comparison, statistics_of(comparison))
-    }
-    panel = all_figures(comparison)["frontier"].axes[0]
-    assert panel.get_ylim()[1] > 4.0
 
 
 def test_a_dollar_in_a_name_begins_no_formula(comparison):

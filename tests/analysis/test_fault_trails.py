@@ -116,12 +116,6 @@ def test_what_faults_cost_has_an_interval_where_they_cost_nothing():
     assert twin["more calls"] == (0.0, None, None)  # no share: nothing bounds it
 
 
-def test_without_a_twin_there_is_no_table():
-    samples = (Sample(id="s0", task="t", gold=()),)
-    made = Study("t", ("exact_match",), (arm(PLAIN, [1.0], [None]),), samples, ())
-    assert faults(Comparison(made)).rows == ()
-
-
 FALSE = SampleAttack(
     name="false-page", variant="1", planted=("1990-05-01",),
     pages=(ChangedPage(was=None, url="https://r.example/1", title="t", text="x\nIn 1990."),),

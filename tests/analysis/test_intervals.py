@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import proportion_confint
 
-from agent_env.analysis.intervals import mean_estimates, paired_share_interval, wilson
+from agent_env.analysis.intervals import mean_estimates, paired_share_interval
 from agent_env.analysis.significance import minimum_detectable_effect, samples_needed
 
 NOTHING_DRAWN = np.empty((0, 1))
@@ -57,9 +57,3 @@ def test_four_times_the_samples_show_half_the_difference():
     assert samples_needed(error, 100, minimum_detectable_effect(error)) == 100
     assert samples_needed(error, 100, minimum_detectable_effect(error) / 2) == 400
     assert samples_needed(error, 100, 0) is None
-
-
-def test_wilson_has_the_textbook_values():
-    assert wilson(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    assert wilson(1.0, 12) == pytest.approx((0.7575, 1.0), abs=1e-4)
-    assert wilson(0.0, 12)[0] == 0.0

@@ -19,7 +19,6 @@ from agent_env.analysis.judges import (
     last_verdict,
     majority,
     mean_kappa,
-    only,
 )
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Episode, JudgeCall, Sample, Score, Usage, Verdict
@@ -178,10 +177,6 @@ def test_alpha_of_krippendorffs_own_example_with_missing_labels():
 
 def test_ties_are_left_out_and_counted():
     assert majority([labels("aab"), labels("abb"), labels("a..")]) == ({"0": "a", "2": "b"}, 1)
-
-
-def test_one_class_against_all_others():
-    assert only(labels("abc"), "a") == {"0": "a", "1": "other", "2": "other"}
 
 
 @given(st.text("abc.", min_size=2, max_size=30))

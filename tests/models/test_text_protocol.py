@@ -142,10 +142,6 @@ def test_a_model_without_tools_gets_no_stop_sequence():
     assert [options.stop for options in inner.options] == [(), ("```tool_result",)]
 
 
-def test_other_json_in_a_block_is_no_call():
-    assert read('```json\n{"name": "Ada", "arguments": 1}\n```').message.tool_calls == ()
-
-
 def test_the_tools_stand_in_the_system_text_and_no_tool_is_offered():
     inner = ScriptedModel([answer("x")])
     system = Message(role="system", content="Be brief.")

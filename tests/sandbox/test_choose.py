@@ -7,18 +7,13 @@ import pytest
 from agent_env.errors import ConfigError, SandboxError
 from agent_env.registry import NO_PLUGINS
 from agent_env.sandbox import choose as choosing
-from agent_env.sandbox.choose import AUTO_ORDER, NAMES, Probe, choose, probe_all
+from agent_env.sandbox.choose import Probe, choose, probe_all
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.probe import why_it_does_not_hold
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.wiring.trust import own_call
 
 LIMITS = SandboxLimits(files=50)
-
-
-def test_auto_never_takes_the_unsafe_one():
-    assert AUTO_ORDER == ("docker", "namespaces", "bubblewrap")
-    assert NAMES == ("auto", "docker", "namespaces", "bubblewrap", "unsafe-subprocess")
 
 
 def test_an_unknown_name_lists_the_known_ones():

@@ -1,11 +1,9 @@
 """What is shown of the host, before any kernel is asked."""
 
-import os
-
 import pytest
 
 from agent_env.sandbox.executor import CappedStream, Lost, read_reply
-from agent_env.sandbox.layout import GUEST, PACKAGES, assemble, outermost, real_interpreter
+from agent_env.sandbox.layout import GUEST, PACKAGES, assemble, outermost
 from agent_env.sandbox.packages import COMPANIONS, IMPORTABLE, importable, locate, package_files
 from agent_env.sandbox.session import complaint_about
 
@@ -46,10 +44,6 @@ def test_the_environment_is_made_not_inherited():
 
 def test_folders_within_folders_are_left_out():
     assert outermost(["/a/b", "/a", "/ab"]) == ["/a", "/ab"]
-
-
-def test_the_interpreter_is_no_link():
-    assert not os.path.islink(real_interpreter())
 
 
 def test_only_what_the_harness_has_is_promised():

@@ -11,7 +11,6 @@ from agent_env.errors import ConfigError
 from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.runs.generate import write_samples
 from agent_env.tasks.family import Family, SampleSet, checked_options, read_options
-from agent_env.wiring.registry import FAMILIES, load_family, task_names
 
 
 class Options(Record):
@@ -71,14 +70,3 @@ def test_tables_are_written_once_beside_the_samples(tmp_path):
     assert len(out.read_text().splitlines()) == 3
     assert materials_beside(out) == tmp_path / "new" / "questions.materials.jsonl"
     assert read_materials(materials_beside(out)) == (TABLE,)
-
-
-def test_a_tables_digest_names_its_content():
-    other = TABLE.model_copy(update={"rows": (("tea", "2023-01-03"),)})
-    assert TABLE.digest == TABLE.model_copy().digest
-    assert TABLE.digest != other.digest
-
-
-@pytest.mark.parametrize("name", [*task_names(), *FAMILIES.hidden])
-def test_each_family_is_found_by_its_name(name):
-    assert load_family(name).name == name

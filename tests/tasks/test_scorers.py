@@ -3,17 +3,8 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.time_puzzles.task import make_task
 from agent_env.tasks.scorers import with_measures
 from agent_env.wiring.registry import load_family
-
-
-def test_the_task_is_scored_by_the_authors_rules_under_the_same_names_of_metrics():
-    own = make_task()
-    task = with_measures(own, "authors", ())
-    assert task.metrics == ("exact_match", "f1", "jaccard")
-    assert task.scorer.__module__ == "agent_env.families.time_puzzles.authors_scorer"
-    assert set(task.metrics) < set(own.metrics)
 
 
 @pytest.mark.parametrize(

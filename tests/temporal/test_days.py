@@ -11,18 +11,6 @@ from agent_env.temporal.days import DayRange
 YEAR = DayRange(date(1999, 1, 1), date(1999, 12, 31))
 
 
-def test_runs_are_given_in_order_with_both_their_ends():
-    days = YEAR.span(date(1999, 3, 1), date(1999, 3, 3)) | YEAR.span(
-        date(1999, 12, 31), date(1999, 12, 31)
-    )
-    assert YEAR.runs(days) == [
-        (date(1999, 3, 1), date(1999, 3, 3)),
-        (date(1999, 12, 31), date(1999, 12, 31)),
-    ]
-    assert YEAR.runs(YEAR.everything) == [(YEAR.first, YEAR.last)]
-    assert YEAR.runs(0) == []
-
-
 @given(st.integers(0, YEAR.everything))
 def test_runs_hold_the_days_of_the_set_and_never_touch(days):
     runs = YEAR.runs(days)

@@ -61,10 +61,6 @@ async def resolve(host, port):
     return NAMES[host]
 
 
-def test_the_list_is_long():
-    assert len(set(TRICKY)) > 100
-
-
 @pytest.mark.parametrize("url", TRICKY, ids=lambda url: repr(url)[:50])
 def test_a_tricky_url_is_refused_before_anything_is_sent(url):
     """The fetcher says what the guard alone says, which never connects."""
@@ -107,11 +103,6 @@ def test_an_ordinary_url_has_one_writing(url, plain):
 )
 def test_neighbours_of_closed_ranges_are_public(address):
     assert is_public(ip_address(address))
-
-
-def test_one_private_answer_among_public_ones_refuses_the_name():
-    with pytest.raises(ToolError, match="not on the public internet"):
-        asyncio.run(checked_addresses(parse_target("http://half.example.com"), resolve, is_public))
 
 
 def test_what_a_user_allows_is_asked_of_the_address_inside_too():

@@ -52,16 +52,6 @@ def test_an_endless_chunked_stream_ends_at_its_cap(piece, said):
     assert sent[0] < 24 * 1024 * 1024  # the cap, and what stands in sockets' buffers
 
 
-def test_a_body_of_unknown_length_without_end_ends_at_the_cap():
-    async def endless(writer):
-        writer.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n")
-        while True:
-            writer.write(b"a" * 65536)
-            await writer.drain()
-
-    assert "larger than 8 MB" in refused({"/": endless})
-
-
 def test_a_bomb_is_dropped_before_it_is_unpacked():
     bomb = gzip.compress(b"\0" * 300_000_000, 6)
     tracemalloc.start()

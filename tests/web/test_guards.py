@@ -120,12 +120,6 @@ def test_a_foreign_page_stands_between_lines_that_it_cannot_foresee():
     assert (ref.how, ref.flags) == ("opened", ("instructions",))
 
 
-def test_a_built_page_is_shown_as_it_is():
-    result = opened([page(A, "Text.")], Guard(), foreign=False)
-    assert result.output == f"A page\n{A}\n\nText."
-    assert result.pages[0].flags is None
-
-
 @pytest.mark.parametrize("block", [True, False])
 def test_a_leak_is_flagged_always_and_withheld_where_asked(block):
     result = opened([page(A, f"{QUESTION} SECRET")], Guard.of(ONE, block_leaks=block))

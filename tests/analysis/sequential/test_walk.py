@@ -50,11 +50,6 @@ def test_more_samples_change_nothing_in_the_order_of_those_before():
     assert tuple(rows for rows in more.looks if rows[0] < 40) == ORDER.looks
 
 
-def test_no_more_samples_are_planned_than_asked_for():
-    order = look_order(list("aaabbb"), seed=1, most=5)
-    assert sum(map(len, order.looks)) == 3
-
-
 # One sample of each cluster first --------------------------------------------------------------
 
 IDS = [f"q{n}" for n in range(7)]
@@ -68,11 +63,6 @@ def test_one_sample_of_each_cluster_is_asked_first_then_the_rest_cluster_by_clus
     assert sorted(order.looks[4:]) == [(0, 1), (2,), (3, 4, 5), (6,)]
     assert sorted(order.rows) == list(range(7))
     assert {SHARED[row] for row in order.rows[:4]} == set("abcd")
-
-
-def test_another_seed_draws_other_samples_of_the_same_clusters():
-    drawn = {interleaved_order(IDS, SHARED, seed).rows[:4] for seed in range(30)}
-    assert len({row for rows in drawn for row in rows}) == 7
 
 
 def test_samples_that_stand_alone_need_no_second_stage():
@@ -246,13 +236,6 @@ def test_nobody_can_expect_to_win_against_the_true_mean_by_the_next_draw(past):
         (gain,) = gains([draw.look(before, values[n])], float(np.mean(values)))
         expected += chances[n] / total * np.exp(gain)
     assert expected == pytest.approx(np.ones(len(FRACTIONS)))
-
-
-def test_the_draws_of_an_order_are_those_of_what_is_left():
-    order = look_order(["a", "b", "c"], 1, None, {"a": 1.0, "b": 1.0, "c": 0.5})
-    assert (order.draws[-1].weight, order.draws[-1].most) == pytest.approx((1 / 3, 1 / 3))
-    first = 0.5 if order.looks[0] == (2,) else 1.0
-    assert order.draws[0].weight == pytest.approx(2.5 / first / 3)
 
 
 def test_a_weighted_order_knows_the_sign_before_the_last_samples():

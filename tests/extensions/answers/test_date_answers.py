@@ -14,44 +14,6 @@ TWO = ("1982-04-02", "1990-12-31")
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "MY ANSWER: 1982-04-02, 1990-12-31",
-        "so\nMY ANSWER: 1990-12-31,1982-04-02.",
-        "my answer: 1982-04-02 and 1990-12-31",
-        "**MY ANSWER:** 1982-04-02, 1990-12-31",
-        "**MY ANSWER: 1982-04-02, 1990-12-31**",
-        "### MY ANSWER: `1982-04-02`, `1990-12-31`",
-        "MY ANSWER:\n1982-04-02\n1990-12-31",
-        "MY ANSWER:\n\n- 1982-04-02\n- 1990-12-31\n",
-        "MY ANSWER: 1982-04-02,\n1990-12-31",
-        "MY ANSWER: 1982–04–02, 1990–12–31",
-        "MY ANSWER: 1982/04/02, 1990/12/31",
-        "MY ANSWER: 1982.4.2; 1990.12.31",
-        "MY ANSWER: 2 April 1982, 31 December 1990",
-        "MY ANSWER: April 2, 1982 and December 31st, 1990",
-        "MY ANSWER: 2nd of April 1982, Dec. 31, 1990",
-        "MY ANSWER: 1982-04-02 (a Friday), 1990-12-31 (a Monday)",
-        "The answer is hard to say.\nMY ANSWER: 1982-04-02, 1990-12-31",
-        "MY ANSWER: None\nNo wait, I missed some.\nMY ANSWER: 1982-04-02, 1990-12-31",
-        "MY ANSWER: 1982-04-02, 1982-04-02, 1990-12-31",
-    ],
-)
-def test_every_clear_way_of_writing_two_dates_is_read(text):
-    assert parse_date_answer(text).dates == TWO
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["MY ANSWER: None", "MY ANSWER: none.", "**MY ANSWER: NONE**", "MY ANSWER:\nNone",
-     "MY ANSWER: no valid date", "MY ANSWER: No dates", "MY ANSWER: []"],
-)  # fmt: skip
-def test_none_is_the_empty_set(text):
-    reading = parse_date_answer(text)
-    assert (reading.dates, reading.rule) == ((), "none")
-
-
-@pytest.mark.parametrize(
     ("text", "rule"),
     [
         (None, "no text"),
@@ -75,11 +37,6 @@ def test_none_is_the_empty_set(text):
 def test_what_is_not_clear_is_unreadable_and_says_why(text, rule):
     reading = parse_date_answer(text)
     assert (reading.dates, reading.rule) == (None, rule)
-
-
-def test_text_after_a_gap_below_the_answer_is_not_part_of_it():
-    text = "MY ANSWER: 1982-04-02\n\nChecked also 1990-12-31, which fails."
-    assert parse_date_answer(text).dates == ("1982-04-02",)
 
 
 def test_prose_right_below_the_answer_is_not_part_of_it():

@@ -27,10 +27,6 @@ def test_rows_come_back_as_text_under_their_columns():
     assert ask("SELECT name FROM posts WHERE start > '2020'") == "name\n(no row)"
 
 
-def test_the_description_names_tables_and_columns():
-    assert 'posts("order", name, start, "end")' in Sql([TABLE]).spec.description
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -110,9 +106,3 @@ def test_more_rows_than_fit_are_cut_and_said():
     lines = ask(many).splitlines()
     assert len(lines) == MOST_ROWS + 2
     assert "more than 200 rows" in lines[-1]
-
-
-def test_no_file_is_made(tmp_path):
-    with pytest.raises(ToolError, match="only SELECT"):
-        ask(f"ATTACH DATABASE '{tmp_path}/x.db' AS x")
-    assert not list(tmp_path.iterdir())
