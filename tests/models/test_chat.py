@@ -228,15 +228,15 @@ def test_pieces_of_a_field_are_joined_by_what_they_are():
 
 
 @pytest.mark.parametrize(
-    ("field", "why"),
+    ("field", "why", "stream"),
     [
-        ("x" * 5_000_000, "5000002 characters"),
-        (["y" * 10] * 500_000, "6500000 characters"),
-        (json.loads("[" * 60 + "]" * 60), "nested more than 48 levels deep"),
+        ("x" * 5_000_000, "5000002 characters", True),
+        (["y" * 10] * 500_000, "6500000 characters", False),
+        (json.loads("[" * 60 + "]" * 60), "nested more than 48 levels deep", False),
+        (json.loads("[" * 60 + "]" * 60), "nested more than 48 levels deep", True),
     ],
-    ids=["long", "wide", "deep"],
+    ids=["long", "wide", "deep", "deep stream"],
 )
-@pytest.mark.parametrize("stream", [False, True])
 def test_a_field_beyond_bounds_is_left_out_and_that_is_said_once(field, why, stream):
     message = {"content": "Friday", "blob": field, "reasoning_content": "Hm."}
     notes = []

@@ -70,7 +70,7 @@ def test_odd_texts_are_counted(o200k, text):
 
 
 @ranked
-@pytest.mark.parametrize("letter", [" ", "a", "漢", "\n"])
+@pytest.mark.parametrize("letter", [" ", "漢"])
 def test_a_million_of_one_letter_is_counted(o200k, letter):
     """tiktoken itself panics on a million blanks, past any `except Exception`."""
     assert o200k.count(letter * 1_000_000 + "x") > 7_000

@@ -1,7 +1,7 @@
 """Which known names an answer gives, and which it only mentions."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.extensions.answers.time_references import time_references
@@ -87,6 +87,7 @@ def test_a_list_of_names_reads_as_itself(given_names):
     )
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reader(text):
     parse_known_names(normalised(text), PEOPLE)

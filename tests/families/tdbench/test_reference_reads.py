@@ -82,13 +82,12 @@ def test_by_the_sql_tool_no_rows_need_to_be_shown():
     assert set(found.values()) == {1.0}
 
 
-@pytest.mark.parametrize("level", ["medium", "hard"])
-def test_questions_are_answered_rightly_from_the_web(level):
+def test_questions_are_answered_rightly_from_the_web():
     options = TdbenchOptions(rows=80, kinds=("relation", "current", "hops"), book="closed")
     made = make(13 * 3 * 2, 7, options)
     task = FAMILY.make_task("default", options, by_digest(made.tables))
     condition = Condition(name="web", tools=("web_search", "open_page"))
-    web = SealedWeb.build(Path(":memory:"), NO_FACTS, LEVELS[level], made.tables)
+    web = SealedWeb.build(Path(":memory:"), NO_FACTS, LEVELS["hard"], made.tables)
     tools = ToolSet([WebSearch(web.search), OpenPage(web)])
     wrong = []
     for sample in made.samples:

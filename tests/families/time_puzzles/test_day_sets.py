@@ -32,7 +32,7 @@ SOME_YEARS = DayRange(date(1895, 1, 1), date(1904, 12, 31))
 SOME_SETS = DaySets(SOME_YEARS, TABLES)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_facts_of_every_category_hold_on_the_days_that_brute_force_finds(seed):
     from random import Random
 
