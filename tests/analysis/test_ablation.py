@@ -52,11 +52,6 @@ def test_what_follows_the_shifted_world_is_evidence_and_what_does_not_is_memory(
     assert values(comparison) == [0.8, 0.5, 0.3, 0.02, -0.02, 0.3]
 
 
-def test_right_answers_that_the_twin_neither_finds_nor_remembers_are_luck_up_to_chance():
-    comparison = planted((10, 1, 0, 0, 0), (90, 0, 0, 0, 0))
-    assert values(comparison) == [0.1, 0.0, 0.0, 0.1, 0.0, 0.0]
-
-
 def test_more_of_them_than_chance_gives_are_unstable():
     comparison = planted((40, 1, 0, 0, 0), (60, 0, 0, 0, 0))
     assert values(comparison) == [0.4, 0.0, 0.0, 0.1, 0.3, 0.0]
@@ -91,13 +86,6 @@ def test_episodes_that_were_shown_no_page_are_counted():
     (split,) = splits_of(comparison)
     assert (split.unread, split.episodes) == (1, 2)
     assert values(comparison) == [1.0, None, None, None, None, 0.5]
-
-
-def test_a_sample_that_lacks_an_episode_of_a_pair_enters_no_share():
-    episodes = [scored("a", "web", 1), scored("a", "web~shifted", 1, 0), scored("b", "web", 1)]
-    comparison = study_of(episodes, ("web", "web~shifted"), ("exact_match",), hooks=CHANCE)
-    (row,) = ablation(comparison).rows
-    assert row[-1] == 1
 
 
 @pytest.mark.parametrize("condition", ["web+ci", "web~auto"])

@@ -81,25 +81,10 @@ def test_a_trend_has_all_conditions_that_do_not_give_the_answer_away():
     ]  # fmt: skip
 
 
-def test_a_trend_over_named_conditions_of_one_model():
-    (trend,) = parse_contrasts(["trend:tokens(base, web)@B"], TWO)
-    assert trend.name == "lab/B trend over tokens (base, web)"
-    assert [label for label, _ in trend.weights] == ["lab/B base", "lab/B web"]
-
-
 def test_what_was_not_planned_is_exploratory_however_it_is_written():
     texts = ["web-base", "ci:base"]
     contrasts = parse_contrasts(texts, ONE, planned=["web:base", "nothing:base"])
     assert [each.is_exploratory for each in contrasts] == [False, True]
-
-
-def test_the_same_contrast_twice_counts_once():
-    assert len(parse_contrasts(["web:base", "web-base"], ONE)) == 1
-
-
-def test_a_run_without_the_conditions_is_passed_over():
-    some = arms("A", "base web") + tuple(arms("B C", "base")[:1])
-    assert len(parse_contrasts(["web:base"], some)) == 1
 
 
 @pytest.mark.parametrize(("text", "why"), [

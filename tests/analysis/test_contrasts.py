@@ -27,12 +27,6 @@ def test_the_slope_is_that_of_least_squares_with_an_intercept_for_each_sample(sa
         assert np.nansum(products) / np.nansum(squares) == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_sample_with_one_known_arm_says_nothing():
-    products, squares = slope_parts(np.array([[0.5, np.nan]]), np.array([[1.0, 2.0]]))
-    assert np.isnan(products).all()
-    assert np.isnan(squares).all()
-
-
 def test_a_dose_that_does_not_vary_has_no_slope():
     made = study(Plant(samples=20), {"base": 0.0, "web": 0.2}, ("m",), seed=1)
     texts = ("trend:steps", "trend:tokens", "trend:cost_usd")

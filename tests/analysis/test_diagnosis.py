@@ -227,10 +227,6 @@ def test_a_limit_reached_is_the_budget(reason):
     assert (found.kind, found.stage) == ("budget", reason)
 
 
-def test_a_right_answer_at_the_limit_is_right():
-    assert told("web", "1960-07-18", stop_reason="steps").kind == "right"
-
-
 def test_an_unreadable_answer_is_formatting_and_the_right_dates_in_it_are_seen():
     found = told("base", "I see 1960-07-18.")
     assert found.kind == "formatting"

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.text import Text
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.drawing import save, wrapped
+from agent_env.analysis.drawing import save
 from agent_env.analysis.episode_tables import episodes
 from agent_env.analysis.figures import all_figures, dodged, looks
 from agent_env.analysis.statistics.results import conditions, differences
@@ -69,9 +69,3 @@ def test_what_gives_the_answer_away_is_not_on_the_frontier_nor_among_the_doses()
 def test_marks_at_one_place_are_moved_apart_and_others_are_not():
     shifts = dodged([(10.0, 0.5), (10.0, 0.5), (90.0, 0.5), (10.0, 0.9)], (100.0, 1.0))
     assert shifts == [0.0, 3.0, 0.0, 0.0]
-
-
-def test_a_long_name_is_shown_whole_on_several_lines():
-    assert wrapped("a-model-of-some-laboratory/with-a-long-name web − base", 20) == (
-        "a-model-of-some-\nlaboratory/with-a-\nlong-name web − base"
-    )

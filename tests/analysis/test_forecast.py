@@ -103,11 +103,6 @@ def test_the_models_own_earlier_run_goes_before_anothers():
         assert (base.basis, base.amounts.expected_tokens) == (basis, 10 * tokens)
 
 
-def test_an_earlier_run_of_unknown_tokens_tells_nothing():
-    run = forecast_run(manifest(preflights=(preflight(),)), [earlier("compatible/m", "b", None)])
-    assert run.conditions[0].basis == "guess: 1 call"
-
-
 def test_models_side_by_side_take_the_longest_time_and_all_the_money():
     parts = [Amounts(most_tokens=5, most_s=10.0), Amounts(most_tokens=7, most_s=4.0)]
     assert side_by_side(parts) == Amounts(most_tokens=12, most_s=10.0)

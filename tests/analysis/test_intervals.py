@@ -35,12 +35,6 @@ def test_one_sample_has_no_interval():
     assert (found.value, found.low, found.method) == (1.0, None, "one sample")
 
 
-def test_what_never_finished_has_no_value():
-    values = np.full((3, 1), np.nan)
-    (found,) = mean_estimates(values, np.arange(3), NOTHING_DRAWN, share=True)
-    assert (found.value, found.method) == (None, "no finished episode")
-
-
 def test_bonett_and_price_by_hand():
     """8/23 - 2/23, half width 1.96 √((10/23 - (6/23)²) / 23) = 0.247."""
     low, high = paired_share_interval(7, 1, 21)

@@ -13,7 +13,6 @@ from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.judges import (
     by_class,
     cohen,
-    cohen_kappa,
     judge_agreements,
     krippendorff_alpha,
     last_verdict,
@@ -158,14 +157,6 @@ def test_a_class_that_one_side_never_gives_has_no_precision():
     (a, b) = by_class(labels("aa"), labels("ab"))
     assert (b.precision, b.recall, b.f1) == (None, 0, 0)
     assert a.precision == 0.5
-
-
-def test_kappa_by_hand():
-    """20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: 0.4, the textbook's example."""
-    one = labels("y" * 25 + "n" * 25)
-    other = labels("y" * 20 + "n" * 5 + "y" * 10 + "n" * 15)
-    assert cohen_kappa(one, other) == pytest.approx(0.4)
-    assert cohen_kappa(labels("aa"), labels("aa")) is None
 
 
 def test_alpha_of_krippendorffs_own_example_with_missing_labels():

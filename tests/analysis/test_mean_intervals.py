@@ -24,14 +24,6 @@ def width(values, share=False):
     return high - low
 
 
-def test_an_interval_holds_the_mean_and_is_the_same_each_time():
-    values = [(str(k), float(k)) for k in range(20)]
-    low, high = mean_interval(values) or (0, 0)
-    assert low == pytest.approx(6.75, abs=0.3)
-    assert high == pytest.approx(12.25, abs=0.3)
-    assert mean_interval(values) == (low, high)
-
-
 @pytest.mark.parametrize("share", [True, False], ids=["share", "mean"])
 def test_samples_of_one_cluster_count_less_than_as_many_alone(share):
     assert width(TOGETHER, share) > 1.3 * width(ALONE, share)

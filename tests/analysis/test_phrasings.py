@@ -74,17 +74,6 @@ def test_where_all_agree_the_interval_is_wilsons_over_queries():
     assert (found.same_verdict.low, found.same_verdict.high) == (pytest.approx(0.5655, abs=1e-4), 1)
 
 
-def test_repeats_are_compared_with_their_own_kind():
-    scores = [score(f"q0-{n}", r % 2, str(r), repeat=r) for r in (1, 2) for n in range(3)]
-    (found,) = consistency(scores)
-    assert (found.queries, found.phrasings, found.agreement.value) == (1, 6, 1.0)
-
-
-def test_without_several_phrasings_nothing_is_said():
-    assert consistency([score("q0-0", 1), score("q1-0", 1)]) == []
-    assert consistency([score("tp-1", 1), score("tp-2", 1)]) == []
-
-
 def test_phrasings_of_one_query_are_no_further_evidence():
     scores = [score(name, 1.0) for name in QUERIES]
     pairs = [(episode(each), each) for each in scores]

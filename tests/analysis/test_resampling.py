@@ -65,8 +65,3 @@ def test_a_column_with_gaps_is_averaged_over_what_is_known():
     assert list(means(values)) == [0.5, 1.0]
     drawn = bootstrap_means(values, ALONE[:3], draw_weights(3, 500, seed=1))
     assert set(drawn[:, 1][~np.isnan(drawn[:, 1])]) == {1.0}
-
-
-def test_the_same_seed_gives_the_same_draws():
-    assert (draw_weights(20, 1500, 4) == draw_weights(20, 1500, 4)).all()
-    assert (draw_weights(20, 1500, 4).sum(axis=1) == 20).all()

@@ -54,12 +54,6 @@ def test_large_figures_have_one_decimal_at_most():
     assert text_of(cell, Column("days_off")) == "8,314.9 [99.123, 15,985.6]"
 
 
-def test_a_frame_has_a_column_for_each_bound():
-    frame = TABLE.frame()
-    assert list(frame.columns) == ["name", "score", "score low", "score high", "delta", "p", "n"]
-    assert frame["score high"][0] == 0.75
-
-
 def test_a_person_sees_no_column_that_says_nothing():
     columns = (Column("name"), Column("failed", 0), Column("n", 0), Column("cost"))
     table = ResultTable("t", "t", columns, (("a", 0, 1, None), ("b", 0, 0, None)))

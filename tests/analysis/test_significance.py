@@ -98,12 +98,6 @@ def test_samples_of_one_cluster_count_together():
     assert tost_p(copies, clusters, 0.2, 1.0) == pytest.approx(tost_p(values, alone(10), 0.2, 1.0))
 
 
-def test_unknown_values_are_left_out():
-    values = np.array([0.0, 0.1, np.nan, -0.1, 0.2, 0.0, -0.2])
-    known = values[~np.isnan(values)]
-    assert tost_p(values, alone(7), 0.3, 1.0) == tost_p(known, alone(6), 0.3, 1.0)
-
-
 def test_few_clusters_show_nothing():
     assert tost_p(np.zeros(40), np.repeat(alone(4), 10), 0.9, 1.0) is None
 

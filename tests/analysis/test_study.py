@@ -52,11 +52,6 @@ def test_one_run_is_labelled_by_condition_and_several_by_model_too():
     assert both.notes == ()
 
 
-def test_runs_of_one_model_are_told_apart_by_folder():
-    arms = assemble([run("x", "a", model="m"), run("y", "a", model="m")], METRICS).arms
-    assert [a.label for a in arms] == ["x base", "x web", "y base", "y web"]
-
-
 def test_runs_over_different_samples_are_cut_to_what_they_share_and_that_is_said():
     made = assemble([run("m", "abcd"), run("n", "bcde")], METRICS)
     assert [s.id for s in made.samples] == ["b", "c", "d"]

@@ -55,12 +55,6 @@ def test_the_interval_is_over_samples_not_over_repeats():
     assert often.metrics["exact_match"].low == pytest.approx(0.3424, abs=1e-4)
 
 
-def test_a_condition_without_episodes_has_no_figures():
-    other = result("a")[0].model_copy(update={"condition": "base"}), result("a")[1]
-    _, row = summarise(study_of([other], ["base", "web"], ("exact_match",)))
-    assert (value(row), row.metrics["exact_match"].low, row.used["steps"]) == (None, None, None)
-
-
 DATES = {"a": "2023-12-31", "b": "2024", "c": "2024-06-30", "d": "2024-07-01", "e": "2025"}
 SAMPLES = [puzzle(name) for name in ("a", "b", "c", "d", "e", "unknown")]
 

@@ -63,10 +63,6 @@ def test_what_nobody_set_is_the_servers_and_what_nobody_wrote_down_is_not_known(
     assert "tool protocol and sampling: not known without run.json" in shown([started()])
 
 
-def test_arguments_keep_their_names():
-    assert '  calls web_search {"year": "December"}' in shown(called('{"year": "December"}', ""))
-
-
 def test_a_text_of_several_lines_stands_behind_its_name():
     told = shown(called('{"code": "a = 1\\nprint(a)", "limit": 3}', ""))
     assert '  calls web_search {"limit": 3}\n  code:\na = 1\nprint(a)' in told

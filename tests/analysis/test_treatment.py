@@ -114,12 +114,6 @@ def test_dropped_tools_are_said_without_a_preflight_too():
     )
 
 
-def test_an_address_behind_the_models_name_is_no_part_of_it():
-    tried = Preflight(at="", model="compatible/smollm2", served_model="smollm2")
-    run = manifest(BASE, model="compatible/smollm2@http://127.0.0.1:1/v1", preflights=(tried,))
-    assert served_notice(run, [("smollm2",)]) is None
-
-
 @pytest.mark.parametrize(
     ("before", "seen", "notice"),
     [

@@ -26,7 +26,6 @@ from agent_env.web.ablation import (
     OverlaySearch,
     overlay_of,
     proving_pages,
-    shifted_from,
     text_digest,
 )
 from agent_env.web.full_text import FullText
@@ -137,18 +136,6 @@ def test_a_shifted_web_ranks_each_page_as_the_plain_one_did(ablated, web):
         assert [re.sub(r"\d{4}s$", "", hit.title) for hit in shifted] == own
 
 
-def test_a_commemoration_that_tells_the_year_by_a_sum_is_blocked_too(web):
-    index = FullText(web.store.connection)
-    told = [url for url in web.urls() if url.endswith("-years-on")]
-    assert len(told) > 10
-    blocked = {url for puzzle in PUZZLES for url in proving_pages(puzzle, web.store, index)}
-    names = {event_title(p.event) for p in PUZZLES if p.event_level == "year"}
-    for url in told:
-        page = web.store.outcome(url)
-        if page.title.removesuffix(" remembered") in names:
-            assert url in blocked
-
-
 def test_a_sample_without_pages_in_the_web_has_nothing_to_block(web):
     sample = Sample(id="a", task="t", gold=(), evidence=("https://elsewhere.example/",))
     assert proving_pages(sample, web.store, None) == ()
@@ -162,13 +149,6 @@ def test_where_a_sample_names_no_date_every_page_that_names_the_thing_is_blocked
     naming = {url for url, page in texts.items() if name in f"{page.title}\n{page.text}"}
     assert naming <= set(blocked)
     assert len(blocked) < 10
-
-
-def test_a_page_at_another_address_stands_for_the_one_of_its_title():
-    plain = [("u/1", "Begins", "on 1 May"), ("u/2", "List", "a"), ("u/3", "Only then", "b")]
-    shifted = [("u/9", "Begins", "on 9 May"), ("u/2", "List", "a"), ("u/5", "New list", "c")]
-    changed = [(page.was, page.url) for page in shifted_from(plain, shifted)]
-    assert changed == [("u/1", "u/9"), (None, "u/5"), ("u/3", None)]
 
 
 def page(url, text, title="A page"):
@@ -237,12 +217,6 @@ def test_a_page_stands_where_search_ranked_the_one_that_it_replaces():
     )
     assert found(overlay) == [f"https://w.example/{n}" for n in ("1", "new", "3")]
     assert opened(overlay, "https://w.example/new").text == "text of another day"
-
-
-def test_a_page_in_place_of_the_webs_own_is_shown_with_its_own_words():
-    overlay = Overlay(pages={"https://w.example/1": page("https://w.example/1", "changed text")})
-    (hit,) = asyncio.run(OverlaySearch(Web(), overlay).search("text", 1))
-    assert (hit.url, hit.snippet) == ("https://w.example/1", "changed text")
 
 
 def test_a_further_page_comes_first_where_it_is_to_and_a_word_fits():

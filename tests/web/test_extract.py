@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from agent_env.web import extract as html_tree
-from agent_env.web.extract import EXTRACTOR, extract, parse
+from agent_env.web.extract import EXTRACTOR, extract
 
 
 def lines(body, base=""):
@@ -31,10 +31,6 @@ def test_an_item_keeps_its_own_text_beside_a_list_inside_it():
         "- April",
         "- 1983",
     ]
-
-
-def test_letters_of_one_word_stay_together():
-    assert lines("<p>the 4<sup>th</sup> of <b>M</b>ay</p>") == ["the 4th of May"]
 
 
 def test_rows_of_tables_keep_their_cells_on_one_line():
@@ -167,11 +163,6 @@ def test_four_times_the_page_takes_no_sixteen_times_the_time(make):
     assert large < 9 * small + 0.02
 
 
-def test_an_ordinary_page_is_whole():
-    assert parse("<p>one<p>two").cut == ""
-    assert extract("<p>one").extractor == EXTRACTOR
-
-
 @pytest.mark.parametrize(
     ("source", "cut"),
     [
@@ -191,10 +182,6 @@ def test_what_stands_before_the_cut_is_kept():
     found = extract(f"<title>T</title><p>before{attributes(300)}<p>after")
     assert (found.title, found.text) == ("T", "before\ntext\nafter")
     assert extract("<p>before" + "<div>" * 300 + "deep").text == "before"
-
-
-def test_of_many_attributes_the_first_are_kept():
-    assert extract("<p>seen</p>" + attributes(300).replace("<p ", "<p hidden ")).text == "seen"
 
 
 def test_a_page_past_the_bounds_reads_like_any_other(monkeypatch):

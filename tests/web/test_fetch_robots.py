@@ -29,11 +29,6 @@ def test_a_redirect_to_a_closed_path_is_not_followed():
         _get(answers, "/a")
 
 
-def test_told_otherwise_it_does_not_ask():
-    answers = {"/robots.txt": reply(b"User-agent: *\nDisallow: /"), "/": reply(HTML)}
-    assert _get(answers, "/", obey=False) == ["/"]
-
-
 @pytest.mark.parametrize("status", ["404 Not Found", "401 Unauthorized", "403 Forbidden"])
 def test_a_site_without_rules_is_open(status):
     answers = {"/robots.txt": reply(b"", "", status), "/": reply(HTML)}

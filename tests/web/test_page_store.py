@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ConfigError, StorageError
-from agent_env.records.pages import Hit, Page
+from agent_env.records.pages import Hit
 from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages, merge, problems
 from agent_env.web.store_file import Failure
@@ -87,14 +87,6 @@ def test_any_text_survives(text):
     store.close()
 
 
-def test_a_page_is_found_by_the_address_asked_for_and_by_where_it_led(store):
-    found = store.keep(A, page(B, "Text."), NOON)
-    assert isinstance(found, Page)
-    assert store.outcome(A) == store.outcome(B) == page(B, "Text.")
-    assert [(row.asked, row.url) for row in store.fetches()] == [(A, B)]
-    store.close()
-
-
 def test_what_is_kept_first_stands_but_a_page_follows_a_failure(store):
     assert store.keep(A, Failure("no host"), NOON) == Failure("no host")
     assert store.keep(A, page(A, "One."), NOON) == page(A, "One.")
@@ -145,16 +137,6 @@ def test_merging_keeps_ours_adds_theirs_and_counts_what_differs(tmp_path):
     assert (again.pages, again.searches, again.differing) == (0, 0, 1)
     assert ours.digest() == before
     assert not list(problems(ours))
-
-
-def test_merging_into_an_empty_store_gives_the_same_digest(tmp_path):
-    one, copy = SqlitePages(tmp_path / "a.db"), SqlitePages(tmp_path / "b.db")
-    one.put_all([page(A, "Old."), page(A, "New."), page(B, "B.")])
-    one.keep("https://c.example/", Failure("no host"), NOON)
-    one.keep_search("brave", "moon", 5, HITS, NOON)
-    merge(copy, one)
-    assert copy.digest() == one.digest()
-    assert list(copy.fetches(False)) == list(one.fetches(False))
 
 
 def test_verifying_names_what_was_changed_or_lost(store):

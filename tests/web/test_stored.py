@@ -110,11 +110,6 @@ def test_searches_are_asked_once_and_frozen_after(store):
         asyncio.run(frozen.search("new moon", 2))
 
 
-def test_no_results_are_results_too(store):
-    asyncio.run(StoredSearch(store, "counting", Counting()).search("x", 0))
-    assert asyncio.run(StoredSearch(store, "counting").search("x", 0)) == []
-
-
 def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(store):
     notes = []
     inner = Counting(SearchError("brave refused access; check the key in BRAVE_API_KEY"))

@@ -5,7 +5,6 @@ import sqlite3
 
 import pytest
 
-from agent_env.errors import StorageError
 from agent_env.extensions.facts import sealed as sealed_index
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.sealed import as_page, choose_index
@@ -92,9 +91,3 @@ def test_without_the_extra_fts5_serves_and_the_extra_is_named(tmp_path, monkeypa
     notes = []
     assert isinstance(choose_index(tmp_path / "p", connection, "one", notes.append), FullText)
     assert notes == ["9 pages are searched by FTS5; faster: pip install 'agent-env[search]'"]
-
-
-def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot keep the search index"):
-        TantivyText.made(tmp_path / "file" / "i", "one", TEXTS[:1])

@@ -45,11 +45,6 @@ def test_the_order_is_that_of_the_seed_and_keeps_clusters_whole():
     assert look_order([f"q{n}" for n in range(40)], seed=2) != ORDER
 
 
-def test_more_samples_change_nothing_in_the_order_of_those_before():
-    more = look_order([f"q{n}" for n in range(60)], seed=1)
-    assert tuple(rows for rows in more.looks if rows[0] < 40) == ORDER.looks
-
-
 # One sample of each cluster first --------------------------------------------------------------
 
 IDS = [f"q{n}" for n in range(7)]
@@ -65,10 +60,6 @@ def test_one_sample_of_each_cluster_is_asked_first_then_the_rest_cluster_by_clus
     assert {SHARED[row] for row in order.rows[:4]} == set("abcd")
 
 
-def test_samples_that_stand_alone_need_no_second_stage():
-    assert interleaved_order(IDS, IDS, seed=3) == look_order(IDS, seed=3)
-
-
 def test_at_most_so_many_samples_are_asked_and_none_of_them_is_left_unread():
     order = interleaved_order(IDS, SHARED, seed=3, most=5)
     assert len(order.rows) == 5
@@ -82,20 +73,6 @@ def test_a_run_from_before_keeps_its_whole_clusters():
     assert order_of(samples, SHARED, stored) == look_order(SHARED, seed=3)
     now = stored.model_copy(update={"interleaved": True})
     assert order_of(samples, SHARED, now) == interleaved_order(IDS, SHARED, seed=3)
-
-
-def test_a_large_difference_is_known_before_any_cluster_is_asked_whole():
-    clusters = [f"e{n // 3}" for n in range(90)]
-    names = [f"q{n}" for n in range(90)]
-    looked = []
-    for order in (interleaved_order(names, clusters, 1), look_order(clusters, 1)):
-        walk = Walk((contrast("web", "base"),), order, StoppingRule())
-        for row in range(90):
-            walk.note("base", row, 0.0)
-            walk.note("web", row, 1.0)
-        walk.advance()
-        looked.append(walk.results()[0].looked)
-    assert looked == [9, 24]
 
 
 def test_whole_clusters_decide_what_single_samples_could_not():
@@ -252,11 +229,6 @@ def test_a_weighted_order_knows_the_sign_before_the_last_samples():
 
 
 THRESHOLD = log(20)
-
-
-def test_the_mean_of_a_test_that_could_not_stop_is_the_plain_one():
-    looks = [Look(value) for value in (1.0, 0.0, 0.0, -1.0, 1.0)]
-    assert mean_after_stopping(looks, None, THRESHOLD) == pytest.approx(0.2, abs=1e-9)
 
 
 def test_it_is_the_mean_of_the_first_look_over_the_orders_that_do_not_stop_before():

@@ -40,11 +40,6 @@ def test_what_is_not_clear_is_unreadable_and_says_why(text, rule):
     assert (reading.dates, reading.rule) == (None, rule)
 
 
-def test_prose_right_below_the_answer_is_not_part_of_it():
-    text = "MY ANSWER: 1982-04-02\nIt is the only Friday, unlike 1990-12-31."
-    assert parse_date_answer(text).dates == ("1982-04-02",)
-
-
 @given(st.sets(st.dates(date(1800, 1, 1), date(2050, 12, 31)), max_size=8))
 def test_whatever_is_written_as_asked_is_read_back(days):
     iso = sorted(day.isoformat() for day in days)

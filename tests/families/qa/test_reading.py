@@ -132,11 +132,3 @@ def test_dates_are_read_in_usual_forms_and_asked_for_where_two_are_possible(tmp_
         read(file, scorer="dates")
     golds = [q.gold for q in read(file, scorer="dates", date_format="month-first")]
     assert golds[0] == ("1953-02-04", "1953-05-02")
-
-
-def test_columns_that_no_prompt_shows_are_named(tmp_path):
-    file = written(tmp_path, "q.csv", "question,answer,image,topic\nWhat is it?,x,a.png,art\n")
-    made = read_questions(file, QaOptions())
-    assert made.notes == (
-        "q.csv: no prompt shows the columns image, topic; they serve --where and --by",
-    )

@@ -106,29 +106,6 @@ def test_what_holds_now_is_asked_of_groups_with_one_answer_too(tmp_path):
     }  # fmt: skip
 
 
-def test_what_holds_now_has_an_answer_as_often_as_none():
-    options = {"tables": "fictional", "rows": 120, "kinds": ("current",), "phrasings": 1}
-    found = samples(make(40, 3, TdbenchOptions.model_validate(options)))
-    assert Counter(sample.cardinality for sample in found) == {"unique": 20, "none": 20}
-
-
-def test_equal_neighbours_become_one_row_only_where_asked(tmp_path):
-    text = "a,b,start,end\nx,P,2000,2005\nx,P,2005,2009\nx,Q,2009,2012\n"
-    own = {"question": ("a",), "answer": ("b",), "cardinalities": ("unique",)}
-    (table,) = made(tmp_path, text, **own).tables
-    assert len(table.rows) == 3
-    (table,) = made(tmp_path, text, **own, repair=("adjoining=coalesce",)).tables
-    assert table.rows == (("x", "P", "2000", "2009"), ("x", "Q", "2009", "2012"))
-
-
-def test_every_answer_is_asked_for_in_words(tmp_path):
-    options = {"tables": "shipped", "cardinalities": ("multiple",), "phrasings": 3}
-    for sample in samples(make(30, 5, TdbenchOptions.model_validate(options))):
-        assert "Name any" not in sample.question
-        if sample.phrasing == 2:
-            assert sample.question.startswith("Name every")
-
-
 def test_a_closed_book_asks_nothing_about_listed_rows():
     options = {"tables": "shipped", "book": "closed", "cardinalities": ("unique",)}
     found = samples(make(30, 5, TdbenchOptions.model_validate(options)))

@@ -7,19 +7,11 @@ from hypothesis import strategies as st
 from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.tdbench.name_answers import normalised, parse_known_names, parse_number
 
-LAW = ("Legal", "Illegal")
 PEOPLE = ("Barack Obama", "George W. Bush", "Bill Clinton", "Massimo D'Alema", "Lech Wałęsa")
 
 
 def names(text, known=PEOPLE):
     return parse_known_names(normalised(text), known).names
-
-
-def test_names_end_where_words_end():
-    assert names("Illegal since 2010", LAW) == ("Illegal",)
-    assert names("It is not legal.", LAW) == ()
-    assert names("It isn't illegal; it is legal since May 2010", LAW) == ("Legal",)
-    assert names("It is not legal.", ("Legal", "Not legal")) == ("Not legal",)
 
 
 @pytest.mark.parametrize(

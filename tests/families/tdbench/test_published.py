@@ -99,21 +99,6 @@ def test_a_statement_that_does_not_end_is_stopped(tmp_path, monkeypatch):
     assert checked.difference.reason == "took too long"
 
 
-def test_what_holds_now_keeps_its_open_end(tmp_path):
-    now = {
-        "idx": 0,
-        "qtype": "now",
-        "sql_for_db": f"select Name, start, end {WHERE.replace(chr(39), chr(34))} and End IS NULL",
-        "correct_rows": [{"Name": "Gun O'Holm", "Start": "2006-05-15 00:00:00", "End": None}],
-        "incorrect_rows": [],
-        "questions": ["Who is it now?"],
-    }
-    found = read_published(folder(tmp_path, now), NOW)
-    (sample,) = published_samples(found, NOW).samples
-    assert found.questions[0].difference is None
-    assert (sample.kind, sample.outdated) == ("current", ("Ada Berg", "Carl Dahl"))
-
-
 def test_a_join_has_its_first_event_as_a_hop(tmp_path):
     table = "Country,Role,Name,Game,Start,End\nAland,King,Odd,Ash 1912,1912-07-06,1912-07-27\n"
     join = {
@@ -265,18 +250,6 @@ def test_several_names_for_one_table_are_that_table(tmp_path, source):
     found = read(tmp_path, stored_entry(0, sql, {"Status": "Inscribed", "Start": "2008-11-04"}))
     assert found.questions[0].difference is None
     assert samples(found)[0].gold == ("Inscribed",)
-
-
-def test_a_statement_over_two_files_reads_both(tmp_path):
-    write(tmp_path, "culture", HEAD, ROWS)
-    write(tmp_path, "states", ("State", "Capital", "Start", "End"),
-          (("Corland", "Cor", "1990-01-01", ""), ("Belland", "Bel", "1991-01-01", "")))  # fmt: skip
-    sql = (
-        "SELECT a.Element FROM culture a JOIN states b ON a.State = b.State "
-        "WHERE b.Capital = 'Bel' AND a.Status = 'Inscribed'"
-    )
-    found = read(tmp_path, stored_entry(0, sql, {"Element": "Songs from the hills"}))
-    assert found.questions[0].difference is None
 
 
 def test_of_two_files_of_one_name_each_is_tried(tmp_path):

@@ -95,13 +95,6 @@ def test_the_end_of_what_still_lasts_is_not_asked_for():
     assert triple(question(3), "Gun Holm, since 2015-01-14") == (1, 1, 1)
 
 
-def test_current_questions_ask_for_month_and_year():
-    assert triple(current(), "Gun Holm, since January 2015") == (1, 1, 1)
-    assert triple(current(), "Gun Holm, since 14 January 2015") == (1, 1, 1)
-    assert triple(current(), "Gun Holm, since 2015") == (1, 0, 0)
-    assert triple(current(), "Gun Holm, since February 2015") == (1, 0, 0)
-
-
 @pytest.mark.parametrize(
     ("text", "without", "with_time"),
     [
@@ -120,12 +113,6 @@ def test_current_answers_are_correct_outdated_or_incorrect(text, without, with_t
     assert ones == {without, with_time}
 
 
-def test_an_unsure_answer_to_a_current_question_is_in_no_class():
-    found = metrics(current(), "unsure")
-    assert found["unsure"] == 1
-    assert found["correct"] == found["outdated"] == found["incorrect"] == 0
-
-
 def test_a_hallucination_needs_a_right_hop_before_it():
     right = "The 7th were the Winter Games of 2002, in Aland in February 2002. Answer: Carl Dahl"
     found = metrics(hops(), right)
@@ -135,13 +122,6 @@ def test_a_hallucination_needs_a_right_hop_before_it():
     assert (found["hop_1"], found["hallucination_1"]) == (1, 1)
     assert "hallucination_2" not in found
     assert "hallucination_1" not in metrics(hops(), "Answer: Carl Dahl")
-
-
-def test_illegal_is_not_legal():
-    legal = question(1, gold=("Legal",), others=("Illegal",), roles=())
-    assert metrics(legal, "Illegal")["answer"] == 0
-    assert metrics(legal, "It is not legal")["answer"] == 0
-    assert metrics(legal, "It is legal, no longer illegal")["answer"] == 1
 
 
 def test_a_number_is_read_beside_its_dates():

@@ -11,7 +11,6 @@ from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
 from agent_env.families.temp_answers.responses import (
     NEEDED,
     graph_of,
-    question_keys,
     read_mapping,
     read_responses,
 )
@@ -106,12 +105,6 @@ def test_a_broken_line_is_named(tmp_path):
             "answer_format": {"value": "yyyy"}, "answer_temporal_unit": {"value": "years"},
             "split": {"value": "s"}, "response": "question",
         })  # fmt: skip
-
-
-def test_questions_have_the_keys_of_their_responses(tmp_path):
-    questions = written(tmp_path, f"{HEAD}\n{ROW}\n", "ttqa.csv")
-    responses = read_responses(written(tmp_path, f"{HEAD},response\n{ROW},a\n"))
-    assert question_keys(questions) == {responses.rows[0].key}
 
 
 def test_questions_on_the_same_facts_are_one_cluster():

@@ -22,7 +22,6 @@ from agent_env.families.time_puzzles.facts import (
     WeekdayInMonth,
 )
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles, write_published
-from agent_env.families.time_puzzles.sample import Checks
 from tests import TESTS
 from tests.families.time_puzzles.sets import generate
 
@@ -328,17 +327,6 @@ def test_a_spelled_out_calendar_fact_may_not_lose_a_span(tmp_path):
     assert "wording" not in audited(tmp_path, [row])[1][0].causes
     explicit[1] = explicit[1].replace("1960-06-24 to 1960-08-21", "1960-06-24 to 1960-07-23")
     assert "wording" in audited(tmp_path, [row])[1][0].causes
-
-
-def test_what_a_puzzle_says_of_its_limits_is_counted_but_no_defect():
-    checks = Checks(
-        closed=True, necessary=True, event_bits=6.0, event_values=241, robust=False,
-        readings=("leap_month",), faithful=True,
-    )  # fmt: skip
-    report = audit([LEAP.model_copy(update={"checks": checks})], TABLES)
-    assert report.findings[0].causes == ()
-    assert report.findings[0].notes == ("convention_dependent",)
-    assert report.as_json()["convention_dependent"] == 1
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,6 @@ def test_any_number_of_processes_gives_the_same_bytes(puzzles, tmp_path):
     assert out.read_bytes() == puzzles.read_bytes()
 
 
-def test_an_audit_finds_nothing_in_what_was_generated(puzzles):
-    told = json.loads(agent_env("audit", str(puzzles), "--json").stdout)
-    assert (told["puzzles"], told["judged"]) == (40, 40)
-    assert (told["wrong_gold"], told["any_unnecessary"]) == (0, 0)
-    assert not [row for row in told["per_puzzle"] if row["causes"]]
-
-
 def test_without_its_table_a_set_has_no_guess_rates(tmp_path):
     own, table = tmp_path / "own.jsonl", tmp_path / "events.csv"
     shipped = Path(tables.__file__).with_name("events.csv").read_text()

@@ -104,17 +104,6 @@ def test_no_answer_comes_from_a_part_of_the_constraints():
     assert parse_date_answer(step[0]).dates is None
 
 
-def test_a_life_as_an_event_is_looked_up_as_a_life():
-    page = "Albert Einstein\nhttps://x.example/\n\nBorn: 14 March 1879\nDied: 18 April 1955"
-    for text, clause in (
-        ("It is the same year as the first day that Albert Einstein was alive.", [1879]),
-        ("It is a year in which Albert Einstein was alive.", list(range(1879, 1956))),
-    ):
-        lookup = read_constraint(text)
-        assert lookup.phrase == "Albert Einstein"
-        assert clause_from(page, lookup) == ["years", clause]
-
-
 def test_copies_and_namesakes_do_not_fit():
     assert fit(ARTICLE, WAR) == 1.0
     assert fit("This is an outdated copy. " + ARTICLE, WAR) == 0.0

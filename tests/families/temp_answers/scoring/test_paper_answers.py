@@ -11,7 +11,6 @@ from agent_env.families.temp_answers.scoring.paper_answers import (
     cluster,
     compare,
     fuzzy_date,
-    given_centroids,
     percentage_error,
     public_labels,
     read_keys,
@@ -138,7 +137,3 @@ def test_clusters_are_those_of_the_public_class(size, seed):
     theirs, weights = public_labels(values, int(0.3 * len(values)))
     assert labels.tolist() == theirs.tolist()
     assert strengths == pytest.approx(weights)
-
-
-def test_given_centroids_take_the_nearest():
-    assert given_centroids([1.0, 99.0], [0.0, 100.0]).own() == [0.0, 100.0]

@@ -50,13 +50,6 @@ def test_jenson_button_won_in_2009_and_not_in_2018():
     assert found.scaled_by_item == pytest.approx(5.12)
 
 
-def test_arntzen_was_16_and_not_6():
-    answer = read_response("Final Answer: She was 6 years old.", YEARS)
-    found = measure(answer, 16, YEARS, None)
-    assert (found.exact, found.error) == (False, -10)
-    assert found.percentage == pytest.approx(100 * 10 / 22)
-
-
 def test_sophia_bakes_for_two_hours_and_not_for_five_days():
     span = AnswerSpec("duration", "seconds", "json", {"X": "hours", "Y": "minutes", "Z": "seconds"})
     gold = read_response("{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", span).amount
