@@ -92,32 +92,33 @@ def test_an_error_shows_the_line_and_keeps_the_variables(bench):
     assert after.value == "5"
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "error"),
-    [
-        ("def f(:", "error", "SyntaxError"),
-        ("raise KeyboardInterrupt", "error", "KeyboardInterrupt"),
-        ("import sys; del sys.stdout; 1 / 0", "error", "ZeroDivisionError"),
-        ("class X(Exception):\n def __str__(s): raise SystemExit\nraise X", "error", "X"),
-        ("class X:\n def __str__(s): raise OSError\nraise SystemExit(X())", "", "cannot be shown"),
-        ("class X:\n def __eq__(s, o): raise OSError\nraise SystemExit(X())", "", "SystemExit"),
-        (r"raise ValueError('\udc80')", "error", ""),
-        (r"'\ud800'", "", ""),
-        ("open(b'\\xff', 'w').close(); import os; raise OSError(os.listdir('.')[0])", "", ""),
-        (r"import sys; sys.exit('\ud800')", "", ""),
-        ("exit()", "ok", ""),
-        ("import sys; sys.exit('no')", "error", "SystemExit: no"),
-        ("import agent_env.records.schema", "error", "ModuleNotFoundError"),
-        ("y = bytearray(10**9)", "error", "MemoryError"),
-    ],
-    ids=range(14),
-)  # fmt: skip
-def test_errors_of_every_kind_leave_the_session_open_with_its_variables(bench, code, status, error):
-    _, failed, after = bench.calls("x = 5", code, "x")
-    assert failed.status == status or (not status and failed.status in ("ok", "error"))
-    assert error in (failed.error or "")
-    assert (failed.error is None) == (failed.status == "ok")
-    assert after.value == "5"
+ERRORS = [
+    ("def f(:", "error", "SyntaxError"),
+    ("raise KeyboardInterrupt", "error", "KeyboardInterrupt"),
+    ("import sys; del sys.stdout; 1 / 0", "error", "ZeroDivisionError"),
+    ("class X(Exception):\n def __str__(s): raise SystemExit\nraise X", "error", "X"),
+    ("class X:\n def __str__(s): raise OSError\nraise SystemExit(X())", "", "cannot be shown"),
+    ("class X:\n def __eq__(s, o): raise OSError\nraise SystemExit(X())", "", "SystemExit"),
+    (r"raise ValueError('\udc80')", "error", ""),
+    (r"'\ud800'", "", ""),
+    ("open(b'\\xff', 'w').close(); import os; raise OSError(os.listdir('.')[0])", "", ""),
+    (r"import sys; sys.exit('\ud800')", "", ""),
+    ("exit()", "ok", ""),
+    ("import sys; sys.exit('no')", "error", "SystemExit: no"),
+    ("import agent_env.records.schema", "error", "ModuleNotFoundError"),
+    ("y = bytearray(10**9)", "error", "MemoryError"),
+]
+
+
+def test_errors_of_every_kind_leave_the_session_open_with_its_variables(bench):
+    codes = [part for code, _, _ in ERRORS for part in (code, "x")]
+    _, *results = bench.calls("x = 5", *codes)
+    pairs = zip(results[::2], results[1::2], strict=True)
+    for (code, status, error), (failed, after) in zip(ERRORS, pairs, strict=True):
+        assert failed.status == status or (not status and failed.status in ("ok", "error")), code
+        assert error in (failed.error or ""), code
+        assert (failed.error is None) == (failed.status == "ok"), code
+        assert after.value == "5", code
 
 
 @pytest.mark.parametrize(
