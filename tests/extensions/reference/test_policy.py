@@ -24,7 +24,7 @@ from agent_env.families.time_puzzles.reference_lookups import (
 )
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.families.time_puzzles.wording import Wording
-from agent_env.graph.loop import AgentLoop, Attempt
+from agent_env.graph.loop import AgentLoop, EpisodeState
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
 from agent_env.records.schema import Message, Reply, ToolSpec
@@ -100,7 +100,7 @@ def answers(model, web, puzzles, condition):
 
     async def one(puzzle):
         strategy = make_strategy(parse_condition(condition), make_task().prompt)
-        made = Attempt(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=Limits())
+        made = EpisodeState(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=Limits())
         return parse_date_answer((await AgentLoop().run(puzzle, made)).answer).dates
 
     return [asyncio.run(one(puzzle)) for puzzle in puzzles]

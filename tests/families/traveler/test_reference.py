@@ -13,7 +13,7 @@ from agent_env.families.traveler.reference import next_step
 from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.task import make_task
 from agent_env.families.traveler.wording import CONFIGURATIONS
-from agent_env.graph.loop import AgentLoop, Attempt
+from agent_env.graph.loop import AgentLoop, EpisodeState
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
 from agent_env.records.schema import Message, ToolSpec
@@ -36,7 +36,7 @@ def answers(made, condition, task, model):
             tool = QueryEvents(tables[sample.materials[0]])
             tools = ToolSet([tool] if condition.tools else [])
             strategy = make_strategy(condition, task.prompt)
-            outcome = await loop.run(sample, Attempt(model, tools, strategy, Limits()))
+            outcome = await loop.run(sample, EpisodeState(model, tools, strategy, Limits()))
             scores.append(task.scorer(sample, episode(outcome.answer)))
         return scores
 
