@@ -27,6 +27,7 @@ from agent_env.wiring.registry import (
     SCRIPTS,
     api_paths,
     load_family,
+    task_names,
 )
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def make_model(
 ) -> Model:
     """The model of this name; ConfigError where its key or address is missing or not allowed. The
     server's `tokenizer` counts where replies have no usage; `former_urls` are the server's earlier
-    addresses; `note` gets what the server refuses; `steps` are those of the scripted models for a
-    plugged-in family."""
+    addresses; `note` gets what the server refuses; `steps` are those of the scripted models for
+    the task's family."""
     entry, _ = model_entry(name, plugins)
     head, served_name = head_of(name)
     api = plugins.find(MODELS, head)
@@ -327,8 +328,9 @@ async def open_counted(
 
 
 def steps_of_task(task: str, plugins: Plugins) -> Sequence[Any] | None:
-    """What a plugged-in family brings for the scripted models; None for a built-in one."""
-    if not plugins.has(FAMILIES, task):
+    """What the family brings for the scripted models; None where the task is no family's, such as
+    an imported log."""
+    if not plugins.has(FAMILIES, task) and task not in task_names():
         return None
     reference = load_family(task, plugins).reference
     return () if reference is None else (reference,)

@@ -16,7 +16,7 @@ from tests.commands import agent_env
 from tests.mcp.servers import FILE
 
 
-def caller():
+def caller(steps):
     turns = [
         calls(("echo", '{"text": "in 2024"}'), ("refuse", "{}")),
         calls(("hand_python", '{"text": "last"}'), first_id=3),
