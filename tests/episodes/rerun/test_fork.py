@@ -15,11 +15,10 @@ from agent_env.runs.fork import fork, read_forks
 from agent_env.runs.options import ForkOptions, ReplayOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener
 from tests import TESTS
+from tests.plans import QUIET
 
 RUN = TESTS / "data/runs/version-1"
-QUIET = Listener(note=lambda text: None, begin=lambda *a: None, end=lambda *a: None)
 
 
 @pytest.fixture

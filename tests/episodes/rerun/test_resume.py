@@ -27,13 +27,13 @@ from agent_env.records.trace_events import EpisodeResumed, ToolCalled
 from agent_env.runs.options import ResumeOptions
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.faults import FaultDraws, FaultyTool
 from agent_env.tools.toolbox import ToolSet
 from agent_env.wiring.components import versions
 from tests import TESTS
+from tests.plans import QUIET
 
 CONDITION = parse_condition("web+ci")
 SCRIPT = (
@@ -235,7 +235,6 @@ def test_time_used_before_counts_against_the_limit(tmp_path):
 
 
 RUN = TESTS / "data/runs/version-1"
-QUIET = Listener(note=lambda text: None, begin=lambda *a: None, end=lambda *a: None)
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from agent_env.runs.options import RunOptions
 from agent_env.runs.score import follow_run, score_folder
-from agent_env.runs.start import Listener, start_run
+from agent_env.runs.start import start_run
 from tests.commands import agent_env
+from tests.plans import QUIET
 
 
 def build(out, **wanted):
@@ -132,8 +133,7 @@ def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path):
     options = RunOptions(
         "tdbench", limit=6, conditions=("web",), out=out, options=("rows=40", "domains=laws")
     )
-    quiet = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
-    folder = asyncio.run(start_run(options, quiet))
+    folder = asyncio.run(start_run(options, QUIET))
     scored = score_folder(folder, print)
     assert [score.metrics["answer"] for _, score in scored] == [1.0] * 6
     names, trails = follow_run(folder, print)

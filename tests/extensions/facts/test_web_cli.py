@@ -15,13 +15,13 @@ from agent_env.errors import ConfigError
 from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener, run_episodes, start_run
+from agent_env.runs.start import run_episodes, start_run
 from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.web import WebOptions
 from tests.commands import agent_env
+from tests.plans import QUIET
 
 KEY = "planted-0123456789-Zq"
-QUIET = Listener(lambda text: None, lambda folder, count: None, lambda key, status: None)
 WEB = ("run", "time-puzzles", "--limit", "1", "--condition", "web")
 
 

@@ -8,12 +8,12 @@ import pytest
 from agent_env.errors import ConfigError, DatasetErrors
 from agent_env.extensions.fake_server import FakeServer, model_policy
 from agent_env.runs.many import ManyOptions
-from agent_env.runs.start import Listener
 from agent_env.runs.studies.folder import StudyFolder
 from agent_env.runs.studies.status import status_of
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 from tests.commands import agent_env, serving
+from tests.plans import QUIET
 
 STUDY = """\
 conditions = ["base"]
@@ -36,21 +36,17 @@ model = "reference-static"
 """
 
 
-def silent(name):
-    return Listener(note=lambda text: None, begin=lambda run, n: None, end=lambda key, how: None)
-
-
 def study(folder, text=STUDY):
     (folder / "study.toml").write_text(text)
     return StudyFolder(folder)
 
 
 def start(folder):
-    return asyncio.run(folder.start(silent, lambda text: None, ManyOptions()))
+    return asyncio.run(folder.start(lambda name: QUIET, lambda text: None, ManyOptions()))
 
 
 def resume(folder):
-    return asyncio.run(folder.resume(silent, lambda text: None, ManyOptions()))
+    return asyncio.run(folder.resume(lambda name: QUIET, lambda text: None, ManyOptions()))
 
 
 def counts(folder):
