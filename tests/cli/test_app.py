@@ -188,13 +188,6 @@ def test_samples_that_were_changed_after_the_run_are_refused(copied):
     assert (done.returncode, "was changed after the run" in done.stderr) == (2, True)
 
 
-def test_a_tables_figures_are_whole_in_a_narrow_terminal(small_run):
-    shown = agent_env("score", str(small_run), env={"COLUMNS": "40"}).stdout
-    assert "explicit" in shown
-    assert "1.000 [0.342, 1.000]" in shown
-    assert "…" not in shown
-
-
 def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path):
     file = tmp_path / "x.py"
     file.write_text("print(1)\n6 * 7\n")

@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 
-from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.fake_server import FakeServer, model_policy
 from agent_env.extensions.reference.policy import Reference
@@ -17,7 +16,7 @@ from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import run_episodes, start_run
-from agent_env.tasks.contexts import read_contexts, text_digest
+from agent_env.tasks.contexts import read_contexts
 from tests.commands import agent_env
 from tests.plans import QUIET, finished
 
@@ -66,14 +65,6 @@ def test_the_pages_of_an_agentic_searcher_help_more_than_those_of_a_one_off(read
     assert list(share) == ["base", "cited:agentic", "cited:static"]
     assert share["cited:agentic"] == 1.0
     assert share["base"] < share["cited:static"] < 1.0
-
-
-def test_the_trace_states_the_digest_of_what_stands_before_the_question(readers):
-    here, _ = readers
-    start = read_trace(here / "readers/episodes/cited:static/tp-1-00001.1.jsonl")[0]
-    given = read_contexts(here / "static.jsonl").by_sample["tp-1-00001"]
-    assert start.context == given.digest == text_digest(given.text)
-    assert start.messages[0].content.startswith(given.text + "\nBelow is a list")
 
 
 def test_run_json_says_whose_pages_they_are(readers):

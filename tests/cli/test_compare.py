@@ -46,13 +46,6 @@ def test_on_a_terminal_it_shows_the_two_main_tables(runs):
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_a_breakdown_comes_below_the_main_tables_whose_notes_fit_their_columns(runs):
-    text = agent_env("compare", str(runs / "reference"), "--by", "solutions").stdout
-    assert text.index("Conditions of time-puzzles") < text.index("exact_match by solutions")
-    assert text.count("minimum detectable effect") == text.count("Minimum detectable effect:")
-    assert text.count("McNemar, mid") == text.count("The exact McNemar test")
-
-
 def test_tables_are_written_in_each_format(runs, tmp_path):
     for out in ("all.md", "all.tex", "all.json"):
         assert agent_env("compare", str(runs), "--out", str(tmp_path / out)).returncode == 0

@@ -10,7 +10,6 @@ import pytest
 from agent_env.cli.preflight import print_checks
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
-from agent_env.episodes.calls.retries import Retries
 from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.conversation import Tokens
@@ -96,20 +95,6 @@ def test_anyway_it_runs_and_is_marked(tmp_path):
     }
     assert f"preflight: web: {manifest.problems['web']}" in notes
     assert len(list(Run(tmp_path / "run").traces())) == 2
-
-
-def test_a_scripted_model_is_not_tried(small_run):
-    assert Run(small_run).manifest.preflights == ()
-
-
-def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path):
-    notes = []
-    server = FakeServer(policy(), errors={"429": 0.999999})
-    ran(tmp_path / "run", server, notes, calls=CallOptions(retries=Retries(attempts=1)))
-    (found,) = Run(tmp_path / "run").manifest.preflights
-    assert [probe.error_kind for probe in found.probes] == ["rate_limit", "rate_limit"]
-    assert found.conditions[0].is_reached is None
-    assert "preflight: unknown, as a call failed: " in notes[0]
 
 
 def test_its_tokens_count_against_the_runs_limit(tmp_path):

@@ -55,11 +55,6 @@ def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(study, comman
     assert [each["run"] for each in value["runs"]] == [f"s/{run}" for run in RUNS]
 
 
-def test_without_json_each_run_stands_below_its_name(study):
-    done = agent_env("episodes", "s/few", "--limit", "0", cwd=study)
-    assert [line for line in done.stdout.splitlines() if line.startswith("==")] == ["== a", "== b"]
-
-
 def test_an_error_of_one_run_does_not_keep_the_next_from_its_turn(study):
     done = agent_env("score", "s", "--evidence", cwd=study)
     assert done.returncode == 2

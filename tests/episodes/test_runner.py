@@ -147,12 +147,6 @@ def test_a_model_that_changes_is_said_once():
     ]
 
 
-def test_the_preflight_counts_as_before():
-    said = []
-    Watch(said.append, "a").reply(answer("x").model_copy(update={"model": "b"}))
-    assert len(said) == 1
-
-
 def test_a_reply_from_the_cache_is_of_no_server():
     said = []
     kept = answer("x").model_copy(update={"model": "b", "cached_at": "2026-01-01"})
@@ -195,13 +189,6 @@ def test_it_is_rarer_inside_and_as_before_after_an_error():
     with pytest.raises(ValueError, match="from inside"):
         fail()
     assert (inside, gc.get_threshold()) == ([(20_000, 10, 10)], (700, 10, 10))
-
-
-@pytest.mark.parametrize("chosen", [0, 50_000])
-def test_who_chose_never_or_rarer_still_keeps_it(chosen):
-    gc.set_threshold(chosen, 10, 10)
-    with rarely_collected():
-        assert gc.get_threshold() == (chosen, 10, 10)
 
 
 def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(tmp_path):

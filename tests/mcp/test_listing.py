@@ -17,10 +17,6 @@ def names(*servers):
     return [[tool.offered for tool in each.tools] for each in with_names(servers, OURS)]
 
 
-def test_a_tool_keeps_a_name_that_nobody_else_has():
-    assert names(listed("a", "read"), listed("b", "write")) == [["read"], ["write"]]
-
-
 def test_two_servers_with_one_name_both_prefix_it():
     assert names(listed("a", "read"), listed("b", "read", "write")) == [
         ["a_read"],

@@ -94,16 +94,6 @@ def test_a_policy_that_takes_too_long_finds_the_episode_over(tmp_path):
     _with(_options(tmp_path / "r", limits={"time_s": 0.1}), use)
 
 
-def test_attempts_at_one_sample_are_repeats_and_run_side_by_side(tmp_path):
-    async def use(environment):
-        both = [await _first(environment) for _ in range(2)]
-        await asyncio.gather(*(episode.reset() for episode in both))
-        turns = await asyncio.gather(*(e.step("MY ANSWER: None") for e in both))
-        assert sorted(turn.episode.repeat for turn in turns) == [1, 2]
-
-    _with(_options(tmp_path / "r"), use)
-
-
 def test_a_folder_opened_again_goes_on_counting(tmp_path):
     async def main():
         folder, repeats = await make_environment(_options(tmp_path / "r")), []

@@ -137,16 +137,6 @@ def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run):
     assert found.kappa.value == 0.0
 
 
-def test_several_judges_each_add_theirs(run):
-    judged(run, *TRUTHFUL)
-    asked = judged(run, {"match": ".", "text": "I cannot tell."}, model="compatible/k")
-    assert (asked.kept, asked.says) == (0, {"unparsable": 8})
-    one, other = agreements(run, print)
-    assert (one.judge, one.judged) == ("compatible/j", 8)
-    assert (other.judge, other.judged, other.unparsable) == ("compatible/k", 0, 8)
-    assert other.agreement.value is None
-
-
 def test_calls_are_retried_and_every_attempt_is_in_the_trace(run):
     retries = Retries(attempts=30, same=None, first_wait_s=0.001)
     judged(run, *TRUTHFUL, errors="429:0.3,500:0.2", calls=CallOptions(retries=retries))

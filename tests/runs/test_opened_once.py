@@ -50,9 +50,3 @@ def test_a_run_and_what_follows_it_open_each_thing_once(opened, tmp_path):
         opened.clear()
         assert agent_env(command, out).returncode == 0
         assert opened == {"manifest": 1, "parse_samples": 1}, command
-
-
-def test_a_second_run_of_the_same_boot_probes_no_more(opened, tmp_path):
-    for name in ("first", "second"):
-        assert agent_env(*PUZZLE, "--out", str(tmp_path / name)).returncode == 0
-    assert opened["why_it_does_not_hold"] == 1

@@ -4,14 +4,11 @@ import io
 import shutil
 import sys
 
-import pytest
-
 from agent_env.analysis.intervals import Estimate
 from agent_env.episodes.calls.budget import ConcurrencyLimit, RunLimits
 from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.errors import RunStopped
 from agent_env.runs import progress as shown
-from agent_env.runs.progress import Progress, Standing, as_table, duration
+from agent_env.runs.progress import Progress, Standing, as_table
 from agent_env.runs.run import Run
 from agent_env.runs.running_scores import Spending
 from tests import TESTS
@@ -31,17 +28,6 @@ def test_the_progress_line_has_the_calls_in_flight_and_their_limit(monkeypatch, 
     lines = capsys.readouterr().err.splitlines()
     assert lines[1] == (
         "1 of 2 episodes done, 0 failed; about 0:30 left; 0 calls in flight of at most 4"
-    )
-
-
-def test_a_stopped_run_says_what_ran(capsys, tmp_path):
-    progress = Progress()
-    progress.listener.begin(Run(tmp_path), 2)
-    progress.listener.end(KEY, "answered")
-    with pytest.raises(RunStopped), progress:
-        raise RunStopped("spent", reason="tokens")
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        f"1 of 2 episodes done, 0 failed; traces in {tmp_path}"
     )
 
 
@@ -158,10 +144,3 @@ def test_a_table_is_never_wider_than_the_terminal():
     lines = as_table([run], 80).splitlines()
     assert max(map(len, lines)) == 80
     assert lines[1].startswith("…wen3-8B 12345/100000")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(5.2, "0:05"), (200, "3:20"), (3780, "1:03:00"), (97_200, "1d 3h")]
-)
-def test_times_read(seconds, text):
-    assert duration(seconds) == text

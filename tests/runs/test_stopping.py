@@ -92,12 +92,6 @@ def test_a_resumed_run_goes_on_with_the_same_test(folder):
     assert stopping(folder).results() == before
 
 
-def test_a_decided_run_has_nothing_to_resume(folder):
-    before = len(episodes(folder, "base"))
-    resume(folder)
-    assert len(episodes(folder, "base")) == before
-
-
 def test_run_json_has_the_rule(folder):
     assert json.loads((folder / "run.json").read_text())["until"] == {
         "contrasts": ["cal-base"],

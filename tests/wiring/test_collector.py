@@ -14,8 +14,3 @@ def test_headers_go_to_no_other_server(monkeypatch):
     for other in ("http://127.0.0.1:6006", "http://traces.example/api/otel"):
         with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_HEADERS is set for https"):
             check_headers(other)
-
-
-def test_without_headers_any_server_will_do(monkeypatch):
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://traces.example/api/otel")
-    check_headers("http://127.0.0.1:6006")

@@ -48,11 +48,6 @@ def test_results_are_broken_down_by_a_column(asked):
     assert {topic: cell["value"] for topic, cell in rows.items()} == {"years": 1.0, "weeks": 0.0}
 
 
-def test_the_run_replays(asked):
-    done = agent_env("replay", str(asked[0]))
-    assert (done.returncode, "4 same" in done.stdout + done.stderr) == (0, True)
-
-
 def test_a_bad_file_is_told_whole_a_line_for_each_defect(tmp_path):
     (tmp_path / "q.csv").write_text("id,question,answer\na,One?,x\nb,,2\n")
     done = agent_env("run", "qa", "--dataset", "q.csv", "--option", "scorer=number",
@@ -62,13 +57,6 @@ def test_a_bad_file_is_told_whole_a_line_for_each_defect(tmp_path):
         "agent-env: q.csv:2: field 'answer': 'x' is not a number",
         "agent-env: q.csv:3: field 'question' is empty",
     ]
-
-
-def test_the_scripted_model_says_that_it_has_no_policy(tmp_path):
-    (tmp_path / "q.jsonl").write_text(QUESTIONS)
-    done = agent_env("run", "qa", "--dataset", "q.jsonl", cwd=tmp_path)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "the scripted model reference has no policy for qa; name a model" in done.stderr
 
 
 def test_rows_that_where_leaves_out_are_not_checked(tmp_path):

@@ -74,14 +74,6 @@ def test_a_call_that_waited_reserves_by_what_calls_took_meanwhile():
     assert asyncio.run(go()) == 820
 
 
-def test_short_replies_of_a_preflight_do_not_lower_the_guess_of_the_output():
-    budget = RunBudget(RunLimits(tokens=10_000))
-    budget.spend(Usage(input_tokens=34, output_tokens=9), is_preflight=True)
-    assert budget.may_need(100).output_tokens == FIRST_OUTPUT
-    budget.spend(Usage(input_tokens=100, output_tokens=26))
-    assert budget.may_need(100).output_tokens == 26
-
-
 def test_a_cost_limit_goes_by_the_prices():
     budget = RunBudget(RunLimits(cost_usd=0.001), PRICED)
     budget.spend(Usage(input_tokens=500, output_tokens=40))
@@ -278,15 +270,6 @@ def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_token
     assert (episode.input_tokens, episode.output_tokens) == (
         (200, 20) if failing.usage else (100, 10)
     )
-
-
-def test_what_a_failed_call_told_in_part_is_charged_in_part(tmp_path):
-    half = error("unreadable", 200, Usage(input_tokens=7, source="provider"))
-    budget = RunBudget(RunLimits(tokens=50_000))
-    run(runner(tmp_path, lambda s: Shaky([half]), Calls(ConcurrencyLimit(most=1), FAST, budget)))
-    charged = model_calls(tmp_path)[0].charged
-    assert charged == Usage(input_tokens=7, output_tokens=512, source="estimate")
-    assert (budget.tokens, budget.held_tokens) == (110, 519)
 
 
 def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path):

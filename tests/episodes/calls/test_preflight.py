@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agent_env.episodes.calls.preflight import ProbedModel, preflight, refusal, remarks, saw_fences
+from agent_env.episodes.calls.preflight import ProbedModel, preflight, refusal, remarks
 from agent_env.errors import ModelError
 from agent_env.models.server_facts import ServerFacts
 from agent_env.models.text_protocol import TextProtocol
@@ -118,14 +118,6 @@ def test_without_counts_the_template_tells():
     assert tried(unknown, called("web_search", None), facts).conditions[0].is_reached is True
 
 
-def test_counts_of_different_sources_are_not_compared():
-    counted = said("OK").model_copy(
-        update={"usage": Usage(input_tokens=31, output_tokens=1, source="tokenizer")}
-    )
-    check = tried(said("OK"), counted).conditions[0]
-    assert (check.added_input_tokens, check.is_reached, check.problem) == (None, None, None)
-
-
 def test_a_server_that_refuses_the_tools_is_refused_with_its_own_words():
     error = ModelError("HTTP 400: no tool parser;\n use --tool-protocol text", kind="bad_request")
     reason = refusal(tried(said("OK"), error), False)
@@ -153,20 +145,6 @@ def test_what_an_error_hides_is_unknown_and_said(error):
                 for c in found.conditions] == [(None,) * 5] * 2  # fmt: skip
         assert refusal(found, False) is None
         assert "unknown, as a call failed: " in "".join(remarks(found))
-
-
-def test_a_server_that_is_away_is_asked_once():
-    server = Server(ModelError("cannot be reached", kind="connection"), called("web_search"))
-    target = ProbedModel("compatible/smollm2", None, ServerFacts(), False)
-    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
-    assert server.asked == [((), "auto")]
-    assert [check.is_reached for check in found.conditions] == [None, None]
-
-
-def test_a_required_call_that_does_not_come_is_said():
-    found = tried(said("OK"), said("I would rather not.", 300))
-    assert [check.required_obeyed for check in found.conditions] == [False, None]
-    assert list(remarks(found)) == ["no call came though one was required: web"]
 
 
 @pytest.mark.parametrize(
@@ -219,11 +197,6 @@ def test_the_remedy_for_a_call_in_text_fits_the_protocol():
     )
 
 
-def test_a_reply_that_was_cut_tells_nothing_of_required():
-    cut = said("I think", 300).model_copy(update={"finish_reason": "length"})
-    assert tried(said("OK"), cut).conditions[0].required_obeyed is None
-
-
 def test_a_call_in_text_is_said_with_the_remedy():
     written = said('<tool_call>{"name": "web_search", "arguments": {}}</tool_call>', 300)
     found = tried(said("OK"), written)
@@ -234,15 +207,6 @@ def test_a_call_in_text_is_said_with_the_remedy():
         "llama.cpp: --jinja)"
     )
     assert refusal(found, False) is None
-
-
-def test_fences_of_another_name_are_seen_under_the_text_protocol():
-    fenced = said('```json\n{"name": "web_search", "arguments": {}}\n```', 300)
-    assert saw_fences(tried(said("OK"), fenced, in_text=True))
-    right = said('```tool_call\n{"name": "web_search", "arguments": {}}\n```', 300)
-    found = tried(said("OK"), right, in_text=True)
-    assert not saw_fences(found)
-    assert found.conditions[0].calls_parsed is True
 
 
 NONEXISTENT = "compatible/nonexistent"

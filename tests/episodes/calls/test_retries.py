@@ -73,13 +73,6 @@ def test_the_same_error_three_times_is_given_up_with_the_evidence():
     )
 
 
-def test_another_error_in_between_begins_the_count_anew():
-    tries = Tries(Retries(attempts=99))
-    for kind in ("server", "server", "timeout", "server", "server"):
-        assert isinstance(tries.verdict(error(kind), 0.0, 0.0), Retry)
-    assert isinstance(tries.verdict(error("server"), 0.0, 0.0), GiveUp)
-
-
 def test_rate_limits_say_nothing_about_the_request_but_their_number_is_bounded():
     tries = Tries(Retries(attempts=5))
     found = [tries.verdict(error("rate_limit"), 0.0, 0.0) for _ in range(5)]

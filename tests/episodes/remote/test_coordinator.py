@@ -225,17 +225,3 @@ def test_too_many_failures_let_no_further_call_in(tmp_path):
         return await coordinator.enter(opened.lease, 1)
 
     assert _keep(make_run(tmp_path, ["a"]), use).reason == "failures"
-
-
-def test_an_event_bears_the_time_at_which_it_happened(tmp_path):
-    folder = make_run(tmp_path, ["a"])
-    said = _started()
-
-    async def use(coordinator):
-        opened = await coordinator.open("w", KEY)
-        await asyncio.sleep(0.02)
-        await coordinator.write(opened.lease, [said])
-
-    _keep(folder, use)
-    (event,) = read_trace(folder.trace(KEY))
-    assert event.at == said.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

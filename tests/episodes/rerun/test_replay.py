@@ -154,15 +154,6 @@ def test_a_live_model_is_recorded_in_a_run_of_its_own(tmp_path):
     assert json.loads(first.model_dump_json())["parent"]["step"] == 0
 
 
-def test_a_broken_trace_is_named_and_its_neighbours_are_played(tmp_path):
-    source = tmp_path / "source"
-    shutil.copytree(RUNS / "version-1", source)
-    (source / "episodes/base/tp-3-00001.1.jsonl").write_text("{}\n")
-    results = asyncio.run(replay(Run(source), ReplayOptions(), print))
-    assert [r.verdict for r in results] == ["broken", "same", "same", "same", "same"]
-    assert "base/tp-3-00001.1.jsonl:1: not a trace event" in (results[0].reason or "")
-
-
 def test_nothing_is_replayed_where_all_is_live(tmp_path):
     options = ReplayOptions(tools_live=True, model_live=True)
     with pytest.raises(ConfigError, match="start a new run"):

@@ -279,11 +279,6 @@ def test_another_model_or_limit_is_refused_by_name(folder, options, line):
     assert line in folder.manifest.changes[0]
 
 
-def test_a_server_that_is_elsewhere_now_is_noted_and_needs_no_more_words(folder):
-    go_on(folder, base_url="http://other/v1")
-    assert "model base_url: none → http://other/v1" in folder.manifest.changes[0]
-
-
 def test_other_code_is_refused_by_name(folder):
     manifest = folder.manifest
     old = manifest.versions | {"code": "0" * 12}

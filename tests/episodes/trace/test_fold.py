@@ -67,12 +67,6 @@ def test_only_counts_that_hold_the_tools_are_kept(source, tokens):
     assert first_call(start("auto"), [reply]).get("first_input_tokens") == tokens
 
 
-def test_the_servers_names_for_the_model_come_once_each():
-    named = [SAID.model_copy(update={"model": name}) for name in ("a", None, "b", "a")]
-    assert first_call(start("auto"), named)["served_models"] == ("a", "b")
-    assert first_call(start("auto"), []) == {"served_models": ()}
-
-
 PRICED = ModelFacts(
     input_per_million=2.0, output_per_million=8.0, date="2026-01-01", source="made up"
 )

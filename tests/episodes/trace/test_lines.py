@@ -161,13 +161,6 @@ def test_the_fold_of_a_trace_is_the_episode(tmp_path):
     ]
 
 
-def test_each_event_is_on_disk_before_the_next(tmp_path):
-    trace = TraceWriter(tmp_path / "a.jsonl", "web/a.1", clock)
-    for count in range(1, 4):
-        trace.write(ModelCalled, request="r", latency_s=0.1)
-        assert len(read_trace(tmp_path / "a.jsonl")) == count
-
-
 def test_an_existing_trace_is_never_written_over(tmp_path):
     write_episode(tmp_path / "a.jsonl")
     with pytest.raises(StorageError, match=r"a\.jsonl: File exists"):

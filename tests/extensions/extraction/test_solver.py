@@ -41,13 +41,6 @@ def test_the_case_of_table_6_has_all_three_teams_of_one_month():
     }  # fmt: skip
 
 
-def test_half_open_loses_the_team_that_ends_in_the_month_and_the_one_of_a_single_month():
-    facts = read_facts(ABRAHAMS).facts
-    at = month(2001, 1)
-    solved = solve(facts, Query("in", Span(at, at)), "half-open")
-    assert solved.answers == ("Heybridge Swifts F.C.",)
-
-
 def fact(value, start, end):
     return Fact(topic="T", kind="team", value=value, start=start, end=end)
 

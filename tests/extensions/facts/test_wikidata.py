@@ -143,12 +143,6 @@ def test_pages_begin_behind_the_last_item_and_the_client_says_who_it_is(tmp_path
     assert "accept: application/sparql-results+json" in service.heads[0].lower()
 
 
-def test_an_empty_page_ends_the_list(tmp_path):
-    battles = {name: BATTLES[name] for name in ("Q10", "Q11")}
-    done, service = build(tmp_path, battles=battles)
-    assert (built(done).events, built(done).pages, len(service.queries)) == (2, 2, 3)
-
-
 def test_no_more_pages_are_asked_for_than_the_limit_needs(tmp_path):
     done, service = build(tmp_path, limit=3)
     assert (built(done).events, built(done).pages, len(service.queries)) == (3, 2, 4)

@@ -132,12 +132,6 @@ def test_a_prompt_longer_than_the_context_is_refused_in_the_server_s_words(mode,
         )  # fmt: skip
 
 
-def test_a_reply_ends_where_the_context_ends():
-    reply = posted(chat(), hosting=Hosting(context_tokens=11)).json()
-    assert reply["choices"][0]["message"]["content"] == "abcd"
-    assert reply["choices"][0]["finish_reason"] == "length"
-
-
 def test_vllm_refuses_a_limit_that_does_not_fit_beside_the_prompt():
     hosting = Hosting(context_tokens=20)
     response = posted(chat(max_tokens=11), mode="vllm", hosting=hosting)
@@ -233,8 +227,3 @@ def test_half_a_reply_breaks_falls_silent_or_ends(fault, end, stream):
     assert "[DONE]" not in text
     if stream and fault == "half":
         assert all(json.loads(line[6:]) for line in text.split("\n\n") if line)
-
-
-def test_a_request_can_be_taken_and_never_answered():
-    text, how = read_some(chat(), "hang")
-    assert (text, how) == ("", "silent")

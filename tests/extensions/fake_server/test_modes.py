@@ -108,15 +108,6 @@ def test_reasoning_of_one_message_does_not_pass_in_another(mode):
     assert talk(agent, script, mode=mode).status_code == 400
 
 
-def test_a_server_that_was_started_anew_still_knows_its_marks():
-    async def first(post):
-        return message_of(await post([QUESTION]))
-
-    message = talk(agent, first, mode="openrouter")
-    history = [QUESTION, message, *results(message)]
-    assert post_once(agent, history, "openrouter").status_code == 200
-
-
 def test_minimax_splits_reasoning_off_where_the_request_asks_for_it():
     async def script(post):
         fields = {"reasoning_split": True}
@@ -154,20 +145,6 @@ def test_a_model_that_is_told_not_to_think_sends_none_and_wants_none():
         return await post([QUESTION, message, *results(message)], tool_choice="required", **off)
 
     assert talk(agent, script, mode="deepseek").status_code == 200
-
-
-def test_a_server_that_refuses_echoed_fields_names_the_field():
-    response = talk(agent, conversation, mode="no-echo")
-    where = "messages.1.assistant.reasoning_content"
-    assert response.status_code == 400
-    assert response.json()["error"]["message"] == f"{where}: property '{where}' is unsupported"
-    response = talk(agent, conversation, mode="no-echo-422")
-    assert response.status_code == 422
-    assert response.json()["detail"][0]["loc"] == [
-        "body", "messages", 1, "assistant", "reasoning_content",
-    ]  # fmt: skip
-    bare = talk(agent, lambda post: conversation(post, without_reasoning), mode="no-echo")
-    assert message_of(bare)["content"] == "Friday"
 
 
 def test_deepseek_wants_null_back_where_there_was_no_reasoning():
@@ -212,14 +189,6 @@ def test_mistral_takes_its_own_form_of_calls_and_no_user_behind_a_tool():
     assert (named.status_code, named.json()["code"]) == (400, "3280")
     assert seeded.status_code == 422
     assert seeded.json()["message"]["detail"][0]["loc"] == ["body", "seed"]
-
-
-def test_a_reply_ends_at_a_stop_sequence_where_the_mode_takes_one():
-    answer = always(ScriptedAnswer("Wednesday. Thursday."))
-    got = post_once(answer, [QUESTION], stop=["Thurs", "nothing"])
-    assert message_of(got)["content"] == "Wednesday. "
-    refused = post_once(answer, [QUESTION], "openai", stop=["Thurs"])
-    assert refused.json()["error"]["param"] == "stop"
 
 
 def test_openai_names_the_field_that_it_does_not_know():
@@ -331,14 +300,6 @@ def test_n_choices_are_sent_and_counted():
     assert post_once(TEXT, [QUESTION], n=0).status_code == 400
 
 
-def test_input_tokens_with_tools_exceed_those_without():
-    def tokens(**fields):
-        return post_once(TEXT, [QUESTION], **fields).json()["usage"]["prompt_tokens"]
-
-    assert tokens(offer=False) == 5
-    assert tokens() > 40
-
-
 RESPONSE = {"include": ["reasoning.encrypted_content"], "store": False}
 FUNCTION = {"type": "function"} | TOOL["function"]
 
@@ -408,15 +369,6 @@ def test_over_responses_each_call_has_one_output():
     assert lacking.startswith("No tool output found for function call call_1_1")
     assert twice.startswith("Duplicate function call output")
     assert stray == "No tool call found for function call output with call_id c."
-
-
-def test_over_responses_a_cut_reply_is_incomplete():
-    async def script(post):
-        return (await post([QUESTION], max_output_tokens=2, tools=[])).json()
-
-    reply = responses(script)
-    assert (reply["status"], reply["usage"]["output_tokens"]) == ("incomplete", 2)
-    assert reply["incomplete_details"] == {"reason": "max_output_tokens"}
 
 
 @pytest.mark.parametrize(

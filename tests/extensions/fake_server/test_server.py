@@ -135,14 +135,6 @@ def test_ends_of_replies(kind, stream, answer, content, finish_reason):
 
 
 @each_way
-def test_usage_is_counted_or_left_out(kind, stream):
-    counted = reply_to(saying(ScriptedAnswer("12345678")), kind, stream)
-    absent = reply_to(saying(ScriptedAnswer("12345678", usage="absent")), kind, stream)
-    assert counted.usage == Usage(input_tokens=3, output_tokens=2, source="provider")
-    assert absent.usage == Usage()
-
-
-@each_way
 @pytest.mark.parametrize(
     ("fault", "status", "found"),
     [
@@ -192,41 +184,6 @@ def test_faults_come_at_their_rates_and_not_by_the_order_of_arrival():
     backwards = asyncio.run(outcomes(range(199, -1, -1)))
     assert forwards == backwards
     assert Counter(forwards.values()) == {200: 139, 429: 35, 500: 26}
-
-
-def test_a_repeated_request_is_drawn_for_anew():
-    async def run():
-        server = FakeServer(saying(ScriptedAnswer("x")), errors={"500": 0.5})
-        async with server, httpx.AsyncClient(verify=False) as client:
-            body = {"messages": [{"role": "user", "content": "x"}]}
-            url = f"{server.url}/chat/completions"
-            return {(await client.post(url, json=body)).status_code for _ in range(20)}
-
-    assert asyncio.run(run()) == {200, 500}
-
-
-def test_latency_is_waited_side_by_side():
-    """All fifty requests are in before the first is answered, which one after the other could
-    not be."""
-
-    async def run():
-        taken = asyncio.Event()
-        heard = []
-
-        async def policy(turns, offers):
-            heard.append(turns)
-            if len(heard) == 50:
-                taken.set()
-            await taken.wait()
-            return ScriptedAnswer("x")
-
-        async with FakeServer(policy, latency_s=0.01) as server:
-            model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 60.0)
-            await asyncio.gather(*[model.generate([USER], []) for _ in range(50)])
-            await model.close()
-            return server.counts
-
-    assert asyncio.run(run()) == {"/v1/chat/completions": 50, "answered": 50}
 
 
 def test_a_model_of_this_package_can_be_served():
@@ -301,11 +258,6 @@ def test_a_line_that_is_no_reply_is_named(tmp_path, content, found):
     script.write_text(content)
     with pytest.raises(DatasetError, match=found):
         script_policy(script)
-
-
-def test_errors_are_read_from_the_command_line():
-    assert parse_errors("429:0.1, 500:0.05,cut:0.02") == {"429": 0.1, "500": 0.05, "cut": 0.02}
-    assert parse_errors("") == {}
 
 
 @pytest.mark.parametrize(

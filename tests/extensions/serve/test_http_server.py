@@ -12,14 +12,13 @@ from agent_env.extensions.reference.policy import Reference
 from agent_env.extensions.serve.hosting import token_of
 from agent_env.extensions.serve.http_server import EpisodeServer
 from agent_env.extensions.serve.served_run import (
-    EpisodeChoice,
     ServedRun,
     open_served_run,
     served_folder,
     served_names,
 )
 from agent_env.models.chat import chat_message
-from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
@@ -334,21 +333,6 @@ def test_no_gold_answer_leaves_the_server(tmp_path):
     assert [date for date in gold if date in texts] == []
 
 
-def test_the_description_names_every_path_and_resolves(tmp_path):
-    async def agent(served):
-        return await served.get("/openapi.json")
-
-    described = _served(tmp_path / "run", agent)
-    assert described["openapi"] == "3.1.0"
-    assert set(described["paths"]) == {
-        "/health", "/tasks", "/episodes", "/episodes/{id}", "/episodes/{id}/step",
-        "/episodes/{id}/score",
-    }  # fmt: skip
-    schemas = described["components"]["schemas"]
-    uses = set(json.dumps(described).split("#/components/schemas/")[1:])
-    assert {use.split('"')[0] for use in uses} <= set(schemas)
-
-
 def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path):
     async def agent(served):
         reasons = []
@@ -379,19 +363,6 @@ def test_what_open_episodes_hold_is_bounded(tmp_path, monkeypatch):
         await served.post(second, reply)
 
     _served(tmp_path / "run", agent, repeats=2)
-
-
-def test_a_begun_repeat_is_not_begun_twice(tmp_path):
-    async def agent(served):
-        sample = served.served_run.samples[0]
-        question = await served.served_run.begin("x", EpisodeChoice(sample, "base", 3))
-        assert question.episode == f"base/{sample}.3"
-        await served.post("/episodes", {"sample": sample, "repeat": 3}, 409)
-        reply = Reply(message=Message(role="assistant", content="MY ANSWER: None"))
-        _, turn = await served.served_run.step(question.handle, reply)
-        assert turn.done
-
-    _served(tmp_path / "run", agent)
 
 
 def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_path):

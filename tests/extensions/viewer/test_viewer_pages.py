@@ -146,13 +146,6 @@ def test_a_sample_shows_its_attempts_in_all_runs_that_ask_the_same(client):
     assert "hostile:" not in text
 
 
-def test_the_grid_of_samples_has_a_mark_for_each_episode(client):
-    text = client.get("/run/one/samples").text
-    assert rows(text) == 2
-    assert text.count('title="exact_match 1.000"') == 2
-    assert text.count('title="exact_match 0.000"') == 1
-
-
 @pytest.mark.parametrize(
     ("sample", "words"),
     [("s1", 'part at <a href="#step-2">'), ("s2", 'part at <a href="#step-1">')],

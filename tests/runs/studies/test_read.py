@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
-from agent_env.runs.studies.example import EXAMPLE
 from agent_env.runs.studies.read import plan_of, read_text
 from agent_env.runs.studies.toml_lines import TomlLines, toml_text
 from agent_env.wiring.trust import own_call
@@ -34,12 +33,6 @@ def mistakes(folder, text):
     with pytest.raises(DatasetErrors) as caught:
         read_plan(file)
     return [line.removeprefix(f"{file}:") for line in caught.value.lines]
-
-
-def test_the_example_is_a_plan(tmp_path):
-    (tmp_path / "study.toml").write_text(EXAMPLE)
-    plan = read_plan(tmp_path / "study.toml")
-    assert (list(plan.tasks), list(plan.models)) == (["puzzles"], ["reference", "static"])
 
 
 def test_all_mistakes_are_told_at_once_by_line(tmp_path, monkeypatch):

@@ -71,13 +71,6 @@ def test_an_article_lists_all_its_rows_with_their_dates():
     )
 
 
-def test_pages_of_other_columns_with_the_same_values_have_other_addresses():
-    rows = (("x", "x", "2001", "2002"), ("x", "y", "2003", "2004"))
-    table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
-    urls = [page.url for page in TablePages(table)]
-    assert len(urls) == len(set(urls)) == 3
-
-
 def test_more_rows_than_can_be_read_have_no_page_and_are_counted():
     rows = tuple(("x", f"n{n}", str(1900 + n), str(1901 + n)) for n in range(61))
     table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)

@@ -57,18 +57,6 @@ def test_the_precision_is_the_stated_one(precision, expected):
     assert row.start == expected
 
 
-def test_a_year_may_come_with_neither_month_nor_day():
-    assert row_of(item(("point", "+1815-00-00T00:00:00Z", 9)), ("en",), NOW).end == PartialDate(
-        1815
-    )
-
-
-def test_start_and_end_come_before_a_point_in_time():
-    times = [("start", "1815-06-16T00:00:00Z", 11), ("end", "1815-06-19T00:00:00Z", 11), WATERLOO]
-    row = row_of(item(*times), ("en",), NOW)
-    assert (row.start, row.end) == (PartialDate(1815, 6, 16), PartialDate(1815, 6, 19))
-
-
 def test_statements_that_agree_give_the_finest_date():
     times = [("point", "1815-01-01T00:00:00Z", 9), WATERLOO, WATERLOO]
     assert row_of(item(*times), ("en",), NOW).start == PartialDate(1815, 6, 18)
@@ -154,13 +142,6 @@ QUERY = ImportQuery(
     page_size=2,
 )
 PAGE = ItemPage(kind="battle", last="Q2", more=True, items=())
-
-
-def test_pages_are_there_when_opened_again(tmp_path):
-    kept = KeptPages(tmp_path / "pages.jsonl")
-    assert kept.open(QUERY) == []
-    kept.add(PAGE)
-    assert KeptPages(kept.file).open(QUERY) == [PAGE]
 
 
 def test_a_cut_line_is_dropped_and_written_anew(tmp_path):

@@ -46,13 +46,6 @@ def test_every_problem_is_named_with_its_line(sheet):
     ]  # fmt: skip
 
 
-def test_a_conflict_is_told_by_both_rows(sheet):
-    (conflict,) = (each for each in diagnose(sheet, CLUB) if each.problem == "dependency")
-    assert conflict.text == (
-        "a, Y (2004-06-01 to 2006-01-01); line 4: a, X (2003-06-01 to 2005-01-01)"
-    )
-
-
 @pytest.mark.parametrize(
     ("policy", "lines", "logged"),
     [

@@ -8,7 +8,7 @@ from random import Random
 import duckdb
 import pytest
 
-from agent_env.errors import ConfigError, DatasetError
+from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.table_records import TemporalTableOptions, load_table
 from agent_env.extensions.facts.tables.tables import write_csv
 from agent_env.extensions.facts.tables.temporal_table import (
@@ -101,13 +101,6 @@ def test_included_ends_become_the_first_day_after(tmp_path):
     file.write_text("who,start,end\nA,2001-02,2003-12\n")
     (row,) = load_table(file, end_included=True).rows
     assert (row.start, row.end) == (D("2001-02-01"), D("2004-01-01"))
-
-
-def test_a_column_of_time_that_is_missing_is_named(tmp_path):
-    file = tmp_path / "t.csv"
-    file.write_text("who,place,end\nA,x,2003\n")
-    with pytest.raises(DatasetError, match="no column 'start'; no column holds dates only; say"):
-        load_table(file)
 
 
 def test_the_join_is_that_of_the_snapshots_on_every_day():

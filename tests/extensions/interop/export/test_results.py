@@ -53,14 +53,6 @@ def test_a_log_has_the_means_and_intervals_of_score(tmp_path):
     assert errors["lower_is_better"] is True
 
 
-def test_the_tools_of_the_condition_stand_with_its_result(tmp_path):
-    log, _, _ = _eee(a_run(tmp_path))
-    arguments = log["evaluation_results"][0]["generation_config"]["generation_args"]
-    (tool,) = arguments["agentic_eval_config"]["available_tools"]
-    assert tool["name"] == "web_search"
-    assert "temperature" not in arguments
-
-
 def test_a_line_is_an_episode_with_a_score_and_its_transcript(tmp_path):
     log, (right, wrong), file = _eee(a_run(tmp_path))
     assert (right["sample_id"], right["evaluation"]) == (
