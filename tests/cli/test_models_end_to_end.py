@@ -12,7 +12,6 @@ from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server import (
     FakeServer,
-    Refusal,
     ScriptedAnswer,
     script_policy,
     serve,
@@ -115,18 +114,6 @@ def test_in_text_no_tool_schema_goes_over_the_wire_and_a_bad_call_can_be_mended(
     mended = server.recent[1]["messages"][-1]["content"]
     assert mended.startswith("````tool_result 1 unreadable\nError: this is no call that can be run")
     assert "Write it like this:\n" in mended
-
-
-def test_the_first_step_requires_a_call_where_there_are_tools_and_the_run_says_so(tmp_path):
-    server = FakeServer(
-        scripted(tmp_path, {"calls": [{"name": "web_search", "arguments": {"query": "x"}}]},
-                 {"text": "MY ANSWER: None"})
-    )  # fmt: skip
-    run_served(tmp_path / "run", server, conditions=("base", "web"))
-    kept = json.loads((tmp_path / "run/run.json").read_text())
-    assert [c["first_step"] for c in kept["conditions"]] == ["auto", "required"]
-    choices = [body.get("tool_choice") for body in server.recent if body.get("tools")]
-    assert sorted(choices, key=str) == [None, "required"]
 
 
 @pytest.mark.parametrize("way", ["chat", "responses, streamed", "chat, in text"])
@@ -328,14 +315,6 @@ def test_what_a_model_calls_wrongly_is_answered_and_stored(tmp_path, model, stre
     assert errors["c"] == "the arguments have 1,000,013 characters; send at most 200,000"
     assert errors["d"] == ""
     assert (episode.tool_errors, episode.stop_reason) == (4, "answered")
-
-
-def test_a_server_that_refuses_a_required_call_fails_the_episode_and_names_the_setting(tmp_path):
-    async def policy(turns, offers):
-        raise Refusal(400, "tool_choice 'required' is not supported", "tool_choice")
-
-    ((episode, _),) = run_served(tmp_path / "run", FakeServer(policy))
-    assert "this model refuses a required tool call; use --first-step auto" in episode.failure
 
 
 def test_a_run_with_examples_and_parameters_replays_with_recorded_and_with_live_tools(tmp_path):

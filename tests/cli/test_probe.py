@@ -28,13 +28,6 @@ async def calling(turns, offers):
     )
 
 
-async def in_text(turns, offers):
-    """Writes its call into the text."""
-    call = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
-    tokens = Tokens(input=30 + 100 * len(offers), output=5)
-    return ScriptedAnswer(text=call if offers else "seven", usage=tokens)
-
-
 def probed(server, **options):
     async def go():
         async with server:
@@ -133,13 +126,6 @@ def test_the_rules_of_each_mode_are_found_by_a_probe(mode, lenient):
         if each != lenient[name] and (name in expected or name not in BY_THE_WAY)
     }
     assert found == expected
-
-
-def test_calls_in_the_text_are_seen_as_such():
-    record = probed(FakeServer(in_text))
-    features = {feature.name: feature for feature in record.features}
-    assert features["calls parsed"].is_seen is False
-    assert features["calls parsed"].detail == "as text: <tool_call>"
 
 
 def test_the_responses_api_and_a_server_that_tells_no_usage():

@@ -118,25 +118,6 @@ def test_cut_off_anywhere_it_goes_on_with_the_same_requests(tmp_path):
         assert replayed(path) == ("same", 7), kept
 
 
-def test_a_fork_takes_the_cuts_over(tmp_path):
-    """What a fork writes of its parent: the replies, taken over, without the calls that failed."""
-    run(tmp_path, Narrow(2000))
-    events = read_trace(trace_of(tmp_path))
-    kept = [e for e in events if not (isinstance(e, ModelCalled) and e.reply is None)]
-    recording = Recording.of(kept)
-    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), FITTING)
-    result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
-    assert result.verdict == "same"
-
-
-def test_what_was_sent_at_a_step_is_told_with_its_cuts(tmp_path):
-    run(tmp_path, Narrow(2000))
-    recording = Recording.of(read_trace(trace_of(tmp_path)))
-    sent = recording.sent(recording.steps[-1])
-    assert estimated_tokens(sent, recording.tools) <= 2000
-    assert {m.tool_call_id: m.kept for m in sent if m.kept is not None} == dict(recording.kept[-1])
-
-
 def test_the_other_episodes_are_not_touched_by_the_option(tmp_path):
     run(tmp_path / "with", Narrow(10**6))
     run(tmp_path / "without", Narrow(10**6), replace(FITTING, fit_context=None))

@@ -50,15 +50,6 @@ def test_only_what_changed_is_read_again(folder):
     assert "base" not in names(index)
 
 
-def test_a_broken_trace_is_a_row_with_its_reason(folder):
-    next(folder.traces()).write_text("{}\n")
-    index = Index(folder)
-    index.update()
-    (row,) = index.rows([parse_where("status=broken")])
-    assert "tp-3-00001.1.jsonl:1: not a trace event" in row.values["broken"]
-    assert index.totals([]).unknown["steps"] == 1
-
-
 @pytest.mark.parametrize("harm", [b"", b"no database" * 1000])
 def test_an_index_that_was_deleted_or_broken_is_made_again(folder, harm):
     Index(folder).update()

@@ -38,10 +38,3 @@ def test_a_changed_verdict_is_told_with_both_sides(tmp_path):
     now = earlier_scores(folder)
     assert now.scorer == version_of(score)
     assert against(now, [s for _, s in scored], score).changed == ()
-
-
-def test_a_run_without_scores_has_nothing_to_compare(tmp_path):
-    shutil.copytree(RUN, tmp_path / "run")
-    (tmp_path / "run/scores.jsonl").unlink()
-    earlier = earlier_scores(Run(tmp_path / "run"))
-    assert (earlier.scores, earlier.scorer) == ({}, None)

@@ -200,18 +200,6 @@ def test_a_kill_at_any_moment_costs_no_call_its_answer(tmp_path):
     assert all(result.error is None or result.error.startswith("crashed:") for result in outputs)
 
 
-def test_a_server_of_an_episode_is_its_own(tmp_path):
-    server = by_hand(isolation="episode")
-
-    async def work(episode, known):
-        async with episode.hosts.episode() as other:
-            await asyncio.gather(call(episode, known, "echo"), call(other, known, "echo"))
-            assert list(episode.own) == list(other.own) == ["hand"]
-            assert episode.own["hand"] is not other.own["hand"]
-
-    at_work(server, tmp_path, work)
-
-
 def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PAUSES_S", ())
     notes = []

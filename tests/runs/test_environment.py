@@ -82,18 +82,6 @@ def test_limits_end_an_episode_as_in_any_run(tmp_path):
     _with(_options(tmp_path / "r", limits={"steps": 2}), use)
 
 
-def test_a_policy_that_takes_too_long_finds_the_episode_over(tmp_path):
-    async def use(environment):
-        episode = await _first(environment)
-        await episode.reset()
-        await asyncio.sleep(0.3)
-        turn = await episode.step("MY ANSWER: None")
-        assert turn.done
-        assert turn.episode.stop_reason == "time"
-
-    _with(_options(tmp_path / "r", limits={"time_s": 0.1}), use)
-
-
 def test_a_folder_opened_again_goes_on_counting(tmp_path):
     async def main():
         folder, repeats = await make_environment(_options(tmp_path / "r")), []

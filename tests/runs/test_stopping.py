@@ -92,17 +92,6 @@ def test_a_resumed_run_goes_on_with_the_same_test(folder):
     assert stopping(folder).results() == before
 
 
-def test_run_json_has_the_rule(folder):
-    assert json.loads((folder / "run.json").read_text())["until"] == {
-        "contrasts": ["cal-base"],
-        "alpha": 0.05,
-        "margin": None,
-        "max_samples": 30,
-        "seed": 1,
-        "interleaved": True,
-    }
-
-
 def test_a_run_says_how_many_samples_it_will_take(folder, tmp_path):
     run = Run(folder)
     shutil.copytree(folder, tmp_path / "new", ignore=shutil.ignore_patterns("episodes", "*.jsonl"))

@@ -42,12 +42,6 @@ def test_each_question_is_asked_and_scored(asked):
     assert [sample["gold"] for sample in samples] == [["366"], ["7", "7.0"]]
 
 
-def test_results_are_broken_down_by_a_column(asked):
-    told = json.loads(agent_env("compare", str(asked[0]), "--by", "topic", "--json").stdout)
-    rows = {row["topic"]: row["base"] for row in told["by-topic"]["rows"]}
-    assert {topic: cell["value"] for topic, cell in rows.items()} == {"years": 1.0, "weeks": 0.0}
-
-
 def test_a_bad_file_is_told_whole_a_line_for_each_defect(tmp_path):
     (tmp_path / "q.csv").write_text("id,question,answer\na,One?,x\nb,,2\n")
     done = agent_env("run", "qa", "--dataset", "q.csv", "--option", "scorer=number",

@@ -98,21 +98,6 @@ def test_each_attempt_stands_in_the_trace_with_its_verdict(tmp_path):
     assert episode.status == "finished"
 
 
-def test_the_tokens_of_failed_calls_count_against_the_limit(tmp_path):
-    class Costly(ScriptedModel):
-        failed = False
-
-        async def generate(self, messages, tools, options=None):
-            if not self.failed:
-                self.failed = True
-                raise error("unreadable", 200, SOME)
-            return await super().generate(messages, tools)
-
-    model = Costly([calls(("web_search", "{}"), usage=SOME), answer("never asked")])
-    (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(tokens=220)))
-    assert (episode.stop_reason, episode.steps) == ("tokens", 1)
-
-
 class Silent(Shaky):
     """Answers as told, then lets its callers wait."""
 
@@ -124,17 +109,6 @@ class Silent(Shaky):
         if not self.replies:
             await asyncio.sleep(60)
         return self.replies.pop(0)
-
-
-def test_the_episodes_time_ends_a_wait_before_the_next_call(tmp_path):
-    """Nothing was answered, so it is an outage and no wrong answer."""
-    patient = Calls(ConcurrencyLimit(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
-    limits = Limits(time_s=0.5)
-    (episode,) = run(runner(tmp_path, lambda s: Shaky([error("server", 500)]), patient, limits))
-    assert (episode.status, episode.failure) == (
-        "failed",
-        "ModelError: no reply came in the episode's 0.5 s; calls ended: server 500",
-    )
 
 
 def test_an_episode_whose_server_hangs_fails_and_is_asked_again(tmp_path):
@@ -206,15 +180,6 @@ def test_a_reply_from_the_cache_is_told_and_costs_nothing(tmp_path):
     assert first.at[:16] == call.reply.cached_at[:16]
     assert (episode.cache_hits, episode.input_tokens, episode.paid.input_tokens) == (1, 100, 0)
     assert budget.tokens == 0
-
-
-def test_a_model_near_its_last_step_is_told_once(tmp_path):
-    model = ScriptedModel([calls(("web_search", "{}")) for _ in range(9)])
-    (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(steps=4, notice=2)))
-    assert episode.stop_reason == "steps"
-    added = [[m.content for m in call.added] for call in model_calls(tmp_path)]
-    assert [len(messages) for messages in added] == [0, 0, 1, 0]
-    assert added[2][0].startswith("You have 2 replies left")
 
 
 def test_a_tool_at_its_limit_is_withdrawn_and_the_episode_goes_on(tmp_path):

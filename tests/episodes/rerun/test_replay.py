@@ -73,48 +73,43 @@ def test_a_lenient_replay_goes_on_and_tells_all_differences(tmp_path):
     assert result.steps == 3
 
 
+REPLAYER = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
+
+
+def ended_so(events, **changes):
+    """What a replay says to these events with another end."""
+    *before, end = events
+    recording = Recording.of([*before, end.model_copy(update=changes)])
+    return asyncio.run(REPLAYER.play(recording, puzzle("a"), AgentLoop()))
+
+
 def test_another_end_is_a_difference(tmp_path):
     events, _ = run(World(), tmp_path)
-    end = events[-1].model_copy(update={"answer": "MY ANSWER: None"})
-    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
-    recording = Recording.of([*events[:-1], end])
-    result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
-    (drift,) = result.drift
+    (drift,) = ended_so(events, answer="MY ANSWER: None").drift
     assert (drift.what, drift.diff.splitlines()[-2:]) == (
         "end", ["-MY ANSWER: None", "+MY ANSWER: 1982-04-02"],
     )  # fmt: skip
 
 
-def test_an_end_by_time_is_an_end_by_time_again(tmp_path):
+@pytest.mark.parametrize(
+    ("reason", "kept"), [("time", {1: 0, 2: 1, 4: 1, 6: 2}), ("context", {1: 0, 4: 1, 6: 2})]
+)
+def test_an_end_by_time_or_by_an_overflow_is_one_again(tmp_path, reason, kept):
     events, _ = run(World(), tmp_path)
-    end = events[-1].model_copy(update={"stop_reason": "time", "answer": None})
-    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
-    for kept in (1, 2, 4, 6):
-        recording = Recording.of([*events[:kept], end])
-        result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
-        assert result.verdict == "same", (kept, result.drift)
-
-
-def test_an_end_by_an_overflow_is_one_again(tmp_path):
-    events, _ = run(World(), tmp_path)
-    end = events[-1].model_copy(update={"stop_reason": "context", "answer": None})
-    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
-    for kept, steps in ((1, 0), (4, 1), (6, 2)):
-        recording = Recording.of([*events[:kept], end])
-        result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
-        assert (result.verdict, result.steps) == ("same", steps), kept
+    for count, steps in kept.items():
+        result = ended_so([*events[:count], events[-1]], stop_reason=reason, answer=None)
+        assert (result.verdict, result.steps) == ("same", steps), (count, result.drift)
 
 
 def test_live_tools_are_held_against_the_recording(tmp_path):
     run(World(), tmp_path)
     recording = Recording.of(read_trace(trace_of(tmp_path)))
-    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
 
     def with_tools(world):
         def open_tools(sample, recording):
             return _ToolsOf(world, sample, recording.start.condition)
 
-        live = replace(replayer, open_tools=open_tools)
+        live = replace(REPLAYER, open_tools=open_tools)
         return asyncio.run(live.play(recording, puzzle("a"), AgentLoop()))
 
     assert with_tools(World()).verdict == "same"

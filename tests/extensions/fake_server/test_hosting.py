@@ -151,30 +151,6 @@ def test_dropped_tools_cost_nothing_and_are_never_called():
     assert kept["choices"][0]["message"]["content"] == "abcdefgh with look"
 
 
-def test_llama_cpp_says_in_its_properties_what_its_template_takes():
-    async def script(client, server):
-        return (await client.get("/props")).json()
-
-    hosting = Hosting(context_tokens=4096, drops_tools=True)
-    props = ask(script, mode="llama.cpp", hosting=hosting)
-    assert props["chat_template_caps"]["supports_tools"] is False
-    assert props["default_generation_settings"]["n_ctx"] == 4096
-    assert ask(script, mode="llama.cpp")["chat_template_caps"]["supports_tools"] is True
-    assert "nothing at GET /props" in ask(script, mode="vllm")["error"]["message"]
-
-
-@pytest.mark.parametrize(
-    ("mode", "field", "value"),
-    [("vllm", "max_model_len", 4096), ("llama.cpp", "meta", {"n_ctx_train": 4096})],
-)
-def test_the_list_of_models_tells_the_context(mode, field, value):
-    async def script(client, server):
-        return (await client.get("/v1/models")).json()["data"]
-
-    (model,) = ask(script, mode=mode, hosting=Hosting(context_tokens=4096, serves="qwen"))
-    assert (model["id"], model[field]) == ("qwen", value)
-
-
 def test_a_model_that_is_not_served_is_refused_or_replaced():
     hosting = Hosting(serves="smollm2")
     refused = posted(chat(), mode="vllm", hosting=hosting)

@@ -93,21 +93,6 @@ def test_one_changed_letter_or_block_is_refused(mode):
     assert any(words in response.text for words in said)
 
 
-@pytest.mark.parametrize("mode", HELD)
-def test_reasoning_of_one_message_does_not_pass_in_another(mode):
-    async def script(post):
-        first = message_of(await post([QUESTION]))
-        other = message_of(await post([{"role": "user", "content": "And which year?"}]))
-        if mode == "gemini":
-            first["tool_calls"][0]["extra_content"] = other["tool_calls"][0]["extra_content"]
-            moved = first
-        else:
-            moved = other | {"tool_calls": first["tool_calls"]}
-        return await post([QUESTION, moved, *results(moved)])
-
-    assert talk(agent, script, mode=mode).status_code == 400
-
-
 def test_minimax_splits_reasoning_off_where_the_request_asks_for_it():
     async def script(post):
         fields = {"reasoning_split": True}

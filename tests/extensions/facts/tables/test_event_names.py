@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_env.extensions.facts.tables.event_names import day_of, is_clause, is_point, years_of
+from agent_env.extensions.facts.tables.event_names import is_clause, is_point, years_of
 from agent_env.extensions.facts.tables.tables import shipped_tables
 
 
@@ -39,12 +39,6 @@ def test_no_name_or_hint_of_the_shipped_table_is_a_clause():
 )
 def test_past_clauses_and_points_in_time_do_not_last_still(name, kind, over):
     assert is_point(name, kind) is over
-
-
-def test_a_clause_is_a_day_on_which_and_not_a_day_of():
-    clause = "Ada Byron was the Countess of Lovelace"
-    assert day_of(clause, "first") == f"the first day on which {clause}"
-    assert day_of("the siege of Acre", "last") == "the last day of the siege of Acre"
 
 
 @pytest.mark.parametrize(
