@@ -15,6 +15,8 @@ from agent_env.temporal.days import PartialDate
 
 NOW = date(2026, 1, 31)
 SMALL = "event,start,end,multi_year_spans\n"
+ROLES = "event,start,end,multi_year_spans,role\n"
+PRECISE = "event,start,end,multi_year_spans,precision\n"
 
 
 def table(folder, text, name="own.csv"):
@@ -142,11 +144,6 @@ def test_a_row_that_cannot_be_is_refused(tmp_path, row, reason):
     assert defects(tmp_path, SMALL + row + "\n").startswith(f"own.csv:2: {reason}")
 
 
-def test_events_that_would_share_an_article_are_one_twice(tmp_path):
-    text = SMALL + "the Gulf War,1990,1991,\n\nGulf war,1980,1988,\n"
-    assert defects(tmp_path, text) == "own.csv:4: 'Gulf war' stands on line 2 too"
-
-
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
@@ -158,8 +155,26 @@ def test_events_that_would_share_an_article_are_one_twice(tmp_path):
         (b"name,start,end,multi_year_spans\n", "own.csv:1: no column 'event'; name the event by"),
         (b"event,start,end,end,multi_year_spans\n", "own.csv:1: column 'end' stands twice"),
         (b"event,start,end,presicion\n", "own.csv:1: unknown column 'presicion'; write precision"),
+        (SMALL + "the Gulf War,1990,1991,\n\nGulf war,1980,1988,\n",
+         "own.csv:4: 'Gulf war' stands on line 2 too"),
+        (ROLES + "A,1901-01-01,1905-06-30,,king\nB,1905-06-29,1910-01-01,,king\nC,1902,1903,,pope\n",
+         "own.csv:3: 'B' overlaps 'A' of line 2 in the role 'king'"),
+        (ROLES + "A,2001,,,king\nB,2005,2006,,king\n", "own.csv:3: 'B' overlaps 'A' of line 2"),
+        (ROLES + "A,,,1948~1950,king\nB,,,1949~1951,king\n",
+         "own.csv:3: 'B' overlaps 'A' of line 2"),
+        (ROLES + "B,1905,1907,,king\nA,1901,1920,,king\n",
+         "own.csv:3: 'A' overlaps 'B' of line 2"),
+        (ROLES + "A,,1905,,king\n", "own.csv:2: 'A' has the role 'king' and no start"),
+        (PRECISE + "A,1914-07,1918-11,,day\n",
+         "own.csv:2: start 1914-07 is written to the month, not to the day"),
+        (PRECISE + "A,1914,1918-11,,year\n",
+         "own.csv:2: end 1918-11 is written to the month, not to the year"),
+        (PRECISE + "A,1914,1918,,decade\n",
+         "own.csv:2: unknown precision 'decade'; write year, month, day"),
+        (PRECISE + "A,,,1914;1918,day\n",
+         "own.csv:2: spans of years are known to the year, not to the day"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_no_table_is_refused(tmp_path, data, reason):
     assert defects(tmp_path, data).startswith(reason)
 
@@ -183,16 +198,6 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
         import_events(file, tmp_path / "nowhere/out.csv", NOW)
 
 
-ROLES = "event,start,end,multi_year_spans,role\n"
-
-
-def test_spans_of_one_role_must_not_overlap(tmp_path):
-    rows = "A,1901-01-01,1905-06-30,,king\nB,1905-06-29,1910-01-01,,king\nC,1902,1903,,pope\n"
-    assert defects(tmp_path, ROLES + rows) == (
-        "own.csv:3: 'B' overlaps 'A' of line 2 in the role 'king'"
-    )
-
-
 @pytest.mark.parametrize(
     "rows",
     [
@@ -205,38 +210,6 @@ def test_spans_of_one_role_must_not_overlap(tmp_path):
 )
 def test_spans_of_one_role_may_touch(tmp_path, rows):
     assert len(read_user_events(table(tmp_path, ROLES + rows), NOW)) == 2
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        "A,2001,,,king\nB,2005,2006,,king\n",  # A still holds it
-        "A,,,1948~1950,king\nB,,,1949~1951,king\n",
-        "B,1905,1907,,king\nA,1901,1920,,king\n",  # one within the other, in any order
-    ],
-)
-def test_an_overlap_is_found_in_all_forms(tmp_path, rows):
-    assert "overlaps" in defects(tmp_path, ROLES + rows)
-
-
-def test_a_role_needs_a_start(tmp_path):
-    assert defects(tmp_path, ROLES + "A,,1905,,king\n") == (
-        "own.csv:2: 'A' has the role 'king' and no start"
-    )
-
-
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ("A,1914-07,1918-11,,day", "start 1914-07 is written to the month, not to the day"),
-        ("A,1914,1918-11,,year", "end 1918-11 is written to the month, not to the year"),
-        ("A,1914,1918,,decade", "unknown precision 'decade'; write year, month, day"),
-        ("A,,,1914;1918,day", "spans of years are known to the year, not to the day"),
-    ],
-)
-def test_a_precision_must_be_known_and_kept_to(tmp_path, row, reason):
-    text = f"event,start,end,multi_year_spans,precision\n{row}\n"
-    assert defects(tmp_path, text).startswith(f"own.csv:2: {reason}")
 
 
 def test_reading_ten_thousand_rows_of_one_role_takes_no_square_time(tmp_path):
