@@ -48,8 +48,11 @@ def said(body):
     return [message for message in body["messages"] if message["role"] == "assistant"]
 
 
-@pytest.mark.parametrize("stream", [(), ("--stream",)], ids=["whole", "streamed"])
-@pytest.mark.parametrize("mode", [*INSISTING, *REFUSING])
+@pytest.mark.parametrize(
+    ("mode", "stream"),
+    [(mode, ()) for mode in (*INSISTING, *REFUSING)]
+    + [(mode, ("--stream",)) for mode in ("deepseek", "gemini", "openrouter", "future", "no-echo")],
+)
 def test_four_steps_finish_and_replay_alike(tmp_path, mode, stream):
     with served(tmp_path, mode) as server:
         done, trace = asked(tmp_path, server, *stream)

@@ -5,6 +5,8 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, date, datetime
 
+import duckdb
+import pyarrow.parquet
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
@@ -14,7 +16,10 @@ from agent_env.extensions.facts.tables.table_files import (
     checked_rows,
     read_table_file,
 )
+from agent_env.worker import child
 from agent_env.worker.wire import JOBS
+
+pytestmark = pytest.mark.usefixtures("unconfined")
 
 DAY = datetime(2001, 5, 3, tzinfo=UTC)
 ROWS = [("Æthelstan", "924"), ("Eadred", "946")]
@@ -31,9 +36,6 @@ def csv_text(separator=","):
 
 
 def test_all_kinds_of_files_give_the_same_rows(tmp_path):
-    import pyarrow
-    import pyarrow.parquet
-
     records = [{"king": king, "from": int(year)} for king, year in ROWS]
     (tmp_path / "a.csv").write_text(csv_text(), "utf-8")
     (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, records)))
@@ -43,8 +45,14 @@ def test_all_kinds_of_files_give_the_same_rows(tmp_path):
         base.execute('CREATE TABLE kings(king, "from")')
         base.executemany("INSERT INTO kings VALUES (?, ?)", ROWS)
         base.commit()
+        base.execute("CREATE TABLE other(x)")
+    with duckdb.connect(str(tmp_path / "f.duckdb")) as base:
+        base.execute(f"CREATE TABLE kings AS SELECT * FROM read_csv('{tmp_path}/a.csv')")
     for file in sorted(tmp_path.iterdir()):
-        assert texts(file) == ROWS, file
+        table = {"table": "kings"} if file.suffix == ".db" else {}
+        assert texts(file, **table) == ROWS, file
+    with pytest.raises(ConfigError, match="by --option table=NAME: kings, other"):
+        texts(tmp_path / "e.db")
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -112,8 +120,6 @@ def test_missing_values_are_empty_and_midnights_are_days():
 
 
 def test_a_parquet_table_is_read_as_its_rows_are(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
     cells = {
         "id": ["a", "b"],
         "score": [1, 0.5],
@@ -121,7 +127,7 @@ def test_a_parquet_table_is_read_as_its_rows_are(tmp_path):
         "at": [DAY.replace(hour=12, tzinfo=None), DAY.replace(tzinfo=None)],
         "names": [["x", "y"], []],
     }
-    pq.write_table(pa.table(cells), tmp_path / "t.parquet")
+    pyarrow.parquet.write_table(pyarrow.table(cells), tmp_path / "t.parquet")
     source = read_table_file(tmp_path / "t.parquet")
     assert source.columns == ("id", "score", "day", "at", "names")
     assert [(row.line, row.cells) for row in source.rows] == [
@@ -132,6 +138,7 @@ def test_a_parquet_table_is_read_as_its_rows_are(tmp_path):
 
 
 def test_a_view_without_end_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(child, "is_worker", False)
     monkeypatch.setitem(JOBS, "table", JOBS["table"]._replace(cpu_s=0.5))
     with closing(sqlite3.connect(tmp_path / "t.db")) as base:
         base.execute(
@@ -144,7 +151,6 @@ def test_a_view_without_end_is_stopped(tmp_path, monkeypatch):
 
 
 def test_a_view_of_a_database_reads_no_other_file(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
     (tmp_path / "mine.csv").write_text(csv_text())
     with duckdb.connect(str(tmp_path / "sent.duckdb")) as base:
         base.execute(f"CREATE VIEW kings AS SELECT * FROM read_csv('{tmp_path}/mine.csv')")

@@ -1,16 +1,13 @@
 """Temporal tables: loading, dependencies, coalescing, snapshots, the natural join."""
 
-import sqlite3
 from datetime import date
 from itertools import product
 from random import Random
 
-import duckdb
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.tables.table_records import TemporalTableOptions, load_table
-from agent_env.extensions.facts.tables.tables import write_csv
+from agent_env.extensions.facts.tables.table_records import load_table
 from agent_env.extensions.facts.tables.temporal_table import (
     TemporalRow,
     TemporalTable,
@@ -70,30 +67,6 @@ def test_rows_that_break_a_dependency_are_given():
         "a, x (2001-01-01 to now) and a, y (2002-01-01 to 2003-01-01) hold at the same time"
     )
     assert not list(tfd_violations(LEADERS, Tfd.of(["country"], ["name"])))
-
-
-def test_the_same_table_from_every_kind_of_file(tmp_path):
-    rows = LEADERS.material().rows
-    cells = ([str(cell or "") for cell in row] for row in rows)
-    write_csv(LEADERS.material().columns, cells, tmp_path / "leaders.csv")
-    with duckdb.connect(str(tmp_path / "base.duckdb")) as base:
-        base.execute(f"CREATE TABLE l AS SELECT * FROM read_csv('{tmp_path}/leaders.csv')")
-        base.execute(f"COPY l TO '{tmp_path}/leaders.parquet'")
-    with sqlite3.connect(tmp_path / "base.sqlite") as lite:
-        lite.execute("CREATE TABLE l(country, name, Start, End)")
-        rows = [(*r.values, str(r.start), r.end and str(r.end)) for r in LEADERS.rows]
-        lite.executemany("INSERT INTO l VALUES (?, ?, ?, ?)", rows)
-        lite.execute("CREATE TABLE other(x)")
-    files = [("leaders.csv", None), ("leaders.parquet", None), ("base.duckdb", "l"),
-             ("base.sqlite", "l")]  # fmt: skip
-    for file, name in files:
-        found = load_table(tmp_path / file, TemporalTableOptions(table=name))
-        assert found.columns == ("country", "name")
-        assert [(r.values, r.start, r.end) for r in found.rows] == [
-            (r.values, r.start, r.end) for r in LEADERS.rows
-        ]
-    with pytest.raises(ConfigError, match="by --option table=NAME: l, other"):
-        load_table(tmp_path / "base.sqlite")
 
 
 def test_included_ends_become_the_first_day_after(tmp_path):
