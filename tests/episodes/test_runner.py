@@ -12,7 +12,7 @@ from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder, samples_bytes
-from agent_env.episodes.runner import Runner, Seams, Watch, rarely_collected
+from agent_env.episodes.runner import Runner, Seams, Watch
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError, SandboxError, StorageError
 from agent_env.extensions.facts.tables.tables import shipped_tables
