@@ -320,8 +320,8 @@ HAS_TASK = (["run"], ["generate"])
 
 
 def _with_hint(text: str, words: list[str]) -> str:
-    """Options that are repeated take one value each; who gives several hears it. Who writes an
-    option of the task as a flag hears how it is written."""
+    """Options that are repeated take one value each, and an error says so to a user who gives
+    several. An option of the task that is written as a flag: the error says how to write it."""
     if words[1:2] and words[1] in GONE:
         return GONE[words[1]]
     if unknown := re.match(r"No such option: --([a-z-]+)", text):

@@ -112,7 +112,7 @@ class StoredSearch:
 
 class ToldSearch:
     """A SearchProvider whose lasting failures end no episode: the model reads them as a failed
-    call, and the user hears of each kind once."""
+    call, and the user is told of each kind once."""
 
     def __init__(self, inner: SearchProvider, note: Callable[[str], None]) -> None:
         self.name = inner.name

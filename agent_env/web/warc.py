@@ -66,7 +66,7 @@ def export_warc(store: SqlitePages, file: Path) -> int:
 
 
 def import_warc(store: SqlitePages, file: Path, note: Callable[[str], None]) -> WarcImport:
-    """Add what the file holds; `note` hears of each page that could not be read."""
+    """Add what the file holds; `note` gets a line for each page that could not be read."""
     counts: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     waiting = _Waiting()

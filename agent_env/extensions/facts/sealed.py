@@ -28,7 +28,7 @@ MANY = 50_000
 def choose_index(
     file: Path, connection: sqlite3.Connection, content: str, note: Callable[[str], None]
 ) -> FullText | TantivyText:
-    """The search over a store; `note` hears why a large one is served by the slower kind."""
+    """The search over a store; `note` gets why a large one is served by the slower kind."""
     built_in = FullText(connection)
     count = built_in.size()
     if count <= MANY:
@@ -91,7 +91,7 @@ class SealedWeb:
     @classmethod
     def opened(cls, file: Path, note: Callable[[str], None] = lambda text: None) -> SealedWeb:
         """The sealed web that was built in `file`, for reading; ConfigError where it is none.
-        `note` hears where a large one is searched by the slower of two indexes."""
+        `note` gets a line where a large one is searched by the slower of two indexes."""
         store = SqlitePages(file, read_only=True)
         cursor = store.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'")
         if cursor.fetchone() is None:

@@ -498,7 +498,7 @@ def _file_stamp(file: Path | None) -> str:
 
 
 def serve(root: Path, port: int, ready: Callable[[str], None]) -> None:
-    """Serve the runs below `root`; `ready` hears the address. Comes back after Ctrl-C. A `port` of
+    """Serve the runs below `root`; `ready` gets the address. Returns after Ctrl-C. A `port` of
     0 takes a free one; ConfigError where the port is taken."""
     with listening(port) as listener:
         bound = listener.getsockname()[1]
