@@ -7,7 +7,7 @@ interval where all pairs agree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist, fmean
@@ -22,7 +22,7 @@ from agent_env.analysis.resampling import (
     standard_errors,
     weight_chunks,
 )
-from agent_env.analysis.result_tables import Cell
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.significance import student_quantile
 
 LEVEL = 0.95
@@ -186,3 +186,45 @@ def expanded_tail(groups: int) -> float:
     """The lower quantile to take of bootstrap means: somewhat below 0.025, so that few clusters do
     not make the interval too narrow (Hesterberg 2015, section 5.2)."""
     return NormalDist().cdf(-student_quantile(0.025, groups - 1) * sqrt(groups / (groups - 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One figure."""
+
+    row: str
+    """What it is of: a condition, a model, a row of a paper's table."""
+    quantity: str
+    estimate: Estimate
+    remark: str = ""
+    """What a reader must know of this figure."""
+    model: str = ""
+    """The model, where the row is not one."""
+    incomparable: str = ""
+    """Why it cannot be compared with a paper's, where this figure has a reason of its own."""
+    setup: str = ""
+    """The only setup of a reproduction that it comes from; "" for all of the experiment's."""
+
+
+def measurement_table(
+    name: str,
+    title: str,
+    measurements: Iterable[Measurement],
+    unit: str = "%",
+    notes: Sequence[str] = (),
+) -> ResultTable:
+    """A line for each figure, with its n: of a quantity all rows."""
+    by_quantity: dict[str, list[Measurement]] = {}
+    for each in measurements:
+        by_quantity.setdefault(each.quantity, []).append(each)
+    columns = (
+        Column("figure"), Column("answers by"), Column(f"{unit} (95 % CI)", 1),
+        Column("n", 0, is_kept=True), Column("clusters", 0, is_kept=True),
+    )  # fmt: skip
+    rows = tuple(
+        (each.quantity, each.row, own.cell, own.samples, own.clusters)
+        for its in by_quantity.values()
+        for each in its
+        if (own := each.estimate).value is not None
+    )
+    return ResultTable(name, title, columns, rows, tuple(filter(None, notes)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table as RichTable
 
-    from agent_env.analysis.intervals import Estimate
 
 Cell = str | int | float | None | tuple[float | None, float | None, float | None]
 """A figure may come with its interval: (value, low, high). None is shown as a dash."""
@@ -215,48 +214,6 @@ class ResultTable:
             for row in self.rows
         ]
         return {"title": self.title, "rows": rows, "notes": list(self.notes)}
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One figure."""
-
-    row: str
-    """What it is of: a condition, a model, a row of a paper's table."""
-    quantity: str
-    estimate: Estimate
-    remark: str = ""
-    """What a reader must know of this figure."""
-    model: str = ""
-    """The model, where the row is not one."""
-    incomparable: str = ""
-    """Why it cannot be compared with a paper's, where this figure has a reason of its own."""
-    setup: str = ""
-    """The only setup of a reproduction that it comes from; "" for all of the experiment's."""
-
-
-def measurement_table(
-    name: str,
-    title: str,
-    measurements: Iterable[Measurement],
-    unit: str = "%",
-    notes: Sequence[str] = (),
-) -> ResultTable:
-    """A line for each figure, with its n: of a quantity all rows."""
-    by_quantity: dict[str, list[Measurement]] = {}
-    for each in measurements:
-        by_quantity.setdefault(each.quantity, []).append(each)
-    columns = (
-        Column("figure"), Column("answers by"), Column(f"{unit} (95 % CI)", 1),
-        Column("n", 0, is_kept=True), Column("clusters", 0, is_kept=True),
-    )  # fmt: skip
-    rows = tuple(
-        (each.quantity, each.row, own.cell, own.samples, own.clusters)
-        for its in by_quantity.values()
-        for each in its
-        if (own := each.estimate).value is not None
-    )
-    return ResultTable(name, title, columns, rows, tuple(filter(None, notes)))
 
 
 def text_of(cell: Cell, column: Column) -> str:

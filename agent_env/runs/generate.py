@@ -154,12 +154,11 @@ def solved_by_shortcuts(
     made: SampleSet, family: Family, chosen: Record
 ) -> tuple[SolvedByShortcut, ...]:
     """What each of the family's shortcuts that see no gold answers rightly."""
-    from agent_env.tasks.shortcuts import solved_samples
 
     task = family.make_task("default", chosen, by_digest(made.tables))
     return tuple(
         SolvedByShortcut(
-            shortcut.name, shortcut.rule, tuple(solved_samples(task, shortcut, made.samples)),
+            shortcut.name, shortcut.rule, tuple(task.solved_by(shortcut, made.samples)),
             shortcut.is_by_question,
         )
         for shortcut in task.shortcuts

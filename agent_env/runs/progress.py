@@ -168,7 +168,7 @@ def _money(usd: float) -> str:
 def progress_shown(
     is_shown: bool = True, again: str | None = None, limits: RunLimits | None = None
 ) -> Iterator[Progress]:
-    """Progress of the runs that its listeners are told of, or their notes alone; what stops a run says
+    """Progress of runs, for their listeners, or their notes alone; what stops a run says
     how to go on: by the command `again`, or that of the first run. `limits`: of all runs."""
     progress = Progress(is_shown, limits)
 

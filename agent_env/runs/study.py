@@ -161,12 +161,12 @@ def shortcuts_of(task: Task) -> Callable[[Sequence[Sample]], tuple[Arm, ...]]:
     from agent_env.analysis.statistics.results import ORACLE
     from agent_env.analysis.study import Arm, observe
     from agent_env.records.schema import Condition
-    from agent_env.tasks.shortcuts import Shortcut, shortcut_scores
+    from agent_env.tasks.shortcuts import Shortcut
 
     def arm(shortcut: Shortcut, samples: Sequence[Sample]) -> Arm:
         errors: list[tuple[str, Exception]] = []
-        scored = shortcut_scores(
-            task, shortcut, samples, lambda sample, exc: errors.append((sample.id, exc))
+        scored = task.answered_by(
+            shortcut, samples, lambda sample, exc: errors.append((sample.id, exc))
         )
         return Arm(
             label=f"{Shortcut.ROW}{shortcut.name}",

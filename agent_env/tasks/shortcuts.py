@@ -11,12 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
-from agent_env.records.schema import Episode, Sample, Score
-
-if TYPE_CHECKING:
-    from agent_env.tasks.task import Task
+from agent_env.records.schema import Sample
 
 AnswerText = Callable[[Sample], str]
 """A right answer to a sample with its gold, in the form that the prompt asks for."""
@@ -111,58 +108,3 @@ class Shortcut:
             "oracle", "the gold answer", lambda samples: lambda sample, rng: answer(sample),
             sees_gold=True,
         )  # fmt: skip
-
-
-OnFailure = Callable[[Sample, Exception], None]
-"""Told of a sample on which a shortcut raised an error."""
-
-
-def no_report(sample: Sample, error: Exception) -> None:
-    """Tells nobody."""
-
-
-def shortcut_scores(
-    task: Task,
-    shortcut: Shortcut,
-    samples: Sequence[Sample],
-    on_failure: OnFailure = no_report,
-) -> list[tuple[Sample, Episode, Score]]:
-    """The shortcut's answers to the samples for which it has one, scored. It has none to a sample
-    on which it fails, such as one that somebody edited; `on_failure` is told of each."""
-    try:
-        guess = shortcut.make(samples)
-    except Exception as exc:  # a foreign run's samples may cause any error; its scores do without
-        for sample in samples:
-            on_failure(sample, exc)
-        return []
-    scored = []
-    for sample in samples:
-        rng = Random(f"{shortcut.name}/{sample.id}")
-        shown = sample if shortcut.sees_gold else sample.model_copy(update=dict(task.hidden))
-        try:
-            text = guess(shown, rng)
-        except Exception as exc:  # as above
-            on_failure(sample, exc)
-            continue
-        if text is None:
-            continue
-        episode = Episode(
-            sample=sample.id,
-            condition=Shortcut.CONDITION,
-            repeat=1,
-            model=shortcut.name,
-            status="finished",
-            answer=text,
-            stop_reason="answered",
-        )
-        scored.append((sample, episode, task.score(sample, episode)))
-    return scored
-
-
-def solved_samples(task: Task, shortcut: Shortcut, samples: Sequence[Sample]) -> list[str]:
-    """The ids of the samples that the shortcut answers rightly."""
-    return [
-        sample.id
-        for sample, _, score in shortcut_scores(task, shortcut, samples)
-        if score.metrics.get(task.right_metric) == 1
-    ]

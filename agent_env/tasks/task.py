@@ -218,6 +218,45 @@ class Task:
             )
         return form
 
+    def answered_by(
+        self,
+        shortcut: Shortcut,
+        samples: Sequence[Sample],
+        on_failure: Callable[[Sample, Exception], None] = lambda sample, error: None,
+    ) -> list[tuple[Sample, Episode, Score]]:
+        """The shortcut's answers to the samples for which it has one, scored. It has none to a
+        sample on which it fails, such as one that somebody edited; `on_failure` is told of each."""
+        try:
+            guess = shortcut.make(samples)
+        except Exception as exc:  # a foreign run's samples may cause any error
+            for sample in samples:
+                on_failure(sample, exc)
+            return []
+        scored = []
+        for sample in samples:
+            rng = Random(f"{shortcut.name}/{sample.id}")
+            shown = sample if shortcut.sees_gold else sample.model_copy(update=dict(self.hidden))
+            try:
+                text = guess(shown, rng)
+            except Exception as exc:  # as above
+                on_failure(sample, exc)
+                continue
+            if text is None:
+                continue
+            episode = Episode(
+                sample=sample.id, condition=Shortcut.CONDITION, repeat=1, model=shortcut.name,
+                status="finished", answer=text, stop_reason="answered",
+            )  # fmt: skip
+            scored.append((sample, episode, self.score(sample, episode)))
+        return scored
+
+    def solved_by(self, shortcut: Shortcut, samples: Sequence[Sample]) -> list[str]:
+        """The ids of the samples that the shortcut answers rightly."""
+        scored = self.answered_by(shortcut, samples)
+        return [
+            sample.id for sample, _, score in scored if score.metrics.get(self.right_metric) == 1
+        ]
+
     @property
     def right_metric(self) -> str:
         """The metric that is 1 for a right answer."""

@@ -29,7 +29,7 @@ from agent_env.registry import OBJECT, PluginEntry, load_path
 from agent_env.runs.generate import write_samples
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import Family, SampleSet, by_digest, checked_options
-from agent_env.tasks.shortcuts import AnswerText, shortcut_scores
+from agent_env.tasks.shortcuts import AnswerText
 from agent_env.tasks.task import Task
 from agent_env.testing.findings import raise_findings, raised
 from agent_env.wiring.registry import FAMILIES, load_family
@@ -300,7 +300,7 @@ def _gold_texts(task: Task, samples: Sequence[Sample], choice: CheckSettings) ->
         return {sample.id: choice.gold_answer(sample) for sample in samples}
     oracles = [each for each in task.shortcuts if each.name == "oracle"]
     texts = {sample.id: ", ".join(sample.gold) for sample in samples}
-    for sample, episode, _ in shortcut_scores(task, oracles[0], samples) if oracles else ():
+    for sample, episode, _ in task.answered_by(oracles[0], samples) if oracles else ():
         texts[sample.id] = episode.answer or ""
     return texts
 
@@ -406,7 +406,7 @@ def _shortcuts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
         def note(sample: Sample, exc: Exception, name: str = shortcut.name) -> None:
             findings.append(f"sample {sample.id}: the shortcut {name} raised {raised(exc)}")
 
-        shortcut_scores(task, shortcut, samples, note)
+        task.answered_by(shortcut, samples, note)
     yield from findings
 
 

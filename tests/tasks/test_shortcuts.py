@@ -14,7 +14,7 @@ from agent_env.records.schema import Episode
 from agent_env.runs.study import run_data, study_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest, read_options
-from agent_env.tasks.shortcuts import Shortcut, shortcut_scores, solved_samples
+from agent_env.tasks.shortcuts import Shortcut
 from agent_env.wiring.registry import load_family, task_names
 
 TASK = make_task()
@@ -35,10 +35,8 @@ def text(sample):
 
 
 def test_the_oracle_is_right_everywhere_and_a_constant_where_it_fits():
-    assert solved_samples(TASK, Shortcut.oracle(text), SET) == ["a", "b", "c", "d"]
-    assert solved_samples(
-        TASK, Shortcut.constant("none", lambda sample: "MY ANSWER: None"), SET
-    ) == ["c"]
+    assert TASK.solved_by(Shortcut.oracle(text), SET) == ["a", "b", "c", "d"]
+    assert TASK.solved_by(Shortcut.constant("none", lambda sample: "MY ANSWER: None"), SET) == ["c"]
 
 
 def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_its_majority():
@@ -48,9 +46,9 @@ def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_
         seen.append(sample)
         return ""
 
-    shortcut_scores(TASK, Shortcut.constant("watch", watch), SET)
+    TASK.answered_by(Shortcut.constant("watch", watch), SET)
     assert [sample.gold for sample in seen] == [(), (), (), ()]
-    assert solved_samples(TASK, Shortcut.majority(text), SET) == ["a", "b"]
+    assert TASK.solved_by(Shortcut.majority(text), SET) == ["a", "b"]
     alone = Shortcut.majority(text).make(SET[:1])(SET[0], Random(1))
     assert alone is None
 
@@ -59,11 +57,9 @@ def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing():
     def fails(sample):
         return sample.id if sample.id == "d" else text(sample) * (1 // len(sample.id.strip("a")))
 
-    answers = [
-        e.answer for _, e, _ in shortcut_scores(TASK, Shortcut.constant("fails", fails), SET)
-    ]
+    answers = [e.answer for _, e, _ in TASK.answered_by(Shortcut.constant("fails", fails), SET)]
     assert answers == ["MY ANSWER: None", "MY ANSWER: None", "d"]
-    assert shortcut_scores(TASK, Shortcut.majority(fails), SET) == []
+    assert TASK.answered_by(Shortcut.majority(fails), SET) == []
 
 
 def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
@@ -109,7 +105,7 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
 def test_a_random_answer_is_another_questions_and_the_same_each_time():
     shortcut = Shortcut.random(text)
     first, second = (
-        [episode.answer for _, episode, _ in shortcut_scores(TASK, shortcut, SET)] for _ in range(2)
+        [episode.answer for _, episode, _ in TASK.answered_by(shortcut, SET)] for _ in range(2)
     )
     assert first == second
     assert first[3] != text(SET[3])
@@ -137,7 +133,7 @@ def test_the_oracle_of_a_users_own_questions_is_right(scorer, gold):
         {"id": "q", "task": "qa", "gold": gold, "question": "?", "choices": ["no", "yes"]}
     )
     assert [shortcut.name for shortcut in task.shortcuts] == ["majority", "random", "oracle"]
-    assert solved_samples(task, task.shortcuts[-1], [question]) == ["q"]
+    assert task.solved_by(task.shortcuts[-1], [question]) == ["q"]
 
 
 def test_every_family_that_makes_questions_is_looked_at():
@@ -155,7 +151,7 @@ def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name
     blind = [sample.model_copy(update=dict(task.hidden)) for sample in made.samples]
     for shortcut in task.shortcuts:
         if shortcut.sees_gold:
-            assert len(solved_samples(task, shortcut, made.samples)) == len(made.samples)
+            assert len(task.solved_by(shortcut, made.samples)) == len(made.samples)
         elif shortcut.name not in ("majority", "random", "median"):  # these count others' golds
             whole, hidden = (shortcut.make(own) for own in (made.samples, blind))
             assert [whole(sample, Random(1)) for sample in blind] == [

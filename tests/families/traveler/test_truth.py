@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from agent_env.families.traveler import truth
 from agent_env.families.traveler.sample import NOTHING, traveler_sample
 from agent_env.families.traveler.task import answer_metrics, make_task, score
-from agent_env.tasks.shortcuts import shortcut_scores
 from tests.families.traveler import brute_force
 from tests.families.traveler.sets import episode, small, vague
 
@@ -104,7 +103,7 @@ def test_the_constant_answer_is_worth_what_nothing_is():
     assert score(asked, episode("MY ANSWER: nobody")).metrics["accuracy"] == 0.5 * 0.75
     task = make_task("default", {})
     constant = next(each for each in task.shortcuts if each.name == "constant")
-    for sample, _, worth in shortcut_scores(task, constant, small(200, seed=2)):
+    for sample, _, worth in task.answered_by(constant, small(200, seed=2)):
         own = traveler_sample(sample)
         assert worth.answer == NOTHING[own.template]
         assert worth.metrics["accuracy"] == answer_metrics(own, worth.answer)["accuracy"]

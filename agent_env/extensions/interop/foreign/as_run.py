@@ -19,11 +19,11 @@ from agent_env.extensions.interop.foreign.log import (
     CONDITION,
     ForeignEpisode,
     ForeignLog,
+    ImportedSample,
     Transcript,
     names_of,
 )
 from agent_env.extensions.interop.foreign.read import read_logs
-from agent_env.extensions.interop.foreign.reader import ImportedSample
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import (
     Condition,

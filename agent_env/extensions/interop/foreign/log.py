@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
@@ -283,3 +284,14 @@ def _observation(episode: ForeignEpisode, model: str) -> Observation:
         model=model,
         trouble=failure,
     )
+
+
+class ImportedSample(ForeignFields, Sample):
+    """A sample of an imported run; `id` names its trace."""
+
+    source_id: str
+    """As its source calls it; `id` is the same where a file can be called so."""
+    question: str | None = None
+    """None where the log does not tell it."""
+    without_gold: ClassVar[str] = "(not known)"
+    """What an empty gold means here."""

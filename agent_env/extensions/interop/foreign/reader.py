@@ -6,26 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 from agent_env.extensions.interop.foreign import log, read
-from agent_env.extensions.interop.foreign.log import ForeignFields, hooks_of
+from agent_env.extensions.interop.foreign.log import ImportedSample, hooks_of
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Task
 from agent_env.sdk.records import Condition, Episode, ImportSource, Manifest, Message, Sample, Score
 from agent_env.sdk.results import RunData, Study, assemble
 from agent_env.sdk.run import Note, Run
-
-
-class ImportedSample(ForeignFields, Sample):
-    """A sample of an imported run; `id` names its trace."""
-
-    source_id: str
-    """As its source calls it; `id` is the same where a file can be called so."""
-    question: str | None = None
-    """None where the log does not tell it."""
-    without_gold: ClassVar[str] = "(not known)"
-    """What an empty gold means here."""
 
 
 def imported_task(manifest: Manifest, source: ImportSource) -> Task:
