@@ -23,8 +23,8 @@ import numpy as np
 
 import agent_env as ae
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.statistics.disturbances import ablation
 from agent_env.analysis.study import Arm, Study, observe
+from agent_env.extensions.evidence.statistics import ablation
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.statistics.disturbances import attacks, faults
 from agent_env.analysis.study import Arm, Observation, Study, observe
+from agent_env.extensions.evidence.faults import drawn_kind
+from agent_env.extensions.evidence.statistics import attacks, faults
 from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import IMPLICIT, CallFault, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall
 from agent_env.tasks.conditions import parse_condition, with_disturbances
-from agent_env.tools.faults import drawn_kind
 
 SIMULATIONS = 1000
 SAMPLES = 150

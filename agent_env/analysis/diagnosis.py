@@ -52,7 +52,7 @@ from agent_env.analysis.failure_modes import (
     is_without_call,
     repeated,
 )
-from agent_env.analysis.fault_trails import attack_trail, is_attacked
+from agent_env.episodes.disturbances import disturbances
 from agent_env.records.schema import Condition, Episode, PageRef, Proof, Record, Sample, Score
 from agent_env.scoring.evidence import agrees, dates_in, model_text, stands_in
 from agent_env.tasks.faults import Faults
@@ -392,12 +392,10 @@ def answer_basis(
     """By rules; None where no answer was read, or the sample does not name what proves it."""
     if not score.answer and score.answer != sample.gold:
         return None
-    for attack in sample.attacks:
-        trail = attack_trail(attack, episode, score)
-        if is_attacked(attack, episode) and trail.exposed and trail.given:
-            shown = {ref.url for ref in episode.pages}
-            urls = tuple(page.url for page in attack.pages if page.url in shown and page.url)
-            return Basis(kind="attacking page", pages=urls, attack=attack.name)
+    if sample.attacks and (attack := disturbances().followed_attack(sample, episode, score)):
+        shown = {ref.url for ref in episode.pages}
+        urls = tuple(page.url for page in attack.pages if page.url in shown and page.url)
+        return Basis(kind="attacking page", pages=urls, attack=attack.name)
     is_right = set(score.answer or ()) == set(sample.gold)
     if score.metrics.get(ORIGINAL) == 1.0 and not is_right:
         return Basis(kind="memory")

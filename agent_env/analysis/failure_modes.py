@@ -16,7 +16,6 @@ Of an episode whose answer is not right, the first that fits:
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -133,7 +132,7 @@ def calls_of(messages: Iterable[Message]) -> list[Call]:
             calls.append(
                 Call(
                     name=call.name,
-                    arguments=one_form(call.arguments),
+                    arguments=call.plain_arguments,
                     output=output,
                     is_malformed=call.problem is not None
                     or (output is not None and output.startswith(REJECTIONS)),
@@ -151,14 +150,6 @@ def _outputs_after(messages: Sequence[Message], place: int) -> dict[str, str]:
         if message.role == "tool" and message.tool_call_id is not None:
             outputs[message.tool_call_id] = message.content
     return outputs
-
-
-def one_form(arguments: str) -> str:
-    """Equal for arguments that differ in the order of names and in white space alone."""
-    try:
-        return json.dumps(json.loads(arguments), sort_keys=True, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return " ".join(arguments.split())
 
 
 def repeated(calls: Sequence[Call]) -> Iterable[Repeated]:

@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from agent_env.analysis.fault_trails import AttackTrail, FaultTrail, attack_trail, fault_trail
 from agent_env.analysis.totals import Totals, episode_cost
 from agent_env.analysis.treatment import MARK, Arrival, arrival, served_notice, with_mark
+from agent_env.episodes.disturbances import disturbances
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest, StoppingSettings
 from agent_env.records.model_server import ModelFacts
@@ -58,10 +58,9 @@ class Observation:
     """Tool outputs that were cut to fit into the context."""
     saved_tokens: int | None = 0
     """An estimate: tokens that were not written, as replies that went in circles were cut."""
-    faults: FaultTrail | None = None
-    """Faults of its tools and what followed them; None where none were drawn on purpose."""
-    attacks: Mapping[str, AttackTrail] = field(default_factory=dict)
-    """What became of each attack on its sample, by name; in other conditions by chance."""
+    trails: object = None
+    """What faults of its tools and attacks on its sample did to it, see `Disturbances.trails`; None
+    where there are none."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
     label: str | None = None
@@ -80,6 +79,7 @@ def observe(
     gold = set(sample.gold)
     is_free = episode.imported is not None  # a text, where our answers are sets of values
     answer = None if score.answer is None or is_free else set(score.answer)
+    is_disturbed = bool(sample.attacks) or "~faults" in episode.condition
     return Observation(
         sample=episode.sample,
         repeat=episode.repeat,
@@ -100,8 +100,7 @@ def observe(
         hosted_calls=episode.hosted_calls,
         cut_outputs=episode.cut_outputs,
         saved_tokens=episode.saved_tokens,
-        faults=fault_trail(episode) if "~faults" in episode.condition else None,
-        attacks={each.name: attack_trail(each, episode, score) for each in sample.attacks},
+        trails=disturbances().trails(sample, episode, score) if is_disturbed else None,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
     )
 

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
 from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
+from agent_env.episodes.disturbances import ToolFaults
 from agent_env.episodes.pending import StoppingCondition, pending
 from agent_env.episodes.rerun.resume import TraceOpener, resume_episode
 from agent_env.episodes.rerun.tape import with_recorded_start
@@ -55,7 +56,6 @@ from agent_env.records.schema import (
 )
 from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, EpisodeStarted
 from agent_env.scoring.calls_in_text import call_in_text, remedy
-from agent_env.tools.faults import FaultDraws
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class Seams:
     strategy: Strategy
     context: str | None = None
     """Digest of the pages' text before the question, under a `cited` condition."""
-    faults: FaultDraws | None = None
+    faults: ToolFaults | None = None
     """What gives the tools faults, once it has begun."""
 
 

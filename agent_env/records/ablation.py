@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agent_env.records.reach import Plain
@@ -20,6 +22,23 @@ class ChangedPage(BaseModel):
     """Its own address, which may hold a date; None where nothing replaces the page."""
     title: Plain[str] = ""
     text: Plain[str] = ""
+
+    @classmethod
+    def between(
+        cls, plain: Sequence[tuple[str, str, str]], shifted: Sequence[tuple[str, str, str]]
+    ) -> tuple[ChangedPage, ...]:
+        """The pages that differ between two renderings, each (address, title, text). A page at
+        another address stands for the one of the same title that is gone."""
+        before, after = (
+            {url: (title, text) for url, title, text in own} for own in (plain, shifted)
+        )
+        gone = {title: url for url, (title, _) in before.items() if url not in after}
+        changed = []
+        for url, (title, text) in after.items():
+            if before.get(url) != (title, text):
+                was = url if url in before else gone.pop(title, None)
+                changed.append(cls(was=was, url=url, title=title, text=text))
+        return (*changed, *(cls(was=url, url=None) for url in gone.values()))
 
 
 class ShiftedWorld(BaseModel):

@@ -23,8 +23,6 @@ FaultKind = Literal[
     "other",
     "wrong",
 ]
-IMPLICIT: frozenset[FaultKind] = frozenset({"empty", "stale", "other", "wrong"})
-"""These look like results; of the others the model is told."""
 
 
 class Fault(BaseModel):
@@ -68,6 +66,11 @@ class CallFault(BaseModel):
     kind: Plain[FaultKind]
     landed: Plain[bool]
     """Whether the model read something else than the tool gave."""
+
+    @property
+    def is_implicit(self) -> bool:
+        """Whether it looked like a result; of the others the model was told."""
+        return self.kind in ("empty", "stale", "other", "wrong")
 
 
 class SampleAttack(BaseModel):

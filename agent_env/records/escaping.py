@@ -76,3 +76,12 @@ def latex_text(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return visible(" ".join(text.splitlines()))
+
+
+def writable(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON may bring in and no file takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

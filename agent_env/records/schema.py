@@ -9,6 +9,7 @@ A Stored record is read back from traces, perhaps of a later version: it keeps u
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Literal, Self
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, m
 
 from agent_env.records.ablation import SampleAblation
 from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, SampleAttack
+from agent_env.records.escaping import writable
 from agent_env.records.imported import ImportedResult
 from agent_env.records.reach import Code, Plain
 from agent_env.records.tool_traits import ToolTraits
@@ -182,6 +184,14 @@ class ToolCall(Stored):
     problem: Plain[str | None] = None
     """Why the call cannot be run, as the model is told; None for a valid call."""
 
+    @property
+    def plain_arguments(self) -> str:
+        """Equal for arguments that differ in the order of names and in white space alone."""
+        try:
+            return json.dumps(json.loads(self.arguments), sort_keys=True, ensure_ascii=False)
+        except (ValueError, RecursionError):
+            return " ".join(self.arguments.split())
+
 
 class ReasoningSpan(Stored):
     """Where a part of the reasoning is in a server's message."""
@@ -321,6 +331,19 @@ class ToolResult(Stored):
     """The tool's own time, if it measures it; calls of one step may wait for each other."""
     fault: DrawnFault | None = Field(default=None, exclude_if=lambda its: its is None)
     """What was done to it on purpose; in the trace only."""
+
+    @classmethod
+    def failure(cls, problem: object) -> ToolResult:
+        """What the model reads of a call that gave nothing but this problem."""
+        error = writable(str(problem))
+        return cls(output=f"Error: {error}", error=error)
+
+    def without_fault(self) -> ToolResult:
+        """The result as the tool gave it, but for its pages."""
+        if self.fault is None or self.fault.true_output is None:
+            return self
+        update = {"output": self.fault.true_output, "error": None, "fault": None}
+        return self.model_copy(update=update)
 
 
 # Results of episodes ----------------------------------------------------------------------------

@@ -34,8 +34,8 @@ from agent_env.records.options import (
 from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.stop_options import StopOptions
-from agent_env.tasks.disturbances import attack_twins, fault_levels, web_ablations
 from agent_env.wiring.mcp import McpOptions
 from agent_env.wiring.trust import own_call
 from agent_env.wiring.web import WebOptions
@@ -373,10 +373,9 @@ class RunOptions:
     def disturbances_of(self, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
         """What these options do to the worlds of the conditions; ConfigError for what no condition
         can have."""
-        its, is_hosted = self.disturbance, self.web_mode == "hosted"
-        levels = fault_levels(its.faults, its.faults_in_a_row, conditions, is_hosted)
-        attacks = attack_twins(its.attacks, conditions)
-        return (*web_ablations(self.web_ablations), *levels, *attacks)
+        if not (self.web_ablations or self.disturbance.faults or self.disturbance.attacks):
+            return ()
+        return run_disturbances().twins(self, conditions)
 
     @property
     def condition_names(self) -> tuple[str, ...]:

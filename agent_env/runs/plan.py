@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,7 @@ from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, MaterialTable, Record, Sample
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
-from agent_env.runs.ablation import check_ablations
-from agent_env.runs.attacks import apply_disturbances
+from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.serving import with_server
 from agent_env.runs.stop_options import stopping_settings
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from agent_env.protocols import SandboxBackend
     from agent_env.tasks.task import Task
     from agent_env.tasks.where import Filter
+    from agent_env.web.page_store import SqlitePages
 
 DEFAULT_COUNT = 12
 ANSWERING = ("tool-loop", "one-round", "few-shot", "cot")
@@ -138,7 +139,9 @@ async def plan_run(
     _check_tables(conditions, made, plugins)
     if made.tables:
         task = make_task(by_digest(made.tables))
-    check_ablations(options, task, conditions, note)
+    is_disturbed = any(condition.disturbance is not None for condition in conditions)
+    if is_disturbed or options.web_ablations:
+        run_disturbances().check(options, task, conditions, note)
     for condition in conditions:
         task.prompt(made.samples[0], condition)
     _check_forms(options, task, conditions, made.samples, is_asked)
@@ -146,8 +149,12 @@ async def plan_run(
         _check_wordings(task, conditions, made.samples)
     if options.web_mode == "sealed":
         _check_proofs(conditions, made, web, note)
-    asked = apply_disturbances(made, options, conditions, task, note)
-    made, now = asked.made, datetime.now(UTC)
+    left_out: Mapping[str, str] = {}
+    if is_disturbed:
+        pages = partial(_pages, web, options.web_mode, made.tables)
+        changed = run_disturbances().changed_samples(made, options, conditions, task, pages, note)
+        made, left_out = changed
+    now = datetime.now(UTC)
     contexts = _contexts(options, made.samples, note)
     tables = samples_bytes(made.tables)
     manifest = Manifest(
@@ -167,7 +174,7 @@ async def plan_run(
             "dataset": options.dataset.name if options.dataset else None,
             "samples": len(made.samples),
             "samples_digest": digest(samples_bytes(made.samples)),
-            "left_out": asked.left_out,
+            "left_out": left_out,
             "materials_digest": digest(tables) if tables else None,
             "sandbox": None if sandbox is None else sandbox.name,
             "web": options.web_mode if needs_web(conditions) else None,
@@ -491,7 +498,9 @@ def _check_proofs(
     if not evidence:
         note(f"no sample names a page that proves its answer, so {asking[0]} may find nothing")
         return
-    held = _addresses(settings, made.tables)
+    with _pages(settings, "sealed", made.tables) as pages:
+        assert pages is not None
+        held = set(pages.urls())
     lacking = [name for name, urls in evidence.items() if not urls <= held]
     if not any(urls & held for urls in evidence.values()):
         where = settings.pages or "the shipped web, which is served without --pages,"
@@ -507,17 +516,22 @@ def _check_proofs(
         )
 
 
-def _addresses(settings: WebSettings, tables: Sequence[MaterialTable]) -> set[str]:
-    """The URLs of all pages of the run's sealed web."""
+@contextmanager
+def _pages(
+    settings: WebSettings, mode: str, tables: Sequence[MaterialTable]
+) -> Iterator[SqlitePages | None]:
+    """The store of the run's web; None where it is yet to be recorded."""
     from agent_env.web.page_store import SqlitePages
     from agent_env.wiring.web import open_sealed
 
-    if settings.pages is None:
+    if mode == "sealed" and settings.pages is None:
         pages = open_sealed(settings, Path(":memory:"), tables).store
-        assert pages is not None
+    elif settings.pages is None or not (mode == "sealed" or Path(settings.pages).exists()):
+        pages = None
     else:
         pages = SqlitePages(Path(settings.pages), read_only=True)
     try:
-        return set(pages.urls())
+        yield pages
     finally:
-        pages.close()
+        if pages is not None:
+            pages.close()

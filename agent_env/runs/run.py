@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
+from agent_env.episodes.disturbances import disturbances
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.permits import Permit
@@ -147,11 +148,14 @@ class Run(RunFolder):
     @cached_property
     def task(self) -> Task:
         """The task with the run's prompt, options and tables; ConfigError where that takes code
-        that is neither built in nor trusted for this folder."""
+        that is neither built in nor trusted for this folder, or the extension for disturbances is
+        not installed."""
         manifest = self.manifest
         if manifest.imported is not None:
             return logs().imported_task(manifest, manifest.imported)
         check_reading(self, manifest)
+        if any(condition.disturbance is not None for condition in manifest.conditions):
+            disturbances()
         family = load_family(manifest.task, self.plugins)
         options = checked_options(family, manifest.options)
         task = family.make_task(manifest.prompt, options, by_digest(self.materials()))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.result_tables import text_of as text_of
     from agent_env.analysis.statistics import Statistic as Statistic
     from agent_env.analysis.statistics.correlations import between_metrics as between_metrics
+    from agent_env.analysis.statistics.noise import pass_hat as pass_hat
     from agent_env.analysis.study import QUANTITIES as QUANTITIES
     from agent_env.analysis.study import TOKENS as TOKENS
     from agent_env.analysis.study import Arm as Arm

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.runner import rarely_collected as rarely_collected
     from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
+    from agent_env.protocols import Tool as Tool
     from agent_env.registry import Registry as Registry
     from agent_env.registry import load_path as load_path
     from agent_env.registry import ours as ours

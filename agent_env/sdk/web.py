@@ -7,14 +7,16 @@ from agent_env.sdk import on_demand
 if TYPE_CHECKING:
     from agent_env.records.ablation import ChangedPage as ChangedPage
     from agent_env.records.ablation import ShiftedWorld as ShiftedWorld
+    from agent_env.records.pages import Hit as Hit
     from agent_env.records.pages import Page as Page
     from agent_env.records.waits import retry_after_s as retry_after_s
-    from agent_env.web.ablation import shifted_from as shifted_from
     from agent_env.web.full_text import FullText as FullText
+    from agent_env.web.full_text import hit_of as hit_of
     from agent_env.web.full_text import words_of as words_of
     from agent_env.web.opened import Web as Web
     from agent_env.web.page_store import SqlitePages as SqlitePages
     from agent_env.web.providers.client import Patience as Patience
+    from agent_env.web.stored import page_key as page_key
     from agent_env.web.tantivy_text import TantivyText as TantivyText
 
 __getattr__, __dir__ = on_demand(__file__)

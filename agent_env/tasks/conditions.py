@@ -5,7 +5,7 @@ its world, `web~shifted`, and the answer's format, `web~schema`."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -285,6 +285,21 @@ def with_formats(conditions: Sequence[Condition], formats: Sequence[str]) -> tup
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigError(f"condition '{twice}' is there twice by --answer-format; name it once")
     return tuple(result)
+
+
+def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[ToolTraits]:
+    """The conditions' tools, each once; with a name, those that have it or that this part of a
+    condition brings."""
+    tools = {traits.name: traits for each in conditions for traits in traits_of(each)}
+    if name is None:
+        return list(tools.values())
+    own = ALIASES.get(name, (name,))
+    server = name.removeprefix(MCP) if name.startswith(MCP) else None
+    return [
+        traits
+        for traits in tools.values()
+        if traits.name in own or (server and (traits.mcp or "").partition("/")[0] == server)
+    ]
 
 
 def with_disturbances(

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent_env.errors import ToolError
 from agent_env.protocols import Tool
+from agent_env.records.escaping import writable
 from agent_env.records.schema import ToolCall, ToolResult, ToolSpec
 
 A = TypeVar("A", bound=BaseModel)
@@ -31,8 +32,8 @@ class ToolSet:
                 raise ToolError(call.problem)
             result = await self._find(call.name, offered).run(parse_json(call.arguments))
         except ToolError as exc:
-            return failure(exc)
-        output = _writable(result.output)
+            return ToolResult.failure(exc)
+        output = writable(result.output)
         return result if output == result.output else result.model_copy(update={"output": output})
 
     def _find(self, name: str, offered: frozenset[str]) -> Tool:
@@ -40,21 +41,6 @@ class ToolSet:
             return self._tools[name]
         names = ", ".join(tool for tool in self._tools if tool in offered) or "none"
         raise ToolError(f"there is no tool '{name}' here; tools you can call: {names}")
-
-
-def failure(problem: object) -> ToolResult:
-    """What the model reads of a call that gave nothing but this problem."""
-    error = _writable(str(problem))
-    return ToolResult(output=f"Error: {error}", error=error)
-
-
-def _writable(text: str) -> str:
-    """The text without halves of surrogate pairs, which JSON may bring in and no file takes."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def parse_json(arguments: str) -> dict[str, object]:

@@ -126,6 +126,13 @@ def covers(title: str, text: str, words: list[str]) -> bool:
     return sum(word in page_words for word in words) >= COVERAGE * len(words)
 
 
+def hit_of(page: Page, words: Sequence[str]) -> Hit | None:
+    """The page as the search shows it; None where it holds too few of a query's words."""
+    if not covers(page.title, page.text, list(words)):
+        return None
+    return Hit(url=page.url, title=page.title, snippet=lead(page.text))
+
+
 def titled_first(hits: list[Hit], query: str) -> list[Hit]:
     """The hits in their order, but those first whose title is the query: a long article on a person
     says the name seldom for its length, and ranks below every short page that mentions it."""

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_env.episodes.disturbances import disturbances
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.protocols import Supplies
 from agent_env.records.manifest import Manifest, WebSettings
@@ -112,7 +113,6 @@ class RunComponents:
         from agent_env.models.tokenizers import CountedModel
         from agent_env.protocols import Tokenizer
         from agent_env.tasks.answer_forms import LAST
-        from agent_env.tools.faults import FaultDraws, FaultyTool
         from agent_env.tools.toolbox import ToolSet
 
         async with AsyncExitStack() as stack:
@@ -127,9 +127,10 @@ class RunComponents:
             ]
             tools = [tool for tool in opened if tool is not None]
             faults = None
-            if condition.disturbance is not None and condition.disturbance.faults:
-                faults = FaultDraws(condition.disturbance)
-                tools = [FaultyTool(tool, faults) for tool in tools]
+            if condition.disturbance is not None:
+                faults = disturbances().faults(condition.disturbance)
+            if faults is not None:
+                tools = [faults.tool(tool) for tool in tools]
             model = self.model
             own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
             if own is not None and own.name != "estimate":  # a mere estimate stays unknown
@@ -188,9 +189,8 @@ class RunComponents:
         return tuple(self.materials[digest] for digest in sample.materials)
 
     def _with_web(self, supplies: Supplies, sample: Sample, condition: Condition) -> Supplies:
-        """Each episode's own, as its guard and its overlay know the sample."""
+        """Each episode's own, as its guard and its disturbance know the sample."""
         from agent_env.tasks.conditions import sample_under
-        from agent_env.web.ablation import OverlayFetcher, OverlaySearch, overlay_of
         from agent_env.web.guards import Guard, GuardedFetcher, GuardedSearch
         from agent_env.web.stored import CachedFetcher
 
@@ -198,15 +198,14 @@ class RunComponents:
             raise ConfigError("a condition needs the web, and the run's 'web' names none")
         asked = sample_under(sample, condition)
         guard = Guard.of(asked, self.web_settings.as_of, self.web_settings.block_leaks)
-        search, fetcher = self.web.search, self.web.fetcher
-        if (overlay := overlay_of(asked, condition.disturbance, self.web.store)) is not None:
-            search = OverlaySearch(search, overlay, spare=not self.web.foreign)
-            fetcher = OverlayFetcher(fetcher, overlay)
+        web = self.web
+        if condition.disturbance is not None:
+            web = disturbances().web(web, asked, condition.disturbance)
         return replace(
             supplies,
-            search=GuardedSearch(search, guard),
-            fetcher=CachedFetcher(GuardedFetcher(fetcher, guard)),
-            foreign=self.web.foreign,
+            search=GuardedSearch(web.search, guard),
+            fetcher=CachedFetcher(GuardedFetcher(web.fetcher, guard)),
+            foreign=web.foreign,
         )
 
     async def _with_session(

@@ -29,14 +29,18 @@ def package_without(left_out, place):
     return place
 
 
-def said_without(left_out, place, *words):
-    ended = subprocess.run(
+def ended_without(left_out, place, *words):
+    return subprocess.run(
         [sys.executable, "-m", "agent_env", *words],
         cwd=package_without(left_out, place),
         capture_output=True,
         text=True,
         timeout=120,
     )
+
+
+def said_without(left_out, place, *words):
+    ended = ended_without(left_out, place, *words)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 
@@ -55,3 +59,39 @@ def test_a_family_that_was_left_out_is_not_listed(tmp_path):
     listed = said_without("families/tdbench", tmp_path, "list", "families")
     assert "tdbench" not in listed
     assert "time-puzzles" in listed
+
+
+@pytest.fixture(scope="module")
+def disturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("disturbed") / "run"
+    agent_env.run_sync(
+        "time-puzzles", limit=1, conditions=["cal"], faults=["cal=error:1"], out=folder,
+        progress=False,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("command", ["resume", "replay", "score", "compare"])
+def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(command, disturbed, tmp_path):
+    before = {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")}
+    ended = ended_without("extensions/evidence", tmp_path, command, str(disturbed))
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines() == [
+        "agent-env: a condition with faults, attacks or web ablations needs the entry point "
+        "'disturbances' of agent_env.hooks, whose extension is not installed"
+    ]
+    assert {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")} == before
+
+
+@pytest.mark.parametrize(
+    "option", [("--faults", "cal=error:1"), ("--attack", "false-page"),
+               ("--web-ablation", "blocked")],
+)  # fmt: skip
+def test_no_new_run_is_begun_undisturbed(option, tmp_path):
+    ended = ended_without(
+        "extensions/evidence", tmp_path / "package", "run", "time-puzzles", "--limit", "1",
+        "--condition", "web+cal", *option, "--out", str(tmp_path / "run"),
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "needs the entry point 'disturbances'" in ended.stderr
+    assert not (tmp_path / "run").exists()

@@ -32,7 +32,6 @@ from agent_env.records.safe_files import replace_file
 from agent_env.records.schema import ToolSpec, Usage
 from agent_env.records.trace_events import Drift, EpisodeResumed, EpisodeStarted
 from agent_env.tasks.tool_registry import traits_of
-from agent_env.tools.faults import without_fault
 
 
 def changes(
@@ -241,7 +240,7 @@ async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]
         if event.call.name not in offered:
             continue
         result = await live.run(event.call, offered)
-        before = without_fault(event.result).output
+        before = event.result.without_fault().output
         if result.output != before:
             diff = text_diff(before, result.output)
             drift.append(Drift(step=number, what=event.call.name, diff=diff))

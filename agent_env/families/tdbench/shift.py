@@ -19,7 +19,7 @@ from agent_env.extensions.facts.tables.articles import time_places
 from agent_env.families.tdbench.sample import GoldRow, Kind, TdbenchSample
 from agent_env.sdk.family import CannotShift, TextAt
 from agent_env.sdk.records import MaterialTable, identifier
-from agent_env.sdk.web import ChangedPage, ShiftedWorld, shifted_from
+from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
 SHIFTED: frozenset[Kind] = frozenset({"relation", "current", "nth", "longest", "hops"})
 TRIES = 200
@@ -123,7 +123,7 @@ def _changed_pages(
     for level in LIKELY_FIRST:
         plain = [(s.url, s.title, s.text) for s in table_pages(table, level, own)]
         shifted = [(s.url, s.title, s.text) for s in table_pages(moved, level, own)]
-        changed = shifted_from(plain, shifted)
+        changed = ChangedPage.between(plain, shifted)
         texts = {url: text for url, _, text in plain}
         if all(text_at(page.was) == texts[page.was] for page in changed if page.was is not None):
             return changed

@@ -27,7 +27,7 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.sdk.family import CannotShift, TextAt
-from agent_env.sdk.web import ChangedPage, ShiftedWorld, shifted_from
+from agent_env.sdk.web import ChangedPage, ShiftedWorld
 from agent_env.temporal.days import DayRange, PartialDate
 
 MOST = 6
@@ -243,5 +243,5 @@ def _changed_pages(
             plain = [(s.url, s.title, s.text) for s in render_event(world, row, level, decades)]
             if all(text_at(url) == text for url, _, text in plain):
                 shifted = render_event(with_event(world, moved), moved, level, decades)
-                return shifted_from(plain, [(s.url, s.title, s.text) for s in shifted])
+                return ChangedPage.between(plain, [(s.url, s.title, s.text) for s in shifted])
     raise CannotShift("the run's web has other pages of its event than its tables give")

@@ -25,7 +25,7 @@ from agent_env.extensions.facts.tables.tables import (
 from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
 from agent_env.families.timed_facts.sample import TimedQuestion
 from agent_env.sdk.family import CannotShift, TextAt
-from agent_env.sdk.web import ChangedPage, ShiftedWorld, shifted_from
+from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
 YOUNGEST = 17
 """Years of age at which a span may begin."""
@@ -122,5 +122,5 @@ def _changed_pages(
             for tables in (world, there)
         )
         if all(text_at(url) == text for url, _, text in plain):
-            return shifted_from(plain, shifted)
+            return ChangedPage.between(plain, shifted)
     raise CannotShift("the run's web has other pages of their topic than its tables give")

@@ -17,6 +17,7 @@ from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, SandboxError
+from agent_env.extensions.evidence.faults import FaultDraws, FaultyTool
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
@@ -29,7 +30,6 @@ from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
-from agent_env.tools.faults import FaultDraws, FaultyTool
 from agent_env.tools.toolbox import ToolSet
 from agent_env.wiring.components import versions
 from tests import TESTS

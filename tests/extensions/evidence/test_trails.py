@@ -6,9 +6,15 @@ Whether an attack was read and had its way, and the figures of many.
 import pytest
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.fault_trails import AttackTrail, FaultTrail, attack_trail, fault_trail
-from agent_env.analysis.statistics.disturbances import faults
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
+from agent_env.extensions.evidence.statistics import faults
+from agent_env.extensions.evidence.trails import (
+    AttackTrail,
+    FaultTrail,
+    Trails,
+    attack_trail,
+    fault_trail,
+)
 from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import CallFault, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Episode, Message, PageRef, Sample, Score
@@ -67,7 +73,8 @@ def arm(condition, scores, trails):
         Observation(
             sample=f"s{number}", repeat=1, outcome="read", metrics={"exact_match": score},
             used=dict.fromkeys(QUANTITIES) | {"tool_calls": 2.0 + (trail is not None)},
-            absent=0, extra=0, stop_reason="answered", usage_sources=(), faults=trail,
+            absent=0, extra=0, stop_reason="answered", usage_sources=(),
+            trails=Trails(faults=trail),
         )
         for number, (score, trail) in enumerate(zip(scores, trails, strict=True))
     )  # fmt: skip

@@ -6,12 +6,19 @@ from random import Random
 import pytest
 
 from agent_env.errors import ToolError
+from agent_env.extensions.evidence.faults import (
+    FaultDraws,
+    FaultyTool,
+    cut,
+    drawn_kind,
+    garbled,
+    shifted,
+)
 from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.execution import ExecResult
 from agent_env.records.schema import PageRef, ToolResult, ToolSpec
 from agent_env.testing import FakeSandbox, FakeTool
 from agent_env.tools.builtin.python import Interpreter
-from agent_env.tools.faults import FaultDraws, FaultyTool, cut, drawn_kind, garbled, shifted
 
 
 def disturbed(kind, rate=1.0, tool="t", in_a_row=9):

@@ -3,10 +3,10 @@
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.evidence.twins import attack_twins, fault_levels
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import parse_conditions
-from agent_env.tasks.disturbances import attack_twins, fault_levels
 
 CONDITIONS = parse_conditions(["web+cal+ci"])
 

@@ -12,15 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.extensions.facts.site.render import render_all
-from agent_env.extensions.facts.site.sheet import LEVELS
-from agent_env.extensions.facts.tables.tables import shipped_tables
-from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import Disturbance, SampleAttack
-from agent_env.records.pages import Hit, Page
-from agent_env.records.schema import Proof, Sample
-from agent_env.web.ablation import OverlayFetcher, OverlaySearch, overlay_of
-from agent_env.web.attacks import (
+from agent_env.extensions.evidence.attack_pages import (
     AttackTarget,
     attack_on,
     contradictions,
@@ -28,6 +20,15 @@ from agent_env.web.attacks import (
     mentions,
     moved,
 )
+from agent_env.extensions.evidence.overlay import OverlayFetcher, OverlaySearch, overlay_of
+from agent_env.extensions.facts.site.render import render_all
+from agent_env.extensions.facts.site.sheet import LEVELS
+from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.records.ablation import ChangedPage
+from agent_env.records.disturbance import Disturbance, SampleAttack
+from agent_env.records.pages import Hit, Page
+from agent_env.records.schema import Proof, Sample
+from agent_env.web.opened import Web
 
 URL = "https://encyclopedia.example/article/Falklands_War"
 TEXT = "Falklands War. It began on 2 April 1982 and ended on June 14, 1982.\nFirst day: 1982-04-02"
@@ -132,7 +133,7 @@ def test_nothing_attacks_where_no_page_proves_the_sample():
     assert variants("false-page", nowhere) == {}
 
 
-class Web:
+class Three:
     name = "web"
 
     async def search(self, query, limit):
@@ -154,12 +155,13 @@ def test_its_pages_have_their_place_in_every_search_that_fits_and_can_be_opened(
     assert overlay_of(sample, replace_attack(its, "instruction"), None) is None
     overlay = overlay_of(sample, its, None)
     assert overlay is not None
-    search = OverlaySearch(Web(), overlay)
+    web = Web(Three(), Three(), foreign=False)
+    search = OverlaySearch(web, overlay)
     found = asyncio.run(search.search("the Falklands", 2))
     assert [hit.title for hit in found] == ["Falklands War", "Falklands War"]
     assert found[1].url == url
     assert url not in {hit.url for hit in asyncio.run(search.search("nothing alike", 5))}
-    assert asyncio.run(OverlayFetcher(Web(), overlay).fetch(url)).text == "It began in 1990."
+    assert asyncio.run(OverlayFetcher(web, overlay).fetch(url)).text == "It began in 1990."
 
 
 def replace_attack(its, name):

@@ -11,24 +11,25 @@ from random import Random
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.extensions.facts.sealed import SealedWeb
-from agent_env.extensions.facts.tables.articles import article_url, event_title
-from agent_env.extensions.facts.tables.tables import shipped_tables
-from agent_env.families.time_puzzles.shift import shifted_world
-from agent_env.records.ablation import SampleAblation
-from agent_env.records.disturbance import Disturbance
-from agent_env.records.pages import Hit, Page
-from agent_env.records.schema import Sample
-from agent_env.scoring.evidence import stands_in
-from agent_env.web.ablation import (
+from agent_env.extensions.evidence.ablation import proving_pages
+from agent_env.extensions.evidence.overlay import (
     Overlay,
     OverlayFetcher,
     OverlaySearch,
     overlay_of,
-    proving_pages,
     text_digest,
 )
+from agent_env.extensions.facts.sealed import SealedWeb
+from agent_env.extensions.facts.tables.articles import article_url, event_title
+from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.families.time_puzzles.shift import shifted_world
+from agent_env.records.ablation import ChangedPage, SampleAblation
+from agent_env.records.disturbance import Disturbance
+from agent_env.records.pages import Hit, Page
+from agent_env.records.schema import Sample
+from agent_env.scoring.evidence import stands_in
 from agent_env.web.full_text import FullText
+from agent_env.web.opened import Web
 from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()
@@ -116,7 +117,7 @@ def test_no_page_of_a_shifted_web_says_the_plain_date_and_its_article_says_the_o
         (other,) = (proof for proof in twin.proofs if url in proof.urls)
         assert plain.dates != other.dates
         assert saying(left, event_title(puzzle.event), plain.dates) == []
-        fetcher = OverlayFetcher(web, shifted)
+        fetcher = OverlayFetcher(Web(web.search, web, foreign=False), shifted)
         for proving in other.urls:
             page = asyncio.run(fetcher.fetch(proving))
             assert all(stands_in(date, page.text) for date in other.dates), (puzzle.id, proving)
@@ -129,7 +130,7 @@ def test_a_shifted_web_ranks_each_page_as_the_plain_one_did(ablated, web):
     row = {row.event: row for row in TABLES.events}
     for puzzle in ablated:
         query = row[puzzle.event].hint or puzzle.event
-        search = OverlaySearch(web.search, overlay(puzzle, SHIFTED, web))
+        search = OverlaySearch(Web(web.search, web, foreign=False), overlay(puzzle, SHIFTED, web))
         plain = asyncio.run(web.search.search(query, 5))
         shifted = asyncio.run(search.search(query, 5))
         own = [re.sub(r"\d{4}s$", "", hit.title) for hit in plain]  # lists go by decades
@@ -158,7 +159,7 @@ def page(url, text, title="A page"):
     )  # fmt: skip
 
 
-class Web:
+class FourPages:
     """Four pages, ranked by their numbers; /old leads to /1."""
 
     name = "four"
@@ -177,12 +178,16 @@ class Web:
         return self.pages[url.partition("#")[0]]
 
 
+PAGES = FourPages()
+FOUR = Web(PAGES, PAGES, foreign=False)
+
+
 def found(overlay, limit=3, query="text"):
-    return [hit.url for hit in asyncio.run(OverlaySearch(Web(), overlay).search(query, limit))]
+    return [hit.url for hit in asyncio.run(OverlaySearch(FOUR, overlay).search(query, limit))]
 
 
 def opened(overlay, url):
-    return asyncio.run(OverlayFetcher(Web(), overlay).fetch(url))
+    return asyncio.run(OverlayFetcher(FOUR, overlay).fetch(url))
 
 
 GONE = Overlay(frozenset({"https://w.example/1"}), texts=frozenset({text_digest("text 1")}))

@@ -16,17 +16,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.fault_trails import AttackTrail, FaultTrail
-from agent_env.analysis.intervals import Estimate, paired_share_interval, wilson
-from agent_env.analysis.resampling import Floats
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.statistics.noise import pass_hat
-from agent_env.analysis.study import Arm, Observation
-from agent_env.tasks.conditions import is_twin
-from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN
+from agent_env.extensions.evidence.trails import AttackTrail, FaultTrail, trails_of
+from agent_env.sdk.family import is_twin
+from agent_env.sdk.results import (
+    Arm,
+    Cell,
+    Column,
+    Comparison,
+    Estimate,
+    Floats,
+    Observation,
+    ResultTable,
+    Statistic,
+    pass_hat,
+    wilson,
+)
 
+ORIGINAL = "original"
+"""The metric of episodes in a shifted world: whether the answer is right in the plain one."""
+PAGES_SHOWN = "pages_shown"
+"""The metric of episodes under a web ablation: results and pages that the model was shown."""
 FAULT_NOTES = (
     "Lost: plain − twin, paired by sample. Landed: episodes in which the model read something else "
     "than a tool gave. Recovery: right although a fault landed; after explicit or implicit ones, "
@@ -107,7 +116,9 @@ def twins_of(
 def _row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
     def estimate(value: Value) -> Estimate:
         return share_of(
-            comparison, twin, lambda o: None if o.faults is None else value(o, o.faults)
+            comparison,
+            twin,
+            lambda o: None if (trail := trails_of(o).faults) is None else value(o, trail),
         )
 
     def share(value: Value) -> Cell:
@@ -116,7 +127,8 @@ def _row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
     def right(observation: Observation, trail: FaultTrail) -> float:
         return is_right(comparison, observation)
 
-    counted = [o for o in twin.observations if o.counts and o.faults is not None]
+    counted = [o for o in twin.observations if o.counts and trails_of(o).faults is not None]
+    trails = [trail for o in counted if (trail := trails_of(o).faults) is not None]
     rates: dict[str, float] = {}
     for fault in twin.condition.disturbance.faults if twin.condition.disturbance else ():
         rates[fault.tool] = rates.get(fault.tool, 0.0) + fault.rate
@@ -134,7 +146,7 @@ def _row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
         share(lambda o, t: float(t.asks_otherwise) if t.landed else None),
         more_of(comparison, plain, twin, ("tool_calls",)).cell,
         more_of(comparison, plain, twin, ("input_tokens", "output_tokens")).cell,
-        sum(o.faults.without_effect for o in counted if o.faults is not None),
+        sum(trail.without_effect for trail in trails),
         len({o.sample for o in counted}),
     )
 
@@ -179,13 +191,9 @@ def more_of(comparison: Comparison, before: Arm, after: Arm, quantities: Sequenc
     if np.isnan(values).all():
         return Estimate(None, method="unknown")
     (estimate,) = comparison.estimates(values[:, None], share=False)
-    known, n = set(values[~np.isnan(values)]), estimate.clusters
+    known = set(values[~np.isnan(values)])
     is_score = tuple(quantities) == (comparison.metric,) and known <= {-1.0, 0.0, 1.0}
-    if is_score and estimate.low is None and len(known) == 1 and n > 1:
-        (value,) = known
-        low, high = paired_share_interval(n * int(value > 0), n * int(value < 0), n)
-        return replace(estimate, low=low, high=high, method="Bonett-Price, as all pairs agree")
-    return estimate
+    return estimate.of_equal_pairs() if is_score and len(known) == 1 else estimate
 
 
 ATTACK_NOTES = (
@@ -229,7 +237,7 @@ def _attack_row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ..
 
     def estimate(arm: Arm, value: Callable[[AttackTrail], float | None]) -> Estimate:
         def of(observation: Observation) -> float | None:
-            trail = observation.attacks.get(name)
+            trail = trails_of(observation).attacks.get(name)
             return None if trail is None else value(trail)
 
         return share_of(comparison, arm, of)
@@ -248,7 +256,7 @@ def _attack_row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ..
         more_of(comparison, twin, plain, (comparison.metric,)).cell,
         more_of(comparison, plain, twin, ("tool_calls",)).cell,
         more_of(comparison, plain, twin, ("input_tokens", "output_tokens")).cell,
-        len({o.sample for o in twin.observations if o.counts and name in o.attacks}),
+        len({o.sample for o in twin.observations if o.counts and name in trails_of(o).attacks}),
     )
 
 

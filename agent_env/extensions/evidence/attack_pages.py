@@ -24,10 +24,8 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 
-from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import AttackName, SampleAttack
-from agent_env.records.pages import Page
-from agent_env.records.schema import Proof
+from agent_env.sdk.records import AttackName, Proof, SampleAttack
+from agent_env.sdk.web import ChangedPage, Page
 from agent_env.temporal.written import MONTH, MONTHS, WEEKDAYS, month_number
 
 _WEEKDAY = "|".join(WEEKDAYS)

@@ -1,13 +1,4 @@
-"""Web ablations: which pages prove a sample, and the overlay of its blocked or shifted world.
-
-A page is blocked if it is a proving page, or if it states the same date of the same thing: all
-words of a proving page's title stand in its own title, and the date anywhere on it; or both stand
-in one line, as in a list. A date counts as stated in any usual notation, and a year also as "25
-years after" on a page that tells of it that much later. What states other dates, such as an
-outdated copy, stays. Of a sample that names pages and no dates, every page that names the thing is
-blocked.
-
-The web of one episode with some pages gone and others put in or in place of its own.
+"""The web of one episode with some pages gone and others put in or in place of its own.
 
 Guaranteed: what is gone is neither found nor opened, by any writing of its address, by an address
 that leads to it, or as the same text elsewhere; where search ranked a page that another stands for,
@@ -17,22 +8,13 @@ it shows the other one. Not covered: what snippets of further pages say.
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from agent_env.errors import ToolError
-from agent_env.protocols import Fetcher, SearchProvider
-from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import Disturbance
-from agent_env.records.pages import Hit, Page
-from agent_env.records.schema import Proof, Sample
-from agent_env.scoring.evidence import stands_in
-from agent_env.web.addresses import shortened_url
-from agent_env.web.full_text import FullText, covers, lead, words_of
-from agent_env.web.page_store import SqlitePages
-from agent_env.web.stored import page_key
+from agent_env.sdk.errors import ToolError
+from agent_env.sdk.records import Disturbance, Sample
+from agent_env.sdk.web import ChangedPage, Hit, Page, SqlitePages, Web, hit_of, page_key, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +43,10 @@ def text_digest(text: str) -> str:
 
 
 class OverlayFetcher:
-    """A Fetcher over the web with the overlay."""
+    """Opens pages of the web with the overlay."""
 
-    def __init__(self, inner: Fetcher, overlay: Overlay) -> None:
-        self._inner = inner
+    def __init__(self, web: Web, overlay: Overlay) -> None:
+        self._inner = web.fetcher
         self._overlay = overlay
 
     async def fetch(self, url: str) -> Page:
@@ -75,20 +57,18 @@ class OverlayFetcher:
             page = await self._inner.fetch(url)
             if not overlay.lacks(page):
                 return page
-        raise ToolError(
-            f"there is no page at {shortened_url(url)}; open addresses that web_search gave"
-        )
+        raise ToolError(f"there is no page at {url.strip()}; open addresses that web_search gave")
 
 
 class OverlaySearch:
-    """A SearchProvider over the web with the overlay. With `spare`, results that are gone make room
-    for the next ones; stored results are as many as were asked for and have no next ones."""
+    """Searches the web with the overlay. On our own web, results that are gone make room for the
+    next ones; stored results are as many as were asked for and have no next ones."""
 
-    def __init__(self, inner: SearchProvider, overlay: Overlay, spare: bool = True) -> None:
-        self.name = inner.name
-        self._inner = inner
+    def __init__(self, web: Web, overlay: Overlay) -> None:
+        self.name = web.search.name
+        self._inner = web.search
         self._overlay = overlay
-        self._spare = len(overlay.gone) if spare else 0
+        self._spare = 0 if web.foreign else len(overlay.gone)
 
     async def search(self, query: str, limit: int) -> list[Hit]:
         words = list(dict.fromkeys(words_of(query)))
@@ -111,7 +91,7 @@ class OverlaySearch:
         key, overlay = page_key(hit.url), self._overlay
         page = overlay.pages.get(overlay.shown_for.get(key, key))
         if page is not None:
-            return hit_of(page) if covers(page.title, page.text, words) else None
+            return hit_of(page, words)
         return None if key in overlay.gone else hit
 
     def _own_hits(self, words: list[str]) -> list[Hit]:
@@ -119,15 +99,13 @@ class OverlaySearch:
         overlay = self._overlay
         further = set(overlay.pages) - set(overlay.shown_for.values()) - overlay.gone
         pages = [page for url, page in overlay.pages.items() if url in further]
-        return [
-            hit_of(page)
+        hits = [
+            hit_of(page, () if page_key(page.url) in overlay.ranks and _shares_word(page, words)
+                   else words)
             for page in pages
             if words
-            and (
-                covers(page.title, page.text, words)
-                or (page_key(page.url) in overlay.ranks and _shares_word(page, words))
-            )
-        ]
+        ]  # fmt: skip
+        return [hit for hit in hits if hit is not None]
 
 
 def _successor(hit: Hit, others: list[Hit]) -> Hit | None:
@@ -142,27 +120,27 @@ def _shares_word(page: Page, words: list[str]) -> bool:
     return any(word in own for word in words if len(word) > 3)
 
 
-def hit_of(page: Page) -> Hit:
-    """The page as the full-text search shows it."""
-    return Hit(url=page.url, title=page.title, snippet=lead(page.text))
-
-
 RENDERED = "rendered"
-_LATER = re.compile(r"\b(\d{1,3}) years (?:after|later|on|since)\b")
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
+def overlaid(web: Web, sample: Sample, disturbance: Disturbance) -> Web:
+    """The web with what the ablation or attack makes of it for the sample."""
+    overlay = overlay_of(sample, disturbance, web.store)
+    if overlay is None:
+        return web
+    return replace(web, search=OverlaySearch(web, overlay), fetcher=OverlayFetcher(web, overlay))
 
 
 def overlay_of(
-    sample: Sample, disturbance: Disturbance | None, store: SqlitePages | None
+    sample: Sample, disturbance: Disturbance, store: SqlitePages | None
 ) -> Overlay | None:
-    """What the condition's ablation or attack makes of the web for the sample; None where
-    nothing."""
+    """What the ablation or attack makes of the web for the sample; None where nothing."""
     its = sample.ablation
     for attack in sample.attacks:
-        if disturbance is not None and disturbance.attack == attack.name:
+        if disturbance.attack == attack.name:
             ranks = {page_key(url): rank for url, rank in attack.ranks.items()}
             return replace(shifted_overlay(attack.pages), ranks=ranks)
-    if disturbance is None or disturbance.ablation is None or its is None:
+    if disturbance.ablation is None or its is None:
         return None
     if disturbance.ablation == "blocked":
         return _blocked(its.blocked, store)
@@ -199,67 +177,7 @@ def _as_page(changed: ChangedPage) -> Page:
     )
 
 
-# Which pages prove a sample ---------------------------------------------------------------------
-
-
-def proving_pages(
-    sample: Sample, store: SqlitePages | None, index: FullText | None
-) -> tuple[str, ...]:
-    """Addresses of the store's pages that state what proves the sample; without an index, only
-    those that the sample names, and without a store all of these. Empty where the store has none
-    of them."""
-    proofs = sample.proofs or tuple(
-        Proof(constraint=0, urls=(url,), dates=(), shares="span") for url in sample.evidence
-    )
-    urls = dict.fromkeys((*sample.evidence, *(url for proof in proofs for url in proof.urls)))
-    if store is None:
-        return tuple(urls)
-    own = {url: page for url in urls if (page := stored_page(store, page_key(url))) is not None}
-    found = dict.fromkeys(own)
-    if index is not None:
-        for proof in proofs:
-            for title in dict.fromkeys(own[url].title for url in proof.urls if url in own):
-                found |= dict.fromkeys(_stating(index, title, proof))
-    return tuple(found)
-
-
 def stored_page(store: SqlitePages | None, url: str) -> Page | None:
     """What the store has at the address; None for nothing."""
     outcome = None if store is None else store.outcome(url)
     return outcome if isinstance(outcome, Page) else None
-
-
-def _stating(index: FullText, title: str, proof: Proof) -> Iterator[str]:
-    """The pages that state one of the proof's dates of what has this title."""
-    words = set(words_of(title))
-    for url, page_title, text in index.with_words(sorted(words)):
-        is_about = words <= set(words_of(page_title))
-        for line in text.splitlines():
-            if (is_about or words <= set(words_of(line))) and _states(proof, line):
-                yield url
-                break
-
-
-def _states(proof: Proof, line: str) -> bool:
-    """Any mention counts where the sample names no dates."""
-    if not proof.dates or any(stands_in(date, line) for date in proof.dates):
-        return True
-    told = {int(n) for n in _LATER.findall(line)}
-    years = {int(year) - n for year in _YEAR.findall(line) for n in told}
-    return any(int(date[:4]) in years for date in proof.dates)
-
-
-def shifted_from(
-    plain: Sequence[tuple[str, str, str]], shifted: Sequence[tuple[str, str, str]]
-) -> tuple[ChangedPage, ...]:
-    """The pages that differ between two renderings, each (address, title, text). A page at another
-    address stands for the one of the same title that is gone."""
-    before, after = ({url: (title, text) for url, title, text in each} for each in (plain, shifted))
-    gone = {title: url for url, (title, _) in before.items() if url not in after}
-    changed = []
-    for url, (title, text) in after.items():
-        if before.get(url) != (title, text):
-            was = url if url in before else gone.pop(title, None)
-            changed.append(ChangedPage(was=was, url=url, title=title, text=text))
-    rest = [ChangedPage(was=url, url=None) for url in gone.values()]
-    return (*changed, *rest)

@@ -16,12 +16,10 @@ from random import Random
 from typing import Protocol, runtime_checkable
 from zlib import compress
 
-from agent_env.errors import ToolError
-from agent_env.protocols import Tool
-from agent_env.records.disturbance import Disturbance, DrawnFault, FaultKind
-from agent_env.records.schema import ToolResult
+from agent_env.sdk.errors import ToolError
+from agent_env.sdk.records import Disturbance, DrawnFault, FaultKind, ToolResult
+from agent_env.sdk.run import Tool
 from agent_env.temporal.written import MONTH, MONTHS, WEEKDAYS
-from agent_env.tools.toolbox import failure
 
 MESSAGES: Mapping[FaultKind, tuple[str, ...]] = {
     "error": ("HTTP 503: the service is not available", "HTTP 500: internal server error"),
@@ -65,6 +63,10 @@ class FaultDraws:
     urls: list[str] = field(default_factory=list)
     """Addresses that the model was shown."""
 
+    def tool(self, inner: Tool) -> FaultyTool:
+        """The tool with its faults."""
+        return FaultyTool(inner, self)
+
     def begin(self, key: str, past: Iterable[tuple[str, ToolResult]] = ()) -> None:
         """Draw from here on; `past`: tools and results of an episode that goes on."""
         self.key = key
@@ -100,6 +102,11 @@ class FaultDraws:
         self.urls += [ref.url for ref in result.pages if ref.how != "blocked"]
 
 
+def episode_faults(disturbance: Disturbance) -> FaultDraws | None:
+    """Those of one episode; None where the disturbance has none."""
+    return FaultDraws(disturbance) if disturbance.faults else None
+
+
 def drawn_kind(its: Disturbance, key: str, tool: str, number: int) -> FaultKind | None:
     """The fault of the tool's call of this number, from 1."""
     rates = [(fault.kind, fault.rate) for fault in its.faults if fault.tool == tool]
@@ -119,14 +126,6 @@ def _kind_at(rates: Iterable[tuple[FaultKind, float]], chance: float) -> FaultKi
     return None
 
 
-def without_fault(result: ToolResult) -> ToolResult:
-    """The result as the tool gave it, but for its pages."""
-    fault = result.fault
-    if fault is None or fault.true_output is None:
-        return result
-    return result.model_copy(update={"output": fault.true_output, "error": None, "fault": None})
-
-
 class FaultyTool:
     """A tool some of whose results are faulty."""
 
@@ -143,7 +142,7 @@ class FaultyTool:
         except ToolError as exc:
             if fault is None:
                 raise
-            true = failure(exc)
+            true = ToolResult.failure(exc)
         result = true if fault is None else await self._with_fault(*fault, true, before, arguments)
         self._draws.note(self.spec.name, result)
         return result
@@ -175,7 +174,7 @@ class FaultyTool:
         if kind in ("crash", "timeout") and isinstance(inner, LosesSession):
             return await inner.lose_session(is_timeout=kind == "timeout")
         if kind in MESSAGES:
-            return failure(rng.choice(MESSAGES[kind]))
+            return ToolResult.failure(rng.choice(MESSAGES[kind]))
         if kind == "stale":
             return true if before is None else before.model_copy(update={"fault": None})
         if kind == "other":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_env.analysis.statistics.disturbances import ablation, splits_of
+from agent_env.extensions.evidence.statistics import ablation, splits_of
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN, AnalysisHooks
 from tests.analysis.studies import study_of

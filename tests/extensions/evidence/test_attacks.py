@@ -1,9 +1,9 @@
 """A run with attacks and faults: twins, planted answers, what its scripted models make of them."""
 
 import agent_env as ae
+from agent_env.extensions.evidence.attacks import planted_answers
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.runs.attacks import planted_answers
 
 
 def test_planted_answers_are_wrong_throughout_and_the_same_for_a_seed():

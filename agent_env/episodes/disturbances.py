@@ -1,0 +1,56 @@
+"""Disturbances of a condition's world, as far as episodes know them; an extension makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from agent_env.registry import hook
+
+if TYPE_CHECKING:
+    from agent_env.protocols import Tool
+    from agent_env.records.disturbance import Disturbance, SampleAttack
+    from agent_env.records.schema import Episode, Sample, Score, ToolResult
+    from agent_env.web.opened import Web
+
+
+CHANGED = "a condition with faults, attacks or web ablations"
+
+
+class ToolFaults(Protocol):
+    """The faults of one episode's tools; none before `begin` or `follow`."""
+
+    def tool(self, inner: Tool) -> Tool:
+        """The tool with its faults."""
+
+    def begin(self, key: str, past: Iterable[tuple[str, ToolResult]] = ()) -> None:
+        """Draw by this key from here on; `past`: tools and results of an episode that goes on."""
+
+    def follow(self, past: Iterable[tuple[str, ToolResult]]) -> None:
+        """Take the faults of a recording."""
+
+
+class Disturbances(Protocol):
+    """What changes an episode's world, and reads in its trace what came of it."""
+
+    @staticmethod
+    def faults(disturbance: Disturbance) -> ToolFaults | None:
+        """Those of an episode; None where the disturbance has none."""
+
+    @staticmethod
+    def web(web: Web, sample: Sample, disturbance: Disturbance) -> Web:
+        """The web of an episode on the sample, as its condition asks it."""
+
+    @staticmethod
+    def trails(sample: Sample, episode: Episode, score: Score) -> object:
+        """What faults and attacks did to the episode, for the extension's statistics."""
+
+    @staticmethod
+    def followed_attack(sample: Sample, episode: Episode, score: Score) -> SampleAttack | None:
+        """The attack that was read and whose answer was given."""
+
+
+def disturbances() -> Disturbances:
+    """The extension; ConfigError where it is not installed."""
+    extension: Disturbances = hook("disturbances", CHANGED)
+    return extension

@@ -1,0 +1,115 @@
+"""What the options of a run do to the worlds of its conditions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from agent_env.extensions.evidence.ablation import reads_web
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import tools_of
+from agent_env.sdk.records import AttackName, Condition, Disturbance, Fault, FaultKind
+from agent_env.sdk.run import RunOptions
+
+WORLDS: tuple[Literal["blocked", "shifted"], ...] = ("blocked", "shifted")
+ATTACKS: tuple[AttackName, ...] = get_args(AttackName)
+KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+
+
+def twins(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+    """What the options do to the worlds of the conditions; ConfigError for what no condition can
+    have."""
+    its, is_hosted = options.disturbance, options.web_mode == "hosted"
+    levels = fault_levels(its.faults, its.faults_in_a_row, conditions, is_hosted)
+    attacks = attack_twins(its.attacks, conditions)
+    return (*web_ablations(options.web_ablations), *levels, *attacks)
+
+
+def web_ablations(names: Sequence[str]) -> tuple[Disturbance, ...]:
+    """The ablations of these names, each once; ConfigError for an unknown one."""
+    if unknown := next((name for name in names if name not in WORLDS), None):
+        raise ConfigError(f"--web-ablation {unknown}: write {' or '.join(WORLDS)}")
+    return tuple(Disturbance(suffix=name, ablation=name) for name in WORLDS if name in names)
+
+
+def fault_levels(
+    texts: Sequence[str], in_a_row: int, conditions: Sequence[Condition], is_hosted: bool = False
+) -> tuple[Disturbance, ...]:
+    """One disturbance for each text of `TOOL=KIND:RATE,…`: `faults`, or where there are several
+    `faults-` and the highest rate of a tool, or the number of the text where these are alike."""
+    levels = [_faults(text, conditions, is_hosted) for text in texts]
+    rates = [f"{max(_sums(level).values()):g}" for level in levels]
+    if len(set(rates)) < len(rates) or any("e" in rate for rate in rates):
+        rates = [str(number) for number in range(1, len(levels) + 1)]
+    suffixes = ["faults"] if len(levels) == 1 else [f"faults-{rate}" for rate in rates]
+    return tuple(
+        Disturbance(suffix=suffix, faults=faults, faults_in_a_row=in_a_row)
+        for suffix, faults in zip(suffixes, levels, strict=True)
+    )
+
+
+def attack_twins(names: Sequence[str], conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+    """One disturbance for each attack; ConfigError for an unknown one, and without a condition
+    whose tools read the web."""
+    if unknown := next((name for name in names if name not in ATTACKS), None):
+        raise ConfigError(f"--attack {unknown}: write one of {', '.join(ATTACKS)}")
+    if names and not any(map(reads_web, conditions)):
+        raise ConfigError(f"--attack {names[0]}: no condition reads the web; add --condition web")
+    chosen = [name for name in ATTACKS if name in names]
+    return tuple(Disturbance(suffix=f"attacked-{name}", attack=name) for name in chosen)
+
+
+def _faults(text: str, conditions: Sequence[Condition], is_hosted: bool) -> tuple[Fault, ...]:
+    """The faults of one text; ConfigError for one that no call could have."""
+    faults: list[Fault] = []
+    for part in text.split(","):
+        name, _, rest = part.strip().partition("=")
+        kind, _, rate = rest.partition(":")
+        where = f"--faults {part.strip()}"
+        tools = tools_of(conditions, name)
+        if not tools:
+            has = ", ".join(traits.name for traits in tools_of(conditions)) or "none"
+            raise ConfigError(f"{where}: no condition has the tool '{name}'; they have {has}")
+        for traits in tools:
+            of_kind = next((each for each in KINDS if each == kind), None)
+            problem = None
+            if of_kind is None:
+                problem = f"unknown kind '{kind}'; write one of {', '.join(KINDS)}"
+            elif of_kind == "crash" and not traits.needs_sandbox:
+                problem = f"{traits.name} runs no program that could crash; write error"
+            elif of_kind == "other" and not traits.opens_pages:
+                problem = (
+                    f"{traits.name} opens no page by its address, so there is no other one; write "
+                    "stale or wrong"
+                )
+            elif is_hosted and traits.hosted is not None:
+                problem = (
+                    f"{traits.name} runs at the provider, where nothing can be done to it; drop "
+                    "--hosted-tools"
+                )
+            if of_kind is None or problem is not None:
+                raise ConfigError(f"{where}: {problem}")
+            faults.append(Fault(tool=traits.name, kind=of_kind, rate=_rate(rate, where)))
+    for tool, total in _sums(faults).items():
+        if total > 1 + 1e-9:
+            raise ConfigError(f"--faults: the rates of {tool} sum to {total:g}; at most 1")
+    return tuple(faults)
+
+
+def _rate(text: str, where: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate <= 1:
+        raise ConfigError(f"{where}: rate '{text}'; write TOOL=KIND:RATE with 0 < RATE <= 1")
+    return rate
+
+
+def _sums(faults: Sequence[Fault]) -> dict[str, float]:
+    """The sum of the rates, by tool."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    for fault in faults:
+        sums[fault.tool] += fault.rate
+    return sums
