@@ -140,9 +140,10 @@ class Registry(Generic[T]):
         return value
 
     def installed_objects(self) -> list[T]:
-        """Those of installed packages, without a permit: that the user installed them decides, and
-        nothing that a folder names. ConfigError as of `load`."""
-        entries = [self._installed(point) for point in self._points()]
+        """Those of entry points, ours first, without a permit: that the user installed them
+        decides, and nothing that a folder names. ConfigError as of `load`."""
+        ours_first = [PluginEntry(self.kind, *each) for each in ours(self.group).items()]
+        entries = ours_first + [self._installed(point) for point in self._points()]
         return [
             self.adapted(load_path(each.path, f"{self.kind} {_called(each)}"), each)
             for each in entries

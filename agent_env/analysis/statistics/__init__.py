@@ -16,7 +16,7 @@ from pkgutil import iter_modules
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.errors import ConfigError
-from agent_env.registry import Registry, load_path, ours
+from agent_env.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,6 @@ def statistics_of(comparison: Comparison) -> list[Statistic]:
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values())
     statistics = [value for value in values if isinstance(value, Statistic)]
-    statistics += [load_path(path) for path in ours("statistics").values()]
     statistics += STATISTICS.installed_objects()
     for path in comparison.hooks.statistics:
         module_name, _, name = path.partition(":")
