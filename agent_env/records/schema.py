@@ -338,13 +338,6 @@ class ToolResult(Stored):
         error = writable(str(problem))
         return cls(output=f"Error: {error}", error=error)
 
-    def without_fault(self) -> ToolResult:
-        """The result as the tool gave it, but for its pages."""
-        if self.fault is None or self.fault.true_output is None:
-            return self
-        update = {"output": self.fault.true_output, "error": None, "fault": None}
-        return self.model_copy(update=update)
-
 
 # Results of episodes ----------------------------------------------------------------------------
 

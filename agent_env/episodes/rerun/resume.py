@@ -240,7 +240,9 @@ async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]
         if event.call.name not in offered:
             continue
         result = await live.run(event.call, offered)
-        before = event.result.without_fault().output
+        before = event.result.output
+        if (fault := event.result.fault) is not None and fault.true_output is not None:
+            before = fault.true_output
         if result.output != before:
             diff = text_diff(before, result.output)
             drift.append(Drift(step=number, what=event.call.name, diff=diff))
