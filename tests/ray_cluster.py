@@ -16,12 +16,13 @@ from pathlib import Path
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.fake_server.server import serve
 from agent_env.extensions.reference.policy import Reference
-from agent_env.records.trace_events import EpisodeResumed, ModelCalled
+from agent_env.records.trace_events import EpisodeResumed
 from agent_env.runs.options import RunOptions
 from agent_env.runs.ray.engine import RayOptions, require_ray, run_on_ray
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
+from tests.episodes.killing import held_requests, request_of
 
 
 async def ordeal(where, samples, concurrency, latency_s):
@@ -82,7 +83,7 @@ async def _lose_a_node(options, log):
     held, later = removal.pop("held"), log[removal.pop("at") :]
     return {
         **removal,
-        "held_asked": sum(_held_key(body) in held for body in later),
+        "held_asked": sum(request_of(body) in held for body in later),
         "notes": notes,
         "cluster_up_s": round(up_s, 1),
         "run_s": round(time.monotonic() - began, 1),
@@ -99,7 +100,7 @@ async def _remove(folder, cluster, node, removal, log, run):
         await asyncio.sleep(0.05)
     removal |= {"in_flight": _counts(folder)[0], "finished_before": _counts(folder)[1]}
     await asyncio.to_thread(cluster.remove_node, node, False)
-    removal |= {"held": _held(folder), "at": len(log)}
+    removal |= {"held": held_requests(folder.path), "at": len(log)}
 
 
 def _counts(folder):
@@ -107,22 +108,6 @@ def _counts(folder):
     files = list(folder.traces())
     done = sum(b'"kind":"episode_finished"' in file.read_bytes() for file in files)
     return len(files) - done, done
-
-
-def _held(folder):
-    """Requests to which traces hold the replies: first message, and how many replies before."""
-    held = set()
-    for file in folder.traces():
-        events = read_trace(file)
-        replies = sum(isinstance(e, ModelCalled) and e.reply is not None for e in events)
-        if events:
-            held |= {(events[0].messages[0].content, n) for n in range(replies)}
-    return held
-
-
-def _held_key(body):
-    said = body["messages"]
-    return said[0]["content"], sum(message["role"] == "assistant" for message in said)
 
 
 def _lost(notes):

@@ -2,29 +2,18 @@
 
 import asyncio
 import socket
-import subprocess
-import sys
 from collections import Counter
-from dataclasses import replace
 
 from agent_env.episodes.results import episodes_of
+from agent_env.extensions.fake_server import serve
+from agent_env.extensions.reference.policy import Reference
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run
+from tests.commands import running
 
 AWAY_S = 0.5
-
-
-def start(port):
-    """A fake server that listens once this comes back."""
-    command = [sys.executable, "-m", "agent_env", "fake-server", "--latency", "0.1"]
-    process = subprocess.Popen(
-        [*command, "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        text=True,
-    )  # fmt: skip
-    assert process.stdout.readline().startswith("http://")
-    return process
 
 
 def free_port():
@@ -35,13 +24,11 @@ def free_port():
 
 def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_path):
     port, ended, notes = free_port(), Counter[str](), list[str]()
-    servers = [start(port)]
 
     def on_end(key, ending):
         ended[ending] += 1
         if ended.total() == 3:
-            servers[0].kill()
-            servers[0].wait()
+            server.kill()
 
     asked = RunOptions(
         task="time-puzzles",
@@ -54,21 +41,19 @@ def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_pat
     )
 
     async def go():
-        listener = replace(Listener(notes.append, lambda f, n: None, on_end))
-        running = asyncio.ensure_future(start_run(asked, listener))
+        going = asyncio.ensure_future(
+            start_run(asked, Listener(notes.append, lambda f, n: None, on_end))
+        )
         while not any("waits for its server" in note for note in notes):
-            assert not running.done(), notes
+            assert not going.done(), notes
             await asyncio.sleep(0.05)
         await asyncio.sleep(AWAY_S)
-        servers.append(await asyncio.to_thread(start, port))
-        await running
+        async with serve(Reference(), port=port):
+            await going
 
-    try:
+    with running("fake-server", "--latency", "0.1", "--port", str(port)) as server:
+        assert server.stdout.readline().startswith("http://")
         asyncio.run(go())
-    finally:
-        for server in servers:
-            server.kill()
-            server.wait()
     assert ended == {"answered": 16}
     assert [note.split(" after ")[0] for note in notes][-1] == "the server is back"
     episodes = list(episodes_of(Run(tmp_path / "run"), print))

@@ -68,20 +68,20 @@ async def ordeal(
         done = 0
         command = [*new, "--out", str(killed)]
         while done < kills:
-            held, seen = _held(killed), len(log)
+            held, seen = held_requests(killed), len(log)
             life_s = rng.uniform(0.05, 4 * latency_s)
             ended = await _run(command, lambda: len(log) > seen, life_s)  # noqa: B023
-            again += sum(_asked(body) in held for body in log[seen:])
+            again += sum(request_of(body) in held for body in log[seen:])
             if ended:
                 break
             done += 1
             await asyncio.sleep(latency_s)  # the server answers into closed connections
-            in_flight += len(set(map(_asked, log)) - _held(killed))
+            in_flight += len(set(map(request_of, log)) - held_requests(killed))
             command = ["resume", str(killed)]
-        held, seen = _held(killed), len(log)
+        held, seen = held_requests(killed), len(log)
         await _run(["resume", str(killed)])
-        again += sum(_asked(body) in held for body in log[seen:])
-    counts = Counter(map(_asked, log))
+        again += sum(request_of(body) in held for body in log[seen:])
+    counts = Counter(map(request_of, log))
     scores = [(where / name / "scores.jsonl").read_bytes() for name in ("calm", "killed")]
     lines = [json.loads(line) for line in scores[1].splitlines()]
     return Ordeal(
@@ -137,12 +137,12 @@ PROCESSES.set_forkserver_preload([  # so that a process is there at once
 ])  # fmt: skip
 
 
-def _asked(body):
+def request_of(body):
     messages = body["messages"]
     return messages[0]["content"], sum(message["role"] == "assistant" for message in messages)
 
 
-def _held(run):
+def held_requests(run):
     """What the traces hold replies to."""
     held = set()
     for file in RunFolder(run).traces():

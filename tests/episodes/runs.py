@@ -24,25 +24,19 @@ def clock():
     return datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def make_run(path, names, web="record"):
-    """A run of these samples under `web`, without episodes yet."""
-    folder = Run(path)
+def make_run(path, names, web="record", **fields):
+    """A run of these samples under `web`, without episodes yet; `fields` of its manifest."""
     data = samples_bytes([puzzle(name) for name in names])
+    usual = {
+        "model": "openai/gpt-5", "conditions": (WEB,), "repeats": 1, "limits": {},
+        "prompt": "default", "seed": None, "concurrency": 1, "versions": {},
+        "created_at": "2026-01-01T00:00:00+00:00",
+    }  # fmt: skip
     manifest = Manifest(
-        task="time-puzzles",
-        model="openai/gpt-5",
-        conditions=(WEB,),
-        repeats=1,
-        limits={},
-        prompt="default",
-        seed=None,
-        samples=len(names),
-        samples_digest=digest(data),
-        web=web,
-        concurrency=1,
-        versions={},
-        created_at="2026-01-01T00:00:00+00:00",
-    )
+        task="time-puzzles", samples=len(names), samples_digest=digest(data), web=web,
+        **usual | fields,
+    )  # fmt: skip
+    folder = Run(path)
     folder.create(manifest, data)
     return folder
 

@@ -2,50 +2,37 @@
 
 import threading
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 import httpx
 import uvicorn
 
-from agent_env.episodes.run_folder import EpisodeKey, digest, samples_bytes
+from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
 from agent_env.extensions.serve.hosting import listening
 from agent_env.extensions.viewer.app import make_app
 from agent_env.extensions.viewer.library import Library
-from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
-from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.tasks.conditions import parse_condition
-from agent_env.testing import puzzle
+from tests.episodes import runs
 
 RIGHT, WRONG = "MY ANSWER: 1982-04-02", "MY ANSWER: 1982-04-03"
 
 
-def clock():
-    return datetime(2026, 1, 1, tzinfo=UTC)
-
-
 def make_run(path, samples, conditions=("web",), model="m"):
     """A run that asks these samples, without episodes yet."""
-    data = samples_bytes([puzzle(name) for name in samples])
-    manifest = Manifest(
-        id=path.name, task="time-puzzles", model=model, repeats=1, limits={"steps": 9},
-        conditions=tuple(map(parse_condition, conditions)), prompt="default", seed=1,
-        samples=len(samples), samples_digest=digest(data), web="sealed", concurrency=1,
-        versions={"agent-env": "0"}, created_at="2026-01-01T00:00:00+00:00",
+    return runs.make_run(
+        path, samples, "sealed", id=path.name, model=model, limits={"steps": 9}, seed=1,
+        conditions=tuple(map(parse_condition, conditions)), versions={"agent-env": "0"},
     )  # fmt: skip
-    folder = Run(path)
-    folder.create(manifest, data)
-    return folder
 
 
 def begin(folder, sample, condition="web"):
     """An episode that has just begun; close what is given back."""
     key = EpisodeKey(sample, condition, 1)
-    trace = TraceWriter(folder.trace(key), key.name, clock, Texts(folder.texts))
+    trace = TraceWriter(folder.trace(key), key.name, runs.clock, Texts(folder.texts))
     trace.write(
         EpisodeStarted, run=folder.path.name, sample=sample, repeat=1, model="m",
         condition=parse_condition(condition), messages=(Message(role="user", content="When?"),),
