@@ -90,29 +90,6 @@ def test_seams_that_cannot_be_opened_fail_the_episode_readably(tmp_path):
     assert isinstance(first, EpisodeStarted)
 
 
-def test_a_second_run_asks_only_for_what_is_missing_or_cut(tmp_path):
-    runner = runner_for(tmp_path, searching)
-    run(runner)
-    cut = tmp_path / "episodes/web/tp-0-1.1.jsonl"
-    cut.write_bytes(b"".join(cut.read_bytes().splitlines(keepends=True)[:2]))
-    (tmp_path / "episodes/web/tp-0-2.1.jsonl").unlink()
-    before = (tmp_path / "episodes/web/tp-0-0.1.jsonl").read_bytes()
-    asked = {}
-
-    def model(sample):
-        asked[sample.id] = ScriptedModel([calls(("web_search", "{}")), answer("MY ANSWER: None")])
-        return asked[sample.id]
-
-    episodes = run(runner_for(tmp_path, model))
-    assert {name: len(model.requests) for name, model in asked.items()} == {
-        "tp-0-1": 1,  # its first reply stands in the trace
-        "tp-0-2": 2,
-    }
-    assert {e.status for e in episodes.values()} == {"finished"}
-    assert (tmp_path / "episodes/web/tp-0-0.1.jsonl").read_bytes() == before
-    assert not (tmp_path / "interrupted").exists()
-
-
 def test_a_disk_that_takes_no_more_stops_the_run(tmp_path):
     (tmp_path / "episodes").write_text("a file where a folder should be")
     with pytest.raises(StorageError, match="cannot create the trace"):

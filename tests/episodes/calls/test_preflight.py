@@ -111,13 +111,6 @@ def test_a_server_that_drops_the_tools_is_refused():
     assert "\n" not in reason
 
 
-def test_without_counts_the_template_tells():
-    unknown, facts = said("OK", None), ServerFacts(supports_tools=False)
-    assert tried(unknown, unknown, facts).conditions[0].is_reached is False
-    assert tried(unknown, unknown).conditions[0].is_reached is None
-    assert tried(unknown, called("web_search", None), facts).conditions[0].is_reached is True
-
-
 def test_a_server_that_refuses_the_tools_is_refused_with_its_own_words():
     error = ModelError("HTTP 400: no tool parser;\n use --tool-protocol text", kind="bad_request")
     reason = refusal(tried(said("OK"), error), False)

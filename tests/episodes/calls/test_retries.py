@@ -73,12 +73,6 @@ def test_the_same_error_three_times_is_given_up_with_the_evidence():
     )
 
 
-def test_rate_limits_say_nothing_about_the_request_but_their_number_is_bounded():
-    tries = Tries(Retries(attempts=5))
-    found = [tries.verdict(error("rate_limit"), 0.0, 0.0) for _ in range(5)]
-    assert [type(f) for f in found] == [Retry] * 4 + [GiveUp]
-
-
 KINDS = st.sampled_from(
     ["rate_limit", "timeout", "connection", "server", "authentication", "unreadable"]
 )

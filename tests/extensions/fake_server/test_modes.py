@@ -107,21 +107,6 @@ def test_minimax_splits_reasoning_off_where_the_request_asks_for_it():
     assert (kept.status_code, dropped.status_code) == (200, 400)
 
 
-def test_deepseek_holds_every_assistant_message_to_it_where_tools_are_offered():
-    history = [QUESTION, {"role": "assistant", "content": "Hm."}, QUESTION]
-    assert post_once(agent, history, "deepseek").status_code == 400
-    assert post_once(agent, history, "deepseek", offer=False).status_code == 200
-    assert post_once(agent, history, "kimi").status_code == 200
-
-
-def test_gemini_only_looks_at_the_calls_of_this_turn():
-    async def script(post):
-        message = without_reasoning(message_of(await post([QUESTION])))
-        return await post([QUESTION, message, *results(message), QUESTION])
-
-    assert talk(agent, script, mode="gemini").status_code == 200
-
-
 def test_a_model_that_is_told_not_to_think_sends_none_and_wants_none():
     async def script(post):
         off = {"thinking": {"type": "disabled"}}
@@ -354,27 +339,3 @@ def test_over_responses_each_call_has_one_output():
     assert lacking.startswith("No tool output found for function call call_1_1")
     assert twice.startswith("Duplicate function call output")
     assert stray == "No tool call found for function call output with call_id c."
-
-
-@pytest.mark.parametrize(
-    ("body", "parameter"),
-    [
-        ({"tools": [{"type": "function", "function": {}}]}, "tools[].function.name"),
-        ({"tools": [{"type": "function", "function": {"name": ""}}]}, "tools[].function.name"),
-        ({"messages": [QUESTION, {"role": "assistant", "tool_calls": [
-            {"type": "function", "function": {"name": "web_search", "arguments": "{}"}}]}]},
-         "messages[].tool_calls[].id"),
-        ({"messages": [QUESTION, {"role": "assistant", "tool_calls": [
-            {"id": "1", "type": "function", "function": {"arguments": "{}"}}]}]},
-         "messages[].tool_calls[].function.name"),
-    ],
-)  # fmt: skip
-def test_tools_and_calls_need_their_names_and_ids(body, parameter):
-    async def script(post):
-        fields = {"messages": [QUESTION]} | body
-        return await post(fields.pop("messages"), **fields)
-
-    response = talk(agent, script)
-    error = response.json()["error"]
-    assert (response.status_code, error["param"]) == (400, parameter)
-    assert error["message"] == f"Missing required parameter: '{parameter}'."

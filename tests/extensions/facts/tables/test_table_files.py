@@ -77,14 +77,6 @@ def test_another_script_without_utf8_must_be_named(tmp_path):
         read_table_file(file, TableOptions(encoding="utf-8"))
 
 
-def test_a_row_keeps_the_line_on_which_it_begins(tmp_path):
-    file = tmp_path / "t.csv"
-    file.write_text('king,from\n"a\nb",1\n\n , \nc,2\n')
-    assert [(row.line, row.cells["king"]) for row in read_table_file(file).rows] == [
-        (2, "a\nb"), (6, "c"),
-    ]  # fmt: skip
-
-
 def test_rows_that_are_not_whole_are_named_together(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("king;from\na;1;2\nb\nc;3\n")

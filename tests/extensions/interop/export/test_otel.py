@@ -132,15 +132,6 @@ def test_what_was_said_is_sent_only_where_it_is_asked_for(stub, tmp_path):
     assert tool["gen_ai.tool.call.arguments"] == '{"query": "Falklands War"}'
 
 
-def test_what_is_sent_twice_is_the_same_trace(stub, tmp_path):
-    source = source_of(a_run(tmp_path))
-    send(source, Collector(stub.url))
-    send(source, Collector(stub.url + "/v1/traces"))
-    ids = [(span.trace_id, span.span_id) for span in stub.spans]
-    assert ids[:9] == ids[9:]
-    assert len(set(ids)) == 9
-
-
 def test_a_collector_that_refuses_is_named(stub, tmp_path):
     stub.status = 400
     with pytest.raises(StorageError, match=r"/v1/traces took 0 spans and no more: .*400"):

@@ -21,19 +21,10 @@ def test_parameters_are_those_of_a_run_under_one_condition():
     assert (options.limits, options.parameters) == ({"steps": 4}, {"tool_protocol": "text"})
 
 
-def test_the_default_condition_is_the_family_s_first():
-    assert _options().conditions == ("base",)
-
-
 def test_values_are_taken_as_yaml_gives_them():
     options = _options(options=["facts=2", "3"], where={"solution_count": 1})
     assert (options.options, options.where) == (("facts=2,3",), ("solution_count=1",))
     assert _options(as_of=date(2020, 1, 2)).web.as_of == "2020-01-02"
-
-
-def test_a_twin_is_named_by_its_suffix():
-    options = _options(condition="web~auto~shifted", web_ablations="shifted")
-    assert (options.conditions, options.web_ablations) == (("web~auto",), ("shifted",))
 
 
 @pytest.mark.parametrize(
