@@ -83,6 +83,9 @@ def test_an_episode_is_a_trace_of_agent_chat_and_tool_spans(stub, tmp_path):
         "chat gpt-5",
     ]  # fmt: skip
     assert {span.parent_span_id for span in spans[1:]} == {spans[0].span_id}
+    assert spans[2].end_time_unix_nano - spans[2].start_time_unix_nano == 250_000_000
+    events = {_attributes(e)["gen_ai.evaluation.name"]: e for e in spans[0].events}
+    assert _attributes(events["exact_match"])["gen_ai.evaluation.score.value"] == 1.0
     assert all(
         spans[0].start_time_unix_nano <= s.start_time_unix_nano <= s.end_time_unix_nano
         for s in spans
