@@ -51,14 +51,19 @@ class NotingServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def noting_servers(count, replies, status=200):
-    """So many of them, until the block ends."""
-    servers = [NotingServer(replies, status) for _ in range(count)]
+def answering(*servers):
+    """The HTTP servers, each in a thread, until the block ends."""
     for server in servers:
-        Thread(target=server.serve_forever, daemon=True).start()
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield servers
     finally:
         for server in servers:
             server.shutdown()
             server.server_close()
+
+
+def noting_servers(count, replies, status=200):
+    """So many of them, until the block ends."""
+    return answering(*(NotingServer(replies, status) for _ in range(count)))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from threading import Thread
 
 import pytest
 
@@ -24,6 +23,7 @@ from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.trust import own_call
 from tests.commands import agent_env
 from tests.episodes.runs import make_run, opened, returned, started_with, write_episode
+from tests.noting_server import answering
 
 A, B, C = (f"https://{name}.example/page" for name in "abc")
 
@@ -133,15 +133,9 @@ class Site(BaseHTTPRequestHandler):
 @contextmanager
 def site():
     asked = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Site,), {"asked": asked}))
-    thread = Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    handler = type("Here", (Site,), {"asked": asked})
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as (server,):
         yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def at_home():

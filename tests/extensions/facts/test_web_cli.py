@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
@@ -19,6 +18,7 @@ from agent_env.runs.start import run_episodes, start_run
 from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.web import WebOptions
 from tests.commands import agent_env
+from tests.noting_server import answering
 from tests.plans import QUIET
 
 KEY = "planted-0123456789-Zq"
@@ -97,15 +97,8 @@ class LocalWeb(BaseHTTPRequestHandler):
 
 @contextmanager
 def local_web():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), LocalWeb)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), LocalWeb)) as (server,):
+        yield f"127.0.0.1:{server.server_port}"
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,13 @@
 
 import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 
 import pytest
 
 from agent_env.errors import ConfigError, StorageError
 from agent_env.extensions.interop.export.otel import Collector, send
 from tests.extensions.interop.export.runs import a_run, source_of
+from tests.noting_server import answering
 
 protocol = pytest.importorskip(
     "opentelemetry.proto.collector.trace.v1.trace_service_pb2", reason="needs the extra otel"
@@ -51,13 +51,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def stub():
-    server = Stub()
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with answering(Stub()) as (server,):
+        yield server
 
 
 def _attributes(span):
