@@ -181,60 +181,47 @@ def test_a_refusal_that_teaches_something_is_asked_again_at_once():
     assert [probe.error for probe in found.probes] == [None, None, None]
 
 
-def test_the_remedy_for_a_call_in_text_fits_the_protocol():
-    written = said('{"name": "web_search", "arguments": {}}', 300)
-    found = tried(said("OK"), written, in_text=True)
-    assert next(iter(remarks(found, in_text=True))) == (
-        "the call of web_search came as text (bare JSON): take --answer-format schema, where the "
-        "server holds replies to one, or --text-calls lenient for calls in fenced JSON"
-    )
+NO_MODEL = "the server has no model nonexistent: it serves smollm2, "
+ECHO = said("OK", model="nonexistent")
+BARE_CALL = '{"name": "web_search", "arguments": {}}'
 
 
-def test_a_call_in_text_is_said_with_the_remedy():
-    written = said('<tool_call>{"name": "web_search", "arguments": {}}</tool_call>', 300)
-    found = tried(said("OK"), written)
-    assert [check.calls_parsed for check in found.conditions] == [False, False]
-    assert next(iter(remarks(found))) == (
-        "the call of web_search came as text (<tool_call>): take --tool-protocol text, or start "
-        "the server with a parser that fits the model (vLLM, SGLang: --tool-call-parser; "
-        "llama.cpp: --jinja)"
-    )
-    assert refusal(found, False) is None
-
-
-NONEXISTENT = "compatible/nonexistent"
-
-
-def test_another_model_than_the_one_asked_for_is_refused():
-    found = tried(said("OK"), called("web_search"), name=NONEXISTENT)
-    assert found.problem == (
-        "the server has no model nonexistent: it serves smollm2, and smollm2 answers"
-    )
-    reason = refusal(found, False)
-    assert "name --model compatible/smollm2; --anyway" in reason
-
-
-def test_a_server_that_calls_itself_as_it_is_asked_is_refused_where_it_has_one_model():
-    """As llama.cpp does."""
-    echo = said("OK", model="nonexistent")
-    facts = ServerFacts(models=("smollm2",), is_single=True)
-    assert tried(echo, echo, facts, NONEXISTENT).problem == (
-        "the server has no model nonexistent: it serves smollm2, and answers any name"
-    )
+@pytest.mark.parametrize(
+    ("replies", "about", "problem", "remark"),
+    [
+        ((said("OK"), called("web_search")), {"name": "compatible/nonexistent"},
+         f"{NO_MODEL}and smollm2 answers", None),
+        ((ECHO, ECHO), {"name": "compatible/nonexistent",  # as llama.cpp answers
+                        "facts": ServerFacts(models=("smollm2",), is_single=True)},
+         f"{NO_MODEL}and answers any name", None),
+        ((said("OK", model="gpt-4o"), said("OK", 300, "gpt-4o")), {},
+         None, "the server calls the model gpt-4o, not smollm2"),
+        ((said("OK"), said(f"<tool_call>{BARE_CALL}</tool_call>", 300)), {}, None,
+         "the call of web_search came as text (<tool_call>): take --tool-protocol text, or start "
+         "the server with a parser that fits the model (vLLM, SGLang: --tool-call-parser; "
+         "llama.cpp: --jinja)"),
+        ((said("OK"), said(BARE_CALL, 300)), {"in_text": True}, None,
+         "the call of web_search came as text (bare JSON): take --answer-format schema, where the "
+         "server holds replies to one, or --text-calls lenient for calls in fenced JSON"),
+    ],
+)  # fmt: skip
+def test_another_model_and_a_call_in_text_are_said_with_the_remedy(replies, about, problem, remark):
+    found = tried(*replies, **about)
+    assert found.problem == problem
+    if problem is not None:
+        assert "name --model compatible/smollm2; --anyway" in refusal(found, False)
+    else:
+        assert next(iter(remarks(found, in_text="in_text" in about))) == remark
+        is_written = [check.calls_parsed is False for check in found.conditions]
+        assert (is_written[0], all(is_written)) == ("as text" in remark, "<tool" in remark)
+        assert refusal(found, False) is None
 
 
 def test_a_proxy_may_serve_what_it_does_not_list():
-    echo = said("OK", model="nonexistent")
-    found = tried(echo, called("web_search").model_copy(update={"model": "nonexistent"}),
-                  name=NONEXISTENT)  # fmt: skip
+    offered = called("web_search").model_copy(update={"model": "nonexistent"})
+    found = tried(ECHO, offered, name="compatible/nonexistent")
     assert found.problem is None
     assert list(remarks(found)) == ["the server's list of models has no nonexistent"]
-
-
-def test_a_proxys_name_for_a_model_is_said_and_not_refused():
-    found = tried(said("OK", model="gpt-4o"), said("OK", 300, "gpt-4o"), name="compatible/smollm2")
-    assert found.problem is None
-    assert next(iter(remarks(found))) == "the server calls the model gpt-4o, not smollm2"
 
 
 @pytest.mark.parametrize(
