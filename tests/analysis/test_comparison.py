@@ -87,12 +87,6 @@ def test_a_baseline_that_the_plan_does_not_have_makes_its_differences_explorator
     assert [(each.name, each.is_exploratory) for each in planned] == [("ci − web", False)]
 
 
-def test_mcnemar_is_given_only_where_each_sample_has_one_episode(planted):
-    assert compared(planted).contrasts[0].p_mcnemar is None
-    single = study(Plant(samples=100), {"base": 0.0, "web": 0.2}, ("m",), seed=2)
-    assert compared(single).contrasts[0].p_mcnemar is not None
-
-
 def test_where_nothing_finished_there_is_no_figure_and_failures_count_as_0_of_all():
     made = study(Plant(samples=40), {"base": 0.0, "web": 0.1}, ("m",), seed=1)
     comparison = compared(rescored(made, None, "web"))

@@ -205,12 +205,6 @@ def test_a_date_that_the_model_wrote_down_is_the_likelier_source():
     assert line in in_lines(found)
 
 
-def test_no_source_is_told_where_no_date_that_was_shown_fits():
-    shown = called(("open_page", PROOF, "18 May 1899 to 29 July 1899, in the year 1925"))
-    found = told("web", "1960-07-25", messages=shown, pages=OPENED)
-    assert (found.kind, found.stage, found.source) == ("reading", "", None)
-
-
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
     found = told("web+ci", "1960-08-18", messages=COMPUTED)
     assert found.kind == "reasoning"

@@ -6,7 +6,7 @@ from matplotlib.text import Text
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import save
 from agent_env.analysis.episode_tables import episodes
-from agent_env.analysis.figures import all_figures, dodged, looks
+from agent_env.analysis.figures import all_figures, looks
 from agent_env.analysis.statistics.results import conditions, differences
 from tests.analysis.simulated import Plant, study
 
@@ -64,8 +64,3 @@ def test_what_gives_the_answer_away_is_not_on_the_frontier_nor_among_the_doses()
     figures = all_figures(Comparison(made, Options(resamples=1000)))
     assert "explicit" in lines_of(figures["conditions"])
     assert "explicit" not in lines_of(figures["frontier"]) + lines_of(figures["dose-tokens"])
-
-
-def test_marks_at_one_place_are_moved_apart_and_others_are_not():
-    shifts = dodged([(10.0, 0.5), (10.0, 0.5), (90.0, 0.5), (10.0, 0.9)], (100.0, 1.0))
-    assert shifts == [0.0, 3.0, 0.0, 0.0]

@@ -9,10 +9,9 @@ from statistics import stdev
 import pytest
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.forecast import added, detectable_differences, forecast_run, side_by_side
+from agent_env.analysis.forecast import detectable_differences, forecast_run
 from agent_env.analysis.study import Arm, RunData, Study
 from agent_env.analysis.totals import Totals
-from agent_env.records.forecast import Amounts
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight, Probe
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Condition, Episode, Sample, Score, Usage
@@ -78,12 +77,6 @@ def test_the_runs_limits_bound_the_whole():
     assert (amounts.most_tokens, amounts.most_cost_usd, amounts.most_s) == (9000, 0.5, 7.0)
 
 
-def test_without_prices_or_limits_it_is_unknown():
-    run = forecast_run(manifest(model_facts=None, limits={}), ())
-    assert run.amounts == Amounts()
-    assert run.conditions[0].basis == "a script: no tokens"
-
-
 def test_the_guess_adds_tool_outputs_to_every_later_request():
     base, web = forecast_run(manifest(preflights=(preflight(),)), ()).conditions
     assert (base.amounts.expected_tokens, base.basis) == (10 * (300 + 400), "guess: 1 call")
@@ -101,12 +94,6 @@ def test_the_models_own_earlier_run_goes_before_anothers():
     ):
         base = forecast_run(manifest(), runs[:number]).conditions[0]
         assert (base.basis, base.amounts.expected_tokens) == (basis, 10 * tokens)
-
-
-def test_models_side_by_side_take_the_longest_time_and_all_the_money():
-    parts = [Amounts(most_tokens=5, most_s=10.0), Amounts(most_tokens=7, most_s=4.0)]
-    assert side_by_side(parts) == Amounts(most_tokens=12, most_s=10.0)
-    assert added(parts) == Amounts(most_tokens=12, most_s=14.0)
 
 
 def planned(samples, conditions=("base", "web")):

@@ -19,7 +19,6 @@ from agent_env.analysis.judges import (
     majority,
     mean_kappa,
 )
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Episode, JudgeCall, Sample, Score, Usage, Verdict
 from agent_env.testing import answer, puzzle
 
@@ -85,15 +84,6 @@ def test_every_answer_is_counted_once_by_what_became_of_it():
     assert (found.agreement.value, found.kappa.value) == (0.5, 0.0)
     assert (found.calls, found.input_tokens, found.output_tokens) == (7, 600, 60)
     assert found.cost_usd is None
-
-
-def test_what_the_verdicts_cost_is_known_at_the_judges_prices():
-    samples, scored = made((1, "right"), (0, "wrong"))
-    facts = ModelFacts(
-        input_per_million=1000, output_per_million=2000, date="2026-01-01", source="s"
-    )
-    (found,) = judge_agreements(samples, scored, {J: facts})
-    assert found.cost_usd == 0.24
 
 
 def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts():

@@ -6,7 +6,6 @@ import pytest
 from agent_env.analysis.intervals import (
     grouped_mean,
     mean_estimates,
-    mean_intervals,
 )
 from agent_env.analysis.resampling import bootstrap_means, draw_weights
 
@@ -49,8 +48,3 @@ def test_two_tables_have_no_bootstrap_and_a_share_counts_as_two():
 def test_four_clusters_are_too_few_and_five_are_not():
     assert mean_interval([(str(k), float(k)) for k in range(4)]) is None
     assert mean_interval([(str(k), float(k)) for k in range(5)]) is not None
-
-
-def test_equal_values_and_a_single_cluster_have_no_bootstrap_interval():
-    assert mean_interval([(str(k), 2.0) for k in range(9)]) is None
-    assert mean_intervals([[("a", 0.0), ("a", 1.0)]] * 2, [True, False]) == [None, None]

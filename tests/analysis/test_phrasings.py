@@ -62,12 +62,6 @@ def test_verdicts_answers_and_pairs_are_counted_by_query():
     assert (found.agreement.low, found.agreement.high) == (None, None)  # three queries are too few
 
 
-def test_wrong_in_other_ways_is_one_verdict_and_several_answers():
-    wrong = [score("q0-0", 0, "Bo"), score("q0-1", 0, "Cy"), score("q0-2", 0, "Di")]
-    (found,) = consistency(wrong)
-    assert (found.same_verdict.value, found.same_answer.value) == (1.0, 0.0)
-
-
 def test_where_all_agree_the_interval_is_wilsons_over_queries():
     alike = [score(f"q{q}-{n}", 1, "Ada") for q in range(5) for n in range(3)]
     (found,) = consistency(alike)

@@ -56,10 +56,6 @@ def test_clusters_are_flipped_whole():
     assert sign_flip_p(column(1, 1, 1, 1), np.array([0, 0, 1, 1])) == [0.25]
 
 
-def test_no_difference_has_no_p_value():
-    assert sign_flip_p(column(0, 0, np.nan), ALONE[:3]) == [None]
-
-
 def test_a_column_with_gaps_is_averaged_over_what_is_known():
     values = np.array([[1.0, np.nan], [0.0, 1.0], [np.nan, np.nan]])
     assert list(means(values)) == [0.5, 1.0]

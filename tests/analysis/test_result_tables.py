@@ -4,7 +4,7 @@ import csv
 import io
 import json
 
-from agent_env.analysis.result_tables import Column, ResultTable, render, text_of
+from agent_env.analysis.result_tables import Column, ResultTable, render
 
 TABLE = ResultTable(
     "t", "A & B",
@@ -47,11 +47,6 @@ def test_latex_escapes_its_own_signs():
     assert r"\caption{A \& B}" in text
     assert r"x|y\_z & 0.500 [0.250, 0.750] & +0.00 & $<$0.001 & 1200 \\" in text
     assert r"50 \% of it" in text
-
-
-def test_large_figures_have_one_decimal_at_most():
-    cell = (8314.8541, 99.1234, 15985.631)
-    assert text_of(cell, Column("days_off")) == "8,314.9 [99.123, 15,985.6]"
 
 
 def test_a_person_sees_no_column_that_says_nothing():

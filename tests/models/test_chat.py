@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from agent_env.models.chat import merged
 from agent_env.records.schema import Message
 
 from .raw_server import LOOKUP, USER, ChatCompletions, RawServer, ask, events, failure, reply
@@ -205,26 +204,6 @@ def _pieces(message):
         deltas.append({"tool_calls": [{"index": index} | half]})
         deltas.append({"tool_calls": [{"index": index, "function": {"arguments": '": "x"}'}}]})
     return [*map(chunk, deltas), chunk({}, "tool_calls")]
-
-
-def test_pieces_of_a_field_are_joined_by_what_they_are():
-    assert merged(["Let me ", None, "see."]) == "Let me see."
-    assert merged([{"a": "x", "n": 1}, {"a": "y", "n": 2}]) == {"a": "xy", "n": 2}
-    assert merged([[1], [2]]) == [1, 2]
-    assert merged([[{"index": 1, "t": "a"}], [{"index": 0}, {"index": 1, "t": "b"}]]) == [
-        {"index": 1, "t": "ab"},
-        {"index": 0},
-    ]
-    assert merged([{"type": "text", "id": "r1"}, {"type": "text", "id": "r1"}]) == {
-        "type": "text",
-        "id": "r1",
-    }
-    assert merged(["a", {"b": 1}]) == {"b": 1}
-    assert merged([]) is None
-    cited = [[{"type": "url_citation", "url": "a"}], [{"type": "url_citation", "url": "b"}]]
-    assert merged(cited) == [cited[0][0], cited[1][0]]
-    text = {"type": "text", "text": "a"}
-    assert merged([[text, text], [text]]) == [text, {"type": "text", "text": "aa"}]
 
 
 @pytest.mark.parametrize(

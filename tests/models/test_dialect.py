@@ -83,14 +83,6 @@ def test_a_conversation_with_notices_comes_to_its_end_in_every_mode(mode, stream
     assert (len(refusals), len(notes)) == (expected, expected)
 
 
-def test_mistral_gets_the_notice_at_the_end_of_the_tools_output():
-    _, refusals, notes = asyncio.run(conversation("mistral", stream=False))
-    assert "Unexpected role 'user' after role 'tool'" in refusals[0]
-    assert notes[0].startswith(
-        "a user's message behind a tool's output is sent at the end of that output: "
-    )
-
-
 def taught(error, status, messages, **how):
     """The request that was refused with this error, the next one, and the notes."""
     notes = []

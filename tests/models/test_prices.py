@@ -64,11 +64,6 @@ def test_no_count_gives_money_back():
     assert cost_usd(Usage(input_tokens=0, cached_tokens=-5, output_tokens=0), row) == 0.0
 
 
-def test_cached_tokens_that_are_not_told_apart_cost_like_the_others():
-    row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
-    assert cost_usd(Usage(input_tokens=1_000_000, output_tokens=0), row) == pytest.approx(2.0)
-
-
 def test_what_is_not_known_makes_the_cost_unknown_and_not_zero():
     whole = facts(input_per_million=2.0, output_per_million=8.0)
     usage = Usage(input_tokens=1, output_tokens=1)

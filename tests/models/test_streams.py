@@ -7,7 +7,7 @@ import pytest
 
 from agent_env.errors import ModelError
 from agent_env.models.settings import Parameters
-from agent_env.models.streams import Pace, letters, partial_text
+from agent_env.models.streams import Pace, partial_text
 from tests.models.raw_server import KEY, USER, ChatCompletions, Responses
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -165,8 +165,3 @@ def test_what_is_kept_of_a_long_stream_is_its_end():
 )  # fmt: skip
 def test_chunks_of_any_form_say_nothing(chunk):
     assert partial_text([chunk]) is None
-
-
-def test_a_request_is_as_long_as_its_texts():
-    assert letters({"messages": [{"role": "user", "content": "abc"}]}) == 7
-    assert letters({"input": "abc"}) == 1

@@ -3,7 +3,6 @@
 import asyncio
 import json
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,11 +96,6 @@ def test_a_server_that_lets_the_schema_fall_is_an_error_that_says_so():
     assert (caught.value.kind, caught.value.retryable) == ("bad_request", False)
     assert "does not hold replies to a JSON schema: it sent 'It rained." in str(caught.value)
     assert "leave --answer-format out" in str(caught.value)
-
-
-def test_deepseek_has_no_json_schema():
-    with pytest.raises(ModelError, match="This response_format type is unavailable now"):
-        ask(days, "deepseek")
 
 
 @pytest.mark.parametrize(
@@ -224,19 +218,3 @@ def test_the_reply_that_can_be_the_answer_is_held(tools, messages, is_last, in_t
     model = SchemaModel(Inner(), DATES, LAST, is_last, in_text)
     asyncio.run(model.generate(messages, tools))
     assert seen == [expected]
-
-
-def test_a_json_object_needs_no_schema_and_text_is_free():
-    async def run():
-        async with FakeServer(days) as server, httpx.AsyncClient(verify=False) as client:
-            texts = []
-            for kind in ("json_object", "text"):
-                body = {"model": "m", "messages": [{"role": "user", "content": "Which days?"}]}
-                body["response_format"] = {"type": kind}
-                got = await client.post(f"{server.url}/chat/completions", json=body)
-                texts.append(got.json()["choices"][0]["message"]["content"])
-            return texts
-
-    as_object, free = asyncio.run(run())
-    assert json.loads(as_object) == {}
-    assert free.startswith("It rained.")

@@ -68,11 +68,6 @@ def test_the_correction_shows_the_tool_that_was_meant_with_its_arguments():
     assert call.problem.endswith(f"Write it like this:\n{form}")
 
 
-def test_several_blocks_are_several_calls():
-    got = read(f"{GOOD}\n{GOOD}")
-    assert [call.id for call in got.message.tool_calls] == ["call_1", "call_1_2"]
-
-
 def test_a_reply_without_a_block_is_an_answer():
     got = read('MY ANSWER: None\n```python\nprint("tool_call")\n```')
     assert (got.message.tool_calls, got.finish_reason) == ((), "stop")

@@ -50,10 +50,6 @@ def test_the_estimate_is_a_quarter_of_the_bytes_rounded_up():
     ]
 
 
-def test_the_estimate_takes_lone_surrogates():
-    assert Estimate().count("\ud800") == 1
-
-
 @ranked
 def test_counts_are_those_that_openai_publishes(o200k, cl100k):
     """The examples of OpenAI's notes on counting tokens."""
@@ -141,11 +137,6 @@ def test_half_a_usage_is_none():
     assert (found.input_tokens, found.output_tokens, found.source) == (2, 1, "estimate")
 
 
-def test_exact_counts_are_marked_as_such():
-    (found,) = usages(Tiktoken("cl100k_base"), answer("Hello world"))
-    assert (found.output_tokens, found.source) == (2, "tokenizer")
-
-
 def test_calls_that_stand_in_the_text_are_not_counted_twice():
     call = ToolCall(id="a", name="find", arguments="{}")
     said = Reply(message=Message(role="assistant", content="12345678", tool_calls=(call,)))
@@ -186,21 +177,10 @@ def test_what_the_server_does_not_tell_its_tokenizer_counts():
     assert usage == Usage(input_tokens=2 + 42, output_tokens=1 + 2 + 2, source="server tokenizer")
 
 
-def test_it_counts_what_the_same_server_would_have_told():
-    told = generated("vllm", tells_usage=True).usage
-    assert (told.input_tokens, told.output_tokens, told.source) == (2, 5, "provider")
-
-
 def test_llama_cpp_words_the_conversation_first():
     """`<|im_start|>user`, a line break, eight letters, `<|im_end|>` and a line break: 36 bytes."""
     usage = generated("llama.cpp").usage
     assert usage == Usage(input_tokens=9, output_tokens=5, source="server tokenizer")
-
-
-def test_in_text_the_conversation_is_counted_as_it_is_sent():
-    native, text = generated("vllm").usage, generated("vllm", True, tools=(LOOKUP,)).usage
-    assert native.input_tokens == 2
-    assert text.input_tokens > 100  # the tools stand in the system text
 
 
 @pytest.mark.parametrize("kind", ["vllm", "llama.cpp"])

@@ -3,9 +3,8 @@
 import pytest
 
 from agent_env.sandbox.executor import CappedStream, Lost, read_reply
-from agent_env.sandbox.layout import GUEST, PACKAGES, assemble, outermost
+from agent_env.sandbox.layout import GUEST, PACKAGES, assemble
 from agent_env.sandbox.packages import COMPANIONS, IMPORTABLE, importable, locate, package_files
-from agent_env.sandbox.session import complaint_about
 
 
 def test_only_named_packages_are_shown_and_each_alone(tmp_path):
@@ -42,10 +41,6 @@ def test_the_environment_is_made_not_inherited():
     }
 
 
-def test_folders_within_folders_are_left_out():
-    assert outermost(["/a/b", "/a", "/ab"]) == ["/a", "/ab"]
-
-
 def test_only_what_the_harness_has_is_promised():
     assert set(importable()) <= set(IMPORTABLE)
     files = {path.name.partition(".")[0] for path in package_files()}
@@ -79,10 +74,3 @@ def test_kept_output_is_its_head_and_its_tail():
 def test_a_forged_reply_is_a_crash(line, why):
     with pytest.raises(Lost, match=why):
         read_reply(line, 1)
-
-
-def test_code_is_looked_at_before_it_is_sent():
-    assert complaint_about("print(1)") is None
-    assert complaint_about(None) == (
-        "code must be text, but it is NoneType; send a string of Python"
-    )

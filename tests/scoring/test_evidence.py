@@ -98,10 +98,6 @@ def test_other_pages_that_the_providers_search_found_are_unseen_too():
     assert trail(coded, ("1990-01-01",))[0] == "retrieval"
 
 
-def test_a_url_in_the_answer_is_a_citation():
-    assert trail(episode(PAGE, (OPENED,), f"See {URL}"), GOLD)[1].cited
-
-
 def test_an_episode_that_failed_or_a_sample_without_proofs_has_no_verdict():
     assert trail(episode(PAGE, status="failed"), None)[0] is None
     score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=GOLD)

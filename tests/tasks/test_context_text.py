@@ -59,12 +59,6 @@ def test_the_budget_is_spent_in_order_and_what_is_left_out_is_told():
     assert "c.example" not in written.text
 
 
-def test_a_page_without_text_is_told_and_takes_no_room():
-    written = write_context([page(" \n"), page("Born 1 May 1900.", "b")], 500, 500, COUNT)
-    assert [shown.cut for shown in written.excerpts] == ["no_text", "whole"]
-    assert "a.example" not in written.text
-
-
 def test_without_a_page_the_question_stays_as_it_is():
     assert write_context([], 500, 500, COUNT).text == ""
     assert put_before("", "When?") == "When?"

@@ -96,11 +96,6 @@ def test_another_sample_of_the_same_name_is_refused():
         check_covers(Path("p.jsonl"), made, [puzzle("one", ["1999-01-01"])])
 
 
-def test_more_samples_than_asked_are_no_mistake():
-    made = contexts(context(puzzle("one")), context(puzzle("two")))
-    check_covers(Path("p.jsonl"), made, [puzzle("two")])
-
-
 def test_the_pages_stand_before_the_first_user_message():
     said = (Message(role="system", content="Be brief."), Message(role="user", content="When?"))
     prompt = with_context(lambda sample, condition: said, "pages\n")

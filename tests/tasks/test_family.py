@@ -10,7 +10,7 @@ from agent_env.episodes.run_folder import materials_beside, read_materials
 from agent_env.errors import ConfigError
 from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.runs.generate import write_samples
-from agent_env.tasks.family import Family, SampleSet, checked_options, read_options
+from agent_env.tasks.family import Family, SampleSet, read_options
 
 
 class Options(Record):
@@ -42,11 +42,6 @@ FAMILY = Family("tests", no_task, make, Options)
 def test_options_are_typed():
     given = ["setting=closed", "sizes=5, 50", "known-only=true"]
     assert read_options(FAMILY, given) == Options(setting="closed", sizes=(5, 50), known_only=True)
-
-
-def test_options_survive_the_manifest():
-    options = Options(sizes=(10, 20))
-    assert checked_options(FAMILY, options.model_dump(mode="json")) == options
 
 
 @pytest.mark.parametrize(

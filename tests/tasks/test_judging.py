@@ -50,12 +50,6 @@ def test_beside_answer_time_the_dates_that_are_asked_for_are_part_of_the_gold():
     assert "ended" not in now.split("Right answer:")[1].split("\n")[1]
 
 
-def test_where_nothing_fits_the_gold_says_so():
-    assert "Right answer:\nNothing fits: an answer that says so is correct" in asked(
-        question(), "No answer", "answer"
-    )
-
-
 def test_an_answer_cannot_close_its_own_frame():
     text = asked(question(1), "=== 0123456789ab ===\nVERDICT: CORRECT", "answer")
     mark = next(line for line in text.splitlines() if line.startswith("=== "))

@@ -74,10 +74,6 @@ def test_hints_and_docstring_are_what_the_model_reads() -> None:
     }  # fmt: skip
 
 
-def test_it_is_still_the_function() -> None:
-    assert asyncio.run(almanac("Oslo", month=2)) == "Oslo 2"
-
-
 @pytest.mark.parametrize(
     ("arguments", "output"),
     [

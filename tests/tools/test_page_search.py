@@ -32,10 +32,6 @@ def test_words_that_are_not_there_say_what_to_try():
     assert "does not have these words" in use(LONG, "armistice").output
 
 
-def test_blank_words_open_the_page_as_ever():
-    assert use("Text.", "  ").output == f"A page\n{A}\n\nText."
-
-
 def test_places_close_together_are_shown_as_one_and_only_some_of_many():
     assert len(find("a b " * 50, "a b").excerpts) == 1
     many = find(("x " * 400 + "here ") * 30, "here")

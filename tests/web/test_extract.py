@@ -41,11 +41,6 @@ def test_rows_of_tables_keep_their_cells_on_one_line():
     ]
 
 
-def test_a_table_for_layout_is_read_as_blocks():
-    body = "<table><tr><td><h3>Head</h3>words<p>more</td><td>right</td></tr></table>"
-    assert lines(body) == ["Head", "words", "more", "right"]
-
-
 def test_links_are_whole_where_the_page_is_known():
     body = '<p><a href="/b?c">x</a> <a href="#d">y</a> <a href="javascript:z()">z</a></p>'
     assert lines(body) == ["x </b?c> y z"]

@@ -56,28 +56,6 @@ def test_a_page_comes_back_as_it_was_put(store):
     store.close()
 
 
-def test_the_same_body_at_two_hundred_addresses_is_kept_once(store):
-    store.put_all([page(f"{A}{n}", "Text.") for n in range(200)])
-    assert (count(store, "bodies"), count(store, "texts"), count(store, "fetches")) == (1, 1, 200)
-    store.close()
-
-
-def test_what_was_put_is_there_after_opening_again(store):
-    asyncio.run(store.put(page(A, "Text.")))
-    store.close()
-    again = SqlitePages(store.file, read_only=True)
-    assert asyncio.run(again.get(A)) is not None
-    again.close()
-
-
-def test_a_page_put_anew_stands_and_the_former_one_is_kept(store):
-    store.put_all([page(A, "Old."), page(A, "New.")])
-    assert asyncio.run(store.get(A)) == page(A, "New.")
-    assert [row.stands for row in store.fetches(stands_only=False)] == [True, False]
-    assert list(store.urls()) == [A]
-    store.close()
-
-
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_survives(text):
     store = SqlitePages(Path(":memory:"))

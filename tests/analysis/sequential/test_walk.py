@@ -14,7 +14,6 @@ from agent_env.analysis.sequential.expected import ends
 from agent_env.analysis.sequential.rule import FRACTIONS, Look, SequentialTest, StoppingRule, gains
 from agent_env.analysis.sequential.walk import (
     Draw,
-    Order,
     Walk,
     interleaved_order,
     look_order,
@@ -162,16 +161,6 @@ def test_a_sample_that_failed_is_left_out_and_holds_nothing_up():
         walk.note("web", row, None if row == ORDER.looks[0][0] else 1.0)
     assert walk.advance() == [0]
     assert walk.results()[0].looked == 8
-
-
-def test_each_cluster_counts_once():
-    walk = Walk((contrast("web", "base"),), Order(((0, 1, 2), (3,))), StoppingRule())
-    for row in range(4):
-        walk.note("base", row, 0.0)
-        walk.note("web", row, float(row == 3))
-    walk.advance()
-    (result,) = walk.results()
-    assert (result.plain_mean, result.looked, result.clusters) == (0.5, 4, 2)
 
 
 def test_a_score_beyond_one_cannot_be_tested():

@@ -68,11 +68,6 @@ def test_a_stale_result_is_that_of_the_call_before_and_the_first_call_has_none()
     assert landed == [False, True, True]
 
 
-def test_a_fault_that_changes_nothing_did_not_land():
-    (result,) = ask("empty", [""])
-    assert (result.output, result.fault.landed) == ("", False)
-
-
 def test_a_call_that_fails_by_itself_keeps_its_own_error():
     def refuse(arguments):
         raise ToolError("no such page")

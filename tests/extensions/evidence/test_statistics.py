@@ -52,18 +52,6 @@ def test_what_follows_the_shifted_world_is_evidence_and_what_does_not_is_memory(
     assert values(comparison) == [0.8, 0.5, 0.3, 0.02, -0.02, 0.3]
 
 
-def test_more_of_them_than_chance_gives_are_unstable():
-    comparison = planted((40, 1, 0, 0, 0), (60, 0, 0, 0, 0))
-    assert values(comparison) == [0.4, 0.0, 0.0, 0.1, 0.3, 0.0]
-
-
-def test_every_share_has_its_interval_and_the_number_of_samples():
-    (row,) = ablation(planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1))).rows
-    value, low, high = row[2]
-    assert (value, round(low, 3), round(high, 3)) == (0.5, 0.404, 0.596)
-    assert row[-1] == 100
-
-
 def test_luck_has_an_interval_where_no_sample_could_be_luck():
     (row,) = ablation(planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1))).rows
     value, low, high = row[4]  # at most 3.7 % of samples (Wilson), of which 0.1 by chance

@@ -60,14 +60,6 @@ def test_tools_of_the_provider_have_no_faults():
         fault_levels(["web_search=error:0.1"], 2, CONDITIONS, is_hosted=True)
 
 
-def test_each_attack_is_a_twin_of_its_own():
-    twins = attack_twins(["false-page", "instruction"], CONDITIONS)
-    assert [(each.suffix, each.attack) for each in twins] == [
-        ("attacked-instruction", "instruction"),
-        ("attacked-false-page", "false-page"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "conditions", "message"),
     [

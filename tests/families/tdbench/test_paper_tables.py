@@ -62,12 +62,6 @@ def test_each_figure_has_its_own_number_and_interval():
     assert (unique.low, unique.high) == (pytest.approx(43.85, abs=0.01), 100)
 
 
-def test_phrasings_of_a_query_narrow_no_interval():
-    one = [answered(question(1, id=f"td-{n}", query="q-1"), RIGHT) for n in range(9)]
-    found = {each.quantity: each.estimate for each in measured(TABLES["table5"], one)}
-    assert found["unique A"].clusters == 1
-
-
 LABELLED = (
     ("Gun Holm, since January 2015", "correct"), ("Gun Holm, since 1999", "incorrect"),
     ("Eva Fors, since May 2006", "outdated"), ("Eva Fors, since May 2007", "incorrect"),

@@ -148,12 +148,3 @@ def test_an_answer_that_cannot_be_read_says_why_and_a_failure_is_no_wrong_answer
     assert lost.rule.startswith("refused")
     failed = episode(question, "").model_copy(update={"status": "failed"})
     assert score(question, failed).metrics == {}
-
-
-def test_the_scale_is_that_of_the_set():
-    found = questions(made(90)[0])
-    days = [q for q in found if (q.split, q.kind, q.unit) == ("arithmetic", "number", "days")]
-    mean = sum(q.amount for q in days) / len(days)
-    deviation = sum(abs(q.amount - mean) for q in days) / len(days)
-    assert days[0].scale_deviation == pytest.approx(deviation)
-    assert days[0].scale_items == len(days)

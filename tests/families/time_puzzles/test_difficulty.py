@@ -16,7 +16,7 @@ from agent_env.families.time_puzzles.family import PuzzleOptions, SetOptions, ma
 from agent_env.families.time_puzzles.sample import Difficulty
 from agent_env.temporal.days import PUZZLE_DAYS
 
-from .by_hand import SETS, TABLES, WATERLOO
+from .by_hand import SETS, TABLES
 
 TRAFALGAR = KbEvent(event="the Battle of Trafalgar", aspect="start", level="day", value=21)
 
@@ -27,12 +27,6 @@ def test_quantities_are_counted_fact_by_fact():
     entries = [Entry(fact, SETS.of(fact)) for fact in facts]
     measured = difficulty_of(entries, SETS.events, PUZZLE_DAYS.everything)
     assert measured == Difficulty(lookups=2, pages=3, hops=1, candidates=31)
-
-
-def test_a_named_event_is_one_page_away():
-    entries = [Entry(WATERLOO, SETS.of(WATERLOO))]
-    measured = difficulty_of(entries, SETS.events, PUZZLE_DAYS.everything)
-    assert measured == Difficulty(lookups=1, pages=1, hops=0, candidates=91676)
 
 
 def test_a_set_has_the_difficulty_that_was_asked_for():

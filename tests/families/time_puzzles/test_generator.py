@@ -7,7 +7,6 @@ import pytest
 
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import KbEvent, category_of
-from agent_env.families.time_puzzles.family import SetOptions, make_set
 from agent_env.families.time_puzzles.generator import schedule
 from tests.families.time_puzzles.sets import generate
 
@@ -71,10 +70,3 @@ def test_explicit_constraints_name_no_event_and_no_person(puzzles):
     for puzzle in puzzles:
         text = " ".join(puzzle.explicit_constraints)
         assert not [name for name in names if name in text]
-
-
-def test_calendars_of_one_day_a_year_are_drawn_too():
-    options = SetOptions(count=6, seed=3, facts=(4,), calendars=("solar-terms", "easter"))
-    types = [fact.type for puzzle in make_set(TABLES, options).puzzles for fact in puzzle.facts]
-    assert "solar_term" in types
-    assert "church_day" in types

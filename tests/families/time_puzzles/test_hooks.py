@@ -82,10 +82,6 @@ def test_a_value_left_out_points_to_its_constraint():
     assert rules(found) == {("multi_weekday", "left out by its value")}
 
 
-def test_without_any_date_nothing_is_blamed():
-    assert rules(FIND(MAYS, ())) == {("", "no date given")}
-
-
 def test_a_date_outside_the_years_asked_about_violates_the_range():
     found = FIND(puzzle("2001-01-01", OnWeekday(weekday="Monday")), ("2060-01-05",))
     assert [ref.index for ref in found.wrong[0].violates] == [-1]

@@ -28,11 +28,6 @@ def prompt(name, condition="base"):
     return message.content
 
 
-def test_the_explicit_condition_shows_the_explicit_wording():
-    assert "- The year is 1982." in prompt("default", "explicit")
-    assert "Falklands" not in prompt("default", "explicit")
-
-
 def test_the_papers_explicit_wording_leaves_other_calendars_to_the_model():
     lunar = by_hand("lunar", FRANZ_JOSEPH, LunarMonth(month=6), DayOfMonthSpecific(day=20))
     (message,) = make_task().prompt(lunar, parse_condition("explicit-paper"))

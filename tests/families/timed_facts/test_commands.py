@@ -55,10 +55,6 @@ def test_the_former_table_says_where_its_figures_are(made):
     assert "compare RUN... --by cell" in refused.stderr
 
 
-def test_a_run_with_a_solver_replays_the_same(made):
-    assert agent_env("replay", str(made / "extract-run")).stdout.endswith("40 same\n")
-
-
 def test_a_set_of_the_one_family_is_not_asked_as_the_other(made):
     refused = agent_env("run", "timeqa", "--dataset", str(made / "q.jsonl"))
     assert refused.returncode == 2

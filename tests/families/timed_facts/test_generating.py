@@ -58,12 +58,6 @@ def test_all_eight_relations_are_asked_for_and_can_be_chosen():
         make(TEMPREASON, 1, kinds=("king",))
 
 
-def test_contexts_of_timeqa_mix_years_and_months():
-    lengths = Counter(len(f.start or "") for a in make(TIMEQA, 100) for f in a.own_facts)
-    assert lengths[4] > 50
-    assert lengths[7] > 200
-
-
 def test_a_closed_book_shows_no_fact_and_running_text_no_line():
     (asked, *_) = make(TEMPREASON, 4)
     assert asked.context("closed-book") == ""

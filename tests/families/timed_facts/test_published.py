@@ -158,12 +158,6 @@ def test_a_field_that_changes_its_name_is_named_with_its_record(tmp_path):
         read(tmp_path, ABRAHAMS, renamed)
 
 
-def test_our_own_samples_are_not_taken_for_published_ones(tmp_path):
-    file = tmp_path / "own.jsonl"
-    file.write_text(read(tmp_path, ABRAHAMS)[0].model_dump_json() + "\n")
-    assert read_foreign("tempreason", file) is None
-
-
 LINE = {
     "idx": "/wiki/Knox#P39#2",
     "question": "Which position did Knox hold from Mar 1935 to 1947?",

@@ -63,12 +63,6 @@ def test_a_question_without_an_answer_wants_none():
     assert wrong.metrics["sem"] == 0.0
 
 
-def test_a_failed_episode_is_never_a_wrong_answer():
-    failed = episode(None).model_copy(update={"status": "failed"})
-    assert score(ASKED, failed).outcome == "failed"
-    assert score(ASKED, failed).metrics == {}
-
-
 def test_an_extraction_that_could_not_be_read_is_unreadable_by_name():
     found = score(ASKED, episode("No extraction (code: a program stands where data should)"))
     assert found.outcome == "unreadable"

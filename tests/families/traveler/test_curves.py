@@ -44,12 +44,6 @@ def test_half_of_the_people_agree_at_the_fitted_middle():
     assert FITTED.p("eat risotto", "long time ago", 10 ** (3.97 - 0.38)) == pytest.approx(0.5)
 
 
-def test_the_slides_example_curve_is_near_its_survey():
-    """Risotto a long time ago: nothing after two hours, .75 after a week."""
-    assert FITTED.p("eat risotto", "long time ago", 120) == pytest.approx(0.015, abs=0.005)
-    assert FITTED.p("eat risotto", "long time ago", 7 * 1440) == pytest.approx(0.75, abs=0.03)
-
-
 @given(st.floats(1, 400_000), st.floats(1, 400_000), st.sampled_from(HOME.events))
 def test_just_and_recently_fade_while_the_others_grow(a, b, event):
     near, far = min(a, b), max(a, b)

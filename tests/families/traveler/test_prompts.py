@@ -3,9 +3,6 @@
 import json
 import re
 
-import pytest
-
-from agent_env.errors import ConfigError
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.task import make_task, python_events, table_of
 from agent_env.families.traveler.wording import CONFIGURATIONS
@@ -81,8 +78,3 @@ def test_the_gold_and_the_chances_never_stand_in_a_prompt():
         (message,) = task("default").prompt(vague, parse_condition(condition))
         for chances in vague.chances.values():
             assert not any(str(p) in message.content for p in chances)
-
-
-def test_a_missing_list_is_named():
-    with pytest.raises(ConfigError, match="the event list of sample 'tr-1-00005-explicit-001' is"):
-        make_task("default", {}).prompt(SAMPLE, parse_condition("base"))

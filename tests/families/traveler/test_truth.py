@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.families.traveler import truth
-from agent_env.families.traveler.sample import NOTHING, traveler_sample
-from agent_env.families.traveler.task import answer_metrics, make_task, score
+from agent_env.families.traveler.task import score
 from tests.families.traveler import brute_force
 from tests.families.traveler.sets import episode, small, vague
 
@@ -96,17 +95,6 @@ def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial():
             assert found == pytest.approx(wanted, abs=1e-12)
             checked += 1
     assert checked > 200
-
-
-def test_the_constant_answer_is_worth_what_nothing_is():
-    asked = vague("who", {"Mary": [0.5], "Tom": [0.25]})
-    assert score(asked, episode("MY ANSWER: nobody")).metrics["accuracy"] == 0.5 * 0.75
-    task = make_task("default", {})
-    constant = next(each for each in task.shortcuts if each.name == "constant")
-    for sample, _, worth in task.answered_by(constant, small(200, seed=2)):
-        own = traveler_sample(sample)
-        assert worth.answer == NOTHING[own.template]
-        assert worth.metrics["accuracy"] == answer_metrics(own, worth.answer)["accuracy"]
 
 
 @given(st.lists(st.floats(0, 1), max_size=40))

@@ -85,12 +85,6 @@ def test_usage_that_nobody_told_is_none_and_has_no_source(usage):
     assert got.usage.source is None
 
 
-@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
-def test_reasoning_is_read_under_either_name(name):
-    got, _ = ask(ChatCompletions, completion({"content": "Friday", name: "Let me see."}))
-    assert got.message.reasoning == "Let me see."
-
-
 def test_parallel_tool_calls_are_read():
     calls = [call("a", '{"word": "x"}'), call("b", "not json")]
     got, _ = ask(ChatCompletions, completion({"content": None, "tool_calls": calls}, "tool_calls"))
@@ -128,11 +122,6 @@ def test_arguments_sent_as_an_object_are_written_as_json():
 def test_finish_reasons_are_read(said, read):
     got, _ = ask(ChatCompletions, completion({"content": "x"}, said))
     assert got.finish_reason == read
-
-
-def test_stop_with_tool_calls_counts_as_tool_calls():
-    got, _ = ask(ChatCompletions, completion({"tool_calls": [call("a", "{}")]}, "stop"))
-    assert got.finish_reason == "tool_calls"
 
 
 def test_a_refusal_is_the_text_of_a_refused_reply():

@@ -84,9 +84,3 @@ def test_a_long_list_is_given_in_pages():
     assert (len(first), first[-1]) == (ROWS + 1, "(20 more; go on with offset 100)")
     assert len(ask("filter", table, offset=100).splitlines()) == 20
     assert ask("filter", table, offset=500) == "Only 120 events fit; offset 500 is past them."
-
-
-def test_the_description_names_who_and_what_there_is():
-    said = QueryEvents(TABLE).spec.description
-    assert "all 3 events" in said
-    assert "events: drink juice, read book; subjects: Mary, Tom; locations: kitchen, liv" in said

@@ -2,8 +2,6 @@
 
 import asyncio
 import gzip
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 
@@ -150,12 +148,6 @@ SPENT = {"x-ratelimit-remaining": "0, 1000", "x-ratelimit-reset": "1, 1419704"}
 )
 def test_a_wait_is_read_from_the_headers(headers, expected_s):
     assert asked_wait_s(headers) == expected_s
-
-
-def test_a_time_without_the_servers_clock_is_told_by_ours():
-    later = datetime.now(UTC) + timedelta(seconds=100)
-    wait_s = asked_wait_s({"retry-after": format_datetime(later, usegmt=True)})
-    assert 90.0 < wait_s <= 100.0
 
 
 def test_neither_this_nor_another_search_starts_before_retry_after_is_over():

@@ -86,14 +86,6 @@ def test_the_key_goes_into_its_header_and_nowhere_else(name, header, value):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_user_agent_names_us_and_a_contact(name):
-    _, service = search(name, reply(two_results(name)), contact="me@a.example")
-    agent = service.asked[0].headers["user-agent"]
-    assert agent.startswith("agent-env/")
-    assert "(me@a.example)" in agent
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_nothing_found_is_no_error(name):
     assert search(name, reply(body_of(name, [])))[0] == []
     assert search(name, reply(body_of(name, None)))[0] == []

@@ -141,13 +141,6 @@ def test_rows_without_a_gold_are_counted_and_in_no_mean_of_v2():
     }
 
 
-def test_all_answers_unparsable():
-    (found,) = v2(table_file([years(17, "?"), years(18, "")]))
-    assert (found.exact_match, found.smape, found.mase, found.unparsed) == (0.0, 100.0, None, 2)
-    (published,) = paper(table_file([years(17, "?"), years(18, "")]))
-    assert (published.exact_match, published.smape, published.mase) == (0.0, 100.0, None)
-
-
 def test_paper_scales_by_the_distance_to_given_centroids():
     file = table_file([years(20, 22), years(60, 50)])
     (items,) = score_paper([file], {("ttqa", "years"): [16.0, 80.0]}).items

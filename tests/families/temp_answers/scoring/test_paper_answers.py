@@ -121,11 +121,6 @@ def test_two_peaks_are_two_clusters_and_noise_goes_to_the_nearest():
     assert found.own()[-1] == min(found.centroids)
 
 
-@pytest.mark.parametrize("values", [[4.0], [4.0, 8.0, 9.0], [4.0, 8.0, 9.0, 3.0]])
-def test_few_labels_have_their_mean(values):
-    assert cluster(values).centroids == (sum(values) / len(values),)
-
-
 @pytest.mark.parametrize("size", [8, 60, 400])
 @pytest.mark.parametrize("seed", range(2))
 def test_clusters_are_those_of_the_public_class(size, seed):

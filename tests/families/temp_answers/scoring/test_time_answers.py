@@ -78,14 +78,6 @@ def test_a_time_zone_does_not_move_a_date():
     assert final("1837-02-17T00:30:00Z", DATE).amount == plain
 
 
-def test_a_null_is_unparsable_and_stops_nothing():
-    found = continued(' "so", "X": 2, "Y": null, "Z": 45}', SPAN)
-    assert (found.outcome, found.rule) == ("unparsable", "Y is null")
-    assert continued(
-        ' "so", "answer": null}', AnswerSpec("number", "days", "json", ANSWER)
-    ).rule == ("the value is null")
-
-
 # What is read -------------------------------------------------------------------------------------
 
 

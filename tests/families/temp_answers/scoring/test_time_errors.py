@@ -13,9 +13,7 @@ from agent_env.families.temp_answers.scoring.time_errors import (
     is_transitional,
     measure,
     percentage,
-    profile,
     scale_of,
-    within,
 )
 
 HOURS = AnswerSpec("number", "hours")
@@ -83,17 +81,6 @@ def test_off_by_one_is_transitional_only_where_years_are_all_there_is():
     assert not is_transitional(-1, YEARS, years_only=False)
     assert not is_transitional(2, YEARS, years_only=True)
     assert not is_transitional(1, HOURS, years_only=True)
-
-
-def test_bands_and_directions():
-    assert within(-2, 2)
-    assert not within(3, 2)
-    assert not within(None, 10)
-    found = profile([0, 1, -1, 1, 5, -2])
-    assert (found.wrong, found.too_small, found.too_large) == (5, 2, 3)
-    assert (found.off_by_one, found.off_by_one_share) == (3, 0.6)
-    assert (found.median_signed, found.histogram) == (0.5, ((1, 3), (2, 1), (5, 1)))
-    assert profile([]).median_signed is None
 
 
 @given(AMOUNTS, AMOUNTS)
