@@ -215,22 +215,27 @@ def test_proxies_of_the_environment_are_ignored(monkeypatch):
 
 
 def test_a_host_is_asked_by_two_at_a_time_and_waiting_costs_no_fetch_its_time():
-    """Two requests are answered once both are there; to the loop's clock that takes 12 s, so that
-    the last pair has waited for 36 s, more than a fetch may take."""
-    pairs = asyncio.Barrier(2)
+    """Two requests are answered once both are there and the pages before them are read; to the
+    loop's clock that takes 12 s: the last pair has waited for 36 s, more than a fetch may take."""
+    pairs, unread = asyncio.Barrier(2), asyncio.Semaphore(2)
     late_s = [0.0]
 
     async def slow(writer):
+        await unread.acquire()
         if await pairs.wait() == 0:
             late_s[0] += 12.0
         writer.write(reply(HTML))
+
+    async def fetch(fetcher, url):
+        await fetcher.fetch(url)
+        unread.release()
 
     async def act(site):
         loop = asyncio.get_running_loop()
         clock = loop.time
         loop.time = lambda: clock() + late_s[0]
         fetcher = fetching(limits=FetchLimits(time_s=30.0))
-        await asyncio.gather(*(fetcher.fetch(f"{site.url}/{n}") for n in range(8)))
+        await asyncio.gather(*(fetch(fetcher, f"{site.url}/{n}") for n in range(8)))
         return site.busiest
 
     assert with_site({f"/{n}": slow for n in range(8)}, act) == 2
