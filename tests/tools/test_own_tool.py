@@ -34,7 +34,7 @@ TOOL = ToolDeclaration(
 CONDITION = "tally_of_mine:TOOL"
 
 
-def counts_twice():
+def counts_twice(steps):
     first, second = calls(("tally", "{}")), calls(("tally", "{}"), first_id=2)
     model = ScriptedModel([first, second, answer("MY ANSWER: None")])
     model.name = "counts-twice"
