@@ -12,8 +12,6 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel
-
 from agent_env.errors import ConfigError
 from agent_env.records.reach import Reach
 
@@ -76,6 +74,8 @@ def normal(reach: Reach, value: str) -> str:
 
 def text_of(value: Any) -> str:
     """Any value as one text that no other value has."""
+    from pydantic import BaseModel  # for the list of commands it need not be there
+
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json")
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

@@ -18,12 +18,14 @@ from importlib.metadata import EntryPoint, entry_points, packages_distributions,
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agent_env.errors import AgentEnvError, ConfigError, place_of
 from agent_env.permits import NOTHING, Permit
-from agent_env.records.manifest import PluginUse
 from agent_env.records.reach import Reach
+
+if TYPE_CHECKING:
+    from agent_env.records.manifest import PluginUse
 
 T = TypeVar("T")
 Objects = Mapping[tuple[str, str], object]
@@ -311,6 +313,8 @@ def _load_file(file: Path) -> ModuleType:
 def use_of(entry: PluginEntry, permit: Permit) -> PluginUse:
     """What run.json notes of a plug-in; without a digest where the permit does not cover its code,
     as no file that a stranger names is read."""
+    from agent_env.records.manifest import PluginUse  # the list of commands needs no records
+
     is_covered = permit.covers(Reach.CODE, entry.reference or entry.path)
     return PluginUse(
         kind=entry.kind,

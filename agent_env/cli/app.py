@@ -22,7 +22,6 @@ from agent_env.cli.run import say
 from agent_env.registry import installed, load_path
 from agent_env.runs.terminal import guard_streams
 from agent_env.version import __version__
-from agent_env.wiring.trust import own_call
 
 if TYPE_CHECKING:
     from agent_env.cli.options import OptionHelp
@@ -218,6 +217,7 @@ def options_of_task(words: Sequence[str]) -> tuple[str, Sequence[OptionHelp]]:
     from agent_env.cli.options import option_help
     from agent_env.errors import ConfigError
     from agent_env.wiring.registry import FAMILIES
+    from agent_env.wiring.trust import own_call
 
     named = (word for word in words if word in FAMILIES.names() or word.endswith(":FAMILY"))
     if not (task := next(named, "")):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,8 @@ def generate(options: GenerateOptions) -> None:
 
     Example: agent-env generate time-puzzles --count 600 --seed 7 --out puzzles.jsonl
     """
+    import asyncio
+
     from agent_env.errors import ConfigError
     from agent_env.runs.generate import make_set
 

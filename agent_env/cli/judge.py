@@ -4,7 +4,6 @@ sheet for annotators.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from dataclasses import asdict, replace
@@ -46,6 +45,8 @@ def judge(options: JudgeOptions, as_json: AsJson = False) -> None:
 
 
 def _judge(options: JudgeOptions, budget: RunBudget, as_json: bool) -> None:
+    import asyncio
+
     from agent_env.episodes.calls.options import model_facts
     from agent_env.errors import RunStopped
     from agent_env.runs.judge import agreements, judge_run

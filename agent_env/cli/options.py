@@ -9,12 +9,23 @@ from dataclasses import MISSING, dataclass
 from importlib import import_module
 from textwrap import dedent
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
-from pydantic.fields import FieldInfo
 
-from agent_env.records.schema import Record
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from agent_env.records.schema import Record
 
 
 class WithOptions:
@@ -143,6 +154,8 @@ def option_help(record: type[Record]) -> tuple[OptionHelp, ...]:
 
 def _docstrings(record: type) -> dict[str, str]:
     """The docstring of each field, as one line."""
+    from agent_env.records.schema import Record
+
     texts: dict[str, str] = {}
     for each in reversed(record.__mro__):
         if not issubclass(each, Record) or each is Record:

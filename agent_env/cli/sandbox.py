@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from agent_env.cli.run import AsJson
-from agent_env.wiring.trust import own_plugins
 
 Backend = Annotated[str, typer.Option("--sandbox", help="auto or a backend that doctor lists.")]
 Memory = Annotated[int, typer.Option("--memory", min=1, help="MB for the whole session.")]
@@ -35,6 +34,7 @@ def run_file(
     from agent_env.records.execution import ExecResult
     from agent_env.sandbox import by_hand
     from agent_env.wiring.sandboxes import choose_sandbox
+    from agent_env.wiring.trust import own_plugins
 
     by_hand.read_code(file)  # a mistake in the file's name is said before a sandbox is looked for
 
@@ -55,6 +55,7 @@ def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 5
 
     from agent_env.sandbox import by_hand
     from agent_env.wiring.sandboxes import choose_sandbox
+    from agent_env.wiring.trust import own_plugins
 
     async def go() -> None:
         backend = await choose_sandbox(sandbox, own_plugins(), memory_mb=memory)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class Reach(Enum):
@@ -83,6 +84,8 @@ def _values(path: str, value: Any, marks: Collection[Any] = ()) -> Iterator[Fiel
         for each in value.values():
             yield from _values(path, each)
     else:
+        from pydantic import BaseModel  # for the list of commands it need not be there
+
         for each in inner:
             if isinstance(each, BaseModel):
                 yield from values_of(each, f"{path}.")
@@ -120,6 +123,8 @@ def reach_at(record: type[BaseModel], place: str) -> Reach | None:
 
 
 def _records_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    from pydantic import BaseModel
+
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for each in get_args(annotation):

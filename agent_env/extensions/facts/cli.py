@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -68,6 +67,8 @@ def import_wikidata(
 
     Example: agent-env facts import-wikidata --kind war --limit 500 --out wars.csv
     """
+    import asyncio
+
     from agent_env.extensions.facts import wikidata
 
     languages = tuple(language or ("en",))
@@ -116,6 +117,8 @@ def check(
 
 
 def _run(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
+    import asyncio
+
     from agent_env.extensions.facts import event_facts
     from agent_env.sdk.commands import listening
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from agent_env.sdk.commands import say, with_options
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.run import own_plugins
 
 if TYPE_CHECKING:
     from agent_env.extensions.fake_server.conversation import Policy
@@ -23,6 +21,8 @@ def fake_server(options: ServerOptions) -> None:
 
     Example: agent-env fake-server --policy reference --mode deepseek --errors 429:0.1,cut:0.02
     """
+    import asyncio
+
     server = options.server(_policy(options))
 
     async def serve() -> None:
@@ -41,7 +41,7 @@ def fake_server(options: ServerOptions) -> None:
 
 def _policy(options: ServerOptions) -> Policy:
     from agent_env.extensions.fake_server import model_policy, script_policy
-    from agent_env.sdk.run import make_model
+    from agent_env.sdk.run import make_model, own_plugins
 
     if options.script is not None:
         if options.policy is not None:

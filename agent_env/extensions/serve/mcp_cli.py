@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from contextlib import AsyncExitStack, suppress
@@ -42,6 +41,8 @@ def diff(
 
     Example: agent-env mcp diff runs/first mcp-server-time
     """
+    import asyncio
+
     from agent_env.sdk.run import Run, mcp_diff
 
     lines = asyncio.run(mcp_diff(Run.open(folder), command, say))
@@ -97,6 +98,8 @@ def serve(
 
     Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
     """
+    import asyncio
+
     from agent_env.extensions.serve.hosting import LOOPBACK, token_of
     from agent_env.extensions.serve.mcp_server import QuestionServer, serve_http, serve_stdio
     from agent_env.extensions.serve.served_run import open_served_run, served_folder, tools_of
