@@ -93,21 +93,6 @@ def _values(path: str, value: Any, marks: Collection[Any] = ()) -> Iterator[Fiel
                 yield FieldValue(path, None, each)
 
 
-def silent_fields(record: type[BaseModel]) -> list[str]:
-    """The fields of the record, and of all records in it, that do not say what they reach."""
-    silent, seen, waiting = list[str](), set[type[BaseModel]](), [record]
-    while waiting:
-        if (each := waiting.pop()) in seen:
-            continue
-        seen.add(each)
-        for name, field in each.model_fields.items():
-            inner = list(_records_in(field.annotation))
-            if not any(isinstance(mark, Reach | ByName) for mark in field.metadata):
-                waiting += inner
-                silent += [] if inner else [f"{each.__name__}.{name}"]
-    return silent
-
-
 def reach_at(record: type[BaseModel], place: str) -> Reach | None:
     """What the field at this place reaches, such as `web_settings.search`; None for one that does
     not say, or that is a record itself."""
@@ -118,14 +103,15 @@ def reach_at(record: type[BaseModel], place: str) -> Reach | None:
             return mark
         if isinstance(mark, ByName):
             return mark.reaches.get(rest, mark.others)
-    inner = next(_records_in(field.annotation), None)
+    inner = next(records_in(field.annotation), None)
     return None if inner is None or not rest else reach_at(inner, rest)
 
 
-def _records_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def records_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The types of the records that a value of this type can hold."""
     from pydantic import BaseModel
 
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for each in get_args(annotation):
-        yield from _records_in(each)
+        yield from records_in(each)

@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.models.settings import ModelParameters, ModelSettings
 from agent_env.records.manifest import OPTIONS, PARAMETERS, Manifest
-from agent_env.records.reach import Reach, silent_fields, values_of
+from agent_env.records.reach import ByName, Reach, records_in, values_of
 from agent_env.records.schema import Stored
 from agent_env.records.trace_events import TraceEvent
 from agent_env.runs.keywords import keywords_of
@@ -19,6 +19,21 @@ from agent_env.runs.studies.plan import StudyPlan
 from agent_env.wiring.registry import load_family, task_names
 
 EVENTS = get_args(get_args(TraceEvent)[0])
+
+
+def silent_fields(record):
+    """The fields of the record, and of all records in it, that do not say what they reach."""
+    silent, seen, waiting = [], set(), [record]
+    while waiting:
+        if (each := waiting.pop()) in seen:
+            continue
+        seen.add(each)
+        for name, field in each.model_fields.items():
+            inner = list(records_in(field.annotation))
+            if not any(isinstance(mark, Reach | ByName) for mark in field.metadata):
+                waiting += inner
+                silent += [] if inner else [f"{each.__name__}.{name}"]
+    return silent
 
 
 @pytest.mark.parametrize("record", [Manifest, StudyPlan, *EVENTS], ids=lambda it: it.__name__)
