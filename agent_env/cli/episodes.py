@@ -71,13 +71,13 @@ def fork(
     options: ForkOptions,
     trace: Annotated[
         Path,
-        typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl", metavar="EPISODE"),
+        typer.Argument(help="A trace, or RUN/CONDITION/SAMPLE.1", metavar="EPISODE"),
     ],
     as_json: AsJson = False,
 ) -> None:
     """Keep an episode up to step K and let it go on otherwise.
 
-    Example: agent-env fork runs/first/episodes/web/tp-1-00001.1.jsonl --at 2
+    Example: agent-env fork runs/first/web/tp-1-00001.1 --at 2
     --edit page.txt --repeats 3 --out runs/forked
     """
     import asyncio

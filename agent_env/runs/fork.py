@@ -47,10 +47,13 @@ if TYPE_CHECKING:
 
 
 def recorded_episode(trace: Path, objects: Objects = NO_OBJECTS) -> tuple[Run, Recording]:
-    """The run of a trace, and the episode; DatasetError for one that cannot be gone on with."""
+    """The run of a trace, which may be named RUN/CONDITION/SAMPLE.1, and the episode; DatasetError
+    for one that cannot be gone on with."""
+    from agent_env.episodes.run_folder import trace_file
     from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_trace
 
+    trace = trace_file(trace)
     events = read_trace(trace)
     run = Run(trace.resolve().parents[2], objects)
     run.check_ours("forked")

@@ -36,6 +36,10 @@ PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
 EXCLUDED = (
     "analysis/",
     "cli/",
+    *(
+        f"extensions/evidence/{name}.py"
+        for name in ("attribution", "budget_curve", "cli", "curve_report", "statistics", "trails")
+    ),
     "extensions/fake_server/",
     "extensions/interop/export/",
     "extensions/viewer/",

@@ -84,7 +84,7 @@ def attribute(
     options: AttributeOptions,
     trace: Annotated[
         Path,
-        typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl", metavar="EPISODE"),
+        typer.Argument(help="A trace, or RUN/CONDITION/SAMPLE.1", metavar="EPISODE"),
     ],
     check: Check = False,
     as_json: AsJson = False,
@@ -93,7 +93,7 @@ def attribute(
     """At which step an episode's outcome turned: forks of each step are asked anew, and the share
     of right ends is compared before and after it.
 
-    Example: agent-env attribute runs/first/episodes/web/tp-1-00001.1.jsonl --forks 200
+    Example: agent-env attribute runs/first/web/tp-1-00001.1 --forks 200
     """
     import asyncio
     from dataclasses import asdict

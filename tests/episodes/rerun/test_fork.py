@@ -28,7 +28,8 @@ def parent(tmp_path):
 
 
 def test_a_fork_goes_on_live_behind_step_k_and_knows_its_parent(tmp_path, parent):
-    out = asyncio.run(fork(parent, ForkOptions(2, tmp_path / "out", repeats=2), QUIET))
+    named = tmp_path / "run/web/tp-3-00001.1"
+    out = asyncio.run(fork(named, ForkOptions(2, tmp_path / "out", repeats=2), QUIET))
     before = read_trace(parent)
     for repeat in (1, 2):
         events = read_trace(out.path / f"episodes/web/tp-3-00001.{repeat}.jsonl")
