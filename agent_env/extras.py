@@ -52,7 +52,7 @@ def missing_of(*modules: str) -> list[str]:
 def how_to_install(*modules: str, extra: str | None = None, what: str = "this") -> str | None:
     """What to do about missing modules; None where the first is of no extra."""
     top = modules[0].partition(".")[0]
-    extra = extra or next((name for name, own in EXTRAS.items() if top in own), None)
+    extra = extra or next((name for name, packages in EXTRAS.items() if top in packages), None)
     if extra is None:
         return None
     return f"{what} needs {', '.join(modules)}: pip install 'agent-env[{extra}]'"

@@ -107,8 +107,8 @@ class Registry(Generic[T]):
             return self._of_file(match["file"], match["name"])
         if match := _MODULE.fullmatch(text):
             return self._of_module(match["module"], match["name"])
-        own = {**self.built_in(), **self.hidden}
-        entries = [PluginEntry(self.kind, text, own[text])] if text in own else []
+        paths = {**self.built_in(), **self.hidden}
+        entries = [PluginEntry(self.kind, text, paths[text])] if text in paths else []
         entries += [self._installed(point) for point in self._points() if point.name == text]
         if len(entries) > 1:
             both = " and by ".join(entry.origin for entry in entries)
@@ -168,8 +168,8 @@ class Registry(Generic[T]):
     def entry_of(self, thing: object, name: str) -> PluginEntry:
         """Where an object of this process, called `name`, is found: by the module that has it, or
         nowhere else."""
-        own = getattr(thing, "__wrapped__", thing)
-        module, attribute = getattr(own, "__module__", ""), getattr(own, "__qualname__", "")
+        target = getattr(thing, "__wrapped__", thing)
+        module, attribute = getattr(target, "__module__", ""), getattr(target, "__qualname__", "")
         here = sys.modules.get(module) if module != "__main__" else None
         if here is not None and getattr(here, attribute, None) is thing:
             file = getattr(here, "__file__", None)
@@ -373,8 +373,10 @@ class Plugins:
             return PluginEntry(registry.kind, name, f"{OBJECT}{name}", None)
         if (use := self.use(registry.kind, name)) is not None:
             return replace(registry.entry(use.reference), name=name)
-        own = {} if self.from_user else {**registry.built_in(), **registry.hidden}
-        return PluginEntry(registry.kind, name, own[name]) if name in own else registry.entry(name)
+        paths = {} if self.from_user else {**registry.built_in(), **registry.hidden}
+        return (
+            PluginEntry(registry.kind, name, paths[name]) if name in paths else registry.entry(name)
+        )
 
     def find(self, registry: Registry[T], name: str) -> T:
         """The object of this name."""

@@ -95,8 +95,8 @@ class Comparison:
     def clusters(self) -> Ints:
         """The cluster of each sample: samples that share an event, else each alone."""
         numbers: dict[str, int] = {}
-        own = [numbers.setdefault(name, len(numbers)) for name in self.cluster_names]
-        return np.array(own, dtype=np.int64)
+        clusters = [numbers.setdefault(name, len(numbers)) for name in self.cluster_names]
+        return np.array(clusters, dtype=np.int64)
 
     @cached_property
     def cluster_names(self) -> list[str]:
@@ -186,7 +186,7 @@ class Comparison:
         if options.resamples * self.cluster_count <= MOST_WEIGHTS:
             return bootstrap_means(values, self.clusters, self.weights)
         chunks = weight_chunks(self.cluster_count, options.resamples, options.seed)
-        return np.concatenate([bootstrap_means(values, self.clusters, own) for own in chunks])
+        return np.concatenate([bootstrap_means(values, self.clusters, chunk) for chunk in chunks])
 
     def ratio_of_means(self, values: Floats, base: Estimate) -> Estimate:
         """mean of column 0 over mean of column 1, with the bootstrap's interval."""

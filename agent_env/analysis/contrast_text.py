@@ -132,7 +132,7 @@ class _Reader:
         ]
         if not full:
             raise _UnreadableError("no model has all its conditions")
-        return [self._contrast(own) for own in full]
+        return [self._contrast(run_terms) for run_terms in full]
 
     def _contrast(self, terms: Sequence[_Term]) -> PlannedContrast:
         arms = [self._arm(term) for term in terms]
@@ -174,21 +174,21 @@ class _Reader:
     def _trend(self, dose: str, run: str, names: Sequence[str] | None) -> PlannedContrast | None:
         """None where the run has fewer than two of the conditions; those that give the answer away
         enter only when named."""
-        own = [
+        arms = [
             arm
             for arm in self._arms.values()
             if arm.run == run
             and (not arm.gives_away if names is None else arm.condition.name in names)
         ]
-        if len(own) < 2:
+        if len(arms) < 2:
             return None
         before = f"{self._models[run]} " if len(self._models) > 1 else ""
-        over = "" if names is None else f" ({', '.join(arm.condition.name for arm in own)})"
+        over = "" if names is None else f" ({', '.join(arm.condition.name for arm in arms)})"
         return PlannedContrast(
             name=f"{before}trend over {dose.replace('_', ' ')}{over}",
-            after=own[-1].label,
-            before=own[0].label,
-            weights=tuple((arm.label, 0.0) for arm in own),
+            after=arms[-1].label,
+            before=arms[0].label,
+            weights=tuple((arm.label, 0.0) for arm in arms),
             dose=dose,
         )
 
@@ -250,9 +250,9 @@ class _Reader:
             run = self._run(text)
         except _UnreadableError:
             return None
-        own = [arm for arm in self._arms.values() if arm.run == run]
-        is_log = text not in self._conditions and own[0].is_log
-        return _Term(own[0].condition.name, run, 1.0) if is_log else None
+        arms = [arm for arm in self._arms.values() if arm.run == run]
+        is_log = text not in self._conditions and arms[0].is_log
+        return _Term(arms[0].condition.name, run, 1.0) if is_log else None
 
     def _condition(self, text: str) -> str:
         name = text.strip()

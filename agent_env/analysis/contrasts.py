@@ -143,30 +143,30 @@ def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ..
         runs.setdefault(arm.run, []).append(arm)
     pairs = _pairs(runs) if baseline is None else _against(baseline, arms)
     plans = [difference(after, before) for after, before in pairs]
-    return (*plans, *(each for own in runs.values() for each in _interactions(own)))
+    return (*plans, *(each for arms_of_run in runs.values() for each in _interactions(arms_of_run)))
 
 
 def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
     first, *others = runs.values()
-    pairs = [(arm, _plain(arm, own) or own[0]) for own in runs.values() for arm in own[1:]]
+    pairs = [(arm, _plain(arm, arms) or arms[0]) for arms in runs.values() for arm in arms[1:]]
     by_name = {arm.condition.name: arm for arm in first}
     return pairs + [
         (arm, by_name[arm.condition.name])
-        for own in others
-        for arm in own
+        for arms in others
+        for arm in arms
         if arm.condition.name in by_name
     ]
 
 
-def _plain(arm: Arm, own: Sequence[Arm]) -> Arm | None:
+def _plain(arm: Arm, arms: Sequence[Arm]) -> Arm | None:
     """The arm of the same condition whose answer is not forced; else whose answers are free; else
     whose world is not disturbed; None for an arm that is one."""
     condition = arm.condition
     if condition.answer_at is not None:
         name = condition.name.removesuffix(f"~at{condition.answer_at}")
-        return next((each for each in own if each.condition.name == name), None)
+        return next((each for each in arms if each.condition.name == name), None)
     for field, plain in (("answer_format", "free"), ("disturbance", None)):
-        for each in own if getattr(condition, field) != plain else ():
+        for each in arms if getattr(condition, field) != plain else ():
             is_plain = getattr(each.condition, field) == plain
             if is_plain and is_twin(condition, each.condition, field):
                 return each
@@ -177,11 +177,11 @@ def _against(baseline: str, arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
     label = next((arm for arm in arms if arm.label in (baseline, baseline + MARK)), None)
     if label is not None:
         return [(arm, label) for arm in arms if arm is not label]
-    own = {arm.run: arm for arm in arms if arm.condition.name == baseline}
-    if not own:
+    base = {arm.run: arm for arm in arms if arm.condition.name == baseline}
+    if not base:
         names = dict.fromkeys([arm.condition.name for arm in arms] + [arm.label for arm in arms])
         raise ConfigError(f"no condition '{baseline}'; known: {', '.join(names)}")
-    return [(arm, own[arm.run]) for arm in arms if arm.run in own and arm is not own[arm.run]]
+    return [(arm, base[arm.run]) for arm in arms if arm.run in base and arm is not base[arm.run]]
 
 
 def difference(after: Arm, before: Arm) -> PlannedContrast:
@@ -275,8 +275,10 @@ def contrast_values(
     tops, bottoms = (np.zeros((len(columns), len(plans))) for _ in range(2))
     for k, planned in enumerate(plans):
         if planned.dose is not None:
-            own = [place[label] for label, _ in planned.weights]
-            tops[:, k], bottoms[:, k] = slope_parts(columns[:, own], doses(planned.dose)[:, own])
+            indices = [place[label] for label, _ in planned.weights]
+            tops[:, k], bottoms[:, k] = slope_parts(
+                columns[:, indices], doses(planned.dose)[:, indices]
+            )
             continue
         for label, weight in planned.weights:
             tops[:, k] += weight * columns[:, place[label]]
@@ -408,9 +410,9 @@ def _simultaneous(
         return [None] * len(contrasts)
     tail = 0.025 / len(known)
     if drawn:
-        own = draws[:, drawn]
+        resamples = draws[:, drawn]
         centre = np.array([contrasts[k].difference.value for k in drawn])
-        largest = np.nanmax(np.abs(own - centre) / np.nanstd(own, axis=0), axis=1)
+        largest = np.nanmax(np.abs(resamples - centre) / np.nanstd(resamples, axis=0), axis=1)
         tail = NormalDist().cdf(-float(np.quantile(largest, 0.95)))
     intervals: list[Interval | None] = [None] * len(contrasts)
     for k in known:

@@ -91,7 +91,7 @@ def date_source(
     shown fits."""
     proofs = {proof.constraint: proof for proof in sample.proofs}
     pages = _texts(episode, [call for call in calls if call.name in web_tools])
-    own = model_text(episode, web_tools)
+    reply_text = model_text(episode, web_tools)
     for ref in faults.blamed:
         wrong = [
             each.date for each in faults.wrong if ref.index in {v.index for v in each.violates}
@@ -99,7 +99,11 @@ def date_source(
         proof = proofs.get(ref.index)
         if proof is None or not wrong:
             continue
-        found = [source for url, text in pages for source in _sources(proof, wrong, url, text, own)]
+        found = [
+            source
+            for url, text in pages
+            for source in _sources(proof, wrong, url, text, reply_text)
+        ]
         if found:
             return max(found, key=lambda its: (its.is_written, its.url in proof.urls, its.url > ""))
     return None
@@ -134,7 +138,7 @@ def _span_over(proof: Proof, wrong: Sequence[str], shown: set[str]) -> str | Non
 
 
 def _sources(
-    proof: Proof, wrong: Sequence[str], url: str, text: str, own: str
+    proof: Proof, wrong: Sequence[str], url: str, text: str, reply_text: str
 ) -> Iterable[DateSource]:
     shown = dates_in(text)
     span = _span_over(proof, wrong, shown) if url else None
@@ -150,7 +154,7 @@ def _sources(
             date=date,
             place=place,
             url=url,
-            is_written=len(date) > 4 and stands_in(date, own),  # the answer has years too
+            is_written=len(date) > 4 and stands_in(date, reply_text),  # the answer has years too
         )
 
 

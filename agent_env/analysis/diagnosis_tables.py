@@ -117,12 +117,12 @@ def loops(run: RunDiagnosis) -> ResultTable:
     """Identical calls."""
     rows = []
     for condition in run.conditions:
-        own = _of(run, condition)
-        repeated = [r for e in own for r in e.repeated]
+        episodes = _of(run, condition)
+        repeated = [r for e in episodes for r in e.repeated]
         if repeated:
-            rows.append((condition, sum(bool(e.repeated) for e in own),
+            rows.append((condition, sum(bool(e.repeated) for e in episodes),
                          sum(r.times - 1 for r in repeated),
-                         sum(any(r.is_loop for r in e.repeated) for e in own)))  # fmt: skip
+                         sum(any(r.is_loop for r in e.repeated) for e in episodes)))  # fmt: skip
     columns = (Column("condition"), Column("episodes with repeated calls", 0),
                Column("calls too many", 0), Column("episodes with a loop", 0))  # fmt: skip
     notes = ("A loop: the same call three times, or twice in a row with the same result.",)

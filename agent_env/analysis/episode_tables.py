@@ -38,8 +38,8 @@ def episode_table(rows: Sequence[EpisodeRow], totals: Totals) -> ResultTable:
     sums = (*(None for _ in metrics), *(totals.sums[name] for name in SUMS))
     cells.append((f"{totals.episodes} episodes", "", "", *map(_whole, sums)))
     for condition, means in totals.metrics.items():
-        own = (*map(means.get, metrics), *(None for _ in SUMS))
-        cells.append((f"mean of {condition}", "", "", *map(_whole, own)))
+        mean_cells = (*map(means.get, metrics), *(None for _ in SUMS))
+        cells.append((f"mean of {condition}", "", "", *map(_whole, mean_cells)))
     unknown = ", ".join(f"{name} of {number}" for name, number in totals.unknown.items())
     notes = [f"unknown, and not in the sums: {unknown}"] if unknown else []
     if totals.metrics:
@@ -130,13 +130,13 @@ def summarise_trails(trails: Sequence[Trail], conditions: Sequence[str]) -> list
     """One summary for each condition, in the order given."""
     summaries = []
     for condition in conditions:
-        own = [trail for trail in trails if trail.condition == condition]
-        judged = [trail for trail in own if trail.verdict is not None]
+        condition_trails = [trail for trail in trails if trail.condition == condition]
+        judged = [trail for trail in condition_trails if trail.verdict is not None]
         summaries.append(
             TrailSummary(
                 condition=condition,
-                episodes=len(own),
-                without=len(own) - len(judged),
+                episodes=len(condition_trails),
+                without=len(condition_trails) - len(judged),
                 verdicts=Counter(trail.verdict for trail in judged if trail.verdict),
                 lookups=tuple(lookup for trail in judged for lookup in trail.lookups),
             )

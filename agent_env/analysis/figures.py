@@ -69,9 +69,11 @@ def runs_of(comparison: Comparison) -> dict[str, list[int]]:
         return {comparison.study.task: list(range(len(comparison.study.arms)))}
     for i, arm in enumerate(comparison.study.arms):
         runs.setdefault(arm.run, []).append(i)
-    models = [comparison.study.arms[own[0]].model for own in runs.values()]
+    models = [comparison.study.arms[indices[0]].model for indices in runs.values()]
     apart = len(set(models)) == len(models)
-    return {m if apart else run: own for m, (run, own) in zip(models, runs.items(), strict=True)}
+    return {
+        m if apart else run: indices for m, (run, indices) in zip(models, runs.items(), strict=True)
+    }
 
 
 def words(name: str) -> str:
@@ -173,8 +175,8 @@ def forest(comparison: Comparison) -> Figure | None:
     models = list(dict.fromkeys(arm.model for arm in comparison.study.arms))
     for place, row in zip(places, rows, strict=True):
         if row.contrast is not None:
-            own = models.index(row.model) if row.model in models and row.model else 0
-            _interval(axes, float(place), row.contrast, own)
+            model_index = models.index(row.model) if row.model in models and row.model else 0
+            _interval(axes, float(place), row.contrast, model_index)
     axes.set_yticks(places, labels, fontsize=8)
     for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
         tick.set_fontweight("bold" if row.contrast is None else "normal")
@@ -205,21 +207,21 @@ def _rows(comparison: Comparison) -> list[Row]:
             groups.setdefault(name, []).append(Row(f"{after.model}", contrast, after.model))
         else:
             groups.setdefault("", []).append(Row(f"{contrast.name}{mark}", contrast))
-    rows = [row for name, own in groups.items() if name for row in (Row(name, None), *own)]
+    rows = [row for name, group in groups.items() if name for row in (Row(name, None), *group)]
     others = groups.get("", [])
     return [*rows, *([Row("other contrasts", None)] if rows and others else []), *others]
 
 
-def _interval(axes: Axes, place: float, contrast: Contrast, own: int) -> None:
+def _interval(axes: Axes, place: float, contrast: Contrast, model_index: int) -> None:
     """One contrast: mark, two intervals, and the figures at the right edge."""
-    estimate, colour = contrast.difference, COLOURS[own % len(COLOURS)]
+    estimate, colour = contrast.difference, COLOURS[model_index % len(COLOURS)]
     value = estimate.value or 0.0
     if contrast.simultaneous is not None:
         axes.plot(contrast.simultaneous, (place, place), color=colour, linewidth=0.8, zorder=2)
     if estimate.low is not None and estimate.high is not None:
         axes.plot((estimate.low, estimate.high), (place, place), color=colour, linewidth=2.6,
                   solid_capstyle="butt", zorder=3)  # fmt: skip
-    axes.plot(value, place, marker=MARKERS[own % len(MARKERS)], markersize=7, color=colour,
+    axes.plot(value, place, marker=MARKERS[model_index % len(MARKERS)], markersize=7, color=colour,
               markerfacecolor=colour if contrast.is_significant else "white", zorder=4)  # fmt: skip
     text = text_of(estimate.cell, Column("", 2, signed=True)).replace("-", "−")
     axes.annotate(f"{text}  n = {contrast.pairs}", (1.02, place), fontsize=8, va="center",
@@ -233,8 +235,10 @@ def dose_response(comparison: Comparison, dose: str) -> Figure | None:
     text = f"trend:{dose}"
     if contrast_mistakes([text], comparison.study.arms):
         return None
-    own = Comparison(comparison.study, replace(comparison.options, contrasts=(text,), planned=()))
-    trends = [c for c in own.contrasts if c.difference.value is not None]
+    trend_comparison = Comparison(
+        comparison.study, replace(comparison.options, contrasts=(text,), planned=())
+    )
+    trends = [c for c in trend_comparison.contrasts if c.difference.value is not None]
     if not trends:
         return None
     doses = comparison.estimates(comparison.dose(dose), share=False)
@@ -283,9 +287,9 @@ def _points(
 def _slope(axes: Axes, comparison: Comparison, trend: Contrast, dose: str) -> None:
     """The line through the mean of all points with the slope, and a band of its interval."""
     arms = comparison.study.arms
-    own = [i for i, arm in enumerate(arms) if arm.label in dict(trend.planned.weights)]
+    indices = [i for i, arm in enumerate(arms) if arm.label in dict(trend.planned.weights)]
     x, y = (
-        means(each[:, own])
+        means(each[:, indices])
         for each in (comparison.dose(dose), comparison.columns(comparison.metric))
     )
     middle, height = float(np.nanmean(x)), float(np.nanmean(y))
@@ -339,11 +343,11 @@ def _lines(
     """Estimates of the arms over named places, a panel per run, a line per condition."""
     runs, styles = runs_of(comparison), looks(comparison.study.arms)
     figure, axeses = panels(len(runs), sharey=True, sharex=True)
-    for axes, (title, own) in zip(axeses, runs.items(), strict=True):
-        for k, i in enumerate(own):
+    for axes, (title, indices) in zip(axeses, runs.items(), strict=True):
+        for k, i in enumerate(indices):
             name = comparison.study.arms[i].name_in_run
             values, errors = bars_of([estimates[i] for estimates in by_place.values()])
-            shift = (k - (len(own) - 1) / 2) * 0.09
+            shift = (k - (len(indices) - 1) / 2) * 0.09
             known = [j for j, e in enumerate(by_place.values()) if e[i].value is not None]
             look = styles[name]
             axes.errorbar(
@@ -371,9 +375,9 @@ def estimate_lines(
     mark; a panel for each axis of `places`, which says where they stand, by name."""
     figure, axeses = panels(len(places), sharey=True)
     styles = [_look(number) for number in range(len(estimates))]
-    for axes, (across, own) in zip(axeses, places.items(), strict=True):
+    for axes, (across, positions) in zip(axeses, places.items(), strict=True):
         for (name, line), look in zip(estimates.items(), styles, strict=True):
-            at, (values, lengths) = own[name], bars_of(list(line))
+            at, (values, lengths) = positions[name], bars_of(list(line))
             axes.errorbar(
                 at[:-1], values[:-1], [side[:-1] for side in lengths], color=look.colour,
                 marker=look.marker, linestyle=look.line, capsize=2, label=wrapped(name),
@@ -397,7 +401,7 @@ def condition_bars(comparison: Comparison) -> Figure | None:
     quantities = [(words(comparison.metric), scores, "{:.2f}")]
     if any(e.value is not None for e in tokens):
         quantities.append(("output tokens", tokens, "{:,.0f}"))
-    widest = max(len(own) for own in runs.values())
+    widest = max(len(indices) for indices in runs.values())
     figure = Figure(
         figsize=((0.75 * widest + 1.6) * len(quantities), 2.7 * len(runs) + 0.4),
         layout="constrained",
@@ -408,12 +412,12 @@ def condition_bars(comparison: Comparison) -> Figure | None:
         max((v + e for v, e in zip(values, above, strict=True)), default=1.0) or 1.0
         for values, (_, above) in ends
     ]
-    for row, (title, own) in zip(axeses, runs.items(), strict=True):
+    for row, (title, indices) in zip(axeses, runs.items(), strict=True):
         for axes, (what, estimates, form), top in zip(row, quantities, tops, strict=True):
-            values, errors = bars_of([estimates[i] for i in own])
-            names = [comparison.study.arms[i].name_in_run for i in own]
+            values, errors = bars_of([estimates[i] for i in indices])
+            names = [comparison.study.arms[i].name_in_run for i in indices]
             for j, name in enumerate(names):
-                look, known = styles[name], estimates[own[j]].value is not None
+                look, known = styles[name], estimates[indices[j]].value is not None
                 axes.bar(j, values[j], width=0.7, color=pale(look.colour), edgecolor="black",
                          linewidth=0.8, hatch=look.hatch)  # fmt: skip
                 if known and (errors[0][j] or errors[1][j]):
@@ -475,7 +479,9 @@ def _costs_and_scores(
 ) -> None:
     """A mark for each point: a colour and shape for each condition, a filling for each run."""
     arms, styles, runs = comparison.study.arms, looks(comparison.study.arms), runs_of(comparison)
-    fillings = {i: FILLINGS[k % len(FILLINGS)] for k, own in enumerate(runs.values()) for i in own}
+    fillings = {
+        i: FILLINGS[k % len(FILLINGS)] for k, indices in enumerate(runs.values()) for i in indices
+    }
     for (cost, value, i), shift in zip(points, shifts, strict=True):
         look = styles[arms[i].name_in_run]
         _, errors = bars_of([comparison.means[comparison.metric][i]])
@@ -486,9 +492,9 @@ def _costs_and_scores(
     for name in dict.fromkeys(arms[i].name_in_run for _, _, i in points):
         axes.plot([], [], linestyle="none", color=styles[name].colour, marker=styles[name].marker,
                   label=literal(name))  # fmt: skip
-    for title, own in runs.items() if len(runs) > 1 else ():
+    for title, indices in runs.items() if len(runs) > 1 else ():
         axes.plot([], [], linestyle="none", color="#777777", marker="o", markersize=9,
-                  fillstyle=fillings[own[0]], markerfacecoloralt="white",
+                  fillstyle=fillings[indices[0]], markerfacecoloralt="white",
                   label=literal(title))  # fmt: skip
 
 

@@ -110,8 +110,8 @@ def _earlier_mean(
 ) -> Mean | None:
     """Of the condition's episodes in the best of the earlier runs; None where none tells."""
     name = split_address(manifest.model)[0]
-    own = [run for run in earlier if split_address(run.manifest.model)[0] == name]
-    for run in (*own, *(each for each in earlier if each not in own)):
+    model_runs = [run for run in earlier if split_address(run.manifest.model)[0] == name]
+    for run in (*model_runs, *(each for each in earlier if each not in model_runs)):
         spent = run.spent.get(condition.name)
         if spent is None or not spent.episodes or spent.input_tokens is None:
             continue
@@ -120,7 +120,7 @@ def _earlier_mean(
         number = spent.episodes
         times = [o.used.get("duration_s") for o in run.observations.get(condition.name, ())]
         known = [time for time in times if time is not None]
-        other = "" if run in own else f" ({split_address(run.manifest.model)[0]})"
+        other = "" if run in model_runs else f" ({split_address(run.manifest.model)[0]})"
         return Mean(
             basis=f"{run.name}{other}, n = {number}",
             usage=Usage(
@@ -296,11 +296,11 @@ def _earlier_error(
     for label, weight in contrast.weights:
         arm = planned.study.arm(label)
         like = [a for a in earlier.study.arms if a.condition.name == arm.condition.name]
-        own = [a for a in like if split_address(a.model)[0] == split_address(arm.model)[0]]
+        twins = [a for a in like if split_address(a.model)[0] == split_address(arm.model)[0]]
         if not like:
             return None, f"no earlier run has {arm.condition.name}"
-        chosen = (own or like)[0]
-        names[chosen.run if own else f"{chosen.run} ({split_address(chosen.model)[0]})"] = None
+        chosen = (twins or like)[0]
+        names[chosen.run if twins else f"{chosen.run} ({split_address(chosen.model)[0]})"] = None
         values += weight * earlier.column(chosen, earlier.metric)
     clusters = len(np.unique(earlier.clusters[~np.isnan(values)]))
     if clusters < FEWEST_PAIRS:

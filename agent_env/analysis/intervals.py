@@ -111,10 +111,10 @@ def mean_intervals(
     """Of the mean of each column of cluster names and values; `shares` says which columns hold
     outcomes that are 0 or 1. `names` are the clusters that could be drawn, where the columns may
     lack some. None where there is no interval."""
-    every = list(dict.fromkeys([*names, *(name for own in columns for name, _ in own)]))
+    every = list(dict.fromkeys([*names, *(name for pairs in columns for name, _ in pairs)]))
     place = {name: k for k, name in enumerate(every)}
-    rows = [np.array([place[name] for name, _ in own], dtype=np.int64) for own in columns]
-    values = [np.array([value for _, value in own])[:, None] for own in columns]
+    rows = [np.array([place[name] for name, _ in pairs], dtype=np.int64) for pairs in columns]
+    values = [np.array([value for _, value in pairs])[:, None] for pairs in columns]
     draws = _bootstrap(rows, values, len(every)) if not all(shares) else None
     intervals: list[Interval | None] = []
     for k, share in enumerate(shares):
@@ -128,9 +128,9 @@ def mean_intervals(
 def _bootstrap(rows: Sequence[Ints], values: Sequence[Floats], clusters: int) -> Floats:
     """Bootstrap means, resamples by columns; all columns share the draws."""
     sums, counts = (np.zeros((clusters, len(rows))) for _ in range(2))
-    for k, (own, column) in enumerate(zip(rows, values, strict=True)):
-        np.add.at(sums[:, k], own, column[:, 0])
-        np.add.at(counts[:, k], own, 1.0)
+    for k, (indices, column) in enumerate(zip(rows, values, strict=True)):
+        np.add.at(sums[:, k], indices, column[:, 0])
+        np.add.at(counts[:, k], indices, 1.0)
     return np.concatenate([ratio(w @ sums, w @ counts) for w in weight_chunks(clusters)])
 
 
@@ -222,9 +222,9 @@ def measurement_table(
         Column("n", 0, is_kept=True), Column("clusters", 0, is_kept=True),
     )  # fmt: skip
     rows = tuple(
-        (each.quantity, each.row, own.cell, own.samples, own.clusters)
-        for its in by_quantity.values()
-        for each in its
-        if (own := each.estimate).value is not None
+        (each.quantity, each.row, estimate.cell, estimate.samples, estimate.clusters)
+        for group in by_quantity.values()
+        for each in group
+        if (estimate := each.estimate).value is not None
     )
     return ResultTable(name, title, columns, rows, tuple(filter(None, notes)))

@@ -61,8 +61,8 @@ class JudgeAgreement:
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
         figures = {
-            name: {"value": own.value, "low": own.low, "high": own.high}
-            for name, own in (("agreement", self.agreement), ("kappa", self.kappa))
+            name: {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+            for name, estimate in (("agreement", self.agreement), ("kappa", self.kappa))
         }
         return asdict(self) | figures
 
@@ -114,7 +114,7 @@ def _agreement(
             sample = samples[episode.sample]
             query = str(getattr(sample, "query", sample.id))  # whose phrasings are drawn together
             clusters[query][OF_TWO[score.metrics[metric] == 1, says == "right"]] += 1
-    rows = [tuple(own[side] for side in SIDES) for own in clusters.values()]
+    rows = [tuple(cluster[side] for side in SIDES) for cluster in clusters.values()]
     agreement, kappa = _figures(rows)
     whole = tuple(map(sum, zip(*rows, strict=True))) if rows else (0, 0, 0, 0)
     tried = (call for one in calls for call in one.calls)
@@ -165,12 +165,12 @@ def _figures(rows: Sequence[Counts]) -> tuple[Estimate, Estimate]:
     if len({_raw(row) for row in rows}) == 1:
         return Estimate(raw, *wilson(raw, n), "Wilson", n, n), Estimate(kappa)
     drawn = draw_weights(n) @ np.array(rows, dtype=float)
-    kappas = np.array([np.nan if (k := cohen(own)) is None else k for own in drawn])
+    kappas = np.array([np.nan if (k := cohen(row)) is None else k for row in drawn])
     if kappa is None or np.isnan(kappas).all() or np.nanmin(kappas) == np.nanmax(kappas):
-        own = Estimate(kappa)  # an answer parser, or a judge, that always says the same
+        kappa_estimate = Estimate(kappa)  # an answer parser, or a judge, that always says the same
     else:
-        own = bootstrap_estimate(kappa, kappas, n, n)
-    return bootstrap_estimate(raw, np.array([_raw(own) for own in drawn]), n, n), own
+        kappa_estimate = bootstrap_estimate(kappa, kappas, n, n)
+    return bootstrap_estimate(raw, np.array([_raw(row) for row in drawn]), n, n), kappa_estimate
 
 
 def judge_table(agreements: Sequence[JudgeAgreement], title: str) -> ResultTable:

@@ -161,8 +161,8 @@ def _cluster_size(column: Floats, clusters: Ints, groups: int) -> float:
     """How many samples of these clusters say as much as one independent sample: the design
     effect, between 1 and the mean size of a cluster, which it is where nothing varies."""
     samples = int((~np.isnan(column)).sum())
-    own = np.arange(len(column), dtype=np.int64)
-    plain = float(standard_errors(column, own)[0])
+    singles = np.arange(len(column), dtype=np.int64)
+    plain = float(standard_errors(column, singles)[0])
     if plain <= 1e-12 or np.isnan(means(column)[0]):
         return samples / groups
     effect = (float(standard_errors(column, clusters)[0]) / plain) ** 2

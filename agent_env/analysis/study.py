@@ -275,15 +275,15 @@ def assemble(
 def _scales(arms: Sequence[Arm], metrics: Sequence[str]) -> Iterator[str]:
     """Where a score of one name may mean different things: logs of other tools do not tell."""
     for metric in metrics:
-        own = {
+        scores = {
             arm.label: [o.metrics[metric] for o in arm.observations if metric in o.metrics]
             for arm in arms
         }
-        tops = {label: max(map(abs, values)) for label, values in own.items() if values}
-        kinds = {_kind(own[each]) for each in tops} - {None}
+        tops = {label: max(map(abs, values)) for label, values in scores.items() if values}
+        kinds = {_kind(scores[each]) for each in tops} - {None}
         if (tops and max(tops.values()) > 10 * max(1, min(tops.values()))) or len(kinds) > 1:
             ranges = ", ".join(
-                f"{min(own[each]):g} to {max(own[each]):g} in {each}" for each in tops
+                f"{min(scores[each]):g} to {max(scores[each]):g} in {each}" for each in tops
             )
             yield f"{metric} may not mean the same in all logs: {ranges}."
 
@@ -353,8 +353,8 @@ def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], 
     if notes and strict:
         raise ConfigError(" ".join(notes))
     if not shared:
-        own = "; ".join(f"{run.name} has {next(iter(run.samples), 'none')}, …" for run in runs)
-        raise ConfigError(f"the runs have no sample in common, so nothing can be paired: {own}")
+        ids = "; ".join(f"{run.name} has {next(iter(run.samples), 'none')}, …" for run in runs)
+        raise ConfigError(f"the runs have no sample in common, so nothing can be paired: {ids}")
     return tuple(s for name, s in runs[0].samples.items() if name in shared), notes
 
 
@@ -410,8 +410,8 @@ def _differences(runs: Sequence[RunData]) -> Iterable[str]:
             yield f"The runs were made with different versions of {package}: {_join(texts)}."
     conditions = {run.name: {c.name for c in run.manifest.conditions} for run in runs}
     every = set.union(*conditions.values())
-    for name, own in conditions.items():
-        if missing := sorted(every - own):
+    for name, names in conditions.items():
+        if missing := sorted(every - names):
             yield f"{name} has no condition {', '.join(missing)}; it is compared without."
 
 
@@ -445,7 +445,7 @@ def _join(texts: Mapping[str, str]) -> str:
 def _served(runs: Sequence[RunData]) -> Iterable[str]:
     """Where a server names other models than the one asked for, or several."""
     for run in runs:
-        names = (o.served_models for own in run.observations.values() for o in own)
+        names = (o.served_models for group in run.observations.values() for o in group)
         notice = served_notice(run.manifest, names)
         if notice is not None:
             yield f"{run.name}: {notice}."

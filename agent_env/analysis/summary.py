@@ -96,8 +96,8 @@ def summarise(comparison: Comparison) -> list[Summary]:
     return [
         _summary(
             arm,
-            {name: own[place] for name, own in estimates.items()},
-            {name: own[place] for name, own in used.items()},
+            {name: column[place] for name, column in estimates.items()},
+            {name: column[place] for name, column in used.items()},
             [name for name in study.metrics if name in study.error_metrics],
         )
         for place, arm in enumerate(study.arms)

@@ -75,10 +75,10 @@ def spent_table(rows: Sequence[tuple[str, Totals]]) -> ResultTable:
     heads = ("episodes", "calls", "failed", "tokens in", "cached", "out")
     cells = tuple(
         (
-            name, own.episodes, own.calls, own.failed_calls,
-            own.input_tokens, own.cached_tokens, own.output_tokens, own.cost_usd,
+            name, total.episodes, total.calls, total.failed_calls,
+            total.input_tokens, total.cached_tokens, total.output_tokens, total.cost_usd,
         )
-        for name, own in rows
+        for name, total in rows
     )  # fmt: skip
     columns = (
         Column("condition"), *(Column(name, 0, is_secondary=name == "cached") for name in heads),

@@ -93,14 +93,14 @@ def treatments(
     in_text: bool = False,
 ) -> list[Treatment]:
     """One for each condition with tools; arrivals and problems by the conditions' names."""
-    own = {name: list(each) for name, each in arrivals.items()}
+    by_condition = {name: list(each) for name, each in arrivals.items()}
     rows = []
     for condition in conditions:
         if condition.tools:
             bare = bare_of(condition, conditions)
-            without = own.get(bare.name, []) if bare is not None else []
+            without = by_condition.get(bare.name, []) if bare is not None else []
             problem = problems.get(condition.name)
-            row = _treatment(condition, own.get(condition.name, []), without, problem)
+            row = _treatment(condition, by_condition.get(condition.name, []), without, problem)
             rows.append(replace(row, in_text=in_text))
     return rows
 
@@ -115,10 +115,10 @@ def bare_of(condition: Condition, conditions: Iterable[Condition]) -> Condition 
 
 
 def _treatment(
-    condition: Condition, own: Sequence[Arrival], bare: Sequence[Arrival], problem: str | None
+    condition: Condition, arrivals: Sequence[Arrival], bare: Sequence[Arrival], problem: str | None
 ) -> Treatment:
-    offered = [each for each in own if each.is_offered]
-    after, before = _by_sample(own), _by_sample(bare)
+    offered = [each for each in arrivals if each.is_offered]
+    after, before = _by_sample(arrivals), _by_sample(bare)
     added = [after[sample] - before[sample] for sample in after if sample in before]
     forms = Counter(each.call_in_text for each in offered if each.call_in_text is not None)
     required = [each.required_call for each in offered if each.required_call is not None]

@@ -63,14 +63,14 @@ async def run(
     from agent_env.runs.start import start_run
 
     asked = task if isinstance(task, TaskOptions) else make_task(task)
-    held = LocalObjects(asked.objects)
-    own = {
-        "model": held.model(model),
-        "conditions": held.conditions(several(conditions), several(tools)),
+    local = LocalObjects(asked.objects)
+    arguments = {
+        "model": local.model(model),
+        "conditions": local.conditions(several(conditions), several(tools)),
         "tools": [tool for tool in several(tools) if isinstance(tool, str)],
     }
-    chosen = from_arguments(RunOptions, {**asked.keywords, **own, **options}, "run")
-    chosen = replace(chosen, preflight=preflight, objects=held.objects)
+    chosen = from_arguments(RunOptions, {**asked.keywords, **arguments, **options}, "run")
+    chosen = replace(chosen, preflight=preflight, objects=local.objects)
     with progress_shown(progress) as shown:
         made = await start_run(chosen, shown.listener)
     for line in read_scores(made, None, say).remarks():
@@ -99,8 +99,8 @@ def run_sync(
         >>> [episode.score["exact_match"] for episode in run.episodes()]
         [1.0]
     """
-    own = {"model": model, "conditions": conditions, "tools": tools}
-    return wait_for(run(task, preflight=preflight, progress=progress, **own, **options))
+    arguments = {"model": model, "conditions": conditions, "tools": tools}
+    return wait_for(run(task, preflight=preflight, progress=progress, **arguments, **options))
 
 
 def open(

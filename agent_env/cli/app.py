@@ -143,8 +143,8 @@ class Commands(SectionedGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        own = {name: path for its in self.table.values() for name, path in its.items()}
-        self.paths = {name: f"agent_env.cli.{path}" for name, path in own.items()}
+        paths = {name: path for commands in self.table.values() for name, path in commands.items()}
+        self.paths = {name: f"agent_env.cli.{path}" for name, path in paths.items()}
         self.commands: dict[str, Any] = dict.fromkeys(self.paths)  # so that a typo is understood
 
     def add_installed(self) -> None:
@@ -182,13 +182,13 @@ class Commands(SectionedGroup):
         from agent_env.errors import ConfigError
 
         sections: dict[str, dict[str, str]] = {name: {} for name in (*self.table, OTHERS)}
-        own = {name: section for section, its in self.table.items() for name in its}
+        section_of = {name: section for section, names in self.table.items() for name in names}
         for name in self.list_commands(ctx):
-            section = own.get(name, OTHERS)
+            section = section_of.get(name, OTHERS)
             try:
                 it = load_path(self.paths[name])
                 text = str(it.info.help if isinstance(it, typer.Typer) else inspect.getdoc(it))
-                if name not in own:
+                if name not in section_of:
                     module = import_module(self.paths[name].partition(":")[0])
                     section = getattr(module, "SECTION", OTHERS)
             except ConfigError as exc:

@@ -35,8 +35,8 @@ def replay(options: ReplayOptions, folder: RunPath, as_json: AsJson = False) -> 
     from agent_env.runs.run import Run
 
     def show(path: Path, name: str) -> None:
-        own = replace(options, out=options.out and options.out / name)
-        results = asyncio.run(replay_run(Run(path), own, say))
+        run_options = replace(options, out=options.out and options.out / name)
+        results = asyncio.run(replay_run(Run(path), run_options, say))
         if not results:
             say(f"{path} holds no episode")
         counts: Counter[str] = Counter(result.verdict for result in results)

@@ -47,14 +47,14 @@ class WithOptions:
         self.__annotations__: dict[str, Any] = {}  # all of it is in the signature
         self._function, self._path = function, record
         self._only, self._fixed = only, fixed
-        self._first, *self._own = inspect.signature(function).parameters.values()
+        self._first, *self._others = inspect.signature(function).parameters.values()
 
     def __call__(self, **values: Any) -> None:
         """Make the record and run the command."""
         from agent_env.records.options import from_keywords
 
-        own = {each.name: values.pop(each.name) for each in self._own}
-        self._function(from_keywords(self._record, {**values, **self._fixed}), **own)
+        arguments = {each.name: values.pop(each.name) for each in self._others}
+        self._function(from_keywords(self._record, {**values, **self._fixed}), **arguments)
 
     @property
     def _record(self) -> type:
@@ -69,19 +69,19 @@ class WithOptions:
         scope = {"Path": _path()}
         scope[str(self._first.annotation)] = self._record
         hints = get_type_hints(self._function, localns=scope, include_extras=True)
-        own = {each.name: (hints[each.name], each.default) for each in self._own}
+        overrides = {each.name: (hints[each.name], each.default) for each in self._others}
         parameters = []
         for option in options_of(self._record):
-            override = own.pop(option.keyword, None)
+            override = overrides.pop(option.keyword, None)
             if override is not None and _is_complete(override[0]):
-                own[option.keyword] = override
+                overrides[option.keyword] = override
             elif override is not None:
                 parameters.append(_parameter(option, *override))
             elif not self._only or option.keyword in self._only:
                 parameters.append(_parameter(option, option.type, option.default))
         rest = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=default)
-            for name, (a, default) in own.items()
+            for name, (a, default) in overrides.items()
         ]
         required = [each for each in rest if each.default is each.empty]
         return inspect.Signature([*required, *parameters, *(p for p in rest if p not in required)])

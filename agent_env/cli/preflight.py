@@ -43,8 +43,8 @@ def print_checks(
             if len(runs) > 1:
                 print(f"== {name}")
             _print_check(checks[name].manifest)
-    own = limits or RunLimits()
-    forecast = forecast_plan(checks, like, say, contrasts, own, models_at_once)
+    run_limits = limits or RunLimits()
+    forecast = forecast_plan(checks, like, say, contrasts, run_limits, models_at_once)
     if as_json:
         _print_json(list(checks.values()), forecast)
     else:

@@ -120,10 +120,10 @@ def resume_study(path: Path, options: ResumeOptions) -> bool:
         return False
     if opened.is_foreign and path.resolve() != opened.path.resolve():
         return False  # what lies above a run says nothing of it, unless the user began it
-    own = ResumeOptions(
+    study_options = ResumeOptions(
         accept_changes=options.accept_changes, anyway=options.anyway, trust_run=options.trust_run
     )
-    if options != own:
+    if options != study_options:
         raise ConfigError(
             f"{path} belongs to the study {opened.path}; write the change into {opened.file} and "
             "resume without options"
@@ -131,7 +131,7 @@ def resume_study(path: Path, options: ResumeOptions) -> bool:
     whole = path.absolute()
     places = (place.path for place in opened.places())
     below = (p for p in places if whole in (p.absolute(), *p.absolute().parents))
-    _resume(opened, own, frozenset(below))
+    _resume(opened, study_options, frozenset(below))
     return True
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest
-from agent_env.episodes.trace.fold import own_events
+from agent_env.episodes.trace.fold import without_verdicts
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError, ToolError
 from agent_env.protocols import Fetcher, PageStore, Tokenizer
@@ -205,8 +205,8 @@ def _source(folder: RunFolder, sample: Sample, rules: BuildRules) -> EpisodePage
 
 
 def _ending(events: Sequence[Event]) -> str:
-    own = own_events(events)
-    last = own[-1] if own else None
+    unjudged = without_verdicts(events)
+    last = unjudged[-1] if unjudged else None
     if isinstance(last, EpisodeFinished):
         return "finished"
     return "failed" if isinstance(last, EpisodeFailed) else "unfinished"

@@ -97,21 +97,21 @@ def metric_means(
     names = [name for (name,) in db.execute("SELECT DISTINCT name FROM metrics")]
     columns: dict[str, list[SampleMeans]] = {}
     rows = db.execute(f"SELECT episode, name, value FROM metrics {only} ORDER BY episode", values)
-    for episode, own in groupby(rows, itemgetter(0)):
+    for episode, group in groupby(rows, itemgetter(0)):
         sample = episode.rpartition(".")[0]
         condition = sample.partition("/")[0]
         if condition not in columns:
             columns[condition] = [SampleMeans() for _ in names]
-        its = {name: value for _, name, value in own}
+        metrics = {name: value for _, name, value in group}
         for name, column in zip(names, columns[condition], strict=True):
-            column.add(sample, its.get(name))
+            column.add(sample, metrics.get(name))
     return {
         condition: {
             name: mean
-            for name, column in zip(names, own, strict=True)
+            for name, column in zip(names, condition_columns, strict=True)
             if (mean := column.mean) is not None
         }
-        for condition, own in columns.items()
+        for condition, condition_columns in columns.items()
     }
 
 
@@ -128,10 +128,10 @@ def used_means(db: sqlite3.Connection) -> dict[str, dict[str, float]]:
     return {
         condition: {
             name: mean
-            for name, column in zip(USED, own, strict=True)
+            for name, column in zip(USED, condition_columns, strict=True)
             if column.is_known and (mean := column.mean) is not None
         }
-        for condition, own in columns.items()
+        for condition, condition_columns in columns.items()
     }
 
 
@@ -251,7 +251,7 @@ class Index:
         self._db.execute("INSERT OR REPLACE INTO seen VALUES ('scores.jsonl', ?, ?)", state)
 
     def _keep(self, table: str, means: Mapping[str, Mapping[str, float]]) -> None:
-        rows = [(place, *each) for place, own in means.items() for each in own.items()]
+        rows = [(place, *each) for place, by_name in means.items() for each in by_name.items()]
         self._db.execute(f"DELETE FROM {table}")
         self._db.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
 

@@ -123,8 +123,8 @@ class IndexPages:
         groups = []
         for condition, by_status in sorted(counts.items()):
             steps, into, out, took = map(used.get(condition, {}).get, USED)
-            own = means.get(condition, {})
-            groups.append(ConditionSummary(condition, by_status, steps, into, out, took, own))
+            by_metric = means.get(condition, {})
+            groups.append(ConditionSummary(condition, by_status, steps, into, out, took, by_metric))
         return groups
 
     def _means(self, table: str) -> dict[str, dict[str, float]]:
@@ -149,11 +149,11 @@ class IndexPages:
     def added_tokens(self, condition: str, bare: str) -> tuple[float | None, int]:
         """Input tokens of the first calls above those of the same samples under `bare`: the mean
         over samples, and how many there are."""
-        own = (
+        per_sample = (
             "SELECT sample, avg(first_input_tokens) AS tokens FROM episodes WHERE condition = ? "
             "AND status = 'finished' AND first_input_tokens IS NOT NULL GROUP BY sample"
         )
-        both = f"({own}) a JOIN ({own}) b USING (sample)"
+        both = f"({per_sample}) a JOIN ({per_sample}) b USING (sample)"
         query = f"SELECT avg(a.tokens - b.tokens), count(*) FROM {both}"
         mean, pairs = self._db.execute(query, (condition, bare)).fetchone()
         return mean, pairs

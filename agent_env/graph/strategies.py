@@ -163,10 +163,10 @@ def make_strategy(
 ) -> Strategy:
     """The strategy that the condition names: one of every task, or of this one alone, or a
     plug-in."""
-    name, own = condition.strategy, of_task or {}
-    if name not in own and ":" not in name and name not in STRATEGIES.built_in():
-        known = dict.fromkeys([*STRATEGIES.names(), *own])
+    name, makers = condition.strategy, of_task or {}
+    if name not in makers and ":" not in name and name not in STRATEGIES.built_in():
+        known = dict.fromkeys([*STRATEGIES.names(), *makers])
         if name not in known:
             raise ConfigError(f"unknown strategy '{name}'; known: {', '.join(known)}")
-    maker = own[name] if name in own else plugins.find(STRATEGIES, name)
+    maker = makers[name] if name in makers else plugins.find(STRATEGIES, name)
     return maker(StrategyParts(prompt, condition, examples)) or ToolLoop(prompt, condition)

@@ -173,17 +173,17 @@ class Hosts:
         """The servers of one episode; those that it does not share are ended behind it."""
         for host in self._shared.values():
             await host.look_again()
-        own = OpenHosts(self)
+        open_hosts = OpenHosts(self)
         try:
-            yield own
+            yield open_hosts
         finally:
-            for host in own.own.values():
+            for host in open_hosts.episode_hosts.values():
                 await host.close()
 
-    def host(self, name: str, own: dict[str, Host]) -> Host:
+    def host(self, name: str, episode_hosts: dict[str, Host]) -> Host:
         """The host of a server, shared or the episode's own."""
         server = next(each for each in self.servers if each.name == name)
-        hosts = self._shared if server.isolation == "run" else own
+        hosts = self._shared if server.isolation == "run" else episode_hosts
         if name not in hosts:
             hosts[name] = Host(server, self.folder / f"{name}.log", self.note, self.permit)
         return hosts[name]
@@ -200,7 +200,7 @@ class OpenHosts:
     """The servers as one episode sees them; started at the first call."""
 
     hosts: Hosts
-    own: dict[str, Host] = field(default_factory=dict)
+    episode_hosts: dict[str, Host] = field(default_factory=dict)
 
     def tool(self, traits: ToolTraits) -> McpServerTool | None:
         """The tool of these traits; None where the server that the run goes on with has it no
@@ -209,7 +209,7 @@ class OpenHosts:
         for server in self.hosts.servers:
             for tool in server.offered:
                 if (server.name, tool.name) == (server_name, name):
-                    host = self.hosts.host(server.name, self.own)
+                    host = self.hosts.host(server.name, self.episode_hosts)
                     return McpServerTool(host, tool, traits, self.hosts.recorded)
         return None
 

@@ -93,15 +93,15 @@ def with_names(servers: Sequence[McpServer], taken: Collection[str]) -> tuple[Mc
 
 
 def _name(server: McpServer, tool: McpTool, plain: Counter[str], used: set[str]) -> str:
-    own = _valid(tool.name)
+    stem = _valid(tool.name)
     if tool.problem is not None:
-        return own
-    if plain[own] > 1 or own in used:
-        own = _valid(f"{server.name}_{own}")
-    name, number = own, 2
+        return stem
+    if plain[stem] > 1 or stem in used:
+        stem = _valid(f"{server.name}_{stem}")
+    name, number = stem, 2
     while name in used:
         end = f"_{number}"
-        name, number = own[: LONGEST_NAME - len(end)] + end, number + 1
+        name, number = stem[: LONGEST_NAME - len(end)] + end, number + 1
     used.add(name)
     return name
 

@@ -499,10 +499,10 @@ def _copies_in(message: Json) -> Iterator[tuple[str, str]]:
 
 
 def _less_copies(name: str, value: JsonValue, copies: Sequence[tuple[str, str]]) -> JsonValue:
-    own = {inner for outer, inner in copies if outer == name}
-    if not own or not isinstance(value, dict):
+    inner_names = {inner for outer, inner in copies if outer == name}
+    if not inner_names or not isinstance(value, dict):
         return value
-    return {inner: value[inner] for inner in value if inner not in own}
+    return {inner: value[inner] for inner in value if inner not in inner_names}
 
 
 def _is_unknown(name: str, value: JsonValue) -> bool:

@@ -80,12 +80,12 @@ class Dialect:
 
     def fields(self, message: Message) -> tuple[Json, dict[str, Json]]:
         """What goes back of the message, and of its calls by their ids."""
-        own: tuple[Json, dict[str, Json]] = ({}, {})
+        echo: tuple[Json, dict[str, Json]] = ({}, {})
         if self.is_echoed(message):
-            own = echo_fields(message, self.rules.refused)
+            echo = echo_fields(message, self.rules.refused)
         if self.rules.wanted and message.role == "assistant":
-            return dict.fromkeys(sorted(self.rules.wanted), "") | own[0], own[1]
-        return own
+            return dict.fromkeys(sorted(self.rules.wanted), "") | echo[0], echo[1]
+        return echo
 
     def ordered(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages in an order that the server takes."""

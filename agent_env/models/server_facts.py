@@ -132,9 +132,9 @@ def _list(entry: Json, name: str) -> list[object]:
 
 def _context(model: str, model_list: Json, props: Json) -> int | None:
     """Of one request: llama.cpp's slot, or what vLLM says of the model."""
-    own = record(props, "default_generation_settings").get("n_ctx")
+    slot_tokens = record(props, "default_generation_settings").get("n_ctx")
     entries = [e for e in records(model_list, "data") if is_listed(model, [text(e, "id")])]
-    for value in (own, *(entry.get("max_model_len") for entry in entries)):
+    for value in (slot_tokens, *(entry.get("max_model_len") for entry in entries)):
         if type(value) is int and value > 0:
             return value
     return None

@@ -173,7 +173,7 @@ class ModelSettings:
     def read(cls, parameters: Mapping[str, JsonValue]) -> ModelSettings:
         """The settings; ConfigError for an unknown name or an invalid value."""
         api: dict[str, Any] = {name: parameters[name] for name in parameters if name not in OWN}
-        own: dict[str, Any] = {name: parameters[name] for name in parameters if name in OWN}
+        local: dict[str, Any] = {name: parameters[name] for name in parameters if name in OWN}
         names = {field.name for field in fields(Parameters)}
         if unknown := sorted(set(api) - names):
             raise ConfigError(f"no parameter '{unknown[0]}'; there are {', '.join(sorted(names))}")
@@ -181,7 +181,7 @@ class ModelSettings:
             if parameters.get(name, choices[0]) not in choices:
                 flag = name.replace("_", "-")
                 raise ConfigError(f"--{flag} {parameters[name]}: write {' or '.join(choices)}")
-        settings = cls(Parameters(**api), **own)
+        settings = cls(Parameters(**api), **local)
         if settings.hosted_tools and settings.tool_protocol == "text":
             raise ConfigError("--hosted-tools and --tool-protocol text exclude each other")
         if "text_calls" in parameters and settings.tool_protocol != "text":

@@ -30,7 +30,7 @@ class ChangedPage(BaseModel):
         """The pages that differ between two renderings, each (address, title, text). A page at
         another address stands for the one of the same title that is gone."""
         before, after = (
-            {url: (title, text) for url, title, text in own} for own in (plain, shifted)
+            {url: (title, text) for url, title, text in pages} for pages in (plain, shifted)
         )
         gone = {title: url for url, (title, _) in before.items() if url not in after}
         changed = []

@@ -34,8 +34,8 @@ class McpTool(Stored):
     @property
     def digest(self) -> str:
         """Of what the server says of the tool; twelve hexadecimal digits."""
-        own = self.model_dump(mode="json", exclude={"offered", "problem"})
-        return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:12]
+        fields = self.model_dump(mode="json", exclude={"offered", "problem"})
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:12]
 
 
 class McpServer(Stored):

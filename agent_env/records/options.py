@@ -130,11 +130,11 @@ def options_of(record: type) -> tuple[Option, ...]:
 def from_keywords(record: type, values: Mapping[str, Any]) -> Any:
     """The record with these values, each as the command line has it; the rest by default. In a
     mapping stand only those that are other than their defaults."""
-    own = {option.keyword: option for option in options_of(record)}
-    unknown = sorted(values.keys() - own)
+    by_keyword = {option.keyword: option for option in options_of(record)}
+    unknown = sorted(values.keys() - by_keyword)
     if unknown:
         raise TypeError(f"{record.__name__} has no option {', '.join(unknown)}")
-    return made(record, {own[k].path: (own[k], value) for k, value in values.items()})
+    return made(record, {by_keyword[k].path: (by_keyword[k], value) for k, value in values.items()})
 
 
 Values = Mapping[tuple[str, ...], tuple[Option, Any]]
@@ -143,18 +143,18 @@ Values = Mapping[tuple[str, ...], tuple[Option, Any]]
 
 def made(record: type, values: Values) -> Any:
     """The record with these values, each as its option has it."""
-    own: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, part, inner in _members(record):
         below = {path[1:]: pair for path, pair in values.items() if path[0] == name}
         if isinstance(inner, Option):
             if () in below:
-                own[name] = _read(*below[()])
+                fields[name] = _read(*below[()])
         elif part.of is not None:
             given = {path[0]: _read(*pair) for path, pair in below.items() if _is_given(*pair)}
-            own[name] = {key: value for key, value in given.items() if value is not None}
+            fields[name] = {key: value for key, value in given.items() if value is not None}
         elif below:
-            own[name] = made(inner, below)
-    return record(**own)
+            fields[name] = made(inner, below)
+    return record(**fields)
 
 
 def _is_given(option: Option, value: Any) -> bool:

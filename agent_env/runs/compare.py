@@ -141,9 +141,9 @@ def compare_tasks(
         folders.setdefault(_task_name(path, objects), []).append(path)
     tasks = []
     for name, paths in folders.items():
-        own = replace(options, runs=tuple(paths))
+        task_options = replace(options, runs=tuple(paths))
         try:
-            comparison = compare_folders(own, note, objects)
+            comparison = compare_folders(task_options, note, objects)
             tasks.append(TaskComparison(name, tuple(paths), comparison, read_manifests(paths)))
         except ConfigError as exc:
             raise ConfigError(f"{name}: {exc}" if len(folders) > 1 else str(exc)) from exc
@@ -199,15 +199,15 @@ def _comparison(
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
     if len(study.arms) < 2 and not options.tables:
         raise ConfigError(ONE_CONDITION)
-    own = options.contrasts
-    if not own and added and options.baseline is None:
-        own = readable_contrasts((*planned, *added), study.arms)
+    contrasts = options.contrasts
+    if not contrasts and added and options.baseline is None:
+        contrasts = readable_contrasts((*planned, *added), study.arms)
     return Comparison(
         study,
         Options(
             metric=options.metric,
             baseline=options.baseline,
-            contrasts=own,
+            contrasts=contrasts,
             planned=planned,
             margin=options.margin,
             target_effect=options.wanted,

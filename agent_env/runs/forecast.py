@@ -49,7 +49,7 @@ def forecast_plan(
     by_model: dict[str, list[Amounts]] = {}
     for run in runs:
         by_model.setdefault(run.model if models_at_once else "", []).append(run.amounts)
-    whole = side_by_side([added(own) for own in by_model.values()])
+    whole = side_by_side([added(amounts) for amounts in by_model.values()])
     tasks: dict[tuple[str, str], dict[str, Plan]] = {}
     for name, check in checks.items():
         key = check.manifest.task, check.manifest.samples_digest
@@ -57,9 +57,9 @@ def forecast_plan(
     return PlanForecast(
         runs=runs,
         differences=tuple(
-            each for own in tasks.values() for each in _differences(own, earlier, contrasts)
+            each for plans in tasks.values() for each in _differences(plans, earlier, contrasts)
         ),
-        early_stops=tuple(each for own in tasks.values() for each in _early_stops(own)),
+        early_stops=tuple(each for plans in tasks.values() for each in _early_stops(plans)),
         amounts=capped(whole, limits.tokens, limits.cost_usd, limits.time_s),
     )
 

@@ -21,7 +21,7 @@ from agent_env.records.schema import Usage
 from agent_env.records.trace_events import Parent
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.options import ForkCalls, ForkOptions
-from agent_env.runs.resume import fresh_manifest, moved_entries, own_settings
+from agent_env.runs.resume import fresh_manifest, moved_entries, settings_from_call
 from agent_env.runs.run import Run
 from agent_env.runs.serving import begin_server
 from agent_env.runs.start import Listener, preflight_update, run_episodes
@@ -91,8 +91,10 @@ async def fork(
     )
     before = source.manifest
     manifest = await _forked_manifest(before, options, start.condition, parent, objects)
-    own = own_settings(before, options) + (("sandbox",) if before.sandbox is None else ())
-    check_trust(source, manifest, listener.note, confirmed=options.trust_run, own=own)
+    from_call = settings_from_call(before, options) + (
+        ("sandbox",) if before.sandbox is None else ()
+    )
+    check_trust(source, manifest, listener.note, confirmed=options.trust_run, from_call=from_call)
     manifest = manifest.model_copy(update={"plugins": uses_in(manifest, source.permit)})
     condition = manifest.conditions[0]
     now = datetime.now(UTC)
@@ -276,8 +278,8 @@ async def _opened(
     source, there = plan.source, plan.source.forks_in(plan.out)
     manifest = _manifest(plan, None if there is None else there.manifest, calls)
     given = {"address": calls.base_url, "key": calls.api_key_env}
-    own = tuple(name for name, value in given.items() if value)
-    check_trust(there or source, manifest, note, confirmed=calls.trust_run, own=own)
+    from_call = tuple(name for name, value in given.items() if value)
+    check_trust(there or source, manifest, note, confirmed=calls.trust_run, from_call=from_call)
     uses = uses_in(manifest, (there or source).permit)
     manifest = manifest.model_copy(update={"plugins": uses})
     if there is None:

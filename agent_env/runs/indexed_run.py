@@ -66,9 +66,9 @@ class IndexedRun(Run):
     @property
     def _file(self) -> Path:
         """The table's file: in the run's folder, or elsewhere if that is read-only."""
-        own = self.path
-        is_ours = os.access(own, os.W_OK) and not _is_odd(own, own / NAME)
-        return own / NAME if is_ours else self._spare / f"{self.key}.db"
+        folder = self.path
+        is_ours = os.access(folder, os.W_OK) and not _is_odd(folder, folder / NAME)
+        return folder / NAME if is_ours else self._spare / f"{self.key}.db"
 
     def update(self) -> None:
         """Updates the table from the traces; takes as long as reading the new ones."""

@@ -116,10 +116,10 @@ def with_keywords(record: type, without: tuple[str, ...] = ()) -> Callable[[Func
 
     def show(function: Function) -> Function:
         signature = inspect.signature(function)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        taken = {*without, *(parameter.name for parameter in own)}
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        taken = {*without, *(parameter.name for parameter in parameters)}
         shown = [_parameter(key) for key in keywords_of(record).values() if key.name not in taken]
-        signature = signature.replace(parameters=[*own, *shown])
+        signature = signature.replace(parameters=[*parameters, *shown])
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
 

@@ -174,10 +174,10 @@ def _items(
             raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
         metrics[chosen] = None
         manifest = folder.manifest
-        own = manifest.id or "" if len(runs) > 1 else ""
+        run = manifest.id or "" if len(runs) > 1 else ""
         items += [
             _item(
-                item_name(manifest, f"{episode.condition}/{episode.sample}.{episode.repeat}", own),
+                item_name(manifest, f"{episode.condition}/{episode.sample}.{episode.repeat}", run),
                 folder.asked_sample(episode),
                 episode,
                 score,

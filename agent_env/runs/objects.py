@@ -79,8 +79,8 @@ class LocalObjects:
         """What the tool says of itself, and where it is found again."""
         if isinstance(tool, str):
             return own_tool(tool, own_call())
-        own = tool.traits.name if isinstance(tool, ToolDeclaration) else _name_of(tool)
-        entry = TOOLS.entry_of(tool, own)
+        name = tool.traits.name if isinstance(tool, ToolDeclaration) else _name_of(tool)
+        entry = TOOLS.entry_of(tool, name)
         made: ToolDeclaration = TOOLS.adapted(tool, entry)
         TOOLS.check_free(made.traits.name, entry)
         self._hold(TOOLS, made, made.traits.name, entry.path)
@@ -89,17 +89,17 @@ class LocalObjects:
     def condition(self, condition: Condition) -> schema.Condition:
         """The condition as a run stores it."""
         offered: list[str] = []
-        own: list[ToolTraits] = []
+        own_tools: list[ToolTraits] = []
         for tool in condition.tools:
             if isinstance(tool, str) and (tool in ALIASES or tool in tool_names()):
                 offered += ALIASES.get(tool, (tool,))
             else:
-                own.append(self.tool(tool))
-                offered.append(own[-1].name)
+                own_tools.append(self.tool(tool))
+                offered.append(own_tools[-1].name)
         fields = {"wording": condition.wording, "strategy": condition.strategy}
         try:
             return schema.Condition.model_validate(
-                {"name": condition.name, "tools": offered, "own_tools": own, **fields}
+                {"name": condition.name, "tools": offered, "own_tools": own_tools, **fields}
             )
         except ValidationError as exc:
             raise ConfigError(
@@ -176,8 +176,8 @@ class TaskOptions:
         return samples_of(replace(options, objects=self.objects)).samples
 
     def __repr__(self) -> str:
-        own = [f"{k}={v!r}" for k, v in self.keywords.items() if k not in ("task", "options")]
-        return f"task({', '.join([repr(self.name), *own, *self.keywords['options']])})"
+        arguments = [f"{k}={v!r}" for k, v in self.keywords.items() if k not in ("task", "options")]
+        return f"task({', '.join([repr(self.name), *arguments, *self.keywords['options']])})"
 
 
 def task(
@@ -201,13 +201,13 @@ def task(
     from agent_env.wiring.registry import load_family
 
     of_run = {key: value for key, value in options.items() if key in OF_THE_RUN}
-    own = {key: value for key, value in options.items() if key not in OF_THE_RUN}
-    texts = option_texts(own)
-    held = LocalObjects()
+    of_task = {key: value for key, value in options.items() if key not in OF_THE_RUN}
+    texts = option_texts(of_task)
+    local = LocalObjects()
     if samples:
         of_run.setdefault("limit", len(samples))
-    text = name if isinstance(name, str) else held.family(name, samples)
-    read_options(load_family(text, own_plugins(held.objects)), texts)
+    text = name if isinstance(name, str) else local.family(name, samples)
+    read_options(load_family(text, own_plugins(local.objects)), texts)
     keywords = {"task": text, **of_run, "options": texts}
     from_arguments(RunOptions, keywords, "task")
-    return TaskOptions(text, keywords, held.objects)
+    return TaskOptions(text, keywords, local.objects)

@@ -101,12 +101,12 @@ async def plan_run(
     options, server = with_server(options, note) if is_asked else (options, None)
     family = options.plugins.find(FAMILIES, options.task)
     _check_script(options.model, family)
-    own = read_options(family, options.options)
+    family_options = read_options(family, options.options)
     texts = _texts(options)
     options = options if texts["prompt_file"] is None else replace(options, prompt="default")
 
     def make_task(tables: Materials) -> Task:
-        task = with_texts(family.make_task(options.prompt, own, tables), *texts.values())
+        task = with_texts(family.make_task(options.prompt, family_options, tables), *texts.values())
         return with_measures(task, options.scorer, options.metrics, options.plugins)
 
     task = make_task({})
@@ -133,7 +133,7 @@ async def plan_run(
     web = settings_of(options.web)
     if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")
-    made = select_samples(options, family, own, task)
+    made = select_samples(options, family, family_options, task)
     for text in made.notes:
         note(text)
     _check_tables(conditions, made, plugins)
@@ -169,7 +169,7 @@ async def plan_run(
             "server": server,
             "conditions": conditions,
             "limits": limits,
-            "options": own.model_dump(mode="json"),
+            "options": family_options.model_dump(mode="json"),
             "seed": None if options.dataset else options.seed,
             "dataset": options.dataset.name if options.dataset else None,
             "samples": len(made.samples),
@@ -328,14 +328,14 @@ def _with_strategy(condition: Condition, options: RunOptions, task: Task) -> Con
     from agent_env.graph.strategies import make_strategy
     from agent_env.tasks.templates import example_turns
 
-    name, own, is_hosted = condition.name, condition.strategy, options.web_mode == "hosted"
+    name, strategy, is_hosted = condition.name, condition.strategy, options.web_mode == "hosted"
     if is_hosted and task.setup is not None and needs_sandbox(condition):
         raise ConfigError(f"condition '{name}': a provider's interpreter cannot be prepared by us")
-    if options.strategy not in (None, own) and own != Condition(name=name).strategy:
-        raise ConfigError(f"condition '{name}' has the strategy {own}; drop --strategy")
-    if is_hosted and own == "one-round":
+    if options.strategy not in (None, strategy) and strategy != Condition(name=name).strategy:
+        raise ConfigError(f"condition '{name}' has the strategy {strategy}; drop --strategy")
+    if is_hosted and strategy == "one-round":
         raise ConfigError(f"condition '{name}': a provider's own web cannot be withdrawn")
-    result = condition.model_copy(update={"strategy": options.strategy or own})
+    result = condition.model_copy(update={"strategy": options.strategy or strategy})
     make_strategy(result, task.prompt, example_turns(task), task.strategies, options.plugins)
     return result
 
@@ -345,13 +345,13 @@ def episode_limits(
 ) -> dict[str, Any]:
     """The task's limits, overridden by these; ConfigError for a limit of a tool that there is
     not."""
-    own: dict[str, Any] = asdict(task.limits)
-    overrides = {name: limits[name] for name in own if name in limits}
+    defaults: dict[str, Any] = asdict(task.limits)
+    overrides = {name: limits[name] for name in defaults if name in limits}
     known = sorted({*tool_names(), *(tool for each in conditions for tool in each.tools)})
     for tool in overrides.get("per_tool") or ():
         if tool not in known:
             raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
-    return own | overrides
+    return defaults | overrides
 
 
 def _contexts(options: RunOptions, samples: Sequence[Sample], note: Note) -> tuple[Any, ...]:
@@ -367,24 +367,28 @@ def _contexts(options: RunOptions, samples: Sequence[Sample], note: Note) -> tup
 def samples_of(options: RunOptions) -> SampleSet:
     """The samples that a run with these options asks."""
     family = options.plugins.find(FAMILIES, options.task)
-    own = read_options(family, options.options)
+    family_options = read_options(family, options.options)
     prompt = "default" if _texts(options)["prompt_file"] else options.prompt
-    return select_samples(options, family, own, family.make_task(prompt, own, {}))
+    return select_samples(
+        options, family, family_options, family.make_task(prompt, family_options, {})
+    )
 
 
-def select_samples(options: RunOptions, family: Family, own: Record, task: Task) -> SampleSet:
+def select_samples(
+    options: RunOptions, family: Family, family_options: Record, task: Task
+) -> SampleSet:
     """The samples of the dataset, or new ones; filtered, cut to the limit, with the tables that
     they name."""
     filters = [parse_where(text) for text in options.where]
     if options.dataset is not None:
-        made = _read_dataset(options.dataset, family, own, task)
+        made = _read_dataset(options.dataset, family, family_options, task)
         selected = select(made.samples, filters)
         defects = [each for sample in selected for each in made.defects.get(sample.id, ())]
         if defects:
             raise DatasetErrors(options.dataset, defects)
         selected = selected[: options.limit]
     else:
-        made, selected = _generate(options, family, own, filters)
+        made, selected = _generate(options, family, family_options, filters)
     if not selected:
         raise ConfigError(f"no sample satisfies --where {' --where '.join(options.where)}")
     table_digests = {digest for sample in selected for digest in sample.materials}
@@ -395,11 +399,11 @@ def select_samples(options: RunOptions, family: Family, own: Record, task: Task)
     return SampleSet(tuple(selected), used, notes=made.notes)
 
 
-def _read_dataset(file: Path, family: Family, own: Record, task: Task) -> SampleSet:
+def _read_dataset(file: Path, family: Family, family_options: Record, task: Task) -> SampleSet:
     """A samples.jsonl with its materials beside it, or a set in a published format."""
     from agent_env.episodes.run_folder import materials_beside, read_materials, read_samples
 
-    if (foreign := family.read_foreign(file, own)) is not None:
+    if (foreign := family.read_foreign(file, family_options)) is not None:
         return foreign
     samples = read_samples(file, task.sample_type)
     other = next((sample for sample in samples if sample.task != task.name), None)
@@ -411,13 +415,13 @@ def _read_dataset(file: Path, family: Family, own: Record, task: Task) -> Sample
 
 
 def _generate(
-    options: RunOptions, family: Family, own: Record, filters: Sequence[Filter]
+    options: RunOptions, family: Family, family_options: Record, filters: Sequence[Filter]
 ) -> tuple[SampleSet, list[Sample]]:
     """The requested number of samples that satisfy the filters, from at most 64 times as many."""
     count = options.limit or options.stop.max_samples or DEFAULT_COUNT
     made, selected = SampleSet(()), list[Sample]()
     for factor in (1, 4, 16, 64) if filters else (1,):
-        made = family.make_samples(count * factor, options.seed, own)
+        made = family.make_samples(count * factor, options.seed, family_options)
         selected = select(made.samples, filters)
         if len(selected) >= count:
             break
@@ -436,8 +440,8 @@ def _check_tables(conditions: Sequence[Condition], made: SampleSet, plugins: Plu
     for traits, condition in asking.items():
         reads = open_tool(plugins, traits).reads
         for sample in made.samples:
-            own = [tables[digest] for digest in sample.materials]
-            if not any(reads is None or reads(table) for table in own):
+            sample_tables = [tables[digest] for digest in sample.materials]
+            if not any(reads is None or reads(table) for table in sample_tables):
                 needed = f"needs {traits.needs_table}; '{sample.id}' has none"
                 raise ConfigError(f"condition '{condition}' {needed}")
 

@@ -85,8 +85,8 @@ async def resume(
 def _check_accepted(run: Run, options: ResumeOptions, differences: Sequence[str]) -> None:
     """ConfigError for a change that is neither accepted nor in this call's options."""
     settings = {"base_url": options.base_url, "api_key_env": options.api_key_env}
-    own = tuple(f"model {name}: " for name, value in settings.items() if value is not None)
-    others = [line for line in differences if not (own and line.startswith(own))]
+    prefixes = tuple(f"model {name}: " for name, value in settings.items() if value is not None)
+    others = [line for line in differences if not (prefixes and line.startswith(prefixes))]
     if others and not options.accept_changes:
         raise ConfigError(
             f"changed since {run.path} began: {'; '.join(others)}. "
@@ -115,8 +115,8 @@ def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None])
     manifest = run.manifest
     entries = moved_entries(manifest, options, run.objects, is_same_server=True)
     changed = manifest.model_copy(update=entries)
-    own = own_settings(manifest, options)
-    check_trust(run, changed, note, confirmed=options.trust_run, own=own)
+    from_call = settings_from_call(manifest, options)
+    check_trust(run, changed, note, confirmed=options.trust_run, from_call=from_call)
     return changed
 
 
@@ -152,14 +152,14 @@ def moved_entries(
     return update
 
 
-def own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tuple[str, ...]:
+def settings_from_call(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tuple[str, ...]:
     """The settings that come from this call's options, not from the run's folder."""
     named = manifest.model_parameters.get("base_url") is not None
     address = options.base_url is not None or split_address(options.model or "")[1] is not None
     address = address or is_local(options.model or "")
     address = address or (options.model is not None and not named)
-    own = {"address": address, "key": options.api_key_env, "model": options.model}
-    return tuple(name for name, given in own.items() if given)
+    settings = {"address": address, "key": options.api_key_env, "model": options.model}
+    return tuple(name for name, given in settings.items() if given)
 
 
 def fresh_manifest(manifest: Manifest, permit: Permit) -> Manifest:
@@ -195,7 +195,7 @@ async def begin_or_continue(options: RunOptions, data: bytes, listener: Listener
         manifest.samples_digest != digest(data)
     ):
         raise ConfigError(f"{run.path} holds another run; name another folder for this one")
-    check_trust(run, manifest, listener.note, own=("address",), option=how_to_trust(run))
+    check_trust(run, manifest, listener.note, from_call=("address",), option=how_to_trust(run))
     (options,) = addressed(options, [options.model])
     before = manifest.model_parameters.get("base_url")
     if before != options.base_url:  # the server moved

@@ -36,9 +36,11 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
         raise ConfigError(f"no skeleton of a '{kind}'; write family or tool")
     package = _package(name)
     registry = REGISTRIES[kind]
-    own = package if kind == "tool" else name
-    if own in registry.names():
-        raise ConfigError(f"{kind} '{own}' is there: {registry.entry(own).origin}; take another")
+    entry = package if kind == "tool" else name
+    if entry in registry.names():
+        raise ConfigError(
+            f"{kind} '{entry}' is there: {registry.entry(entry).origin}; take another"
+        )
     if iskeyword(package) or find_spec(package) is not None:
         raise ConfigError(f"'{package}' is a module of Python or of an installed package already")
     folder = out or Path(name)
@@ -53,7 +55,7 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
     values = {
         "name": name,
         "package": package,
-        "own": own,
+        "entry": entry,
         "group": registry.group,
         "target": f"{package}.{kind}:{'FAMILY' if kind == 'family' else package}",
     }
@@ -66,7 +68,7 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
             files.append(path)
     except OSError as exc:
         raise ConfigError(f"cannot write to {folder}: {exc.strerror}") from exc
-    return Skeleton(folder, tuple(files), own)
+    return Skeleton(folder, tuple(files), entry)
 
 
 def _package(name: str) -> str:
@@ -91,7 +93,7 @@ requires-python = ">=3.11"
 dependencies = ["agent-env"]
 
 [project.entry-points."agent_env.$group"]
-$own = "$target"
+$entry = "$target"
 
 [tool.setuptools]
 packages = ["$package"]
@@ -109,7 +111,7 @@ from typing import Any
 
 import agent_env as ae
 
-NAME = "$own"
+NAME = "$entry"
 QUESTION = "Which day is {days} days after {start}? End with MY ANSWER: YYYY-MM-DD."
 
 
@@ -190,7 +192,7 @@ def test_the_family_conforms() -> None:
 '''
 
 TOOL = '''\
-"""The tool $own. Replace what it does by your own."""
+"""The tool $entry. Replace what it does by your own."""
 
 from __future__ import annotations
 
@@ -200,7 +202,7 @@ import agent_env as ae
 
 
 @ae.tool(timeout_s=10)
-def $own(start: date, end: date) -> str:
+def $entry(start: date, end: date) -> str:
     """How many days lie between two days.
 
     Args:
@@ -217,9 +219,9 @@ TOOL_TEST = '''\
 
 from agent_env.testing import check_tool
 
-from $package.tool import $own
+from $package.tool import $entry
 
 
 def test_the_tool_conforms() -> None:
-    check_tool($own, arguments=[{"start": "2000-02-28", "end": "2000-03-01"}])
+    check_tool($entry, arguments=[{"start": "2000-02-28", "end": "2000-03-01"}])
 '''

@@ -156,13 +156,13 @@ def pass_rates(
                 f"--difficulty-from {folder}: is a run of {data.manifest.model} itself; name runs "
                 "of other models, as a model's own answers would decide what it is asked"
             )
-        for each in (o for own in data.observations.values() for o in own if o.counts):
+        for each in (o for group in data.observations.values() for o in group if o.counts):
             value = each.metrics.get(run.task.metrics[0])
             if value is not None and data.samples[each.sample] in samples:
                 scores.setdefault(each.sample, []).append(min(1.0, max(0.0, value)))
     if not scores:
         raise ConfigError("--difficulty-from: these runs asked none of the samples of this one")
-    return {name: (sum(own) + 0.5) / (len(own) + 1) for name, own in scores.items()}
+    return {name: (sum(values) + 0.5) / (len(values) + 1) for name, values in scores.items()}
 
 
 def in_words(result: SequentialResult) -> str:

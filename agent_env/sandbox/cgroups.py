@@ -156,8 +156,8 @@ def mount_points_by_controller() -> dict[str, Path]:
 
 def groups_above(mount: Path) -> Iterator[Path]:
     """Our own version 2 group and those above it, nearest first."""
-    own = Path("/proc/self/cgroup").read_text()
-    path = next((li[3:] for li in own.splitlines() if li.startswith("0::")), "/")
+    text = Path("/proc/self/cgroup").read_text()
+    path = next((li[3:] for li in text.splitlines() if li.startswith("0::")), "/")
     folder = mount / path.lstrip("/")
     while folder != mount.parent:
         yield folder

@@ -156,10 +156,10 @@ def explain(exc: BaseException, sources: dict[str, str]) -> str:
 
         for name, code in sources.items():
             linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-        own = exc.__traceback__
-        while own is not None and not is_of_a_call(own):
-            own = own.tb_next
-        return "".join(traceback.format_exception(type(exc), exc, own)).rstrip()
+        frame = exc.__traceback__
+        while frame is not None and not is_of_a_call(frame):
+            frame = frame.tb_next
+        return "".join(traceback.format_exception(type(exc), exc, frame)).rstrip()
     return type(exc).__name__
 
 

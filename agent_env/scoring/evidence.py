@@ -66,8 +66,8 @@ class Trail:
 def trail_of(sample: Sample, episode: Episode, score: Score, web_tools: Container[str]) -> Trail:
     """The episode's trail; `score`: by the sample's task; `web_tools`: names of the tools whose
     results show the web."""
-    shown, own = _tool_text(episode, web_tools), model_text(episode, web_tools)
-    lookups = tuple(_lookup(proof, episode, score, shown, own) for proof in sample.proofs)
+    shown, reply_text = _tool_text(episode, web_tools), model_text(episode, web_tools)
+    lookups = tuple(_lookup(proof, episode, score, shown, reply_text) for proof in sample.proofs)
     verdict = None
     if lookups and episode.status == "finished" and score.outcome != "scorer_failed":
         is_right = score.answer is not None and set(score.answer) == set(sample.gold)
@@ -95,11 +95,11 @@ def _verdict(lookups: Sequence[Lookup], is_right: bool, is_hidden: bool) -> Diag
     return "reasoning"
 
 
-def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, own: str) -> Lookup:
+def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, reply_text: str) -> Lookup:
     urls = set(proof.urls)
     by = {how: {r.url for r in episode.pages if r.how == how} for how in ("returned", "opened")}
     cited = urls & set(episode.citations) or any(url in (episode.answer or "") for url in urls)
-    is_used = _is_written(proof, own)
+    is_used = _is_written(proof, reply_text)
     return Lookup(
         constraint=proof.constraint,
         returned=bool(urls & by["returned"]),

@@ -141,8 +141,8 @@ def parse_condition(text: str, tools: Tools = NO_TOOLS, permit: Permit = NOTHING
         strategy="one-round" if "web-once" in parts else "tool-loop",
         context=next((part for part in parts if _kind(part) == "cited"), None),
     )
-    own = tuple(tool for tool in offered if tool.is_own)
-    return condition.model_copy(update={"own_tools": own}) if own else condition
+    own_tools = tuple(tool for tool in offered if tool.is_own)
+    return condition.model_copy(update={"own_tools": own_tools}) if own_tools else condition
 
 
 def _short(part: str) -> str:
@@ -293,12 +293,12 @@ def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[T
     tools = {traits.name: traits for each in conditions for traits in traits_of(each)}
     if name is None:
         return list(tools.values())
-    own = ALIASES.get(name, (name,))
+    names = ALIASES.get(name, (name,))
     server = name.removeprefix(MCP) if name.startswith(MCP) else None
     return [
         traits
         for traits in tools.values()
-        if traits.name in own or (server and (traits.mcp or "").partition("/")[0] == server)
+        if traits.name in names or (server and (traits.mcp or "").partition("/")[0] == server)
     ]
 
 

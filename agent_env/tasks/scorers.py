@@ -56,8 +56,8 @@ def with_measures(
     if scorer is not None:
         published = task.authors_scorer
         if scorer != AUTHORS_SCORER:
-            own: Any = plugins.find(SCORERS, scorer)
-            task = replace(task, scorer=own, metrics=own.metrics, error_metrics=frozenset())
+            plugin: Any = plugins.find(SCORERS, scorer)
+            task = replace(task, scorer=plugin, metrics=plugin.metrics, error_metrics=frozenset())
         elif published is None:
             raise ConfigError(f"--scorer {scorer}: no published scorer of {task.name} is known")
         else:

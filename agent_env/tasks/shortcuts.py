@@ -54,15 +54,15 @@ class Shortcut:
         """The most frequent answer of the set's other questions of the same kind."""
 
         def make(samples: Sequence[Sample]) -> Guess:
-            own = {sample.id: answer(sample) for sample in samples}
+            answers = {sample.id: answer(sample) for sample in samples}
             counts: dict[str, Counter[str]] = {}
             for sample in samples:
-                counts.setdefault(kind(sample), Counter())[own[sample.id]] += 1
+                counts.setdefault(kind(sample), Counter())[answers[sample.id]] += 1
             first_two = {name: count.most_common(2) for name, count in counts.items()}
 
             def guess(sample: Sample, rng: Random) -> str | None:
                 others = [  # its own gold does not count
-                    (count - (text == own[sample.id]), text)
+                    (count - (text == answers[sample.id]), text)
                     for text, count in first_two[kind(sample)]
                 ]
                 count, text = max(others, key=lambda pair: pair[0])
@@ -82,12 +82,12 @@ class Shortcut:
                 texts.setdefault(kind(sample), []).append((sample.id, answer(sample)))
 
             def guess(sample: Sample, rng: Random) -> str | None:
-                own = texts[kind(sample)]
-                if len(own) < 2:
+                pairs = texts[kind(sample)]
+                if len(pairs) < 2:
                     return None
-                name, text = rng.choice(own)
+                name, text = rng.choice(pairs)
                 while name == sample.id:
-                    name, text = rng.choice(own)
+                    name, text = rng.choice(pairs)
                 return text
 
             return guess

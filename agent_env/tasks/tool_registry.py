@@ -65,8 +65,8 @@ def open_tool(plugins: Plugins, traits: ToolTraits) -> ToolDeclaration:
 def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
     """The traits of the condition's tools, in order; only the name of a tool that no longer
     exists. What is stored of a built-in tool does not count."""
-    own = {traits.name: traits for traits in condition.own_tools if traits.is_own}
-    return tuple(own.get(name) or _built_in(name) for name in condition.tools)
+    by_name = {traits.name: traits for traits in condition.own_tools if traits.is_own}
+    return tuple(by_name.get(name) or _built_in(name) for name in condition.tools)
 
 
 def _built_in(name: str) -> ToolTraits:

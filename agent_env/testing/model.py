@@ -44,11 +44,11 @@ def check_model(
     offered. `failing`: the same model where it cannot reply, such as without its server; it must
     raise a ModelError with a `kind`, which decides whether the call is tried again.
     """
-    own = _opened(model)
-    findings = wait_for(_findings(own, tuple(messages), tuple(tools)))
+    instance = _opened(model)
+    findings = wait_for(_findings(instance, tuple(messages), tuple(tools)))
     if failing is not None:
         findings += wait_for(_of_failure(_opened(failing), tuple(messages)))
-    raise_findings(f"model {getattr(own, 'name', '(no name)')}", findings)
+    raise_findings(f"model {getattr(instance, 'name', '(no name)')}", findings)
 
 
 def _opened(model: Any) -> Model:

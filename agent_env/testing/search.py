@@ -28,8 +28,8 @@ def check_search(
     `query` gives at least one Hit and never more than asked for; a hit has an http address and a
     title; whatever the query, hits come back, or a ToolError or SearchError.
     """
-    own = _opened(provider)
-    raise_findings(f"search provider {own.name}", wait_for(_findings(own, query)))
+    instance = _opened(provider)
+    raise_findings(f"search provider {instance.name}", wait_for(_findings(instance, query)))
 
 
 def _opened(provider: Any) -> SearchProvider:
@@ -37,10 +37,10 @@ def _opened(provider: Any) -> SearchProvider:
         return make_provider(provider, plugins=own_plugins())
     if isinstance(getattr(provider, "name", None), str) and not isinstance(provider, type):
         return provider  # type: ignore[no-any-return]
-    own = PluginSearch.of(provider, getattr(provider, "__name__", type(provider).__name__))
-    if own is None:
+    adapter = PluginSearch.of(provider, getattr(provider, "__name__", type(provider).__name__))
+    if adapter is None:
         raise ConfigError(f"{provider!r} is no search provider; give it `search`")
-    return own
+    return adapter
 
 
 async def _findings(provider: SearchProvider, query: str) -> list[str]:

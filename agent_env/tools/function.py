@@ -106,8 +106,8 @@ def tool_of(function: Function, traits: ToolTraits) -> FunctionTool:
         return FunctionTool(traits, open_in_sandbox, None, function)
 
     def open_here(supplies: Supplies) -> Tool:
-        own: Any = function() if inspect.isclass(function) else function
-        return _Here(own, signature, spec, traits.timeout_s)
+        target: Any = function() if inspect.isclass(function) else function
+        return _Here(target, signature, spec, traits.timeout_s)
 
     return FunctionTool(traits, open_here, None, function)
 

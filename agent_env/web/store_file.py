@@ -124,16 +124,16 @@ def _check_format(connection: sqlite3.Connection, file: Path, read_only: bool) -
 def check_schema(connection: sqlite3.Connection, schema: str, besides: str | None = None) -> None:
     """sqlite3.DatabaseError where the file's tables are not the wanted ones: a stranger's may hold
     views and triggers that never end. A full-text index of the name `besides` may be there."""
-    own = _schema_of(schema)
+    wanted = _schema_of(schema)
     query = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
     tables = {(kind, name): sql for kind, name, sql in connection.execute(query)}
     for (kind, name), sql in tables.items():
-        if own.get((kind, name)) == sql:
+        if wanted.get((kind, name)) == sql:
             continue
         is_index = kind == "table" and besides is not None and name.startswith(besides)
         if not is_index or (name == besides and " USING fts5" not in sql):
             raise sqlite3.DatabaseError(f"its {kind} {name[:40]!r} is not ours")
-    if own.keys() - tables.keys():
+    if wanted.keys() - tables.keys():
         raise sqlite3.DatabaseError("a table is missing")
 
 

@@ -16,10 +16,12 @@ HEADERS = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 
 def check_headers(endpoint: str) -> None:
     """ConfigError where the headers of the environment would go to another server than its own."""
-    own = next((os.environ[name] for name in ENDPOINTS if os.environ.get(name)), endpoint)
+    configured_url = next(
+        (os.environ[name] for name in ENDPOINTS if os.environ.get(name)), endpoint
+    )
     headers = next((name for name in HEADERS if os.environ.get(name)), None)
-    if headers is not None and urlsplit(own)[:2] != urlsplit(endpoint)[:2]:
+    if headers is not None and urlsplit(configured_url)[:2] != urlsplit(endpoint)[:2]:
         raise ConfigError(
-            f"--endpoint {endpoint}: {headers} is set for {own} and would go there too; unset it, "
-            "or leave --endpoint out"
+            f"--endpoint {endpoint}: {headers} is set for {configured_url} and would go there too; "
+            "unset it, or leave --endpoint out"
         )

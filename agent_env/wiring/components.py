@@ -136,9 +136,11 @@ class RunComponents:
             if faults is not None:
                 tools = [faults.tool(tool) for tool in tools]
             model = self.model
-            own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
-            if own is not None and own.name != "estimate":  # a mere estimate stays unknown
-                model = CountedModel(model, own, self.calls_in_text)
+            tokenizer = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
+            if (
+                tokenizer is not None and tokenizer.name != "estimate"
+            ):  # a mere estimate stays unknown
+                model = CountedModel(model, tokenizer, self.calls_in_text)
             if (form := self.task.form_under(condition, sample)) is not None:
                 is_last = condition.answer_format == "schema-last"
                 model = SchemaModel(model, form.schema, LAST, is_last, self.calls_in_text)

@@ -149,14 +149,14 @@ def _address(name: str, api: Api, base_url: str | None, plugins: Plugins) -> tup
             "the base URL holds a user, a password or a query, which would be stored with the run; "
             "give a plain URL and the key by COMPATIBLE_API_KEY or --api-key-env"
         )
-    if (own := _own_url(api)) is not None:
-        if url is not None and url.rstrip("/") != own.rstrip("/"):
+    if (api_url := _own_url(api)) is not None:
+        if url is not None and url.rstrip("/") != api_url.rstrip("/"):
             raise ConfigError(
                 f"model {name} takes no base URL, for it would get the key in {api.key_variable}: "
                 f"name compatible/NAME, or set {api.url_variable} beside {api.key_variable}"
             )
         by_default = _by_default(name, plugins, Reach.ADDRESS, head_of(name)[0] + f" {OWN_DEFAULT}")
-        return own, plugins.permit.implying(by_default, Reach.ADDRESS, own)
+        return api_url, plugins.permit.implying(by_default, Reach.ADDRESS, api_url)
     if url is None:
         raise ConfigError(
             f"model {name} is not served here: start it by agent-env serve-model, and name it "

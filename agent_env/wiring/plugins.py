@@ -36,8 +36,8 @@ class Named:
 def named_in(manifest: Manifest) -> list[Named]:
     """By whatever entry of run.json it is named, noted or not; each once."""
     noted = {(use.kind, use.name): use.reference for use in manifest.plugins}
-    own = [tool for each in manifest.conditions for tool in each.own_tools if tool.path]
-    noted |= {(TOOLS.kind, tool.name): str(tool.path) for tool in own}
+    path_tools = [tool for each in manifest.conditions for tool in each.own_tools if tool.path]
+    noted |= {(TOOLS.kind, tool.name): str(tool.path) for tool in path_tools}
     pairs: dict[tuple[str, str], Registry[Any]] = {
         (FAMILIES.kind, manifest.task): FAMILIES,
         (MODELS.kind, head_of(manifest.model)[0]): MODELS,

@@ -108,15 +108,15 @@ def check_trust(
     note: Callable[[str], None],
     *,
     confirmed: bool = False,
-    own: Collection[str] = (),
+    from_call: Collection[str] = (),
     option: str = "--trust-run",
 ) -> None:
     """Gives the folder a permit for what `planned`, which comes from its manifest, asks for;
     ConfigError where that reaches outside in a way that this user neither recorded nor confirms
-    now. `own` names settings that this call's options give. What is confirmed is listed to `note`
-    and recorded."""
+    now. `from_call` names settings that this call's options give. What is confirmed is listed to
+    `note` and recorded."""
     asked = outside_settings(folder.path, planned)
-    settings = with_plan(folder, [each for each in asked if each.name not in own])
+    settings = with_plan(folder, [each for each in asked if each.name not in from_call])
     allowed = _recorded(folder.manifest) if settings else ()
     new = [each for each in settings if not _is_in(allowed, folder.path, each)]
     if new and not confirmed:

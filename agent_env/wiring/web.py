@@ -174,13 +174,13 @@ def _check_provider(settings: WebSettings) -> None:
 
     if settings.search is None:
         raise ConfigError(f"--web live and record need --search: {', '.join(NAMES)}")
-    own = own_plugins()
+    plugins = own_plugins()
     PROVIDERS.entry(settings.search)  # refused here where two packages take the name
     if settings.fetcher is not None:
-        FETCHERS.find(settings.fetcher, own.permit)
-    access = search_access(settings.search, settings.search_url, own)
+        FETCHERS.find(settings.fetcher, plugins.permit)
+    access = search_access(settings.search, settings.search_url, plugins)
     make_provider(
-        settings.search, access.key, settings.search_url, plugins=own, own_url=access.base_url
+        settings.search, access.key, settings.search_url, plugins=plugins, own_url=access.base_url
     )
 
 

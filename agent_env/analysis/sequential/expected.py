@@ -61,8 +61,8 @@ def ends(values: Floats, order: Order, alpha: float) -> list[int]:
     stages = [looks] if order.first is None else [looks[:, : order.first], looks[:, order.first :]]
     crossed = np.hstack(
         [
-            np.maximum(log_capital(own), log_capital(-own)) >= -log(alpha * share)
-            for own, share in zip(stages, shares, strict=True)
+            np.maximum(log_capital(stage), log_capital(-stage)) >= -log(alpha * share)
+            for stage, share in zip(stages, shares, strict=True)
         ]
     )
     found = np.where(crossed.any(axis=1), asked[crossed.argmax(axis=1)], len(place) + 1)

@@ -83,7 +83,7 @@ class _Bets:
         pairs = [(looks, 0.0), (mirrored(looks), 0.0)]
         if margin is not None:
             pairs += [(looks, -margin), (mirrored(looks), -margin)]
-        self.gains: Floats = np.stack([gains(own, mean) for own, mean in pairs], axis=1)
+        self.gains: Floats = np.stack([gains(stream, mean) for stream, mean in pairs], axis=1)
         """Looks by gamblers by fractions."""
         self.threshold = threshold + float(np.log(2))
         self.earliest = self._earliest()
@@ -178,10 +178,10 @@ def interleaved_order(
     whole = look_order(clusters, seed).looks
     drawn = [sorted(rows, key=lambda row: _rank(f"sample/{names[row]}", seed)) for rows in whole]
     singles = tuple((rows[0],) for rows in drawn)
-    rows = [row for (row,) in singles] + [row for own in drawn for row in own[1:]]
+    rows = [row for (row,) in singles] + [row for cluster in drawn for row in cluster[1:]]
     kept = set(rows[:most])
     looks = tuple(look for look in singles if kept.issuperset(look))
-    second = tuple(own for each in whole if (own := tuple(row for row in each if row in kept)))
+    second = tuple(look for each in whole if (look := tuple(row for row in each if row in kept)))
     if len(second) == len(kept):
         return Order(looks)
     return Order((*looks, *second), first=len(looks))
@@ -211,11 +211,11 @@ def order_of(
     names = [sample.id for sample in samples]
     if settings.pass_rates:
         units = names if settings.interleaved else clusters
-        own: dict[str, list[float]] = {}
+        weights: dict[str, list[float]] = {}
         for sample, unit in zip(samples, units, strict=True):
             rate = settings.pass_rates.get(sample.id, NEUTRAL)
-            own.setdefault(unit, []).append((rate * (1 - rate)) ** 0.25)
-        chances = {name: sum(parts) / len(parts) for name, parts in own.items()}
+            weights.setdefault(unit, []).append((rate * (1 - rate)) ** 0.25)
+        chances = {name: sum(parts) / len(parts) for name, parts in weights.items()}
         return look_order(units, settings.seed, settings.max_samples, chances)
     if settings.interleaved:
         return interleaved_order(names, clusters, settings.seed, settings.max_samples)
@@ -305,9 +305,11 @@ class Walk:
         """Whether an undecided contrast still needs this; an arm of no contrast goes along with
         the others."""
         last = self._last.get(row)
-        own = [k for k, arms in enumerate(self._arms) if arm in arms]
+        contrasts = [k for k, arms in enumerate(self._arms) if arm in arms]
         return last is not None and any(
-            last >= self._next[k] for k in own or range(len(self._arms)) if not self.is_decided(k)
+            last >= self._next[k]
+            for k in contrasts or range(len(self._arms))
+            if not self.is_decided(k)
         )
 
     def is_decided(self, contrast: int) -> bool:
@@ -394,7 +396,7 @@ class Walk:
             return stages[-1]
 
         def width(stage: int) -> float:
-            looks = [look for look, own in zip(evidence.looks, stages, strict=True) if own == stage]
+            looks = [look for look, s in zip(evidence.looks, stages, strict=True) if s == stage]
             alpha = self._test.rule.alpha * evidence.shares[stage]
             low, high = confidence_interval(looks, alpha)
             return high - low

@@ -68,8 +68,8 @@ def statistics_of(comparison: Comparison) -> list[Statistic]:
     statistics += STATISTICS.installed_objects()
     for path in comparison.hooks.statistics:
         module_name, _, name = path.partition(":")
-        own = getattr(import_module(module_name), name)
-        statistics += own if isinstance(own, tuple) else [own]
+        hook = getattr(import_module(module_name), name)
+        statistics += hook if isinstance(hook, tuple) else [hook]
     seen: set[str] = set()
     for name in (statistic.name for statistic in statistics):
         if name in seen or name.startswith("by-"):

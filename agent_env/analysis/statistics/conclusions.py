@@ -137,8 +137,8 @@ class _Rule:
     def _model(self) -> str:
         """For whom, where there are several runs: the label without the condition."""
         arm = self._after
-        own = arm.label.removesuffix(" (!)").removesuffix(arm.condition.name).strip()
-        return f" for {own}" if own else ""
+        label = arm.label.removesuffix(" (!)").removesuffix(arm.condition.name).strip()
+        return f" for {label}" if label else ""
 
     def _signed(self) -> str:
         estimate = self._contrast.difference
@@ -156,8 +156,8 @@ class _Rule:
 
     def _n(self) -> str:
         pairs, groups = self._contrast.pairs, self._contrast.difference.clusters
-        own = f"n = {pairs} sample{'s' if pairs != 1 else ''}"
-        return own if groups == pairs else f"{own} in {groups} clusters"
+        samples_text = f"n = {pairs} sample{'s' if pairs != 1 else ''}"
+        return samples_text if groups == pairs else f"{samples_text} in {groups} clusters"
 
 
 @Statistic("conclusions", order=1, section="Conclusions", is_main=True).of

@@ -62,10 +62,10 @@ def _shifted(
 ) -> Correlation:
     """A draw has the same sample twice, and so ties that the data have not: they move a rank
     correlation, all draws alike. So the draws are moved to have their median at the value."""
-    moved = (own + value - np.nanmedian(own) for value, own in zip(values, draws, strict=True))
+    moved = (draw + value - np.nanmedian(draw) for value, draw in zip(values, draws, strict=True))
     rho, tau = (
-        bootstrap_estimate(value, np.clip(own, -1.0, 1.0), n, groups)
-        for value, own in zip(values, moved, strict=True)
+        bootstrap_estimate(value, np.clip(draw, -1.0, 1.0), n, groups)
+        for value, draw in zip(values, moved, strict=True)
     )
     return Correlation(*names, rho, tau, n)
 

@@ -36,12 +36,12 @@ def _noise(comparison: Comparison, arm: Arm) -> Noise:
     scores = comparison.scores(arm)
     flips = np.full((len(scores), 1), np.nan)
     variances = []
-    for row, own in enumerate(scores):
-        if len(own) >= 2:
-            pairs = comb(len(own), 2)
-            same = sum(comb(n, 2) for n in np.unique(own, return_counts=True)[1])
+    for row, row_scores in enumerate(scores):
+        if len(row_scores) >= 2:
+            pairs = comb(len(row_scores), 2)
+            same = sum(comb(n, 2) for n in np.unique(row_scores, return_counts=True)[1])
             flips[row, 0] = 1 - same / pairs
-            variances.append(float(np.var(own, ddof=1)))
+            variances.append(float(np.var(row_scores, ddof=1)))
     if not variances:
         return Noise(arm.label, Estimate(None, method="no repeats"), None)
     (estimate,) = comparison.estimates(flips, share=True)
@@ -85,10 +85,10 @@ def pass_hat(comparison: Comparison, most: int | None = None) -> dict[int, list[
     estimate per arm; an episode is right where it scores 1, or has an error of 0. Samples with
     fewer than k finished episodes are left out."""
     scores = [
-        [[float(s == 0 if comparison.is_error else s >= 1) for s in own] for own in found]
+        [[float(s == 0 if comparison.is_error else s >= 1) for s in repeats] for repeats in found]
         for found in (comparison.scores(arm) for arm in comparison.study.arms)
     ]
-    most = most or max((len(own) for arm in scores for own in arm), default=0)
+    most = most or max((len(repeats) for arm in scores for repeats in arm), default=0)
     found: dict[int, list[Estimate]] = {}
     for k in range(1, most + 1):
         values = np.column_stack([_all_right(arm, k) for arm in scores])
@@ -98,6 +98,6 @@ def pass_hat(comparison: Comparison, most: int | None = None) -> dict[int, list[
 
 def _all_right(right: list[list[float]], k: int) -> Floats:
     return np.array(
-        [comb(int(sum(own)), k) / comb(len(own), k) if len(own) >= k else np.nan
-         for own in right]
+        [comb(int(sum(repeats)), k) / comb(len(repeats), k) if len(repeats) >= k else np.nan
+         for repeats in right]
     )  # fmt: skip

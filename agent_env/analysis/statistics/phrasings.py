@@ -66,12 +66,12 @@ def _of_arm(arm: Arm, queries: Mapping[str, str], metric: str) -> Consistency | 
 def _of(
     condition: str, groups: Mapping[tuple[str, int], Sequence[Observation]], metric: str
 ) -> Consistency | None:
-    several = {key: own for key, own in groups.items() if len(own) > 1}
+    several = {key: observations for key, observations in groups.items() if len(observations) > 1}
     if not several:
         return None
     by_query: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-    for (query, _), own in several.items():
-        by_query[query].append(_measures(own, metric))
+    for (query, _), observations in several.items():
+        by_query[query].append(_measures(observations, metric))
     means = [tuple(map(fmean, zip(*values, strict=True))) for values in by_query.values()]
     shares = _shares(by_query, means)
     return Consistency(
@@ -83,10 +83,10 @@ def _of(
     )
 
 
-def _measures(own: Sequence[Observation], metric: str) -> tuple[float, float, float]:
+def _measures(observations: Sequence[Observation], metric: str) -> tuple[float, float, float]:
     """Same verdict, same answer, agreement of one query's phrasings."""
-    verdicts = [o.metrics.get(metric, 0.0) for o in own]
-    answers = {o.answer for o in own}
+    verdicts = [o.metrics.get(metric, 0.0) for o in observations]
+    answers = {o.answer for o in observations}
     pairs = list(combinations(verdicts, 2))
     equal = sum(one == other for one, other in pairs) / len(pairs)
     return float(len(set(verdicts)) == 1), float(len(answers) == 1), equal

@@ -184,14 +184,14 @@ def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
     pairs = []
     for run in dict.fromkeys(arm.run for arm in comparison.study.arms):
         arms = {arm.condition.name: arm for arm in comparison.study.arms if arm.run == run}
-        own = {
+        by_condition = {
             name: [o.arrival for o in arm.finished if o.arrival is not None]
             for name, arm in arms.items()
         }
         problems = {name: arm.problem for name, arm in arms.items() if arm.problem is not None}
         conditions = [arm.condition for arm in arms.values()]
         in_text = any(arm.in_text for arm in arms.values())
-        rows = treatments(conditions, own, problems, in_text)
+        rows = treatments(conditions, by_condition, problems, in_text)
         pairs += [(arms[row.condition].label, row) for row in rows]
     return pairs
 

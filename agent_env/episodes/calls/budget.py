@@ -179,8 +179,8 @@ class RunBudget:
     @property
     def is_limited(self) -> bool:
         """Whether tokens or money are limited, here or in a wider budget."""
-        own = self.limits.tokens is not None or self.limits.cost_usd is not None
-        return own or any(budget.is_limited for budget in self.wider)
+        is_limited_here = self.limits.tokens is not None or self.limits.cost_usd is not None
+        return is_limited_here or any(budget.is_limited for budget in self.wider)
 
     @asynccontextmanager
     async def share_of(self, estimated: int) -> AsyncIterator[Reservation]:

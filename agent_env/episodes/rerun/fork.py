@@ -201,5 +201,5 @@ def _write(trace: TraceWriter, fork: Beginning, manifest: Manifest) -> None:
 def _fields(event: Event) -> dict[str, Any]:
     """An event's own fields, unknown ones included."""
     common = {*Event.model_fields, "kind", "replayed"}
-    own = {name: getattr(event, name) for name in type(event).model_fields if name not in common}
-    return own | (event.model_extra or {})
+    values = {name: getattr(event, name) for name in type(event).model_fields if name not in common}
+    return values | (event.model_extra or {})

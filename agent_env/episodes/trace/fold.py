@@ -150,14 +150,14 @@ def _is_required(start: EpisodeStarted) -> bool:
     return offers and possible and start.condition.first_step == "required"
 
 
-def own_events(events: Iterable[Event]) -> list[Event]:
+def without_verdicts(events: Iterable[Event]) -> list[Event]:
     """The episode's events, without the verdicts of judges."""
     return [event for event in events if not isinstance(event, Judged)]
 
 
 def fold(all_events: Sequence[Event]) -> Episode:
     """The episode of the events, verdicts of judges included."""
-    events = own_events(all_events)
+    events = without_verdicts(all_events)
     start = events[0] if events else None
     if not isinstance(start, EpisodeStarted):
         raise ValueError("a trace begins with episode_started")
@@ -265,7 +265,7 @@ def gave_nothing(event: ToolCalled) -> bool:
 
 def worked_s(events: Sequence[Event]) -> float:
     """Seconds from the first event to the last, without pauses, outages and judging."""
-    events = own_events(events)
+    events = without_verdicts(events)
     at = [datetime.fromisoformat(event.at) for event in events]
     spans = (
         (after - before).total_seconds()
@@ -350,7 +350,7 @@ class Recording:
     @classmethod
     def of(cls, events: Sequence[Event]) -> Recording:
         """ReplayError for a trace without `episode_started`."""
-        events = own_events(events)
+        events = without_verdicts(events)
         start = events[0] if events else None
         if not isinstance(start, EpisodeStarted):
             raise ReplayError("the trace does not begin with episode_started")

@@ -293,9 +293,9 @@ class StudyFolder:
                 "run_limits": asdict(wished.calls.run),
                 "model_facts": priced_facts(wished.calls, wished.model, lambda text: None),
             }
-            own = {k: v for k, v in wished.parameters.items() if k == "api_key_env"}
+            key_entry = {k: v for k, v in wished.parameters.items() if k == "api_key_env"}
             rest = {k: v for k, v in manifest.model_parameters.items() if k != "api_key_env"}
-            update["model_parameters"] = rest | {"base_url": url} | own
+            update["model_parameters"] = rest | {"base_url": url} | key_entry
             if url != before:
                 update["former_urls"] = (*manifest.former_urls, str(before))
             if any(getattr(manifest, name) != value for name, value in update.items()):
@@ -375,8 +375,8 @@ def _flat(plan: StudyPlan) -> dict[str, Any]:
     """The plan's entries by their dotted places; a budget or a price row is one entry."""
     fields: dict[str, Any] = {}
     for place, scope in plan.scopes():
-        own = scope.model_dump(mode="json", exclude={"options_of_run", "tasks", "models"})
-        entries = {**own, **scope.options_of_run}
+        scope_entries = scope.model_dump(mode="json", exclude={"options_of_run", "tasks", "models"})
+        entries = {**scope_entries, **scope.options_of_run}
         fields |= {".".join((*place, name)): value for name, value in entries.items()}
     return fields
 

@@ -63,9 +63,11 @@ class Scope(Record):
     def _set_options_apart(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        own = cls.model_fields.keys() - {"options_of_run"}
-        rest = {key: value for key, value in data.items() if key not in own}
-        return {key: value for key, value in data.items() if key in own} | {"options_of_run": rest}
+        names = cls.model_fields.keys() - {"options_of_run"}
+        rest = {key: value for key, value in data.items() if key not in names}
+        return {key: value for key, value in data.items() if key in names} | {
+            "options_of_run": rest
+        }
 
 
 class ModelPlan(Scope):
@@ -163,9 +165,9 @@ class StudyPlan(Scope):
         """Whether the usual key is kept from the model: where there are several addresses, it would
         go to strangers."""
         addresses = {self.address(name) for name in self.models} - {None}
-        own = self.models[model]
-        is_compatible = own.model.startswith(COMPATIBLE)
-        return is_compatible and own.api_key_env is None and len(addresses) > 1
+        scope = self.models[model]
+        is_compatible = scope.model.startswith(COMPATIBLE)
+        return is_compatible and scope.api_key_env is None and len(addresses) > 1
 
 
 def _names_code(value: JsonValue) -> bool:

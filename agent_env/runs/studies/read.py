@@ -167,8 +167,8 @@ class _Reading:
             arms = planned_arms(models, conditions)
             lacking.append(contrast_mistakes(plan.contrasts, arms))
             for text, why in contrast_mistakes(plan.texts_of(name, "until"), arms).items():
-                own = ("tasks", name, "until")
-                place = own if _at(self.toml.data, own) is not None else ("until",)
+                task_place = ("tasks", name, "until")
+                place = task_place if _at(self.toml.data, task_place) is not None else ("until",)
                 self.add(place, f"until '{text}': tasks.{name}: {why}")
         for text in plan.contrasts:
             reasons = [each[text] for each in lacking if text in each]
@@ -215,17 +215,17 @@ class _Reading:
 
 def _tables(data: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
     """The tables that may hold options of `run`, without their own entries."""
-    own = {
+    entry_names = {
         "": {"name", "contrasts", "budget", "tasks", "models"},
         "tasks": {"task"},
         "models": {"model", "api_key_env", "prices", "budget"},
     }
-    yield (), {key: value for key, value in data.items() if key not in own[""]}
+    yield (), {key: value for key, value in data.items() if key not in entry_names[""]}
     for kind in ("tasks", "models"):
         tables = data.get(kind)
         for name, table in tables.items() if isinstance(tables, Mapping) else ():
             if isinstance(table, Mapping):
-                yield (kind, name), {k: v for k, v in table.items() if k not in own[kind]}
+                yield (kind, name), {k: v for k, v in table.items() if k not in entry_names[kind]}
 
 
 def _option_problem(place: Place, name: str, value: Any) -> str | None:

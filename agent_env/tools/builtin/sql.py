@@ -40,9 +40,9 @@ class Sql:
     """One episode's tables."""
 
     def __init__(self, tables: Iterable[MaterialTable], cpu_s: float | None = None) -> None:
-        own = list(tables)
-        self.spec = tool_spec("sql", DESCRIPTION + "; ".join(map(_schema, own)), SqlArguments)
-        self.tables = [_statements(table) for table in own]
+        tables = list(tables)
+        self.spec = tool_spec("sql", DESCRIPTION + "; ".join(map(_schema, tables)), SqlArguments)
+        self.tables = [_statements(table) for table in tables]
         self.key = hashlib.sha256(json.dumps(self.tables).encode()).hexdigest()
         self._cpu_s = cpu_s
 
