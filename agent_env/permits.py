@@ -26,20 +26,22 @@ _MINT = object()
 class Permit:
     """What may be reached; a value that is not named may not."""
 
-    __slots__ = ("_allowed", "_is_own")
+    __slots__ = ("_allowed", "_is_unlimited")
 
-    def __init__(self, mint: object, allowed: Collection[tuple[Reach, str]], is_own: bool) -> None:
+    def __init__(
+        self, mint: object, allowed: Collection[tuple[Reach, str]], is_unlimited: bool
+    ) -> None:
         if mint is not _MINT:
             raise TypeError("permits are made by wiring.trust")
-        self._allowed, self._is_own = frozenset(allowed), is_own
+        self._allowed, self._is_unlimited = frozenset(allowed), is_unlimited
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To a worker of the same run."""
-        return _restored, (self._allowed, self._is_own)
+        return _restored, (self._allowed, self._is_unlimited)
 
     def covers(self, reach: Reach, value: str) -> bool:
         """Whether this may be reached."""
-        return self._is_own or (reach, normal(reach, value)) in self._allowed
+        return self._is_unlimited or (reach, normal(reach, value)) in self._allowed
 
     def check(self, reach: Reach, value: str) -> None:
         """ConfigError where this may not be reached."""
@@ -53,11 +55,11 @@ class Permit:
         """One that covers a value which what is allowed leads to by itself: the address that an
         allowed API has, the port of an allowed server. ConfigError where `by` is not allowed."""
         self.check(*by)
-        return Permit(_MINT, {*self._allowed, (reach, normal(reach, value))}, self._is_own)
+        return Permit(_MINT, {*self._allowed, (reach, normal(reach, value))}, self._is_unlimited)
 
 
-def _restored(allowed: Collection[tuple[Reach, str]], is_own: bool) -> Permit:
-    return Permit(_MINT, allowed, is_own)
+def _restored(allowed: Collection[tuple[Reach, str]], is_unlimited: bool) -> Permit:
+    return Permit(_MINT, allowed, is_unlimited)
 
 
 NOTHING = Permit(_MINT, (), False)

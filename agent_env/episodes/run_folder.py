@@ -101,9 +101,9 @@ class RunFolder:
             return None
         if events[0].episode != self.key_of(trace):
             return f"{trace}:1: is the trace of {events[0].episode}"
-        own_run = getattr(events[0], "run", None)
-        if own_run is not None and run is not None and own_run != run:
-            return f"{trace}:1: is a trace of another run ({own_run}, this one is {run})"
+        traced_run = getattr(events[0], "run", None)
+        if traced_run is not None and run is not None and traced_run != run:
+            return f"{trace}:1: is a trace of another run ({traced_run}, this one is {run})"
         return None
 
     def place(self, name: str) -> Path:

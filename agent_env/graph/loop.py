@@ -247,7 +247,7 @@ async def _run_tools(state: State, runtime: Runtime[EpisodeState]) -> Next:
     attempt = runtime.context
     turn = attempt.turn
     if isinstance(turn, CallTool):
-        return await _run_own(attempt, turn)
+        return await _run_strategy_call(attempt, turn)
     assert turn is not None  # routed here by it
     calls = attempt.messages[-1].tool_calls
     allowed = _allowed(attempt, calls)
@@ -267,7 +267,7 @@ async def _run_tools(state: State, runtime: Runtime[EpisodeState]) -> Next:
     return Command(goto="model")
 
 
-async def _run_own(attempt: EpisodeState, turn: CallTool) -> Next:
+async def _run_strategy_call(attempt: EpisodeState, turn: CallTool) -> Next:
     """Run the strategy's own call, which counts like any other, and do what follows from it."""
     call = turn.call
     if not _allowed(attempt, (call,)):

@@ -204,8 +204,10 @@ class Connection:
         from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST
 
         if isinstance(exc, MCPError):
-            is_own = self._server.url is None and exc.message != "Connection closed"  # the server's
-            if exc.code == CONNECTION_CLOSED and not is_own:
+            is_from_server = (
+                self._server.url is None and exc.message != "Connection closed"
+            )  # the server's
+            if exc.code == CONNECTION_CLOSED and not is_from_server:
                 self._end(f"the connection ended: {_brief(exc)}")
                 return ConnectionEnded(str(self._reason))
             if exc.code == INVALID_REQUEST and exc.message == "Session terminated":

@@ -219,7 +219,7 @@ def _option(each: Field[Any], hint: Any, opt: Opt) -> Option:
     kind, default = hint, each.default
     if each.default_factory is not MISSING:
         default = each.default_factory()
-    own_default = default
+    record_default = default
     if opt.default is not ...:
         default = opt.default
     is_several = get_origin(hint) is tuple and opt.typed is None
@@ -227,5 +227,5 @@ def _option(each: Field[Any], hint: Any, opt: Opt) -> Option:
         hint = list[get_args(hint)[0]]  # type: ignore[misc]
         default = MISSING if default is MISSING else list(default) or None
     return Option(
-        keyword, (each.name,), opt, opt.typed or hint, default, opt.manifest, kind, own_default
+        keyword, (each.name,), opt, opt.typed or hint, default, opt.manifest, kind, record_default
     )

@@ -17,7 +17,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.tasks.conditions import ALIASES, parse_condition
 from agent_env.tasks.family import Family, family_of
 from agent_env.tasks.task import Task
-from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names
+from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names
 from agent_env.wiring.plugins import tools_named
 from agent_env.wiring.registry import FAMILIES, MODELS
 from agent_env.wiring.trust import own_call, own_plugins
@@ -78,7 +78,7 @@ class LocalObjects:
     def tool(self, tool: ToolLike) -> ToolTraits:
         """What the tool says of itself, and where it is found again."""
         if isinstance(tool, str):
-            return own_tool(tool, own_call())
+            return plugin_tool(tool, own_call())
         name = tool.traits.name if isinstance(tool, ToolDeclaration) else _name_of(tool)
         entry = TOOLS.entry_of(tool, name)
         made: ToolDeclaration = TOOLS.adapted(tool, entry)

@@ -261,7 +261,7 @@ async def run_episodes(
     listener.begin(run, len(list(run.traces())) if begun else manifest.planned_episodes)
     async with AsyncExitStack() as stack:
         stack.enter_context(run.locked())
-        stopping = stopping or _own_rule(run, manifest, listener.note)
+        stopping = stopping or _recorded_stopping(run, manifest, listener.note)
         asked = samples, manifest.conditions, manifest.repeats
         if next(pending(run, *asked, stopping), None) is None:
             return
@@ -298,7 +298,7 @@ async def run_episodes(
         await runner.run(*asked, listener.end)
 
 
-def _own_rule(
+def _recorded_stopping(
     run: Run, manifest: Manifest, note: Callable[[str], None]
 ) -> StoppingCondition | None:
     """What run.json says of stopping early, and of episodes that nobody asked for."""

@@ -16,7 +16,7 @@ from agent_env.records.disturbance import Disturbance
 from agent_env.records.schema import Condition, Sample, Wording
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
-from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names, traits_of
+from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names, traits_of
 
 WORDINGS: tuple[Wording, ...] = ("facts", "explicit", "explicit-paper")
 PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "ci", "sql")
@@ -64,8 +64,8 @@ def parse_conditions(
             each = _for_each_context(name, contexts)
             parsed += [parse_condition(text, tools, permit) for text in each]
     used_tools = {tool for condition in parsed for tool in condition.tools}
-    for part in dict.fromkeys(map(_own_part, tools.values())):
-        if not any(name in used_tools for name, its in tools.items() if _own_part(its) == part):
+    for part in dict.fromkeys(map(_tool_part, tools.values())):
+        if not any(name in used_tools for name, its in tools.items() if _tool_part(its) == part):
             what = (
                 f"the {'MCP server' if part.startswith(MCP) else 'tool'} {part.removeprefix(MCP)}"
             )
@@ -172,7 +172,7 @@ def _part(part: str, text: str, tools: Tools, permit: Permit) -> tuple[str, tupl
         raise ConfigError(f"unknown condition '{text}': name each by itself: {again}")
     if ":" in part.removeprefix("cited:") or part in TOOLS.names():
         try:
-            traits = own_tool(part, permit)
+            traits = plugin_tool(part, permit)
         except ConfigError as exc:
             raise ConfigError(f"condition '{text}': no part '{part}': {exc}") from exc
         return traits.name, (traits,)
@@ -184,7 +184,7 @@ def _part(part: str, text: str, tools: Tools, permit: Permit) -> tuple[str, tupl
     )
 
 
-def _own_part(traits: ToolTraits) -> str:
+def _tool_part(traits: ToolTraits) -> str:
     """The part that brings a plugged-in tool, at least."""
     return traits.name if traits.mcp is None else MCP + traits.mcp.partition("/")[0]
 
@@ -193,9 +193,9 @@ def _mcp_part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits
     """`mcp:SERVER` with all its tools, or one of them by its own name or that for models:
     `mcp:SERVER/TOOL`, which is `mcp:SERVER.NAME` in the condition's name."""
     server, *rest = re.split("[/.]", part.removeprefix(MCP), maxsplit=1)
-    its = [each for each in tools.values() if _own_part(each) == MCP + server]
+    its = [each for each in tools.values() if _tool_part(each) == MCP + server]
     if not its:
-        names = dict.fromkeys(_own_part(each) for each in tools.values() if each.mcp)
+        names = dict.fromkeys(_tool_part(each) for each in tools.values() if each.mcp)
         known = ", ".join(names) or "none"
         raise ConfigError(
             f"condition '{text}': there is no MCP server '{server}'; known: {known}; name it by "

@@ -43,7 +43,7 @@ def _no_chance(sample: Sample) -> float | None:
     return None
 
 
-def _own_date(sample: Sample) -> str | None:
+def _event_date(sample: Sample) -> str | None:
     date = getattr(sample, "end", None) or getattr(sample, "start", None)
     return date if isinstance(date, str) and date else None
 
@@ -71,7 +71,7 @@ class AnalysisHooks:
     """The family's own: MODULE:NAME each of an `analysis.statistics.Statistic` or several."""
     chance: Callable[[Sample], float | None] = _no_chance
     """How often a guess among the possible values answers a sample right; None where unknown."""
-    event_date: Callable[[Sample], str | None] = _own_date
+    event_date: Callable[[Sample], str | None] = _event_date
     """YYYY, YYYY-MM or YYYY-MM-DD: when what a sample asks about ended or began; None where that is
     unknown."""
     materials: Mapping[str, MaterialTable] = field(default_factory=dict)

@@ -46,7 +46,7 @@ def _declaration(thing: Any, name: str) -> ToolDeclaration | None:
 TOOLS = Registry("tool", "tools", "a ToolDeclaration or a function", _declaration, _built_in_paths)
 
 
-def own_tool(text: str, permit: Permit) -> ToolTraits:
+def plugin_tool(text: str, permit: Permit) -> ToolTraits:
     """What the plugged-in tool of a user's NAME, MODULE:NAME or file.py:NAME says of itself, and
     its `path`; ConfigError where it calls itself like another."""
     entry = TOOLS.entry(text)

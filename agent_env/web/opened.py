@@ -60,7 +60,11 @@ async def open_live(
     """The live web; with a file, what it gives is kept there."""
     assert settings.search is not None  # asked for before the run began
     provider = make_provider(
-        settings.search, access.key, settings.search_url, plugins=plugins, own_url=access.base_url
+        settings.search,
+        access.key,
+        settings.search_url,
+        plugins=plugins,
+        environment_url=access.base_url,
     )
     stack.push_async_callback(provider.close)
     search = ToldSearch(provider, note)

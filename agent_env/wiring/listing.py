@@ -55,8 +55,8 @@ def _summary(entry: PluginEntry) -> str:
     """The first line of the object's own docstring, or of its module's."""
     thing = load_path(entry.path)
     documented = getattr(thing, "__wrapped__", thing)
-    has_own = inspect.isroutine(documented) or inspect.isclass(documented)
-    text = inspect.getdoc(documented) if has_own else None
+    has_docstring = inspect.isroutine(documented) or inspect.isclass(documented)
+    text = inspect.getdoc(documented) if has_docstring else None
     module = sys.modules.get(entry.path.partition(":")[0])
     text = text or inspect.getdoc(module) or ""
     return " ".join(text.strip().split("\n\n")[0].split())

@@ -149,7 +149,7 @@ def _address(name: str, api: Api, base_url: str | None, plugins: Plugins) -> tup
             "the base URL holds a user, a password or a query, which would be stored with the run; "
             "give a plain URL and the key by COMPATIBLE_API_KEY or --api-key-env"
         )
-    if (api_url := _own_url(api)) is not None:
+    if (api_url := _api_url(api)) is not None:
         if url is not None and url.rstrip("/") != api_url.rstrip("/"):
             raise ConfigError(
                 f"model {name} takes no base URL, for it would get the key in {api.key_variable}: "
@@ -176,7 +176,7 @@ def _by_default(name: str, plugins: Plugins, reach: Reach, value: str) -> tuple[
     return Reach.CODE, entry.reference or entry.path
 
 
-def _own_url(api: Api) -> str | None:
+def _api_url(api: Api) -> str | None:
     return os.environ.get(api.url_variable or "") or api.own_url
 
 

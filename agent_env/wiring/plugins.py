@@ -14,7 +14,7 @@ from agent_env.records.tool_traits import ToolTraits
 from agent_env.registry import NO_OBJECTS, OBJECT, Objects, Plugins, Registry, use_of
 from agent_env.sandbox.choose import SANDBOXES
 from agent_env.tasks.scorers import METRICS, SCORERS
-from agent_env.tasks.tool_registry import TOOLS, own_tool
+from agent_env.tasks.tool_registry import TOOLS, plugin_tool
 from agent_env.web.plugin import FETCHERS, HTTP
 from agent_env.web.providers.catalogue import PROVIDERS
 from agent_env.wiring.models import head_of, model_entry
@@ -96,7 +96,7 @@ def tools_named(texts: Iterable[str], permit: Permit) -> dict[str, ToolTraits]:
     """The tools of --tool, by name; ConfigError for two of one name."""
     tools: dict[str, ToolTraits] = {}
     for text in texts:
-        traits = own_tool(text, permit)
+        traits = plugin_tool(text, permit)
         if (other := tools.get(traits.name)) is not None:
             raise ConfigError(
                 f"tool '{traits.name}' is taken twice: by {other.path} and by {traits.path}"

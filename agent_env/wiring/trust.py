@@ -94,7 +94,7 @@ class RunRecord(Record):
 
 def own_call() -> Permit:
     """For what this call's options say, or this process's own code: the user said it now."""
-    return Permit(_MINT, (), is_own=True)
+    return Permit(_MINT, (), is_unlimited=True)
 
 
 def own_plugins(objects: Objects = NO_OBJECTS) -> Plugins:
@@ -200,7 +200,9 @@ def _permit(path: Path, manifest: Manifest, settings: Iterable[OutsideSetting]) 
     grants = {grant for each in settings for grant in each.grants}
     files = manifest.reply_cache, manifest.web_settings.pages
     grants |= {(Reach.FILE, file) for file in files if file is not None and _is_inside(path, file)}
-    return Permit(_MINT, [(reach, normal(reach, value)) for reach, value in grants], is_own=False)
+    return Permit(
+        _MINT, [(reach, normal(reach, value)) for reach, value in grants], is_unlimited=False
+    )
 
 
 # What a manifest asks for -----------------------------------------------------------------------
@@ -339,14 +341,14 @@ def _of_model(manifest: Manifest) -> list[OutsideSetting]:
     address = parameters.get("base_url") or split_address(manifest.model)[1] or OWN_DEFAULT
     is_ours = MODELS.is_built_in(head)
     api = api_of(manifest.model) if is_ours else None
-    own_key = api.key_variable if api is not None else "your key"
+    key_name = api.key_variable if api is not None else "your key"
     key = parameters.get("api_key_env")
-    gets = own_key if key is None else key or "no key"
+    gets = key_name if key is None else key or "no key"
     settings = []
     if is_ours or address != OWN_DEFAULT or key:
         grants = [(Reach.ADDRESS, f"{head} {OWN_DEFAULT}" if address == OWN_DEFAULT else address)]
         if key is None and api is not None:
-            grants.append((Reach.KEY, own_key))
+            grants.append((Reach.KEY, key_name))
         parts: dict[str, JsonValue] = {"url": address, "model": manifest.model, "key": key}
         settings.append(
             OutsideSetting(

@@ -180,7 +180,11 @@ def _check_provider(settings: WebSettings) -> None:
         FETCHERS.find(settings.fetcher, plugins.permit)
     access = search_access(settings.search, settings.search_url, plugins)
     make_provider(
-        settings.search, access.key, settings.search_url, plugins=plugins, own_url=access.base_url
+        settings.search,
+        access.key,
+        settings.search_url,
+        plugins=plugins,
+        environment_url=access.base_url,
     )
 
 

@@ -96,16 +96,16 @@ def last_event(path: Path, data: bytes) -> Event | None:
         body, written = _unsealed(line)
         crc = zlib.crc32(body[:-1] if written else body, crc)
         if written != b"%08x" % crc:
-            return next(_own(reversed(read_lines(path, data).events)), None)
+            return next(_without_verdicts(reversed(read_lines(path, data).events)), None)
     read = (trace_event.validate_json(_unsealed(line)[0]) for line in reversed(lines))
     try:
-        event = next(_own(read), None)
+        event = next(_without_verdicts(read), None)
     except ValidationError:  # sealed by somebody else; reading it whole says what is wrong
-        event = next(_own(reversed(read_lines(path, data).events)), None)
+        event = next(_without_verdicts(reversed(read_lines(path, data).events)), None)
     return event if event is not None and event.v <= TRACE_VERSION else None
 
 
-def _own(events: Iterable[Event]) -> Iterator[Event]:
+def _without_verdicts(events: Iterable[Event]) -> Iterator[Event]:
     return (event for event in events if not isinstance(event, Judged))
 
 

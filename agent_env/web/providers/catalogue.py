@@ -55,14 +55,14 @@ def make_provider(
     base_url: str | None = None,
     *,
     plugins: Plugins,
-    own_url: str | None = None,
+    environment_url: str | None = None,
     contact: str = "",
     http: httpx.AsyncClient | None = None,
     pace: Pace | None = None,
     patience: Patience | None = None,
 ) -> LiveSearch | PluginSearch:
-    """The provider of this name; ConfigError where it, its key or its address is missing. `own_url`
-    is where the environment says that it is."""
+    """The provider of this name; ConfigError where it, its key or its address is missing.
+    `environment_url` is where the environment says that it is."""
     api = plugins.find(PROVIDERS, name)
     if isinstance(api, PluginSearch):
         if base_url:
@@ -72,12 +72,12 @@ def make_provider(
         raise ConfigError(f"search provider {name} needs a key: set {api.key_variable}")
     from agent_env.web.providers.client import Access, LiveSearch
 
-    address = base_url or own_url or api.base_url
+    address = base_url or environment_url or api.base_url
     if not address:
         variable = api.url_variable
         raise ConfigError(f"search provider {name} needs the address of your own: set {variable}")
-    own_key = (key or "") if api.key_variable else ""
-    access = Access(address, own_key, api.key_variable, contact)
+    access_key = (key or "") if api.key_variable else ""
+    access = Access(address, access_key, api.key_variable, contact)
     permit = plugins.permit
     if not base_url:
         by_default = Reach.ADDRESS, f"{name} {OWN_DEFAULT}"

@@ -174,7 +174,7 @@ asyncio.run(main())
 def test_a_server_that_may_be_started_is_asked_on_loopback_and_elsewhere_only_where_allowed():
     with pytest.raises(ConfigError, match="the command serve is not allowed"):
         served_permit(NOTHING, "serve", "http://127.0.0.1:9/v1")
-    command_alone = Permit(_MINT, [(Reach.COMMAND, "serve")], is_own=False)
+    command_alone = Permit(_MINT, [(Reach.COMMAND, "serve")], is_unlimited=False)
     near = served_permit(command_alone, "serve", "http://127.0.0.1:9/v1")
     assert near.covers(Reach.ADDRESS, "http://127.0.0.1:9/v1/models")
     assert not near.covers(Reach.ADDRESS, "http://127.0.0.1:8/v1")
