@@ -51,7 +51,7 @@ def search_all(out: Path, entities: int) -> None:
     fts5 = FullText(connection)
     report("FTS5", fts5, asked)
     started = time.perf_counter()
-    index = TantivyText.made(out.with_name("tantivy"), "bench", fts5.texts())
+    index = TantivyText.build(out.with_name("tantivy"), "bench", fts5.texts())
     print(f"tantivy index            {time.perf_counter() - started:7.1f} s")
     report("tantivy", index, asked)
     connection.close()

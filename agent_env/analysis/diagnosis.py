@@ -105,7 +105,7 @@ def date_source(
             for source in _sources(proof, wrong, url, text, reply_text)
         ]
         if found:
-            return max(found, key=lambda its: (its.is_written, its.url in proof.urls, its.url > ""))
+            return max(found, key=lambda s: (s.is_written, s.url in proof.urls, s.url > ""))
     return None
 
 
@@ -258,8 +258,8 @@ def _by_basis(
         return "memory", "the answer of the unchanged world"
     if source is not None and kind in ("retrieval", "reading"):
         return kind, source.place
-    its = condition.disturbance
-    if kind == "retrieval" and its is not None and its.ablation == "blocked":
+    disturbance = condition.disturbance
+    if kind == "retrieval" and disturbance is not None and disturbance.ablation == "blocked":
         return "knowledge", "the proving pages are gone"
     return kind, stage
 

@@ -152,8 +152,8 @@ def in_lines(each: Diagnosis) -> Iterator[str]:
         yield f"  {miss.date} is missing; most likely misread ({miss.rule}): {cause}"
     if (source := each.source) is not None:
         where = f", {source.url}" if source.url else ""
-        its = "; the model wrote it down" if source.is_written else ""
-        yield f"  likely source: {source.date} ({source.place}{where}){its}"
+        suffix = "; the model wrote it down" if source.is_written else ""
+        yield f"  likely source: {source.date} ({source.place}{where}){suffix}"
     if (basis := each.basis) is not None:
         where = f": {', '.join(basis.pages)}" if basis.pages else ""
         yield f"  the answer stands on: {_BASES[basis.kind]}{where}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def episode_table(rows: Sequence[EpisodeRow], totals: Totals) -> ResultTable:
     """A row per episode, the sums over all that were asked for, and each condition's means."""
     known = [*(row.metrics for row in rows), *totals.metrics.values()]
-    metrics = list(dict.fromkeys(name for its in known for name in its))
+    metrics = list(dict.fromkeys(name for group in known for name in group))
     names = (*metrics, *(name.removesuffix("_s").replace("_", " ") for name in SUMS))
     cells: list[tuple[Cell, ...]] = []
     for row in rows:

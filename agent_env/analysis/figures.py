@@ -423,8 +423,8 @@ def condition_bars(comparison: Comparison) -> Figure | None:
                 if known and (errors[0][j] or errors[1][j]):
                     axes.errorbar(j, values[j], yerr=[[errors[0][j]], [errors[1][j]]],
                                   color="black", capsize=3, linewidth=1)  # fmt: skip
-                said = form.format(values[j]) if known else "unknown"
-                axes.text(j, values[j] + errors[1][j] + 0.02 * top, said, ha="center",
+                text = form.format(values[j]) if known else "unknown"
+                axes.text(j, values[j] + errors[1][j] + 0.02 * top, text, ha="center",
                           va="bottom", fontsize=8)  # fmt: skip
             axes.set_xticks(range(len(names)), [literal(name) for name in names], rotation=30,
                             ha="right", fontsize=8)  # fmt: skip
@@ -440,7 +440,7 @@ def frontier(comparison: Comparison) -> Figure | None:
     line joins what nothing cheaper equals. Without conditions that give the answer away; points at
     one place are moved apart. None where neither is known."""
     known = {across: _costs(comparison, across) for across in ("cost_usd", "tokens")}
-    across = next((name for name, its in known.items() if None not in its), None)
+    across = next((name for name, values in known.items() if None not in values), None)
     if across is None:
         return None
     scores, costs = comparison.means[comparison.metric], known[across]

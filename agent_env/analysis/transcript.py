@@ -50,9 +50,9 @@ def transcript(
                 yield "\n".join(_opening(event, parameters))
                 messages = event.messages
                 if is_text:
-                    held = event.condition.answer_format == "schema"
+                    is_schema = event.condition.answer_format == "schema"
                     choice = event.condition.first_step
-                    messages = tuple(in_text(messages, event.tools, choice, held))
+                    messages = tuple(in_text(messages, event.tools, choice, is_schema))
                 yield from (_message(message, width) for message in messages)
             case ModelCalled():
                 yield from (_message(message, width) for message in event.added)

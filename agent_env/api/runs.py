@@ -120,14 +120,14 @@ def open(
         Traceback (most recent call last):
         agent_env.errors.ConfigError: runs/none is no run: it has no run.json
     """
-    held = LocalObjects()
+    local = LocalObjects()
     if task is not None:
-        held.family(task)
+        local.family(task)
     if model is not None:
-        held.model(model)
+        local.model(model)
     for tool in several(tools):
-        held.tool(tool)
-    return Run.open(path, held.objects)
+        local.tool(tool)
+    return Run.open(path, local.objects)
 
 
 def import_log(log: Path | str, /, *, out: Path | str, columns: Path | str | None = None) -> Run:

@@ -198,8 +198,8 @@ class Commands(SectionedGroup):
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write the sections."""
-        for section, its in self.sections(ctx).items():
-            rows = ((name, " ".join(text.split())) for name, text in its.items())
+        for section, commands in self.sections(ctx).items():
+            rows = ((name, " ".join(text.split())) for name, text in commands.items())
             _write(formatter, ((section, row) for row in rows))
 
 
@@ -207,9 +207,9 @@ def _write(formatter: Any, rows: Iterable[tuple[str, tuple[str, str]]]) -> None:
     sections: dict[str, list[tuple[str, str]]] = {}
     for section, row in rows:
         sections.setdefault(section, []).append(row)
-    for section, its in sections.items():
+    for section, lines in sections.items():
         with formatter.section(section):
-            formatter.write_dl(its)
+            formatter.write_dl(lines)
 
 
 def options_of_task(words: Sequence[str]) -> tuple[str, Sequence[OptionHelp]]:

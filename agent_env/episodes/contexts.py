@@ -263,11 +263,11 @@ async def _context(
         if named.blocked:
             missing.append(MissingPage(url=named.url, kind=named.kind, why="blocked"))
             continue
-        held = await stores.find(named.url)
-        if held is None:
+        hit = await stores.find(named.url)
+        if hit is None:
             missing.append(MissingPage(url=named.url, kind=named.kind))
         else:
-            found.append((named, *held))
+            found.append((named, *hit))
     texts = [PageText(named.url, page.title, page.text) for named, page, _ in found]
     written = write_context(texts, rules.budget, rules.page_budget, tokenizer.count)
     pages = []

@@ -204,16 +204,16 @@ ROLES = {
 """Roles of chat JSON as ours."""
 
 
-def chat_message(message: Message, beside: Mapping[str, Json] | None = None) -> Json:
+def chat_message(message: Message, call_fields: Mapping[str, Json] | None = None) -> Json:
     """The message for a reader: reasoning stands in `reasoning_content`, arguments as the model
     wrote them. For a server (`beside`: fields by call id that go with the calls): no reasoning, and
     arguments that are an object."""
     made: Json = {"role": message.role, "content": message.content}
-    if message.reasoning is not None and beside is None:
+    if message.reasoning is not None and call_fields is None:
         made["reasoning_content"] = message.reasoning
     if message.tool_calls:
         made["tool_calls"] = [
-            chat_call(call, None if beside is None else beside.get(call.id, {}))
+            chat_call(call, None if call_fields is None else call_fields.get(call.id, {}))
             for call in message.tool_calls
         ]
     if message.tool_call_id is not None:
@@ -221,12 +221,12 @@ def chat_message(message: Message, beside: Mapping[str, Json] | None = None) -> 
     return made
 
 
-def chat_call(call: ToolCall, beside: Json | None = None) -> Json:
+def chat_call(call: ToolCall, fields: Json | None = None) -> Json:
     """The call; `beside` as of `chat_message`."""
-    arguments = call.arguments if beside is None else arguments_as_object(call.arguments)
-    beside = beside or {}
-    function = record(beside, "function") | {"name": call.name, "arguments": arguments}
-    return {"type": "function", **beside, "id": call.id, "function": function}
+    arguments = call.arguments if fields is None else arguments_as_object(call.arguments)
+    fields = fields or {}
+    function = record(fields, "function") | {"name": call.name, "arguments": arguments}
+    return {"type": "function", **fields, "id": call.id, "function": function}
 
 
 def chat_tool(spec: ToolSpec) -> dict[str, Any]:
@@ -465,18 +465,18 @@ def fields_of(
 ) -> ProviderFields | None:
     """What the message and its calls hold beside what we know; None where that is nothing."""
     spans: list[ReasoningSpan] = []
-    kept = {n: message[n] for n in message if _is_kept(n, message[n])}
-    copies = tuple(_copies_in(kept))
-    beside = {
-        name: _without(_less_copies(name, kept[name], copies), reasoning or "", (name,), spans)
-        for name in kept
+    fields = {n: message[n] for n in message if _is_kept(n, message[n])}
+    copies = tuple(_copies_in(fields))
+    extras = {
+        name: _without(_less_copies(name, fields[name], copies), reasoning or "", (name,), spans)
+        for name in fields
     }
-    of_calls = {call.id: extra for call, sent in calls if (extra := _beside_call(sent))}
-    if not (beside or of_calls or left_out):
+    of_calls = {call.id: extra for call, sent in calls if (extra := _extra_of_call(sent))}
+    if not (extras or of_calls or left_out):
         return None
     return ProviderFields(
         origin=origin,
-        message=beside,
+        message=extras,
         calls=of_calls,
         reasoning_at=tuple(spans),
         copies=copies,
@@ -517,15 +517,15 @@ def _is_unknown(name: str, value: JsonValue) -> bool:
     return any(not isinstance(part, dict) or part.keys() - {"type", "text"} for part in parts)
 
 
-def _beside_call(call: Json) -> Json:
-    beside = {name: call[name] for name in call if name not in OUR_CALL and call[name] is not None}
-    if beside.get("type") == "function":
-        del beside["type"]
+def _extra_of_call(call: Json) -> Json:
+    extras = {name: call[name] for name in call if name not in OUR_CALL and call[name] is not None}
+    if extras.get("type") == "function":
+        del extras["type"]
     function = call.get("function")
     inner = function if isinstance(function, dict) else {}
     if more := {name: inner[name] for name in inner if name not in OUR_FUNCTION}:
-        beside["function"] = more
-    return beside
+        extras["function"] = more
+    return extras
 
 
 def _without(

@@ -50,7 +50,7 @@ class Rules:
     def __sub__(self, other: Rules) -> Rules:
         return Rules(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(Rules)))
 
-    def told(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
         """What is done about each."""
         if names := self.refused - {"max_tokens"}:
             yield f"{_listed(names)} is not sent any more"
@@ -75,8 +75,8 @@ class Dialect:
 
     def is_echoed(self, message: Message) -> bool:
         """Whether what the message came with goes back to this server."""
-        beside = message.provider_fields
-        return self.mode != "never" and beside is not None and beside.origin in self.origins
+        fields = message.provider_fields
+        return self.mode != "never" and fields is not None and fields.origin in self.origins
 
     def fields(self, message: Message) -> tuple[Json, dict[str, Json]]:
         """What goes back of the message, and of its calls by their ids."""
@@ -112,8 +112,8 @@ class Dialect:
             return error
         if (learned - self.rules) != Rules():
             self.rules |= learned
-            self.note(f"{'; '.join(learned.told())}: {error}")
-        text = f"{error} [it is asked again: {'; '.join(learned.told())}]"
+            self.note(f"{'; '.join(learned.sentences())}: {error}")
+        text = f"{error} [it is asked again: {'; '.join(learned.sentences())}]"
         return ModelError(text, status=error.status, retryable=True, retry_after_s=0.0)
 
     def _rules_in(self, error: ModelError, messages: Sequence[Message], request: Json) -> Rules:
@@ -142,8 +142,8 @@ class Dialect:
 
     def report_excess(self, message: Message) -> None:
         """Says once for each field that it was too large to be kept."""
-        beside = message.provider_fields
-        for name, why in (beside.left_out if beside is not None else {}).items():
+        fields = message.provider_fields
+        for name, why in (fields.left_out if fields is not None else {}).items():
             if name not in self._reported:
                 self._reported.add(name)
                 self.note(f"the server's field {name} is not kept and not sent back: {why}")

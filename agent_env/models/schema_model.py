@@ -37,8 +37,8 @@ class SchemaModel:
     ) -> Reply:
         """The inner model's reply, held to the schema where it can be the answer."""
         if self.last in messages:
-            held = replace(options, tool_choice="auto", schema=self.schema)
-            return await self.inner.generate(messages, (), held)
+            schema_options = replace(options, tool_choice="auto", schema=self.schema)
+            return await self.inner.generate(messages, (), schema_options)
         if self.is_last or (tools and not self.in_text):
             return await self.inner.generate(messages, tools, options)
         return await self.inner.generate(messages, tools, replace(options, schema=self.schema))

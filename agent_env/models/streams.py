@@ -111,7 +111,7 @@ async def read_stream(
                     pace.add_first_byte(size, time.monotonic() - start)
                 if isinstance(event, dict):
                     events.append(event)
-                    if watch is not None and watch.add(said(event)):
+                    if watch is not None and watch.add(text_pieces(event)):
                         await stream.close()
                         return None
     except TimeoutError:
@@ -154,7 +154,7 @@ class Watched(AsyncByteStream):
             self._timer.reschedule(self._loop.time() + self._idle_s)
 
 
-def said(event: Json) -> Iterable[tuple[Place, str]]:
+def text_pieces(event: Json) -> Iterable[tuple[Place, str]]:
     """What an event of either API adds to the text and to the reasoning, by place."""
     kind, delta = event.get("type"), event.get("delta")
     if isinstance(kind, str) and isinstance(delta, str):

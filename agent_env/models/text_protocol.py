@@ -101,7 +101,7 @@ class TextProtocol:
             sent, (), ReplyOptions(seed=options.seed, schema=schema, stop=stop)
         )
         if is_held:
-            return _with(reply, messages, [call] if (call := _held_call(reply, tools)) else ())
+            return _with(reply, messages, [call] if (call := _schema_call(reply, tools)) else ())
         reply = without_invented(reply) if stop else reply
         cut = reply.finish_reason == "length"
         calls = _calls(reply.message.content, cut, tools, self._lenient) if tools else ()
@@ -217,7 +217,7 @@ def _with(reply: Reply, messages: Sequence[Message], texts: Iterable[ToolCall]) 
     return reply.model_copy(update={"message": message, "finish_reason": finish})
 
 
-def _held_call(reply: Reply, tools: Sequence[ToolSpec]) -> ToolCall | None:
+def _schema_call(reply: Reply, tools: Sequence[ToolSpec]) -> ToolCall | None:
     """The call of a reply that a schema holds; None where it answers, or was cut."""
     try:
         value = json.loads(reply.message.content.rpartition("</think>")[2])

@@ -46,7 +46,7 @@ def strict(schema: Mapping[str, Any]) -> Json:
     else is not in it is any text."""
     if "anyOf" in schema:
         return any_of(*(strict(each) for each in schema["anyOf"]))
-    kept: Json = {name: schema[name] for name in _KEPT if name in schema}
+    common: Json = {name: schema[name] for name in _KEPT if name in schema}
     if schema.get("type") == "object":
         required = schema.get("required", ())
         inner = {name: strict(each) for name, each in schema.get("properties", {}).items()}
@@ -54,10 +54,10 @@ def strict(schema: Mapping[str, Any]) -> Json:
             {name: each if name in required else or_null(each) for name, each in inner.items()}
         )
     if schema.get("type") == "array":
-        return kept | {"items": strict(schema.get("items", {}))}
-    if "enum" not in kept and ("type" not in kept or _is_line(schema)):
-        return kept | TEXT
-    return kept
+        return common | {"items": strict(schema.get("items", {}))}
+    if "enum" not in common and ("type" not in common or _is_line(schema)):
+        return common | TEXT
+    return common
 
 
 def _is_line(schema: Mapping[str, Any]) -> bool:

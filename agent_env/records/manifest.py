@@ -73,7 +73,7 @@ class TextFile(Stored):
 class Probe(Stored):
     """One short call of a preflight."""
 
-    is_held: Plain[bool] = Field(default=False, exclude_if=lambda its: not its)
+    is_held: Plain[bool] = Field(default=False, exclude_if=lambda value: not value)
     """Whether the call is a text that a schema holds, as native tools gave none."""
     tools: Plain[tuple[str, ...]] = ()
     """Names of the tools offered."""

@@ -134,14 +134,16 @@ def from_keywords(record: type, values: Mapping[str, Any]) -> Any:
     unknown = sorted(values.keys() - by_keyword)
     if unknown:
         raise TypeError(f"{record.__name__} has no option {', '.join(unknown)}")
-    return made(record, {by_keyword[k].path: (by_keyword[k], value) for k, value in values.items()})
+    return record_of(
+        record, {by_keyword[k].path: (by_keyword[k], value) for k, value in values.items()}
+    )
 
 
 Values = Mapping[tuple[str, ...], tuple[Option, Any]]
 """By the fields that lead there."""
 
 
-def made(record: type, values: Values) -> Any:
+def record_of(record: type, values: Values) -> Any:
     """The record with these values, each as its option has it."""
     fields: dict[str, Any] = {}
     for name, part, inner in _members(record):
@@ -153,7 +155,7 @@ def made(record: type, values: Values) -> Any:
             given = {path[0]: _read(*pair) for path, pair in below.items() if _is_given(*pair)}
             fields[name] = {key: value for key, value in given.items() if value is not None}
         elif below:
-            fields[name] = made(inner, below)
+            fields[name] = record_of(inner, below)
     return record(**fields)
 
 
@@ -201,11 +203,11 @@ def _members_of(record: type) -> Iterator[tuple[str, OptionGroup, Any]]:
     hints = get_type_hints(record, include_extras=True)
     for each in fields(record):
         hint = hints[each.name]
-        said: list[Any] = []
+        metadata: list[Any] = []
         if get_origin(hint) is Annotated:
-            hint, *said = get_args(hint)
-        opt = next((one for one in said if isinstance(one, Opt)), None)
-        part = next((one for one in said if isinstance(one, OptionGroup)), None)
+            hint, *metadata = get_args(hint)
+        opt = next((one for one in metadata if isinstance(one, Opt)), None)
+        part = next((one for one in metadata if isinstance(one, OptionGroup)), None)
         if opt is not None:
             yield each.name, OptionGroup(), _option(each, hint, opt)
         elif part is not None:

@@ -87,9 +87,9 @@ class Sample(Record):
     """The evidence by constraint; empty where it is not recorded."""
     materials: Plain[tuple[str, ...]] = ()
     """Digests of the tables for the tools; in the prompt only where the condition says so."""
-    ablation: SampleAblation | None = Field(default=None, exclude_if=lambda its: its is None)
+    ablation: SampleAblation | None = Field(default=None, exclude_if=lambda value: value is None)
     """What the run's web ablations change for it; None in a run without any."""
-    attacks: tuple[SampleAttack, ...] = Field(default=(), exclude_if=lambda its: not its)
+    attacks: tuple[SampleAttack, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The attacks of the run's pages on it."""
 
     @model_validator(mode="after")
@@ -150,7 +150,7 @@ class Condition(Record):
         default="free", exclude_if=lambda name: name == "free"
     )
     """Whether the server holds the final answer to a JSON schema; see `tasks.answer_forms`."""
-    disturbance: Disturbance | None = Field(default=None, exclude_if=lambda its: its is None)
+    disturbance: Disturbance | None = Field(default=None, exclude_if=lambda value: value is None)
     answer_at: Plain[int | None] = Field(default=None, ge=1, exclude_if=lambda step: step is None)
     """In a fork: the reply that must be the answer, with no tool offered; None for no such one."""
 
@@ -213,7 +213,7 @@ class ProviderFields(Stored):
     calls: Plain[dict[str, dict[str, JsonValue]]] = {}
     """Fields of its tool calls, by call id."""
     reasoning_at: tuple[ReasoningSpan, ...] = ()
-    copies: Plain[tuple[tuple[str, str], ...]] = Field(default=(), exclude_if=lambda its: not its)
+    copies: Plain[tuple[tuple[str, str], ...]] = Field(default=(), exclude_if=lambda seq: not seq)
     """Objects of the message that hold another field of it again, and that field's name."""
     left_out: Plain[dict[str, str]] = {}
     """Fields that were too large to keep, with the reason."""
@@ -244,7 +244,7 @@ class Usage(Stored):
     """All input tokens, cached ones included."""
     cached_tokens: Plain[int | None] = None
     """Those that the provider's prompt cache held."""
-    cache_write_tokens: Plain[int | None] = Field(default=None, exclude_if=lambda its: its is None)
+    cache_write_tokens: Plain[int | None] = Field(default=None, exclude_if=lambda n: n is None)
     """Those that were written to it, at a price of their own; None where the server tells none."""
     output_tokens: Plain[int | None] = None
     """All output tokens, reasoning included."""
@@ -313,7 +313,7 @@ class Reply(Stored):
     """Pages that the provider's own tools opened or consulted; their bytes are not known."""
     repetition: Repetition | None = Field(default=None, exclude_if=lambda loop: loop is None)
     """The loop in which it ends; None for none."""
-    invented: InventedResults | None = Field(default=None, exclude_if=lambda its: its is None)
+    invented: InventedResults | None = Field(default=None, exclude_if=lambda value: value is None)
     """What was cut off its end; None for nothing."""
     cached_at: Plain[str | None] = None
     """When the reply was first received, if it comes from the reply cache and so cost nothing."""
@@ -329,7 +329,7 @@ class ToolResult(Stored):
     pages: tuple[PageRef, ...] = ()
     duration_s: Plain[Seconds | None] = None
     """The tool's own time, if it measures it; calls of one step may wait for each other."""
-    fault: DrawnFault | None = Field(default=None, exclude_if=lambda its: its is None)
+    fault: DrawnFault | None = Field(default=None, exclude_if=lambda value: value is None)
     """What was done to it on purpose; in the trace only."""
 
     @classmethod

@@ -321,9 +321,9 @@ def _manifest(plan: ForkPlan, there: Manifest | None, calls: ForkCalls) -> Manif
     source = plan.source.manifest
     base = there or fresh_manifest(source, NOTHING)
     names = {condition.name for condition in plan.conditions}
-    kept = () if there is None else tuple(c for c in there.conditions if c.name not in names)
+    earlier = () if there is None else tuple(c for c in there.conditions if c.name not in names)
     update = moved_entries(base, calls, is_same_server=True) | {
-        "conditions": (*kept, *plan.conditions),
+        "conditions": (*earlier, *plan.conditions),
         "repeats": max(plan.repeats, there.repeats if there else 0),
     }
     if there is None:

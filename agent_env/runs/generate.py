@@ -102,8 +102,8 @@ class WordingOptions:
 
     def as_json(self) -> dict[str, object]:
         """The object of the summary."""
-        kept = self.questions - self.worded
-        share = {"kept_template": kept, "share_kept_template": kept / self.questions}
+        plain = self.questions - self.worded
+        share = {"kept_template": plain, "share_kept_template": plain / self.questions}
         return {k: v for k, v in asdict(self).items() if k != "totals"} | share | {
             "tokens": self.totals.as_json()
         }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from agent_env.errors import ConfigError, user_problem
-from agent_env.records.options import Option, made, options_of
+from agent_env.records.options import Option, options_of, record_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -69,7 +69,7 @@ def from_arguments(record: type, values: Mapping[str, object], function: str) ->
     ]:
         raise TypeError(f"{function}() needs the keyword '{missing[0]}'")
     pairs = (_pair(known[name], value) for name, value in values.items())
-    return made(record, {option.path: (option, value) for option, value in pairs})
+    return record_of(record, {option.path: (option, value) for option, value in pairs})
 
 
 def _pair(key: Keyword, value: Any) -> tuple[Option, Any]:

@@ -163,8 +163,8 @@ async def run_many(
                     for each in wider[model.name]:
                         await stack.enter_async_context(each.wall_time())
                     if folder not in rules:
-                        beside = [run for _, run in every if run.path.parent == folder]
-                        rules[folder] = _rule_of(beside, listener.note)
+                        siblings = [run for _, run in every if run.path.parent == folder]
+                        rules[folder] = _rule_of(siblings, listener.note)
                     await _run_one(run, listener, how, budgets.get(run.path), rules[folder])
             except AgentEnvError as exc:
                 failures[name] = f"stopped: {exc}" if isinstance(exc, RunStopped) else str(exc)

@@ -112,12 +112,12 @@ class LocalObjects:
         """Conditions of one's own as a run stores them; so those texts that name one of the tools,
         unless all tools are texts, too."""
         every = list(tools)
-        held = {} if all(isinstance(tool, str) for tool in every) else self._by_name(every)
+        by_name = {} if all(isinstance(tool, str) for tool in every) else self._by_name(every)
         return [
             self.condition(each)
             if isinstance(each, Condition)
-            else parse_condition(each, held, own_call())
-            if held.keys() & each.partition("~")[0].split("+")
+            else parse_condition(each, by_name, own_call())
+            if by_name.keys() & each.partition("~")[0].split("+")
             else each
             for each in conditions
         ]

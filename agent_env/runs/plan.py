@@ -406,12 +406,12 @@ def _read_dataset(file: Path, family: Family, family_options: Record, task: Task
     if (foreign := family.read_foreign(file, family_options)) is not None:
         return foreign
     samples = read_samples(file, task.sample_type)
-    other = next((sample for sample in samples if sample.task != task.name), None)
-    if other is not None:
-        reason = f"sample '{other.id}' is a question of {other.task}, not of {task.name}"
+    stray = next((sample for sample in samples if sample.task != task.name), None)
+    if stray is not None:
+        reason = f"sample '{stray.id}' is a question of {stray.task}, not of {task.name}"
         raise DatasetError(file, None, f"{reason}; run that task")
-    beside = materials_beside(file)
-    return SampleSet(samples, read_materials(beside) if beside.exists() else ())
+    materials_file = materials_beside(file)
+    return SampleSet(samples, read_materials(materials_file) if materials_file.exists() else ())
 
 
 def _generate(
@@ -472,8 +472,8 @@ def _check_forms(
                 f"{where}: strategy cot reasons in its reply, which a schema would forbid; write "
                 "--answer-format schema-last"
             )
-        if isinstance(body, dict) and (beside := {"response_format", "text"} & set(body)):
-            raise ConfigError(f"{where}: --extra-body sets {beside.pop()} too; take it out there")
+        if isinstance(body, dict) and (clash := {"response_format", "text"} & set(body)):
+            raise ConfigError(f"{where}: --extra-body sets {clash.pop()} too; take it out there")
         for sample in samples:
             task.form_under(condition, sample)
 
@@ -504,9 +504,9 @@ def _check_proofs(
         return
     with _pages(settings, "sealed", made.tables) as pages:
         assert pages is not None
-        held = set(pages.urls())
-    lacking = [name for name, urls in evidence.items() if not urls <= held]
-    if not any(urls & held for urls in evidence.values()):
+        served = set(pages.urls())
+    lacking = [name for name, urls in evidence.items() if not urls <= served]
+    if not any(urls & served for urls in evidence.values()):
         where = settings.pages or "the shipped web, which is served without --pages,"
         raise ConfigError(
             f"condition '{asking[0]}': {where} holds none of the pages that prove the answers, "
@@ -516,7 +516,7 @@ def _check_proofs(
     if lacking:
         note(
             f"{len(lacking)} of {len(made.samples)} samples name proving pages that the web "
-            f"does not hold, the first one {lacking[0]}: {min(evidence[lacking[0]] - held)}"
+            f"does not hold, the first one {lacking[0]}: {min(evidence[lacking[0]] - served)}"
         )
 
 

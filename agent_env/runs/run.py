@@ -363,9 +363,9 @@ class Run(RunFolder):
         from agent_env.runs.resume import resume
         from agent_env.runs.score import score_folder
 
-        held = LocalObjects(self.objects)
-        name = None if model is None else held.model(model)
-        run = Run(self.path, held.objects)
+        local = LocalObjects(self.objects)
+        name = None if model is None else local.model(model)
+        run = Run(self.path, local.objects)
         chosen = from_arguments(ResumeOptions, {**options, "model": name}, "resume")
         with progress_shown(progress) as shown:
             await resume(run, chosen, shown.listener)
@@ -478,11 +478,11 @@ class Episode:
         from agent_env.runs.progress import progress_shown
         from agent_env.runs.score import score_folder
 
-        held = LocalObjects(self._run.objects)
-        name = None if model is None else held.model(model)
+        local = LocalObjects(self._run.objects)
+        name = None if model is None else local.model(model)
         chosen = from_arguments(ForkOptions, {**options, "model": name}, "fork")
         with progress_shown(progress) as shown:
-            made = await fork(self.trace, chosen, shown.listener, held.objects)
+            made = await fork(self.trace, chosen, shown.listener, local.objects)
         score_folder(made, say)
         return made
 

@@ -136,8 +136,8 @@ class SoFar:
             aside = self._run.path / "interrupted" / trace.parent.name
             attempts += sorted(aside.glob(f"{trace.stem}.*.jsonl"))
         events = [_events(file) for file in attempts]
-        used, held = charges(event for its in events for event in its)
-        self._book(name, spending([*used, *held], self._facts))
+        used, reserves = charges(event for attempt in events for event in attempt)
+        self._book(name, spending([*used, *reserves], self._facts))
         last = next((e for e in reversed(events[0]) if not isinstance(e, Judged)), None)
         if not isinstance(last, EpisodeFinished):
             return ""

@@ -147,6 +147,6 @@ def proportional(pid: int) -> int:
 def private(pid: int) -> int:
     """Pages of this process that belong to no file and no other process's shared memory."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/statm") as file:
-        _, held, shared, *_ = file.read().split()
-        return (int(held) - int(shared)) * PAGE
+        _, resident, shared, *_ = file.read().split()
+        return (int(resident) - int(shared)) * PAGE
     return 0

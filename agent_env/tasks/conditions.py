@@ -65,7 +65,7 @@ def parse_conditions(
             parsed += [parse_condition(text, tools, permit) for text in each]
     used_tools = {tool for condition in parsed for tool in condition.tools}
     for part in dict.fromkeys(map(_tool_part, tools.values())):
-        if not any(name in used_tools for name, its in tools.items() if _tool_part(its) == part):
+        if not any(name in used_tools for name, tool in tools.items() if _tool_part(tool) == part):
             what = (
                 f"the {'MCP server' if part.startswith(MCP) else 'tool'} {part.removeprefix(MCP)}"
             )
@@ -193,8 +193,8 @@ def _mcp_part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits
     """`mcp:SERVER` with all its tools, or one of them by its own name or that for models:
     `mcp:SERVER/TOOL`, which is `mcp:SERVER.NAME` in the condition's name."""
     server, *rest = re.split("[/.]", part.removeprefix(MCP), maxsplit=1)
-    its = [each for each in tools.values() if _tool_part(each) == MCP + server]
-    if not its:
+    traits = [each for each in tools.values() if _tool_part(each) == MCP + server]
+    if not traits:
         names = dict.fromkeys(_tool_part(each) for each in tools.values() if each.mcp)
         known = ", ".join(names) or "none"
         raise ConfigError(
@@ -202,19 +202,19 @@ def _mcp_part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits
             f"--mcp {server}=COMMAND"
         )
     if not rest:
-        if len(its) > MOST_TOOLS:
+        if len(traits) > MOST_TOOLS:
             raise ConfigError(
-                f"condition '{text}': {server} offers {len(its)} tools, and models take at most "
-                f"{MOST_TOOLS}; name those that you want: mcp:{server}/{its[0].name}"
+                f"condition '{text}': {server} offers {len(traits)} tools, and models take at most "
+                f"{MOST_TOOLS}; name those that you want: mcp:{server}/{traits[0].name}"
             )
-        return part, tuple(its)
-    for each in its:
+        return part, tuple(traits)
+    for each in traits:
         if rest[0] in (each.name, (each.mcp or "").partition("/")[2]):
             return f"{MCP}{server}.{each.name}", (each,)
-    names = {each.name: None for each in its[:20]}
+    names = {each.name: None for each in traits[:20]}
     raise ConfigError(
         f"condition '{text}': the MCP server {server} offers no tool '{rest[0]}'; it offers "
-        f"{', '.join(names)}{', …' if len(its) > len(names) else ''}"
+        f"{', '.join(names)}{', …' if len(traits) > len(names) else ''}"
     )
 
 
@@ -311,7 +311,7 @@ def with_disturbances(
         for condition in conditions
         for each in (
             condition,
-            *(_disturbed(condition, its) for its in disturbances if _concerns(its, condition)),
+            *(_disturbed(condition, d) for d in disturbances if _concerns(d, condition)),
         )
     )
 

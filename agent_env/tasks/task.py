@@ -195,11 +195,11 @@ class Task:
         if sample.ablation is None or not score.metrics:
             return score
         worlds = {*episode.condition.split("~")[1:]} & {*get_args(WebAblation)}
-        beside = {PAGES_SHOWN: float(len(episode.pages))} if worlds else {}
+        extra = {PAGES_SHOWN: float(len(episode.pages))} if worlds else {}
         if "shifted" in worlds:
             plain = self.scorer(sample.worded(wording_of(episode.condition)), episode)
-            beside[ORIGINAL] = plain.metrics.get(self.right_metric, 0.0)
-        return score.model_copy(update={"metrics": score.metrics | beside})
+            extra[ORIGINAL] = plain.metrics.get(self.right_metric, 0.0)
+        return score.model_copy(update={"metrics": score.metrics | extra})
 
     def prompt_under(self, sample: Sample, condition: Condition) -> tuple[Message, ...]:
         """The first messages for the sample in the condition's world."""

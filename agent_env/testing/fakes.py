@@ -32,10 +32,10 @@ class ScriptedModel:
         tools: Sequence[ToolSpec],
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
-        said = sum(message.role == "assistant" for message in messages)
+        turn = sum(message.role == "assistant" for message in messages)
         self.requests.append((tuple(messages), tuple(tool.name for tool in tools)))
         self.options.append(options)
-        reply = self._replies[said]
+        reply = self._replies[turn]
         if isinstance(reply, Exception):
             raise reply
         return reply

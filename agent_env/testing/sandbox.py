@@ -76,8 +76,8 @@ async def _of_session(session: Sandbox, limits: SandboxLimits) -> list[str]:
         if not isinstance(result, ExecResult):
             findings.append(f"`{code}` gave a {type(result).__name__}; give an ExecResult")
         elif not right(result):
-            told = result.model_dump(exclude_defaults=True, exclude={"duration_s"})
-            findings.append(f"`{code}` is to give {want}; it gave {str(told)[:200]}")
+            fields = result.model_dump(exclude_defaults=True, exclude={"duration_s"})
+            findings.append(f"`{code}` is to give {want}; it gave {str(fields)[:200]}")
 
     await expect("mark = 20", "status ok", lambda r: r.status == "ok" and r.error is None)
     await expect("mark + 1", "value 21, from the call before", lambda r: r.value == "21")

@@ -127,7 +127,7 @@ class _Here:
 
     async def run(self, arguments: dict[str, object]) -> ToolResult:
         request = parse_arguments(self._signature.arguments, arguments)
-        given = self._signature.given(request)
+        given = self._signature.values_of(request)
         function: Any = self._function
         target = function if inspect.isroutine(function) else function.__call__
         value = await call(self.spec.name, self._timeout_s, _bound(target, given))

@@ -29,7 +29,7 @@ class Signature:
     description: str
     arguments: type[BaseModel]
 
-    def given(self, request: BaseModel) -> dict[str, Any]:
+    def values_of(self, request: BaseModel) -> dict[str, Any]:
         """The checked values by parameter."""
         return {name: getattr(request, name) for name in self.arguments.model_fields}
 

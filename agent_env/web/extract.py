@@ -321,8 +321,8 @@ def _is_menu(items: Any) -> bool:
     """Whether a list is nothing but short links."""
     links = list(items.iterdescendants("a"))
     linked = sum(len("".join(link.itertext()).strip()) for link in links)
-    said = sum(map(len, "".join(items.itertext()).split()))
-    return len(links) >= _MENU_LINKS and said <= linked <= _MENU_WORDS * len(links)
+    total = sum(map(len, "".join(items.itertext()).split()))
+    return len(links) >= _MENU_LINKS and total <= linked <= _MENU_WORDS * len(links)
 
 
 def _clean(text: str) -> str:

@@ -83,8 +83,8 @@ class Guard:
     @classmethod
     def of(cls, sample: Sample, as_of: str | None = None, block_leaks: bool = False) -> Guard:
         """The guard for the episodes of this sample."""
-        held = sample.model_dump(include=set(_TEXT_FIELDS))
-        texts = [text for name in _TEXT_FIELDS for text in _texts(held.get(name))]
+        fields = sample.model_dump(include=set(_TEXT_FIELDS))
+        texts = [text for name in _TEXT_FIELDS for text in _texts(fields.get(name))]
         parts = tuple(dict.fromkeys(_plain(text) for text in texts))
         runs = tuple(dict.fromkeys(run for part in parts for run in _runs(part)))
         return cls(parts, runs, sample.gold, as_of, block_leaks)

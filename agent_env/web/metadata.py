@@ -123,6 +123,6 @@ def _only_time(document: Any) -> str | None:
 
 
 def _language(document: Any, named: dict[str, str]) -> str | None:
-    told = document.get("lang") or document.get("xml:lang") or named.get("content-language") or ""
-    language = str(told).strip().lower().replace("_", "-").partition(",")[0]
+    lang = document.get("lang") or document.get("xml:lang") or named.get("content-language") or ""
+    language = str(lang).strip().lower().replace("_", "-").partition(",")[0]
     return language if _LANGUAGE.fullmatch(language) else None

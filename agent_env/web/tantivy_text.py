@@ -41,7 +41,9 @@ class TantivyText:
         self._searcher = self._index.searcher()
 
     @classmethod
-    def made(cls, folder: Path, content: str, texts: Iterable[tuple[str, str, str]]) -> TantivyText:
+    def build(
+        cls, folder: Path, content: str, texts: Iterable[tuple[str, str, str]]
+    ) -> TantivyText:
         """Open the index of this content in `folder`, making it from (url, title, text) first
         where it is not there; StorageError where it cannot be written."""
         try:

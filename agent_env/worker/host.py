@@ -178,7 +178,7 @@ class _Process:
         house = str(Path(__file__).parents[2])
         paths = dict.fromkeys([*(path for path in sys.path if path), house])
         program = f"import sys; sys.path.append({house!r}); {start}"
-        kept = {key: os.environ[key] for key in KEPT if key in os.environ}
+        environment = {key: os.environ[key] for key in KEPT if key in os.environ}
         with theirs:
             line = theirs.fileno()
             self._inner = subprocess.Popen(
@@ -191,7 +191,7 @@ class _Process:
                     "LANG": "C.UTF-8",
                     "MALLOC_ARENA_MAX": "1",
                     "ARROW_DEFAULT_MEMORY_POOL": "system",
-                    **kept,
+                    **environment,
                 },
             )
         self.is_idle = True

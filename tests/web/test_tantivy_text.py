@@ -19,7 +19,7 @@ TEXTS = [(page.url, page.title, page.text) for page in PAGES]
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    return TantivyText.made(tmp_path_factory.mktemp("index") / "i", "one", TEXTS)
+    return TantivyText.build(tmp_path_factory.mktemp("index") / "i", "one", TEXTS)
 
 
 def find(index, query, limit=5):
@@ -49,7 +49,7 @@ def test_the_page_titled_as_the_query_comes_before_shorter_pages_that_say_it_mor
     ]
     fts5 = FullText(sqlite3.connect(":memory:"))
     fts5.add(page_with(*each) for each in texts)
-    for index in (fts5, TantivyText.made(tmp_path / "i", "two", texts)):
+    for index in (fts5, TantivyText.build(tmp_path / "i", "two", texts)):
         assert [hit.url[-1] for hit in find(index, "Ola Berg", 2)] == ["1", "2"]
         assert [hit.url[-1] for hit in find(index, "Ola Berg mayor ends", 1)] == ["3"]
 
@@ -61,10 +61,10 @@ def test_no_query_breaks_it(index, query):
 
 def test_it_is_made_again_only_for_another_content(tmp_path):
     folder = tmp_path / "i"
-    TantivyText.made(folder, "one", TEXTS[:5])
-    opened = TantivyText.made(folder, "one", iter(()))
+    TantivyText.build(folder, "one", TEXTS[:5])
+    opened = TantivyText.build(folder, "one", iter(()))
     assert find(opened, TEXTS[0][1])
-    changed = TantivyText.made(folder, "two", iter(()))
+    changed = TantivyText.build(folder, "two", iter(()))
     assert (find(changed, TEXTS[0][1]), (folder / MARK).read_text()) == ([], "two")
     assert [path.name for path in tmp_path.iterdir()] == ["i"]
 

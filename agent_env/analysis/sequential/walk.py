@@ -179,10 +179,10 @@ def interleaved_order(
     drawn = [sorted(rows, key=lambda row: _rank(f"sample/{names[row]}", seed)) for rows in whole]
     singles = tuple((rows[0],) for rows in drawn)
     rows = [row for (row,) in singles] + [row for cluster in drawn for row in cluster[1:]]
-    kept = set(rows[:most])
-    looks = tuple(look for look in singles if kept.issuperset(look))
-    second = tuple(look for each in whole if (look := tuple(row for row in each if row in kept)))
-    if len(second) == len(kept):
+    head = set(rows[:most])
+    looks = tuple(look for look in singles if head.issuperset(look))
+    second = tuple(look for each in whole if (look := tuple(row for row in each if row in head)))
+    if len(second) == len(head):
         return Order(looks)
     return Order((*looks, *second), first=len(looks))
 

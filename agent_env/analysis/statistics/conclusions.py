@@ -121,12 +121,12 @@ class _Rule:
     def _power(self) -> str:
         contrast = self._contrast
         holm = contrast.p_holm
-        told = ""
+        text = ""
         if contrast.p_value is not None and contrast.p_value < 0.05 and holm is not None:
-            told = f"; p = {contrast.p_value:.3f} is {holm:.3f} after Holm's correction"
+            text = f"; p = {contrast.p_value:.3f} is {holm:.3f} after Holm's correction"
         if contrast.detectable is not None:
-            told += f"; minimum detectable effect {contrast.detectable:.3f}"
-        return told
+            text += f"; minimum detectable effect {contrast.detectable:.3f}"
+        return text
 
     def _subject(self) -> str:
         if self._planned.is_simple and self._after.run == self._before.run:

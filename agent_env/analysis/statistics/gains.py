@@ -191,19 +191,19 @@ def coalitions_of(arms: Sequence[Arm]) -> Iterator[Coalitions]:
             continue
         tools = Tools(part for part in parts if part.partition(":")[0] not in NO_TOOLS)
         groups.setdefault((arm.run, parts - tools), {})[tools] = arm
-    for (_, rest), its in groups.items():
+    for (_, rest), by_tools in groups.items():
         found: list[Tools] = []
-        every = sorted(Tools().union(*its))
+        every = sorted(Tools().union(*by_tools))
         for size in range(len(every), 1, -1):
             for tools in map(frozenset, combinations(every, size)):
                 subsets = list(_subsets(tools))
-                if all(each in its for each in subsets) and not any(tools < f for f in found):
+                if all(each in by_tools for each in subsets) and not any(tools < f for f in found):
                     found.append(tools)
-                    none = its[Tools()]
+                    none = by_tools[Tools()]
                     before = none.label.removesuffix(none.condition.name).strip()
                     words = " ".join(filter(None, [before, "+".join(sorted(rest))]))
                     order = tuple(sorted(tools, key=lambda tool: (tool != "web", tool)))
-                    yield Coalitions(words, order, {each: its[each] for each in subsets})
+                    yield Coalitions(words, order, {each: by_tools[each] for each in subsets})
 
 
 def _subsets(tools: Tools) -> Iterator[Tools]:

@@ -183,8 +183,8 @@ class Caller:
                 raise
             except asyncio.CancelledError as exc:
                 share.held = need = self.calls.budget.may_need(estimated_tokens(messages, tools))
-                took, said = seconds_since(start), "".join(getattr(exc, "__notes__", ())) or None
-                record(CallTry(attempt, took, queued, cancelled=True, partial=said, charged=need))
+                took, text = seconds_since(start), "".join(getattr(exc, "__notes__", ())) or None
+                record(CallTry(attempt, took, queued, cancelled=True, partial=text, charged=need))
                 self.lost.append(CUT_OFF)
                 raise
             share.used = known_or_estimated(reply.usage, messages, tools, reply.message)

@@ -182,7 +182,7 @@ def _has_answered(folder: RunFolder, manifest: Manifest) -> bool:
     for probe in (probe for each in manifest.preflights for probe in each.probes):
         if probe.error is None or probe.error_kind not in (None, "connection"):
             return True
-    events = (event for its in all_events(folder) for event in its)
+    events = (event for trace in all_events(folder) for event in trace)
     return any(isinstance(event, ModelCalled) and event.reply is not None for event in events)
 
 

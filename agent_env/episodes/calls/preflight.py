@@ -90,7 +90,7 @@ async def preflight(
     checks = tuple(
         _check(c.name, bare, probes[c.tools], target) for c in conditions if c.tools in offers
     )
-    held = await _held_call(model, target, checks, conditions, offers)
+    schema_probes = await _schema_call(model, target, checks, conditions, offers)
     facts, room = target.facts, target.facts.context_tokens
     fitting = [(each, None if room is None else each.needed_tokens <= room) for each in contexts]
     served = [each.served_model for each in probes.values() if each.served_model is not None]
@@ -106,13 +106,13 @@ async def preflight(
         tells_usage=bare.usage.source == "provider" if bare.error is None else None,
         stops=None if bare.error or not bare.finish_reason else bare.finish_reason != "length",
         contexts=tuple(each.model_copy(update={"fits": fits}) for each, fits in fitting),
-        probes=(*probes.values(), *held),
+        probes=(*probes.values(), *schema_probes),
         conditions=checks,
         problem=_other_model(target, served),
     )
 
 
-async def _held_call(
+async def _schema_call(
     model: Model,
     target: ProbedModel,
     checks: Sequence[ToolCheck],
@@ -124,9 +124,9 @@ async def _held_call(
     free = [c for c in conditions if c.name in lacking and c.answer_format == "free"]
     if not free or not target.can_hold:
         return []
-    held = model if target.in_text else TextProtocol(model)
+    schema_model = model if target.in_text else TextProtocol(model)
     options = ReplyOptions("required", schema=ANY_ANSWER)
-    probe, _ = await short_call(held, offers[free[0].tools], options)
+    probe, _ = await short_call(schema_model, offers[free[0].tools], options)
     return [probe.model_copy(update={"is_held": True})]
 
 
@@ -283,13 +283,13 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
         yield f"the call of {' or '.join(tools)} came as text ({form}): {remedy(in_text)}"
     disobeyed = [c.condition for c in preflight.conditions if c.required_obeyed is False]
     if disobeyed:
-        held = [
+        under_schema = [
             f"one comes under {HELD}: take these" if p.calls else f"none came under {HELD} either"
             for p in preflight.probes
             if p.is_held
         ]
         text = f"no call came though one was required: {', '.join(disobeyed)}"
-        yield "; ".join([text, *held])
+        yield "; ".join([text, *under_schema])
     yield from _short_contexts(preflight)
     if preflight.stops is False:
         yield (
@@ -406,9 +406,9 @@ class ServerCalls:
         detail = f"{number} in one reply" if number else ""
         yield _feature("parallel calls", probe, True if number > 1 else None, detail)
         stream, plain, body = await self.call({"stream": True})
-        told = "not asked for" if "stream_options" in self.rules.refused else ""
+        notice = "not asked for" if "stream_options" in self.rules.refused else ""
         yield _answered("streaming", stream)
-        yield _feature("usage in streams", stream, stream.usage.source == "provider", told)
+        yield _feature("usage in streams", stream, stream.usage.source == "provider", notice)
         options = ReplyOptions("required")
         probe, _, _ = await self.call({"stream": True}, PARALLEL, [WEATHER], options)
         seen = True if probe.calls else False if probe.call_in_text else None
@@ -443,27 +443,29 @@ class ServerCalls:
         yield Feature(name="cache writes told", is_seen=written is not None or None)
         unknown, _, _ = await self.call({"extra_body": {"agent_env_probe": True}})
         yield _answered("unknown fields", unknown)
-        held, _, _ = await self.call({}, QUESTION, [WEATHER], ReplyOptions(schema=SCHEMA))
-        yield _feature("schema beside tools", held, bool(held.calls) if probe.calls else None)
+        both, _, _ = await self.call({}, QUESTION, [WEATHER], ReplyOptions(schema=SCHEMA))
+        yield _feature("schema beside tools", both, bool(both.calls) if probe.calls else None)
         if reply is None or not reply.message.tool_calls:
             return
-        said = reply.message
-        probe, _, _ = await self.call({}, (QUESTION, said, *_results(said), NOTICE), [WEATHER])
+        message = reply.message
+        probe, _, _ = await self.call(
+            {}, (QUESTION, message, *_results(message), NOTICE), [WEATHER]
+        )
         yield _feature("user behind tool", probe, not self.rules.order)
-        yield await self._reasoning_back(said)
-        other = _renamed(said)
-        probe, _, _ = await self.call({}, (QUESTION, other, *_results(other)), [WEATHER])
+        yield await self._reasoning_back(message)
+        renamed = _renamed(message)
+        probe, _, _ = await self.call({}, (QUESTION, renamed, *_results(renamed)), [WEATHER])
         yield _answered("other call ids", probe)
 
-    async def _reasoning_back(self, said: Message) -> Feature:
+    async def _reasoning_back(self, message: Message) -> Feature:
         """Whether the server wants its reasoning back, or refuses it (by the last call)."""
         refused = ", ".join(sorted(self.rules.refused - {"max_tokens"}))
         if refused:
             return Feature(name="reasoning back", is_seen=False, detail=f"refused: {refused}")
-        content = said.content.rpartition("</think>")[2]
-        if said.provider_fields is None and content == said.content:
+        content = message.content.rpartition("</think>")[2]
+        if message.provider_fields is None and content == message.content:
             return Feature(name="reasoning back")
-        bare = said.model_copy(update={"provider_fields": None, "content": content})
+        bare = message.model_copy(update={"provider_fields": None, "content": content})
         messages = (QUESTION, bare, *_results(bare))
         probe, _, _ = await self.call({"echo_reasoning": "never"}, messages, [WEATHER])
         is_wanted = probe.error is not None and probe.error_kind in REFUSED
@@ -530,13 +532,13 @@ def _of_preflight(found: Preflight) -> list[Feature]:
     ]  # fmt: skip
 
 
-def _renamed(said: Message) -> Message:
+def _renamed(message: Message) -> Message:
     """The message with one call, under an id that is not the server's."""
-    first, fields = said.tool_calls[0], said.provider_fields
+    first, fields = message.tool_calls[0], message.provider_fields
     if fields is not None and first.id in fields.calls:
         fields = fields.model_copy(update={"calls": {"call_1": fields.calls[first.id]}})
     call = first.model_copy(update={"id": "call_1"})
-    return said.model_copy(update={"tool_calls": (call,), "provider_fields": fields})
+    return message.model_copy(update={"tool_calls": (call,), "provider_fields": fields})
 
 
 def _results(reply: Message) -> list[Message]:

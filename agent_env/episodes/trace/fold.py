@@ -93,9 +93,9 @@ def charges(events: Iterable[Event]) -> tuple[list[Usage], list[Usage]]:
     """What the run's limits count: usages of the paid calls, and tokens held for failed calls of
     unknown usage."""
     paid = _paid_calls(events)
-    held = [c.charged for c in paid if c.charged is not None and c.reply is None]
+    reserves = [c.charged for c in paid if c.charged is not None and c.reply is None]
     used = [c.charged or u for c in paid if c.charged is None or c.reply for u in usages_of([c])]
-    return used, held
+    return used, reserves
 
 
 def _paid_calls(events: Iterable[Event]) -> list[ModelCalled]:
@@ -176,9 +176,9 @@ def fold(all_events: Sequence[Event]) -> Episode:
         messages=trajectory(events),
         pages=tuple(ref for e in tools for ref in e.result.pages),
         faults=tuple(
-            CallFault(call=e.call.id, tool=e.call.name, kind=its.kind, landed=its.landed)
+            CallFault(call=e.call.id, tool=e.call.name, kind=fault.kind, landed=fault.landed)
             for e in tools
-            if (its := e.result.fault) is not None
+            if (fault := e.result.fault) is not None
         ),
         steps=len(calls),
         tool_calls=len(tools),

@@ -391,4 +391,6 @@ def stamp(at: datetime) -> str:
 
 def _is_default(kind: type[Event], name: str, value: Any) -> bool:
     """Whether it is an empty tuple that need not be written: none where the default is None."""
-    return value == () and (name not in (its := kind.model_fields) or its[name].default is not None)
+    return value == () and (
+        name not in (fields := kind.model_fields) or fields[name].default is not None
+    )

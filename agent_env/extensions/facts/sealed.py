@@ -38,7 +38,7 @@ def choose_index(
         return built_in
     try:
         folder = file.with_name(f"{file.name}.tantivy")
-        return TantivyText.made(folder, content, built_in.texts())
+        return TantivyText.build(folder, content, built_in.texts())
     except StorageError as exc:
         note(f"{count} pages are searched by FTS5: {exc}")
         return built_in

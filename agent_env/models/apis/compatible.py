@@ -56,7 +56,7 @@ def _settings(parts: RequestParts) -> Json:
     chosen, refused = parts.parameters, parts.dialect.rules.refused
     schema = parts.options.schema
     named: Json = {"name": "answer", "strict": True, "schema": dict(schema or {})}
-    held: Json = {"type": "json_schema", "json_schema": named}
+    response_format: Json = {"type": "json_schema", "json_schema": named}
     limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     begun = parts.messages[-1].role == "assistant"  # a prefill, for servers that go on from one
     return {
@@ -64,7 +64,7 @@ def _settings(parts: RequestParts) -> Json:
         limit: chosen.max_output_tokens,
         "stop": None if "stop" in refused else list(parts.options.stop) or None,
         "reasoning_effort": chosen.reasoning_effort,
-        "response_format": None if schema is None else held,
+        "response_format": None if schema is None else response_format,
         "continue_final_message": True if begun else None,
         "add_generation_prompt": False if begun else None,
     }
@@ -108,10 +108,10 @@ def _whole(chunks: Sequence[Json]) -> Json | Fault:
     """The body that the server would have sent in one piece."""
     choices = [choice for chunk in chunks for choice in records(chunk, "choices")[:1]]
     deltas = [record(choice, "delta") for choice in choices]
-    beside = [
+    extras = [
         {n: delta[n] for n in delta if n not in ("content", "tool_calls")} for delta in deltas
     ]
-    joined = merged([*beside, {}])
+    joined = merged([*extras, {}])
     message: Json = joined if isinstance(joined, dict) else {}
     message["content"] = _joined_content([delta.get("content") for delta in deltas])
     message["tool_calls"] = _joined(
@@ -178,8 +178,8 @@ def _whole_call(call: _Call) -> JsonValue:
 
 
 def _merged_except(pieces: Sequence[Json], known: frozenset[str]) -> Json:
-    beside = merged([{n: each[n] for n in each if n not in known} for each in pieces])
-    return beside if isinstance(beside, dict) else {}
+    extras = merged([{n: each[n] for n in each if n not in known} for each in pieces])
+    return extras if isinstance(extras, dict) else {}
 
 
 def _take_excess_out(answer: Json) -> Json:

@@ -192,13 +192,13 @@ class ServerProcess:
                 )  # fmt: skip
         finally:
             os.close(theirs)
-        begun = told = time.monotonic()
+        begun = last_note = time.monotonic()
         while not await self._health.is_up():
             if self._process.returncode is not None:
                 raise _Ended(self._reason())
             now = time.monotonic()
-            if now - told >= TELL_S:
-                told = now
+            if now - last_note >= TELL_S:
+                last_note = now
                 self._note(f"the model's server is loading: {now - begun:.0f} s")
             if now - begun > READY_S:
                 self._release()

@@ -74,8 +74,8 @@ class Worker:
         mine = versions()
         other = [n for n, v in self._parcel.versions.items() if mine.get(n) != v]
         if other:
-            said = ", ".join(f"{n} {mine.get(n)}, not {self._parcel.versions[n]}" for n in other)
-            return f"a node has {said}", None
+            text = ", ".join(f"{n} {mine.get(n)}, not {self._parcel.versions[n]}" for n in other)
+            return f"a node has {text}", None
         opened: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._host = asyncio.ensure_future(self._serve(opened))
         either: set[asyncio.Future[Any]] = {opened, self._host}
