@@ -36,7 +36,7 @@ from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import with_texts
 from agent_env.wiring.components import Parts, RunComponents
 from agent_env.wiring.registry import load_family
-from agent_env.wiring.trust import changing, check_reading, known_permit
+from agent_env.wiring.trust import check_reading, keep_known, known_permit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,8 +89,8 @@ class Run(RunFolder):
 
     def change(self, **update: object) -> None:
         """As of every folder; what this user let the run do stays so."""
-        with changing(self):
-            super().change(**update)
+        keep_known(self, self.manifest.model_copy(update=update))
+        super().change(**update)
 
     def drop_objects(self) -> None:
         """Drops the objects that were opened to check the run, before they are closed."""

@@ -19,15 +19,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import JsonValue, ValidationError
 
-from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.run_folder import RunFolder, manifest_bytes
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address
 from agent_env.permits import _MINT, OWN_DEFAULT, PUBLIC_WEB, Permit, normal, text_of
@@ -157,13 +157,12 @@ def record_run(
     folder.permit = _permit(folder.path, manifest, settings)
 
 
-@contextmanager
-def changing(folder: RunFolder) -> Iterator[None]:
-    """A change of run.json that is this program's own: what the user let the run do stays so."""
-    was_known = is_known(folder, _plan(folder))
-    yield
-    if was_known:
-        _record(folder.path, folder.manifest, [_plan(folder)], lambda text: None)
+def keep_known(folder: RunFolder, planned: Manifest) -> None:
+    """Before a change of run.json that is this program's own: what the user let the run do stays
+    so, also where the process is killed before the change."""
+    if is_known(folder, _plan(folder)):
+        change = _plan_of(planned, manifest_bytes(planned))
+        _record(folder.path, folder.manifest, [change], lambda text: None)
 
 
 def known_permit(folder: RunFolder) -> Permit:
@@ -215,12 +214,16 @@ def with_plan(folder: RunFolder, settings: Sequence[OutsideSetting]) -> list[Out
 
 
 def _plan(folder: RunFolder) -> OutsideSetting:
-    """The file as it is, so that no field of it can be forgotten."""
-    limits = {name: most for name, most in folder.manifest.run_limits.items() if most is not None}
-    value = f"{folder.manifest.planned_episodes} episodes"
+    return _plan_of(folder.manifest, folder.read("run.json"))
+
+
+def _plan_of(manifest: Manifest, data: bytes) -> OutsideSetting:
+    """A whole run.json, so that no field of it can be forgotten."""
+    limits = {name: most for name, most in manifest.run_limits.items() if most is not None}
+    value = f"{manifest.planned_episodes} episodes"
     value += f", limits of the run {text_of(limits)}" if limits else ", without limits of the run"
     notice = " (these, and all else that run.json says)"
-    digest = hashlib.sha256(folder.read("run.json")).hexdigest()
+    digest = hashlib.sha256(data).hexdigest()
     return OutsideSetting("plan", value, notice, {"digest": digest}, ((Reach.MONEY, digest),))
 
 

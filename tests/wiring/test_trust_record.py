@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING
 from agent_env.records.manifest import PluginUse, WebSettings
@@ -265,3 +266,19 @@ def test_what_the_program_itself_changes_stays_trusted_and_nothing_else_becomes_
     assert changed.manifest.run_limits == {"tokens": 99}
     changed.change(repeats=2)
     assert _asks(Run(own.path))
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_a_run_whose_process_is_killed_while_it_changes_run_json_stays_trusted(
+    own, monkeypatch, is_written
+):
+    def killed(folder, name, data):
+        if is_written:
+            (folder.path / name).write_bytes(data)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            own.change(former_urls=("http://127.0.0.1:1/v1",))
+    assert not _asks(Run(own.path))
