@@ -69,8 +69,8 @@ class DatasetErrors(DatasetError):
     def __init__(self, file: object, defects: Sequence[tuple[int | None, str]]) -> None:
         super().__init__(file, *defects[0])
         each = [str(DatasetError(file, *defect)) for defect in defects]
-        left = len(each) - self.SHOWN
-        self.lines = (*each[: self.SHOWN], *([f"{file}: {left} more defects"] if left > 0 else ()))
+        more = len(each) - self.SHOWN
+        self.lines = (*each[: self.SHOWN], *([f"{file}: {more} more defects"] if more > 0 else ()))
         """A line for each of the first defects, and their number where there are more."""
 
     def __str__(self) -> str:

@@ -32,23 +32,23 @@ GRACE_S = 5.0
 """How long after its time a function that blocks is named."""
 
 
-async def call(what: str, timeout_s: float, function: Callable[..., Any], *given: Any) -> Any:
+async def call(what: str, timeout_s: float, function: Callable[..., Any], *arguments: Any) -> Any:
     """What the function gives; Overdue where it takes longer; else what it raises."""
     if inspect.iscoroutinefunction(function):
-        return await _awaited(what, timeout_s, function, given)
-    future, thread = _in_thread(function, given)
+        return await _awaited(what, timeout_s, function, arguments)
+    future, thread = _in_thread(function, arguments)
     return await _within(timeout_s, future, lambda: place_in(_frame_of(thread)))
 
 
 async def _awaited(
-    what: str, timeout_s: float, function: Callable[..., Any], given: tuple[Any, ...]
+    what: str, timeout_s: float, function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Any:
     thread = threading.get_ident()
     alarm = threading.Timer(timeout_s + GRACE_S, _name_blocker, (what, timeout_s, thread))
     alarm.daemon = True
     alarm.start()
     try:
-        task = asyncio.ensure_future(function(*given))
+        task = asyncio.ensure_future(function(*arguments))
         return await _within(timeout_s, task, lambda: _stands_at(task))
     finally:
         alarm.cancel()
@@ -83,7 +83,7 @@ def _frame_of(thread: threading.Thread) -> FrameType | None:
 
 
 def _in_thread(
-    function: Callable[..., Any], given: tuple[Any, ...]
+    function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> tuple[asyncio.Future[Any], threading.Thread]:
     """A thread of its own: those of a pool are waited for at the end of the process."""
     loop = asyncio.get_running_loop()
@@ -98,7 +98,7 @@ def _in_thread(
         result: Any = None
         error: BaseException | None = None
         try:
-            result = context.run(function, *given)
+            result = context.run(function, *arguments)
         except StopIteration as exc:  # no future takes one
             error = RuntimeError("the function raised StopIteration")
             error.__cause__ = exc

@@ -154,9 +154,9 @@ class Registry(Generic[T]):
     def check_free(self, name: str, entry: PluginEntry) -> None:
         """ConfigError where a plug-in calls itself like a built-in one, or like what another
         installed package declares."""
-        others = [each for each in self.entries() if each.name == name and each.path != entry.path]
-        if others:
-            both = f"{others[0].origin} and by {entry.origin}"
+        twins = [each for each in self.entries() if each.name == name and each.path != entry.path]
+        if twins:
+            both = f"{twins[0].origin} and by {entry.origin}"
             raise ConfigError(
                 f"{self.kind} '{name}' is taken twice: by {both}; give yours another name"
             )

@@ -252,11 +252,11 @@ class Comparison:
         texts = options.contrasts or (planned if options.baseline is None else ())
         if texts:
             return parse_contrasts(texts, arms, (*planned, *until))
-        made = plan(arms, options.baseline)
+        contrasts = plan(arms, options.baseline)
         if not options.planned:
-            return made
+            return contrasts
         keys = {each.key for each in parse_contrasts((*planned, *sequential), arms)}
-        return tuple(replace(each, is_exploratory=each.key not in keys) for each in made)
+        return tuple(replace(each, is_exploratory=each.key not in keys) for each in contrasts)
 
     def dose(self, name: str) -> Floats:
         """A quantity, or `tokens`, samples by arms, in the unit of a trend's slope."""

@@ -147,12 +147,12 @@ def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ..
 
 
 def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
-    first, *others = runs.values()
+    first, *later_runs = runs.values()
     pairs = [(arm, _plain(arm, arms) or arms[0]) for arms in runs.values() for arm in arms[1:]]
     by_name = {arm.condition.name: arm for arm in first}
     return pairs + [
         (arm, by_name[arm.condition.name])
-        for arms in others
+        for arms in later_runs
         for arm in arms
         if arm.condition.name in by_name
     ]

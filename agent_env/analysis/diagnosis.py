@@ -124,8 +124,8 @@ def _fits(proof: Proof, date: str, wrong: Sequence[str]) -> bool:
     if proof.shares == "years":
         return date[:4] in (min(wrong)[:4], max(wrong)[:4])
     length = {"year": 4, "month": 7, "day": 10}.get(proof.shares, 99)
-    other = proof.model_copy(update={"dates": (date,)})
-    return len(date) >= length and agrees(other, wrong)
+    proof_of_date = proof.model_copy(update={"dates": (date,)})
+    return len(date) >= length and agrees(proof_of_date, wrong)
 
 
 def _span_over(proof: Proof, wrong: Sequence[str], shown: set[str]) -> str | None:

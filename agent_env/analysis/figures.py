@@ -130,8 +130,8 @@ def dodged(points: Sequence[tuple[float, float]], spans: tuple[float, float]) ->
     for x, y in points:
         moved = x
         while any(
-            abs(moved - other) < 0.026 * spans[0] and abs(y - height) < 0.06 * spans[1]
-            for other, height in placed
+            abs(moved - place) < 0.026 * spans[0] and abs(y - height) < 0.06 * spans[1]
+            for place, height in placed
         ):
             moved += 0.03 * spans[0]
         placed.append((moved, y))
@@ -208,8 +208,8 @@ def _rows(comparison: Comparison) -> list[Row]:
         else:
             groups.setdefault("", []).append(Row(f"{contrast.name}{mark}", contrast))
     rows = [row for name, group in groups.items() if name for row in (Row(name, None), *group)]
-    others = groups.get("", [])
-    return [*rows, *([Row("other contrasts", None)] if rows and others else []), *others]
+    ungrouped = groups.get("", [])
+    return [*rows, *([Row("other contrasts", None)] if rows and ungrouped else []), *ungrouped]
 
 
 def _interval(axes: Axes, place: float, contrast: Contrast, model_index: int) -> None:

@@ -120,9 +120,9 @@ def _earlier_mean(
         number = spent.episodes
         times = [o.used.get("duration_s") for o in run.observations.get(condition.name, ())]
         known = [time for time in times if time is not None]
-        other = "" if run in model_runs else f" ({split_address(run.manifest.model)[0]})"
+        model_note = "" if run in model_runs else f" ({split_address(run.manifest.model)[0]})"
         return Mean(
-            basis=f"{run.name}{other}, n = {number}",
+            basis=f"{run.name}{model_note}, n = {number}",
             usage=Usage(
                 input_tokens=round(spent.input_tokens / number),
                 cached_tokens=round((spent.cached_tokens or 0) / number),

@@ -477,9 +477,9 @@ def _early(runs: Sequence[RunData]) -> Iterable[str]:
         )
     for run in runs:
         until = run.manifest.until
-        others = set(until.together) - set(names) if until is not None else set()
-        if until is not None and others:
+        absent = set(until.together) - set(names) if until is not None else set()
+        if until is not None and absent:
             yield (
-                f"{run.name} was tested together with {', '.join(sorted(others))}, which are not "
+                f"{run.name} was tested together with {', '.join(sorted(absent))}, which are not "
                 "here: agent-env compare the folder around them for the test."
             )

@@ -72,10 +72,10 @@ async def run(
     chosen = from_arguments(RunOptions, {**asked.keywords, **arguments, **options}, "run")
     chosen = replace(chosen, preflight=preflight, objects=local.objects)
     with progress_shown(progress) as shown:
-        made = await start_run(chosen, shown.listener)
-    for line in read_scores(made, None, say).remarks():
+        new_run = await start_run(chosen, shown.listener)
+    for line in read_scores(new_run, None, say).remarks():
         say(line)
-    return made
+    return new_run
 
 
 @with_keywords(RunOptions, without=("task",))

@@ -55,14 +55,14 @@ def new(
     """
     from agent_env.runs.skeleton import write_skeleton
 
-    made = write_skeleton(kind, name, out)
-    for file in made.files:
+    skeleton = write_skeleton(kind, name, out)
+    for file in skeleton.files:
         print(file)
-    use = f"run {made.name}"
+    use = f"run {skeleton.name}"
     if kind == "tool":
-        use = f"run time-puzzles --limit 4 --condition {made.name}"
-    say(f"install it: pip install -e {made.folder}")
-    say(f"check it:   python -m pytest {made.folder}")
+        use = f"run time-puzzles --limit 4 --condition {skeleton.name}"
+    say(f"install it: pip install -e {skeleton.folder}")
+    say(f"check it:   python -m pytest {skeleton.folder}")
     say(f"use it:     agent-env {use}")
 
 

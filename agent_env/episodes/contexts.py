@@ -221,8 +221,8 @@ async def build_contexts(
     tokenizer: Tokenizer,
 ) -> Contexts:
     """One context for each source, and the header that says how they were made."""
-    made = {s.sample.id: await _context(s, rules, stores, tokenizer) for s in sources}
-    return Contexts(_header(folder, manifest, rules, tokenizer, made), made)
+    contexts = {s.sample.id: await _context(s, rules, stores, tokenizer) for s in sources}
+    return Contexts(_header(folder, manifest, rules, tokenizer, contexts), contexts)
 
 
 def _header(
@@ -230,9 +230,9 @@ def _header(
     manifest: Manifest,
     rules: BuildRules,
     tokenizer: Tokenizer,
-    made: Mapping[str, SampleContext],
+    contexts: Mapping[str, SampleContext],
 ) -> ContextHeader:
-    fetched = any(page.store == "fetched" for one in made.values() for page in one.pages)
+    fetched = any(page.store == "fetched" for one in contexts.values() for page in one.pages)
     return ContextHeader(
         task=manifest.task,
         source_run=folder.path.resolve().name,
@@ -247,9 +247,9 @@ def _header(
         budget=rules.budget,
         page_budget=rules.page_budget,
         tokenizer=tokenizer.name,
-        samples=len(made),
-        empty=sum(not context.text for context in made.values()),
-        missing=sum(len(context.missing) for context in made.values()),
+        samples=len(contexts),
+        empty=sum(not context.text for context in contexts.values()),
+        missing=sum(len(context.missing) for context in contexts.values()),
         note=FETCHED_NOTE if fetched else None,
     )
 
@@ -344,13 +344,13 @@ class ContextOption:
 
 def parse_context_options(options: Sequence[str]) -> tuple[ContextOption, ...]:
     """FILE or NAME=FILE each; a file whose own name has a `=` is written ./a=b.jsonl."""
-    given = tuple(map(_parse_option, options))
-    names = [each.name for each in given]
+    parsed = tuple(map(_parse_option, options))
+    names = [each.name for each in parsed]
     for name in names:
         if names.count(name) > 1:
             what = f"name '{name[6:]}'" if ":" in name else "option without a name"
             raise ConfigError(f"--cited-from: the {what} is given twice; write NAME=FILE")
-    return given
+    return parsed
 
 
 def _parse_option(option: str) -> ContextOption:
@@ -373,22 +373,22 @@ class ContextCopy:
 
 
 def make_copies(
-    given: Sequence[ContextOption], samples: Sequence[Sample], note: Callable[[str], None]
+    context_options: Sequence[ContextOption], samples: Sequence[Sample], note: Callable[[str], None]
 ) -> tuple[ContextCopy, ...]:
     """Each file with its entry in run.json; ConfigError for a file of other samples. `note` reports
     samples without a page."""
-    return tuple(_copy(each, samples, note) for each in given)
+    return tuple(_copy(each, samples, note) for each in context_options)
 
 
 def _copy(
-    given: ContextOption, samples: Sequence[Sample], note: Callable[[str], None]
+    option: ContextOption, samples: Sequence[Sample], note: Callable[[str], None]
 ) -> ContextCopy:
-    contexts = read_contexts(given.file)
-    check_covers(given.file, contexts, samples)
+    contexts = read_contexts(option.file)
+    check_covers(option.file, contexts, samples)
     data, header = contexts.data(), contexts.header
     use = ContextUse(
-        name=given.name,
-        file=f"contexts/{given.name.replace(':', '-')}.jsonl",
+        name=option.name,
+        file=f"contexts/{option.name.replace(':', '-')}.jsonl",
         digest=digest(data),
         source_run=header.source_run,
         source_model=header.source_model,
@@ -400,7 +400,7 @@ def _copy(
         empty=sum(not contexts.by_sample[sample.id].text for sample in samples),
     )
     if header.samples > len(samples):
-        note(f"{given.file} has contexts for {header.samples} samples, {len(samples)} are asked")
+        note(f"{option.file} has contexts for {header.samples} samples, {len(samples)} are asked")
     if use.empty:
         note(describe_use(use))
     return ContextCopy(use, data)

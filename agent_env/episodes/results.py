@@ -134,12 +134,12 @@ def version_of(scorer: Scorer) -> ScorerVersion:
 def _modules_of(module: ModuleType | None) -> set[ModuleType]:
     """The module, and those of families, extensions and `scoring` whose functions and classes it
     names, or one that it names so."""
-    modules, left = set[ModuleType](), [module]
-    while left:
-        if (each := left.pop()) is not None and each not in modules:
+    modules, queue = set[ModuleType](), [module]
+    while queue:
+        if (each := queue.pop()) is not None and each not in modules:
             modules.add(each)
             names = {str(getattr(value, "__module__", "")) for value in vars(each).values()}
-            left += [sys.modules.get(name) for name in names if name.startswith(READERS)]
+            queue += [sys.modules.get(name) for name in names if name.startswith(READERS)]
     return modules
 
 

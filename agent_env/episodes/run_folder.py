@@ -312,12 +312,12 @@ class RunFolder:
         except OSError as exc:
             raise ConfigError(f"cannot lock {self.path}: .lock: {exc.strerror}") from exc
         with file:
-            for left in range(LOCK_TRIES, 0, -1):
+            for tries_left in range(LOCK_TRIES, 0, -1):
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except OSError:
-                    if left == 1:
+                    if tries_left == 1:
                         words = f"{self.path} is being run already, by this process or another"
                         raise ConfigError(words) from None
                     time.sleep(LOCK_PAUSE_S)

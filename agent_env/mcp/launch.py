@@ -100,10 +100,10 @@ async def start(server: McpServer, permit: Permit) -> Process:
 async def copy_log(stream: asyncio.StreamReader, log: Path, name: str) -> None:
     """Appends what the server writes on stderr to its log, as far as that may grow."""
     with log.open("ab") as file:
-        left = LOG_BYTES - file.tell()
+        room = LOG_BYTES - file.tell()
         while chunk := await stream.read(1 << 16):
-            file.write(chunk[: max(0, left)])
-            if left > 0 >= left - len(chunk):
+            file.write(chunk[: max(0, room)])
+            if room > 0 >= room - len(chunk):
                 file.write(f"\n[{name} wrote more than {LOG_BYTES >> 20} MB: dropped]\n".encode())
-            left -= len(chunk)
+            room -= len(chunk)
             file.flush()

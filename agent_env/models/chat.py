@@ -206,23 +206,23 @@ ROLES = {
 
 def chat_message(message: Message, call_fields: Mapping[str, Json] | None = None) -> Json:
     """The message for a reader: reasoning stands in `reasoning_content`, arguments as the model
-    wrote them. For a server (`beside`: fields by call id that go with the calls): no reasoning, and
+    wrote them. For a server (`call_fields`: what goes with each call, by its id): no reasoning, and
     arguments that are an object."""
-    made: Json = {"role": message.role, "content": message.content}
+    fields: Json = {"role": message.role, "content": message.content}
     if message.reasoning is not None and call_fields is None:
-        made["reasoning_content"] = message.reasoning
+        fields["reasoning_content"] = message.reasoning
     if message.tool_calls:
-        made["tool_calls"] = [
+        fields["tool_calls"] = [
             chat_call(call, None if call_fields is None else call_fields.get(call.id, {}))
             for call in message.tool_calls
         ]
     if message.tool_call_id is not None:
-        made["tool_call_id"] = message.tool_call_id
-    return made
+        fields["tool_call_id"] = message.tool_call_id
+    return fields
 
 
 def chat_call(call: ToolCall, fields: Json | None = None) -> Json:
-    """The call; `beside` as of `chat_message`."""
+    """The call; `fields` go with it, for a server."""
     arguments = call.arguments if fields is None else arguments_as_object(call.arguments)
     fields = fields or {}
     function = record(fields, "function") | {"name": call.name, "arguments": arguments}

@@ -118,12 +118,12 @@ class Endpoint:
             with self._client() as client:
                 async with asyncio.timeout(self._pace.reply_s):
                     request: Json = {**body, "stream": True}
-                    other = await read_stream(client, path, request, self._pace, received, watch)
-            if other is None:
+                    reply = await read_stream(client, path, request, self._pace, received, watch)
+            if reply is None:
                 return received
-            self._parsed(other.text, body)
+            self._parsed(reply.text, body)
             raise self.failures.unusable(
-                f"sent {other.kind} instead of a stream", "leave --stream off"
+                f"sent {reply.kind} instead of a stream", "leave --stream off"
             )
         except ModelError:
             raise

@@ -217,8 +217,8 @@ def _field_advice(message: str, error: JsonValue, request: Mapping[str, JsonValu
     field = next((f for f in SETTINGS if f in request and _names(text, f)), None)
     if field is not None:
         return f"this model refuses {field}; leave {SETTINGS[field]} out or change it"
-    other = next((f for f in request if f not in _OURS and _names(text, f)), None)
-    return None if other is None else f"this model refuses {other}; take it out of --extra-body"
+    unknown = next((f for f in request if f not in _OURS and _names(text, f)), None)
+    return None if unknown is None else f"this model refuses {unknown}; take it out of --extra-body"
 
 
 _OURS = frozenset({"model", "messages", "input", "tools", "tool_choice", "stream", "store"})

@@ -36,10 +36,10 @@ class PluginModel:
         tools: Sequence[ToolSpec],
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
-        given = (tuple(messages), tuple(tools), options)[: self._takes]
+        arguments = (tuple(messages), tuple(tools), options)[: self._takes]
         who = f"the model {self.name}"
         try:
-            reply = await call(who, TIMEOUT_S, self._function, *given)
+            reply = await call(who, TIMEOUT_S, self._function, *arguments)
         except AgentEnvError:
             raise
         except Overdue as exc:

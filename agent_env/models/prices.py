@@ -62,14 +62,14 @@ def cost_usd(usage: Usage, facts: ModelFacts | None) -> float | None:
         return None
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
-    plain, left = facts.input_per_million, usage.input_tokens
+    plain, rest = facts.input_per_million, usage.input_tokens
     spent = usage.input_tokens * plain + usage.output_tokens * facts.output_per_million
     for count, price in (
         (usage.cached_tokens, facts.cached_input_per_million),
         (usage.cache_write_tokens, facts.cache_write_per_million),
     ):
-        count = min(count or 0, left)  # a server or trace could name more than there is
-        left -= count
+        count = min(count or 0, rest)  # a server or trace could name more than there is
+        rest -= count
         spent += count * (0.0 if price is None else price - plain)
     return spent / MILLION
 

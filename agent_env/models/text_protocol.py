@@ -226,10 +226,10 @@ def _schema_call(reply: Reply, tools: Sequence[ToolSpec]) -> ToolCall | None:
     step = _object(_object(value).get("step"))
     if not tools or "tool" not in step:
         return None
-    given = {
+    values = {
         name: each for name, each in _object(step.get("arguments")).items() if each is not None
     }
-    return ToolCall(id="", name=str(step["tool"]), arguments=json.dumps(given, ensure_ascii=False))
+    return ToolCall(id="", name=str(step["tool"]), arguments=json.dumps(values, ensure_ascii=False))
 
 
 def _calls(text: str, cut: bool, tools: Sequence[ToolSpec], lenient: bool) -> Iterator[ToolCall]:

@@ -152,8 +152,8 @@ def record_of(record: type, values: Values) -> Any:
             if () in below:
                 fields[name] = _read(*below[()])
         elif part.of is not None:
-            given = {path[0]: _read(*pair) for path, pair in below.items() if _is_given(*pair)}
-            fields[name] = {key: value for key, value in given.items() if value is not None}
+            entries = {path[0]: _read(*pair) for path, pair in below.items() if _is_given(*pair)}
+            fields[name] = {key: value for key, value in entries.items() if value is not None}
         elif below:
             fields[name] = record_of(inner, below)
     return record(**fields)

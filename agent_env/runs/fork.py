@@ -277,8 +277,8 @@ async def _opened(
 
     source, there = plan.source, plan.source.forks_in(plan.out)
     manifest = _manifest(plan, None if there is None else there.manifest, calls)
-    given = {"address": calls.base_url, "key": calls.api_key_env}
-    from_call = tuple(name for name, value in given.items() if value)
+    settings = {"address": calls.base_url, "key": calls.api_key_env}
+    from_call = tuple(name for name, value in settings.items() if value)
     check_trust(there or source, manifest, note, confirmed=calls.trust_run, from_call=from_call)
     uses = uses_in(manifest, (there or source).permit)
     manifest = manifest.model_copy(update={"plugins": uses})

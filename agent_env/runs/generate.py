@@ -125,7 +125,7 @@ class SolvedByShortcut:
 class GenerateResult:
     """A written set."""
 
-    made: SampleSet
+    sample_set: SampleSet
     summary: Path
     wording: WordingOptions | None = None
     solved: tuple[SolvedByShortcut, ...] = ()
@@ -141,24 +141,24 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
     _check_writable(options.out)
     if options.screened_by:
         chosen = await _screened(chosen, family, options, listener)
-    made = family.make_samples(options.count, options.seed, chosen)
+    sample_set = family.make_samples(options.count, options.seed, chosen)
     wording = None
     if model is not None:
-        made, wording = await _reword(made, model, options, listener)
-    solved = solved_by_shortcuts(made, family, chosen)
-    summary = _write(made, options, family, chosen, wording, solved)
-    return GenerateResult(made, summary, wording, solved)
+        sample_set, wording = await _reword(sample_set, model, options, listener)
+    solved = solved_by_shortcuts(sample_set, family, chosen)
+    summary = _write(sample_set, options, family, chosen, wording, solved)
+    return GenerateResult(sample_set, summary, wording, solved)
 
 
 def solved_by_shortcuts(
-    made: SampleSet, family: Family, chosen: Record
+    sample_set: SampleSet, family: Family, chosen: Record
 ) -> tuple[SolvedByShortcut, ...]:
     """What each of the family's shortcuts that see no gold answers rightly."""
 
-    task = family.make_task("default", chosen, by_digest(made.tables))
+    task = family.make_task("default", chosen, by_digest(sample_set.tables))
     return tuple(
         SolvedByShortcut(
-            shortcut.name, shortcut.rule, tuple(task.solved_by(shortcut, made.samples)),
+            shortcut.name, shortcut.rule, tuple(task.solved_by(shortcut, sample_set.samples)),
             shortcut.is_by_question,
         )
         for shortcut in task.shortcuts
@@ -166,11 +166,11 @@ def solved_by_shortcuts(
     )  # fmt: skip
 
 
-def write_samples(made: SampleSet, out: Path) -> None:
+def write_samples(sample_set: SampleSet, out: Path) -> None:
     """Writes samples, whole or not at all, and their tables into a second file."""
-    if made.tables:
-        write_whole(materials_beside(out), samples_bytes(made.tables))
-    write_whole(out, samples_bytes(made.samples))
+    if sample_set.tables:
+        write_whole(materials_beside(out), samples_bytes(sample_set.tables))
+    write_whole(out, samples_bytes(sample_set.samples))
 
 
 def _check_format(options: GenerateOptions, family: Family) -> None:
@@ -243,7 +243,7 @@ async def _screened(
 
 
 async def _reword(
-    made: SampleSet, model: str, options: GenerateOptions, listener: Listener
+    sample_set: SampleSet, model: str, options: GenerateOptions, listener: Listener
 ) -> tuple[SampleSet, WordingOptions]:
     from agent_env.analysis.totals import totals
     from agent_env.episodes.calls.options import CallOptions, interrupted
@@ -254,7 +254,7 @@ async def _reword(
     from agent_env.runs.score import score_folder
 
     by_model: Rewording = load_path(load_family(options.task, own_plugins()).rewording or "")
-    questions = by_model.samples(made.samples, by_digest(made.tables))
+    questions = by_model.samples(sample_set.samples, by_digest(sample_set.tables))
     folder = Run(options.run or options.out.with_name(f"{options.out.stem}.wording"))
     run_options = RunOptions(
         task=by_model.task,
@@ -272,26 +272,26 @@ async def _reword(
         stopped = str(exc)
     scored = score_folder(folder, listener.note)
     replies = {e.sample: e.answer for e, _ in scored if e.status == "finished" and e.answer}
-    result = by_model.apply(made.samples, questions, replies, model)
+    result = by_model.apply(sample_set.samples, questions, replies, model)
     interrupted_episodes = [fold(events) for events in interrupted(folder)]
     wording = WordingOptions(
         model=model,
         prompt=by_model.prompt,
         prompt_digest=by_model.prompt_digest,
         run=folder.path.name,
-        questions=len(made.samples),
-        worded=len(made.samples) - sum(result.refused.values()),
+        questions=len(sample_set.samples),
+        worded=len(sample_set.samples) - sum(result.refused.values()),
         refused=result.refused,
         queries=len(questions),
         answered=len(replies),
         totals=totals([*(episode for episode, _ in scored), *interrupted_episodes], None),
         stopped=stopped,
     )
-    return replace(made, samples=result.samples), wording
+    return replace(sample_set, samples=result.samples), wording
 
 
 def _write(
-    made: SampleSet,
+    sample_set: SampleSet,
     options: GenerateOptions,
     family: Family,
     chosen: Record,
@@ -299,21 +299,21 @@ def _write(
     solved: tuple[SolvedByShortcut, ...],
 ) -> Path:
     """The set and its summary."""
-    generators = {getattr(sample, "generator", None) for sample in made.samples}
+    generators = {getattr(sample, "generator", None) for sample in sample_set.samples}
     summary_fields = {
         "task": options.task,
         "generator": next(iter(generators)) if len(generators) == 1 else None,
         "seed": options.seed,
         "asked": options.count,
-        "made": len(made.samples),
+        "made": len(sample_set.samples),
         "options": chosen.model_dump(mode="json"),
-        "left_out": dict(made.left_out),
+        "left_out": dict(sample_set.left_out),
         "wording": wording.as_json() if wording else TEMPLATE,
         "solved_by_shortcuts": {
             each.name: {
                 "rule": each.rule,
                 "solved": len(each.samples),
-                "share": len(each.samples) / max(len(made.samples), 1),
+                "share": len(each.samples) / max(len(sample_set.samples), 1),
             }
             | ({"samples": list(each.samples)} if each.is_flagged else {})
             for each in solved
@@ -321,8 +321,8 @@ def _write(
     }
     summary = options.out.with_name(f"{options.out.stem}.summary.json")
     if options.form == "published" and family.write_foreign is not None:
-        write_whole(options.out, family.write_foreign(made.samples, chosen))
+        write_whole(options.out, family.write_foreign(sample_set.samples, chosen))
     else:
-        write_samples(made, options.out)
+        write_samples(sample_set, options.out)
     write_whole(summary, (json.dumps(summary_fields, ensure_ascii=False, indent=1) + "\n").encode())
     return summary

@@ -187,8 +187,8 @@ def _cases(
 
 def check_yes_or_no(metric: str, answers: Sequence[tuple[Episode, Score]]) -> None:
     """ConfigError for a metric with other values than 0 and 1."""
-    other = next((s.metrics[metric] for _, s in answers if s.metrics[metric] not in (0, 1)), None)
-    if other is not None:
+    value = next((s.metrics[metric] for _, s in answers if s.metrics[metric] not in (0, 1)), None)
+    if value is not None:
         raise ConfigError(
-            f"'{metric}' is no yes or no here ({other:.3g}); name one that is with --metric"
+            f"'{metric}' is no yes or no here ({value:.3g}); name one that is with --metric"
         )

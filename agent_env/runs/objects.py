@@ -81,10 +81,10 @@ class LocalObjects:
             return plugin_tool(tool, own_call())
         name = tool.traits.name if isinstance(tool, ToolDeclaration) else _name_of(tool)
         entry = TOOLS.entry_of(tool, name)
-        made: ToolDeclaration = TOOLS.adapted(tool, entry)
-        TOOLS.check_free(made.traits.name, entry)
-        self._hold(TOOLS, made, made.traits.name, entry.path)
-        return made.traits.model_copy(update={"path": entry.reference or entry.path})
+        declaration: ToolDeclaration = TOOLS.adapted(tool, entry)
+        TOOLS.check_free(declaration.traits.name, entry)
+        self._hold(TOOLS, declaration, declaration.traits.name, entry.path)
+        return declaration.traits.model_copy(update={"path": entry.reference or entry.path})
 
     def condition(self, condition: Condition) -> schema.Condition:
         """The condition as a run stores it."""

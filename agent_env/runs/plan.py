@@ -78,7 +78,7 @@ class Plan:
     path: Path
     manifest: Manifest
     task: Task
-    made: SampleSet
+    sample_set: SampleSet
     """The samples that are asked, with their tables."""
     contexts: Mapping[str, bytes]
     """Copies of cited pages, by their places in the folder."""
@@ -89,7 +89,7 @@ class Plan:
 
     @property
     def samples(self) -> tuple[Sample, ...]:
-        return self.made.samples
+        return self.sample_set.samples
 
 
 async def plan_run(
@@ -133,30 +133,32 @@ async def plan_run(
     web = settings_of(options.web)
     if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")
-    made = select_samples(options, family, family_options, task)
-    for text in made.notes:
+    sample_set = select_samples(options, family, family_options, task)
+    for text in sample_set.notes:
         note(text)
-    _check_tables(conditions, made, plugins)
-    if made.tables:
-        task = make_task(by_digest(made.tables))
+    _check_tables(conditions, sample_set, plugins)
+    if sample_set.tables:
+        task = make_task(by_digest(sample_set.tables))
     is_disturbed = any(condition.disturbance is not None for condition in conditions)
     if is_disturbed or options.web_ablations:
         run_disturbances().check(options, task, conditions, note)
     for condition in conditions:
-        task.prompt(made.samples[0], condition)
-    _check_forms(options, task, conditions, made.samples, is_asked)
+        task.prompt(sample_set.samples[0], condition)
+    _check_forms(options, task, conditions, sample_set.samples, is_asked)
     if options.conditions:
-        _check_wordings(task, conditions, made.samples)
+        _check_wordings(task, conditions, sample_set.samples)
     if options.web_mode == "sealed":
-        _check_proofs(conditions, made, web, note)
+        _check_proofs(conditions, sample_set, web, note)
     left_out: Mapping[str, str] = {}
     if is_disturbed:
-        pages = partial(_pages, web, options.web_mode, made.tables)
-        changed = run_disturbances().changed_samples(made, options, conditions, task, pages, note)
-        made, left_out = changed
+        pages = partial(_pages, web, options.web_mode, sample_set.tables)
+        changed = run_disturbances().changed_samples(
+            sample_set, options, conditions, task, pages, note
+        )
+        sample_set, left_out = changed
     now = datetime.now(UTC)
-    contexts = _contexts(options, made.samples, note)
-    tables = samples_bytes(made.tables)
+    contexts = _contexts(options, sample_set.samples, note)
+    tables = samples_bytes(sample_set.tables)
     manifest = Manifest(
         **entries(options)
         | about_calls
@@ -172,8 +174,8 @@ async def plan_run(
             "options": family_options.model_dump(mode="json"),
             "seed": None if options.dataset else options.seed,
             "dataset": options.dataset.name if options.dataset else None,
-            "samples": len(made.samples),
-            "samples_digest": digest(samples_bytes(made.samples)),
+            "samples": len(sample_set.samples),
+            "samples_digest": digest(samples_bytes(sample_set.samples)),
             "left_out": left_out,
             "materials_digest": digest(tables) if tables else None,
             "sandbox": None if sandbox is None else sandbox.name,
@@ -181,7 +183,7 @@ async def plan_run(
             "web_settings": web,
             "mcp": servers,
             "contexts": tuple(copy.use for copy in contexts),
-            "until": stopping_settings(options, model, task, conditions, made.samples, note),
+            "until": stopping_settings(options, model, task, conditions, sample_set.samples, note),
             "versions": versions(),
             "study": options.study,
             "created_at": now.isoformat(timespec="seconds"),
@@ -194,7 +196,7 @@ async def plan_run(
         path=path,
         manifest=manifest.model_copy(update={"plugins": uses_in(manifest, plugins.permit)}),
         task=task,
-        made=made,
+        sample_set=sample_set,
         contexts={copy.use.file: copy.data for copy in contexts},
         preflight=options.preflight,
         objects=options.objects,
@@ -258,9 +260,9 @@ def _check_script(model: str, family: Family) -> None:
         raise ConfigError(f"the scripted model {model} is called {name}: --model {name}")
     known = family.policies if family.reference is not None else ()
     if model in POLICIES and model not in known:
-        others = f"take --model {' or '.join(known)}, or name" if known else "name"
+        advice = f"take --model {' or '.join(known)}, or name" if known else "name"
         raise ConfigError(
-            f"the scripted model {model} has no policy for {family.name}; {others} a "
+            f"the scripted model {model} has no policy for {family.name}; {advice} a "
             "model: --model openai/NAME or compatible/NAME@URL"
         )
 
@@ -299,7 +301,7 @@ def conditions_of(
     """The conditions that the options name, else those of the task, with all their twins."""
     from agent_env.episodes.contexts import parse_context_options
 
-    contexts = [given.name for given in parse_context_options(options.cited_from)]
+    contexts = [option.name for option in parse_context_options(options.cited_from)]
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
     first = with_first_steps(parsed, options.first_steps)
     worlds = with_disturbances(first, options.disturbances_of(first))
@@ -381,22 +383,22 @@ def select_samples(
     they name."""
     filters = [parse_where(text) for text in options.where]
     if options.dataset is not None:
-        made = _read_dataset(options.dataset, family, family_options, task)
-        selected = select(made.samples, filters)
-        defects = [each for sample in selected for each in made.defects.get(sample.id, ())]
+        sample_set = _read_dataset(options.dataset, family, family_options, task)
+        selected = select(sample_set.samples, filters)
+        defects = [each for sample in selected for each in sample_set.defects.get(sample.id, ())]
         if defects:
             raise DatasetErrors(options.dataset, defects)
         selected = selected[: options.limit]
     else:
-        made, selected = _generate(options, family, family_options, filters)
+        sample_set, selected = _generate(options, family, family_options, filters)
     if not selected:
         raise ConfigError(f"no sample satisfies --where {' --where '.join(options.where)}")
     table_digests = {digest for sample in selected for digest in sample.materials}
-    tables = by_digest(made.tables)
+    tables = by_digest(sample_set.tables)
     if missing := table_digests - set(tables):
         raise ConfigError(f"the samples name a table that is not there: {min(missing)[:12]}…")
     used = tuple(tables[digest] for digest in tables if digest in table_digests)
-    return SampleSet(tuple(selected), used, notes=made.notes)
+    return SampleSet(tuple(selected), used, notes=sample_set.notes)
 
 
 def _read_dataset(file: Path, family: Family, family_options: Record, task: Task) -> SampleSet:
@@ -419,27 +421,27 @@ def _generate(
 ) -> tuple[SampleSet, list[Sample]]:
     """The requested number of samples that satisfy the filters, from at most 64 times as many."""
     count = options.limit or options.stop.max_samples or DEFAULT_COUNT
-    made, selected = SampleSet(()), list[Sample]()
+    sample_set, selected = SampleSet(()), list[Sample]()
     for factor in (1, 4, 16, 64) if filters else (1,):
-        made = family.make_samples(count * factor, options.seed, family_options)
-        selected = select(made.samples, filters)
+        sample_set = family.make_samples(count * factor, options.seed, family_options)
+        selected = select(sample_set.samples, filters)
         if len(selected) >= count:
             break
-    if made.missing and not selected:
-        raise ConfigError(made.missing[0])
-    return made, selected[:count]
+    if sample_set.missing and not selected:
+        raise ConfigError(sample_set.missing[0])
+    return sample_set, selected[:count]
 
 
 # Whether the conditions can ask the samples -------------------------------------------------------
 
 
-def _check_tables(conditions: Sequence[Condition], made: SampleSet, plugins: Plugins) -> None:
+def _check_tables(conditions: Sequence[Condition], sample_set: SampleSet, plugins: Plugins) -> None:
     """ConfigError for a condition whose tool needs a table that a sample does not have."""
-    tables = by_digest(made.tables)
+    tables = by_digest(sample_set.tables)
     asking = {t: c.name for c in reversed(conditions) for t in traits_of(c) if t.needs_table}
     for traits, condition in asking.items():
         reads = open_tool(plugins, traits).reads
-        for sample in made.samples:
+        for sample in sample_set.samples:
             sample_tables = [tables[digest] for digest in sample.materials]
             if not any(reads is None or reads(table) for table in sample_tables):
                 needed = f"needs {traits.needs_table}; '{sample.id}' has none"
@@ -491,18 +493,18 @@ def _check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequen
 
 
 def _check_proofs(
-    conditions: Sequence[Condition], made: SampleSet, settings: WebSettings, note: Note
+    conditions: Sequence[Condition], sample_set: SampleSet, settings: WebSettings, note: Note
 ) -> None:
     """ConfigError if the sealed web has none of the samples' evidence pages; a note on missing
     ones."""
     asking = [c.name for c in conditions if needs_web([c]) and c.wording == "implicit"]
     if not asking:
         return
-    evidence = {sample.id: set(sample.evidence) for sample in made.samples if sample.evidence}
+    evidence = {sample.id: set(sample.evidence) for sample in sample_set.samples if sample.evidence}
     if not evidence:
         note(f"no sample names a page that proves its answer, so {asking[0]} may find nothing")
         return
-    with _pages(settings, "sealed", made.tables) as pages:
+    with _pages(settings, "sealed", sample_set.tables) as pages:
         assert pages is not None
         served = set(pages.urls())
     lacking = [name for name, urls in evidence.items() if not urls <= served]
@@ -515,7 +517,7 @@ def _check_proofs(
         )
     if lacking:
         note(
-            f"{len(lacking)} of {len(made.samples)} samples name proving pages that the web "
+            f"{len(lacking)} of {len(sample_set.samples)} samples name proving pages that the web "
             f"does not hold, the first one {lacking[0]}: {min(evidence[lacking[0]] - served)}"
         )
 

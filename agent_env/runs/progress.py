@@ -52,11 +52,11 @@ class Standing:
     def cells(self) -> tuple[str, ...]:
         """The texts of the table's row."""
         is_over = self.done + self.failed >= self.total
-        left = "done" if is_over else UNKNOWN if self.left_s is None else duration(self.left_s)
+        time_left = "done" if is_over else UNKNOWN if self.left_s is None else duration(self.left_s)
         tokens, cost = ("", "") if self.spent is None else _spent_cells(self.spent, self.limits)
         score = _score_cell(self.scores)
         done = f"{self.done}/{self.total}"
-        return visible(self.name), done, str(self.failed), score, tokens, cost, left
+        return visible(self.name), done, str(self.failed), score, tokens, cost, time_left
 
 
 def in_all(runs: Sequence[Standing], limits: RunLimits | None) -> Standing:
@@ -66,7 +66,7 @@ def in_all(runs: Sequence[Standing], limits: RunLimits | None) -> Standing:
     spent = [run.spent for run in runs if run.spent is not None]
     costs = [each.cost_usd for each in spent if each.cost_usd is not None]
     going_on = [run.left_s for run in runs if run.done + run.failed < run.total]
-    times = [left for left in going_on if left is not None]
+    times = [time for time in going_on if time is not None]
     return Standing(
         name="all",
         done=sum(run.done for run in runs),
@@ -88,9 +88,9 @@ def as_table(runs: Sequence[Standing], width: int) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = max(8, width - sum(widths[1:]) - len(widths) + 1)
     lines = []
-    for name, *others in rows:
+    for name, *texts in rows:
         short = name if len(name) <= room else f"…{name[1 - room :]}"
-        cells = [text.rjust(size) for text, size in zip(others, widths[1:], strict=True)]
+        cells = [text.rjust(size) for text, size in zip(texts, widths[1:], strict=True)]
         lines.append(" ".join([short.ljust(min(room, widths[0])), *cells])[:width])
     return "\n".join(lines)
 
@@ -310,8 +310,8 @@ class RunProgress:
     def news(self) -> str:
         """The counts as a line."""
         self.is_news = False
-        left = self._left_s
-        more = [f"about {duration(left)} left"] if left else []
+        seconds = self._left_s
+        more = [f"about {duration(seconds)} left"] if seconds else []
         return "; ".join([self._counts(), *more, *self.pace()])
 
     def pace(self) -> list[str]:
@@ -337,9 +337,9 @@ class RunProgress:
         """Seconds to the end at the pace since this start; None where there is none yet."""
         if not self._now:
             return None
-        left = self.total - self._done - self._failed
+        episodes = self.total - self._done - self._failed
         each_s = (self._ended_s - self._began_s) / self._now
-        return max(0.0, left * each_s - (self._clock() - self._ended_s))
+        return max(0.0, episodes * each_s - (self._clock() - self._ended_s))
 
     def _counts(self) -> str:
         """The counts, how the others ended where a limit ended any, score and spending so far."""

@@ -86,10 +86,10 @@ def _check_accepted(run: Run, options: ResumeOptions, differences: Sequence[str]
     """ConfigError for a change that is neither accepted nor in this call's options."""
     settings = {"base_url": options.base_url, "api_key_env": options.api_key_env}
     prefixes = tuple(f"model {name}: " for name, value in settings.items() if value is not None)
-    others = [line for line in differences if not (prefixes and line.startswith(prefixes))]
-    if others and not options.accept_changes:
+    changes = [line for line in differences if not (prefixes and line.startswith(prefixes))]
+    if changes and not options.accept_changes:
         raise ConfigError(
-            f"changed since {run.path} began: {'; '.join(others)}. "
+            f"changed since {run.path} began: {'; '.join(changes)}. "
             "Go on all the same with --accept-changes, or start a new run"
         )
 
@@ -134,10 +134,10 @@ def moved_entries(
     and other options of the run. `is_same_server`: another address is the same server's, which then
     gets its own provider fields back."""
     model, changes = getattr(options, "model", None), getattr(options, "changes", {})
-    other, url, server = other_server(model, options.base_url)
+    new_model, url, server = other_server(model, options.base_url)
     update = with_changes(manifest.model_dump(), changes) | server
-    if other is not None:
-        update |= with_model(manifest, other, objects)
+    if new_model is not None:
+        update |= with_model(manifest, new_model, objects)
     name, before = update.get("model", manifest.model), manifest.model_parameters
     is_same = is_same_server and name == manifest.model
     parameters = update.get("model_parameters", before)
@@ -159,7 +159,7 @@ def settings_from_call(manifest: Manifest, options: ResumeOptions | ForkOptions)
     address = address or is_local(options.model or "")
     address = address or (options.model is not None and not named)
     settings = {"address": address, "key": options.api_key_env, "model": options.model}
-    return tuple(name for name, given in settings.items() if given)
+    return tuple(name for name, value in settings.items() if value)
 
 
 def fresh_manifest(manifest: Manifest, permit: Permit) -> Manifest:

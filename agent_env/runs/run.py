@@ -482,9 +482,9 @@ class Episode:
         name = None if model is None else local.model(model)
         chosen = from_arguments(ForkOptions, {**options, "model": name}, "fork")
         with progress_shown(progress) as shown:
-            made = await fork(self.trace, chosen, shown.listener, local.objects)
-        score_folder(made, say)
-        return made
+            forked = await fork(self.trace, chosen, shown.listener, local.objects)
+        score_folder(forked, say)
+        return forked
 
     @with_keywords(AttributeOptions)
     async def attribute(

@@ -75,7 +75,7 @@ def open_plan(
 ) -> Run:
     """Makes the run's folder, as this user's; what was opened for the plan is the run's until the
     stack is closed. `is_sealed`: the samples are kept from the folder until `release`."""
-    samples, tables = samples_bytes(plan.made.samples), samples_bytes(plan.made.tables)
+    samples, tables = samples_bytes(plan.sample_set.samples), samples_bytes(plan.sample_set.tables)
     run = Run(plan.path, plan.objects)
     if is_sealed:
         run.hold({"samples.jsonl": samples, "materials.jsonl": tables})

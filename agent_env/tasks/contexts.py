@@ -173,11 +173,11 @@ def check_covers(file: Path, contexts: Contexts, samples: Sequence[Sample]) -> N
             f"{file} has contexts for {len(samples) - len(missing)} of the {len(samples)} samples "
             f"asked, none for '{missing[0]}'; ask the samples of {source} by --dataset"
         )
-    other = [s.id for s in samples if contexts.by_sample[s.id].sample_digest != sample_digest(s)]
-    if other:
+    ids = [s.id for s in samples if contexts.by_sample[s.id].sample_digest != sample_digest(s)]
+    if ids:
         raise ConfigError(
-            f"{file} was built for other samples: {len(other)} of {len(samples)} differ, the first "
-            f"is '{other[0]}'; ask those of {source} by --dataset"
+            f"{file} was built for other samples: {len(ids)} of {len(samples)} differ, the first "
+            f"is '{ids[0]}'; ask those of {source} by --dataset"
         )
 
 

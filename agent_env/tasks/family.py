@@ -91,11 +91,11 @@ class Family:
 
 def family_of(task: Task, samples: Sequence[Sample] = ()) -> Family:
     """A family of one task and these samples alone, whatever the seed."""
-    made = tuple(samples)
+    all_samples = tuple(samples)
     return Family(
         name=task.name,
         make_task=lambda prompt, options, materials: task,
-        make_samples=lambda count, seed, options: SampleSet(made[:count]),
+        make_samples=lambda count, seed, options: SampleSet(all_samples[:count]),
     )
 
 

@@ -61,11 +61,11 @@ class Shortcut:
             first_two = {name: count.most_common(2) for name, count in counts.items()}
 
             def guess(sample: Sample, rng: Random) -> str | None:
-                others = [  # its own gold does not count
+                candidates = [  # its own gold does not count
                     (count - (text == answers[sample.id]), text)
                     for text, count in first_two[kind(sample)]
                 ]
-                count, text = max(others, key=lambda pair: pair[0])
+                count, text = max(candidates, key=lambda pair: pair[0])
                 return text if count > 0 else None
 
             return guess

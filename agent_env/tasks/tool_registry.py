@@ -39,8 +39,8 @@ def _declaration(thing: Any, name: str) -> ToolDeclaration | None:
         return thing
     if not callable(thing) or (isclass(thing) and "__call__" not in vars(thing)):
         return None
-    made: ToolDeclaration = load_path(FROM_FUNCTION)(thing)
-    return made
+    declaration: ToolDeclaration = load_path(FROM_FUNCTION)(thing)
+    return declaration
 
 
 TOOLS = Registry("tool", "tools", "a ToolDeclaration or a function", _declaration, _built_in_paths)

@@ -49,11 +49,11 @@ def answer(text: str, usage: Usage | None = None) -> Reply:
 
 def calls(*wanted: tuple[str, str], usage: Usage | None = None, first_id: int = 1) -> Reply:
     """A reply that asks for tools: (name, arguments as JSON) each."""
-    made = tuple(
+    tool_calls = tuple(
         ToolCall(id=f"call_{number}", name=name, arguments=arguments)
         for number, (name, arguments) in enumerate(wanted, start=first_id)
     )
-    message = Message(role="assistant", tool_calls=made)
+    message = Message(role="assistant", tool_calls=tool_calls)
     return Reply(message=message, finish_reason="tool_calls", usage=usage or Usage())
 
 

@@ -69,25 +69,25 @@ def random_state(name: str) -> Iterator[None]:
 def made_by(family: Family, choice: CheckSettings, options: Record) -> SampleSet:
     if choice.dataset is None:
         return family.make_samples(choice.count, choice.seed, options)
-    made = family.read_foreign(choice.dataset, options)
-    if made is None:
+    sample_set = family.read_foreign(choice.dataset, options)
+    if sample_set is None:
         raise ConfigError(f"read_foreign does not know the format of {choice.dataset}")
-    return made
+    return sample_set
 
 
 def same_bytes(
-    family: Family, choice: CheckSettings, options: Record, made: SampleSet
+    family: Family, choice: CheckSettings, options: Record, sample_set: SampleSet
 ) -> Iterator[str]:
     with random_state("second"):
         again = made_by(family, choice, options)
-    for first, second in zip(made.samples, again.samples, strict=False):
+    for first, second in zip(sample_set.samples, again.samples, strict=False):
         if samples_bytes([first]) != samples_bytes([second]):
             yield (
                 f"sample {first.id}: the same seed gave other bytes the second time; draw from "
                 "random.Random(seed) alone, and sort what comes from a set"
             )
             return
-    if len(made.samples) != len(again.samples) or made.tables != again.tables:
+    if len(sample_set.samples) != len(again.samples) or sample_set.tables != again.tables:
         yield "the same seed gave another number of samples, or other tables, the second time"
 
 
@@ -96,7 +96,7 @@ def in_new_process(path: str, family: Family, choice: CheckSettings) -> Iterator
     if path.startswith(OBJECT):
         yield "no other process finds it; put it into a module as a name of its own"
         return
-    made = made_by(family, choice, checked_options(family, choice.options))
+    sample_set = made_by(family, choice, checked_options(family, choice.options))
     here = os.environ.get("PYTHONHASHSEED")
     done = subprocess.run(
         [sys.executable, "-c", IN_NEW_PROCESS, path, str(choice.count), str(choice.seed),
@@ -107,13 +107,13 @@ def in_new_process(path: str, family: Family, choice: CheckSettings) -> Iterator
     )  # fmt: skip
     if done.returncode != 0:
         yield f"a new process cannot make the samples: {done.stderr.strip()[-300:]}"
-    elif done.stdout.strip() != digest_of(made):
+    elif done.stdout.strip() != digest_of(sample_set):
         yield "the same seed gave other bytes in a new process; sort what comes from a set"
 
 
-def digest_of(made: SampleSet) -> str:
+def digest_of(sample_set: SampleSet) -> str:
     """Of the bytes of samples and tables."""
-    return digest(samples_bytes(made.samples) + samples_bytes(made.tables))
+    return digest(samples_bytes(sample_set.samples) + samples_bytes(sample_set.tables))
 
 
 def print_digest(path: str, count: str, seed: str, options: str, dataset: str) -> None:
@@ -178,33 +178,33 @@ def _findings(family: Family, choice: CheckSettings, shows_gold: bool) -> Iterat
         return
     try:
         with random_state("first"):
-            made = made_by(family, choice, options)
+            sample_set = made_by(family, choice, options)
     except Exception as exc:  # the code of others
         yield f"no samples can be made: {raised(exc)}; mend make_samples, or pass dataset="
         return
-    if not made.samples:
+    if not sample_set.samples:
         yield "no samples are made; mend make_samples, or pass options= or dataset="
         return
-    yield from same_bytes(family, choice, options, made)
+    yield from same_bytes(family, choice, options, sample_set)
     try:
-        task = family.make_task(PROMPT, options, by_digest(made.tables))
+        task = family.make_task(PROMPT, options, by_digest(sample_set.tables))
     except Exception as exc:  # the code of others
         yield f"make_task raised {raised(exc)}"
         return
-    yield from _samples_fit(family, task, made)
-    yield from _survives_the_disk(family, task, options, made)
-    yield from _prompts(task, made.samples, shows_gold)
-    yield from _scores(task, made.samples, choice)
-    yield from _degenerate_answers(task, made.samples)
-    yield from _shortcuts(task, made.samples)
+    yield from _samples_fit(family, task, sample_set)
+    yield from _survives_the_disk(family, task, options, sample_set)
+    yield from _prompts(task, sample_set.samples, shows_gold)
+    yield from _scores(task, sample_set.samples, choice)
+    yield from _degenerate_answers(task, sample_set.samples)
+    yield from _shortcuts(task, sample_set.samples)
     yield from _errors(family, options)
 
 
-def _samples_fit(family: Family, task: Task, made: SampleSet) -> Iterator[str]:
-    tables, ids = by_digest(made.tables), set()
+def _samples_fit(family: Family, task: Task, sample_set: SampleSet) -> Iterator[str]:
+    tables, ids = by_digest(sample_set.tables), set()
     if task.name != family.name:
         yield f"its task is called {task.name}; give family and task one name"
-    for sample in made.samples:
+    for sample in sample_set.samples:
         if sample.id in ids:
             yield f"sample {sample.id}: two samples have this id; number them"
         ids.add(sample.id)
@@ -220,22 +220,22 @@ def _samples_fit(family: Family, task: Task, made: SampleSet) -> Iterator[str]:
 
 
 def _survives_the_disk(
-    family: Family, task: Task, options: Record, made: SampleSet
+    family: Family, task: Task, options: Record, sample_set: SampleSet
 ) -> Iterator[str]:
     """Resume and replay read samples and tables back, and make the task anew."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "samples.jsonl"
-        write_samples(made, file)
+        write_samples(sample_set, file)
         try:
             again = read_samples(file, task.sample_type)
         except DatasetError as exc:
             yield f"samples cannot be read back: {exc}; each field needs a type that JSON can hold"
             return
-        tables = read_materials(materials_beside(file)) if made.tables else ()
+        tables = read_materials(materials_beside(file)) if sample_set.tables else ()
     if checked_options(family, options.model_dump(mode="json")) != options:
         yield "its options are others after run.json was written and read; use types of JSON"
     second = family.make_task(PROMPT, options, by_digest(tables))
-    for before, after in zip(made.samples, again, strict=True):
+    for before, after in zip(sample_set.samples, again, strict=True):
         if before != after:
             yield f"sample {before.id}: is another one after writing and reading"
         elif _asked(task, before) != _asked(second, after):
@@ -267,8 +267,8 @@ def _prompts(task: Task, samples: Sequence[Sample], shows_gold: bool) -> Iterato
             yield f"sample {sample.id}: it has no prompt; give at least one message"
             return
         texts[sample.id] = "\n".join(each.content for all_ in messages for each in all_)
-        others = tuple(f"another answer {number}" for number, _ in enumerate(sample.gold))
-        hidden = sample.model_copy(update={**task.hidden, "gold": others})
+        false_gold = tuple(f"another answer {number}" for number, _ in enumerate(sample.gold))
+        hidden = sample.model_copy(update={**task.hidden, "gold": false_gold})
         if _asked(task, hidden) != asked:
             names = ", ".join(dict.fromkeys(("gold", *task.hidden)))
             yield f"sample {sample.id}: the prompt depends on {names}; build it without"
@@ -341,17 +341,17 @@ def _told(score: Score, task: Task) -> str:
 def _well_formed(
     task: Task, sample: Sample, text: str | None, score: Score, condition: str
 ) -> Iterator[str]:
-    given = f"sample {sample.id}, answer {_shown(text)}"
+    where = f"sample {sample.id}, answer {_shown(text)}"
     if score.outcome == "scorer_failed":
-        yield f"{given}: {score.rule}; score it as unreadable instead"
+        yield f"{where}: {score.rule}; score it as unreadable instead"
         return
     if (score.sample, score.condition, score.repeat) != (sample.id, condition, 1):
-        yield f"{given}: the score names another episode; make it by episode_score"
+        yield f"{where}: the score names another episode; make it by episode_score"
     for name, value in score.metrics.items():
         is_share = name in task.metrics and name not in task.error_metrics
         if not math.isfinite(value) or (is_share and not 0 <= value <= 1):
             most = "from 0 to 1" if is_share else "that is finite"
-            yield f"{given}: {name} is {value}; give a number {most}"
+            yield f"{where}: {name} is {value}; give a number {most}"
 
 
 def _shown(text: str | None) -> str:
@@ -367,11 +367,11 @@ def _near_miss(
     elif sample.gold and any(c.isdigit() for c in right):
         text = re.sub(r"(\d)(\D*)$", lambda m: f"{(int(m[1]) + 1) % 10}{m[2]}", right)
     else:
-        others = [each for each in texts.values() if each.casefold() != right.casefold()]
-        if not others:
+        wrong_texts = [each for each in texts.values() if each.casefold() != right.casefold()]
+        if not wrong_texts:
             yield f"sample {sample.id}: no wrong answer is at hand; pass near_miss="
             return
-        text = others[0]
+        text = wrong_texts[0]
     score = task.score(sample, _episode(sample, text, condition))
     if score.metrics.get(task.right_metric, 0.0) >= choice.ceiling - 1e-9:
         yield (

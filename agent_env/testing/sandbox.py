@@ -57,8 +57,8 @@ async def _findings(backend: SandboxBackend, limits: SandboxLimits) -> list[str]
     try:
         async with backend, backend.session() as session:
             findings += await _of_session(session, limits)
-            async with backend.session() as other:
-                shared = await other.run("'mark' in globals()", TIMEOUT_S)
+            async with backend.session() as second:
+                shared = await second.run("'mark' in globals()", TIMEOUT_S)
                 if shared.value != "False":
                     findings.append("a second session sees the variables of the first")
     except SandboxError as exc:

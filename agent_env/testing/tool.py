@@ -85,8 +85,8 @@ async def _findings(
         for wrong in _wrong_arguments(first.spec):
             if (defect := await _refusal(first, traits, wrong)) is not None:
                 yield defect
-        for at, given in enumerate(arguments):
-            for finding in await _of_call(tools[1 + 2 * at :], traits, given):
+        for at, values in enumerate(arguments):
+            for finding in await _of_call(tools[1 + 2 * at :], traits, values):
                 yield finding
         for each in tools:
             if (close := getattr(each, "close", None)) is not None:
@@ -147,30 +147,30 @@ async def _refusal(tool: Tool, traits: ToolTraits, wrong: Arguments) -> str | No
     )
 
 
-async def _of_call(tools: Sequence[Tool], traits: ToolTraits, given: Arguments) -> list[str]:
+async def _of_call(tools: Sequence[Tool], traits: ToolTraits, values: Arguments) -> list[str]:
     """What is wrong with a right call, made twice and once more in another episode."""
     outputs = []
     for each in (tools[0], tools[0], tools[1]):
         try:
-            result = await call("a tool", traits.timeout_s, each.run, dict(given))
+            result = await call("a tool", traits.timeout_s, each.run, dict(values))
         except Overdue:
-            return [f"arguments {given} gave nothing within its {traits.timeout_s:g} s"]
+            return [f"arguments {values} gave nothing within its {traits.timeout_s:g} s"]
         except Exception as exc:  # the code of others
-            return [f"arguments {given}, which are right, raised {raised(exc)}"]
+            return [f"arguments {values}, which are right, raised {raised(exc)}"]
         if not isinstance(result, ToolResult):
-            return [f"arguments {given} gave a {type(result).__name__}; give a ToolResult"]
+            return [f"arguments {values} gave a {type(result).__name__}; give a ToolResult"]
         outputs.append(result.output)
     findings = []
     if not outputs[0].strip():
-        findings.append(f"arguments {given} gave an empty text; say that there is nothing")
+        findings.append(f"arguments {values} gave an empty text; say that there is nothing")
     if len(outputs[0]) > traits.output_limit:
         findings.append(
-            f"arguments {given} gave {len(outputs[0]):,} characters, of which models get "
+            f"arguments {values} gave {len(outputs[0]):,} characters, of which models get "
             f"{traits.output_limit:,}; give less, or raise output_limit"
         )
     if outputs[0] == outputs[2] != outputs[1] and not traits.keeps_state:
         findings.append(
-            f"arguments {given} give something else the second time; declare keeps_state, so that "
+            f"arguments {values} give something else the second time; declare keeps_state, so that "
             "resume runs earlier calls again"
         )
     return findings

@@ -127,10 +127,10 @@ class _Here:
 
     async def run(self, arguments: dict[str, object]) -> ToolResult:
         request = parse_arguments(self._signature.arguments, arguments)
-        given = self._signature.values_of(request)
+        values = self._signature.values_of(request)
         function: Any = self._function
         target = function if inspect.isroutine(function) else function.__call__
-        value = await call(self.spec.name, self._timeout_s, _bound(target, given))
+        value = await call(self.spec.name, self._timeout_s, _bound(target, values))
         return value if isinstance(value, ToolResult) else ToolResult(output=as_text(value))
 
     def close(self) -> None:
@@ -151,14 +151,14 @@ class _InSandbox:
         return await self._inner.run(request.model_dump(mode="json"))
 
 
-def _bound(function: Function, given: dict[str, Any]) -> Function:
+def _bound(function: Function, values: dict[str, Any]) -> Function:
     if inspect.iscoroutinefunction(function):
 
         async def later() -> Any:
-            return await function(**given)
+            return await function(**values)
 
         return later
-    return lambda: function(**given)
+    return lambda: function(**values)
 
 
 def as_text(value: Any) -> str:

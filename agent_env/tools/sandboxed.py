@@ -47,8 +47,8 @@ class SandboxedFunction:
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """The function's value; its error is the model's to read."""
-        given = json.dumps(json.dumps(arguments))
-        code = f"{self._source}\nimport json as _json\n_value = _tool(**_json.loads({given}))\n" + (
+        args = json.dumps(json.dumps(arguments))
+        code = f"{self._source}\nimport json as _json\n_value = _tool(**_json.loads({args}))\n" + (
             "print(_value if isinstance(_value, str) else "
             "_json.dumps(_value, ensure_ascii=False, default=str))"
         )

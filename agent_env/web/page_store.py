@@ -383,22 +383,22 @@ def _missing(connection: sqlite3.Connection, table: str, column: str) -> Iterato
         yield f"{url} has no {column}"
 
 
-def merge(target: SqlitePages, other: SqlitePages) -> Merged:
-    """Take in what `other` holds; what `target` answers already goes on to stand.
+def merge(target: SqlitePages, source: SqlitePages) -> Merged:
+    """Take in what `source` holds; what `target` answers already goes on to stand.
 
-    The other store is verified first: ConfigError where it is not sound.
+    The source is verified first: ConfigError where it is not sound.
     """
-    for problem in problems(other):
-        raise ConfigError(f"{other.file} is not sound ({problem}); it is not merged")
+    for problem in problems(source):
+        raise ConfigError(f"{source.file} is not sound ({problem}); it is not merged")
     ours = {row.asked: row for row in target.fetches()}
     pages = differing = searches = 0
-    for row in other.fetches(stands_only=False):
-        body = None if row.digest is None else other.body(row.digest)
-        text = None if row.text_digest is None else other.text(row.text_digest)
+    for row in source.fetches(stands_only=False):
+        body = None if row.digest is None else source.body(row.digest)
+        text = None if row.text_digest is None else source.text(row.text_digest)
         pages += target.add(row, body, text)
         differing += row.stands and _differ(ours.get(row.asked), row)
     known = {(s.provider, s.query, s.limit): s for s in target.searches()}
-    for search in other.searches():
+    for search in source.searches():
         before = known.get((search.provider, search.query, search.limit))
         searches += before is None
         differing += (

@@ -36,11 +36,11 @@ class _Plugin:
         inner = thing() if inspect.isclass(thing) and hasattr(thing, cls.method) else thing
         return cls(inner, name) if hasattr(inner, cls.method) else None
 
-    async def ask(self, *given: Any) -> Any:
+    async def ask(self, *arguments: Any) -> Any:
         """What the method gives; ToolError and the like pass, anything else is named."""
         function: Callable[..., Any] = getattr(self._inner, self.method)
         try:
-            return await call(self.name, TIMEOUT_S, function, *given)
+            return await call(self.name, TIMEOUT_S, function, *arguments)
         except AgentEnvError:
             raise
         except Overdue as exc:

@@ -206,9 +206,9 @@ class Search:
 def as_fetch(row: tuple[Any, ...]) -> Fetch:
     """From the columns; sqlite3.DatabaseError where a stranger's file holds something else."""
     fetch = replace(Fetch(*row), stands=bool(row[-1]))
-    needed, others = row[:3], (*row[4:5], *row[6:-1])
+    needed, optional = row[:3], (*row[4:5], *row[6:-1])
     is_sound = all(isinstance(value, str) for value in needed)
-    is_sound &= all(isinstance(value, str | None) for value in others)
+    is_sound &= all(isinstance(value, str | None) for value in optional)
     if not is_sound or not isinstance(fetch.status, int | None):
         raise sqlite3.DatabaseError("a row of its fetches holds values of another type")
     if fetch.headers is not None and not _is_headers(fetch.headers):

@@ -97,9 +97,9 @@ def tools_named(texts: Iterable[str], permit: Permit) -> dict[str, ToolTraits]:
     tools: dict[str, ToolTraits] = {}
     for text in texts:
         traits = plugin_tool(text, permit)
-        if (other := tools.get(traits.name)) is not None:
+        if (namesake := tools.get(traits.name)) is not None:
             raise ConfigError(
-                f"tool '{traits.name}' is taken twice: by {other.path} and by {traits.path}"
+                f"tool '{traits.name}' is taken twice: by {namesake.path} and by {traits.path}"
             )
         tools[traits.name] = traits
     return tools

@@ -115,13 +115,13 @@ def settings_of(options: WebOptions) -> WebSettings:
 
 
 def _check_offline(options: WebOptions, settings: WebSettings) -> None:
-    for name, given in (
+    for name, value in (
         ("--ignore-robots", options.ignore_robots),
         ("--allow-host", options.allow_hosts),
         ("a search URL", settings.search_url),
         ("--fetcher", settings.fetcher),
     ):
-        if given:
+        if value:
             raise ConfigError(f"{name} goes with --web live or record: {options.mode} fetches none")
 
 

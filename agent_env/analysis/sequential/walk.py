@@ -194,10 +194,10 @@ def _rank(name: str, seed: int, chances: Mapping[str, float] | None = None) -> f
 
 
 def _draws(chances: Sequence[float]) -> tuple[Draw, ...]:
-    left, least, draws = 0.0, inf, list[Draw]()
+    rest, least, draws = 0.0, inf, list[Draw]()
     for chance in reversed(chances):
-        left, least = left + chance, min(least, chance)
-        draws.append(Draw(left / chance / len(chances), left / least / len(chances), len(chances)))
+        rest, least = rest + chance, min(least, chance)
+        draws.append(Draw(rest / chance / len(chances), rest / least / len(chances), len(chances)))
     return tuple(reversed(draws))
 
 

@@ -23,8 +23,8 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
     has_stopping &= comparison.metric == comparison.study.metrics[0]
     tests = comparison.sequential if has_stopping else ()
     tested = {result.contrast.subject for result in tests}
-    others = [each for each in comparison.contrasts if each.planned.subject not in tested]
-    ordered = sorted(others, key=lambda contrast: contrast.planned.is_exploratory)
+    contrasts = [each for each in comparison.contrasts if each.planned.subject not in tested]
+    ordered = sorted(contrasts, key=lambda contrast: contrast.planned.is_exploratory)
     return (
         *(
             _Rule(

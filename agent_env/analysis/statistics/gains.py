@@ -156,11 +156,11 @@ def tool_values(comparison: Comparison, coalitions: Coalitions) -> list[ToolValu
     every, none = frozenset(coalitions.tools), Tools()
     columns: list[Floats] = []
     for tool in coalitions.tools:
-        others = every - {tool}
+        other_tools = every - {tool}
         columns += [
-            _mean_gain(tool, others, scores),
+            _mean_gain(tool, other_tools, scores),
             scores[none | {tool}] - scores[none],
-            scores[every] - scores[others],
+            scores[every] - scores[other_tools],
         ]
     columns.append(scores[every] - scores[none])
     estimates = comparison.estimates(np.column_stack(columns), share=False)
@@ -171,12 +171,12 @@ def tool_values(comparison: Comparison, coalitions: Coalitions) -> list[ToolValu
     return [*rows, ToolValue("all of them", estimates[-1], Estimate(None), Estimate(None))]
 
 
-def _mean_gain(tool: str, others: Tools, scores: Mapping[Tools, Floats]) -> Floats:
-    weights = shapley_weights(len(others) + 1)
+def _mean_gain(tool: str, other_tools: Tools, scores: Mapping[Tools, Floats]) -> Floats:
+    weights = shapley_weights(len(other_tools) + 1)
     gains = [
         weights[size] * (scores[frozenset(before) | {tool}] - scores[frozenset(before)])
-        for size in range(len(others) + 1)
-        for before in combinations(sorted(others), size)
+        for size in range(len(other_tools) + 1)
+        for before in combinations(sorted(other_tools), size)
     ]
     total: Floats = np.sum(gains, axis=0)
     return total

@@ -305,11 +305,11 @@ def breakdown(comparison: Comparison, name: str) -> ResultTable:
     """The main metric by value of a group; arms by column, then the shortcuts."""
     by_value = comparison.by_group(name, comparison.metric)
     baselines = comparison.shortcut_arms
-    others = comparison.by_group(name, comparison.metric, baselines) if baselines else {}
+    shortcuts = comparison.by_group(name, comparison.metric, baselines) if baselines else {}
     labels = [arm.label for arm in (*comparison.study.arms, *baselines)]
     rows = tuple(
         (value, len(comparison.groups[name][value]),
-         *(e.cell for e in (*estimates, *others.get(value, ()))))
+         *(e.cell for e in (*estimates, *shortcuts.get(value, ()))))
         for value, estimates in by_value.items()
     )  # fmt: skip
     columns = (Column(name), Column("samples", 0), *(Column(label) for label in labels))

@@ -237,10 +237,10 @@ def _other_model(target: ProbedModel, served: Sequence[str]) -> str | None:
     requested, listed = served_name(target.name), target.facts.models
     if listed is None or not listed or is_listed(requested, listed):
         return None
-    others = [name for name in served if not is_listed(requested, [name])]
-    if not others and not target.facts.is_single:
+    unlisted = [name for name in served if not is_listed(requested, [name])]
+    if not unlisted and not target.facts.is_single:
         return None
-    answer = f", and {others[0]} answers" if others else ", and answers any name"
+    answer = f", and {unlisted[0]} answers" if unlisted else ", and answers any name"
     return f"the server has no model {requested}: it serves {', '.join(listed[:5])}{answer}"
 
 

@@ -45,17 +45,17 @@ def read_edits(edit: Path | Mapping[str, str], step: Step) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"cannot read {file}: {getattr(exc, 'strerror', None) or exc}") from exc
     try:
-        given = json.loads(text)
+        edits = json.loads(text)
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
+        edits = None
+    if not isinstance(edits, dict):
         if len(ids) != 1:
             raise ConfigError(
                 f"{file}: the step has {len(ids)} tool results; write a JSON object with the ids "
                 f"of those to replace ({', '.join(ids) or 'there are none'})"
             )
         return {ids[0]: text}
-    return {_call_id(file, str(name), ids): str(value) for name, value in given.items()}
+    return {_call_id(file, str(name), ids): str(value) for name, value in edits.items()}
 
 
 def _call_id(file: Path | str, name: str, ids: Sequence[str]) -> str:

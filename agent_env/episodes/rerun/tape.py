@@ -75,8 +75,8 @@ class Tape:
         taken_over = step.call.replayed  # asked by the parent, with its tools and its seed
         if self._check_requests and not taken_over and request != step.call.request:
             diff = text_diff(_lines(self.recording.sent(step)), _lines(messages))
-            other = "the texts are the same; tools, options or a provider's own items are not"
-            self.note(self.played, "request", diff or other)
+            reason = "the texts are the same; tools, options or a provider's own items are not"
+            self.note(self.played, "request", diff or reason)
         return step
 
     def result_of(self, call: ToolCall) -> ToolCalled | None:

@@ -349,8 +349,8 @@ class TraceWriter:
         may be too full for the step."""
         disk = os.fstatvfs(self._fd)
         if disk.f_bavail * disk.f_frsize < RESERVE:
-            left = disk.f_bavail * disk.f_frsize // 1024
-            raise StorageError(f"cannot go on: {left} kB are left on the disk of {self._path}")
+            free_kb = disk.f_bavail * disk.f_frsize // 1024
+            raise StorageError(f"cannot go on: {free_kb} kB are left on the disk of {self._path}")
         if not self._unsynced:
             return
         async with self._syncing:

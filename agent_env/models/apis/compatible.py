@@ -86,7 +86,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     message = record(choices[0], "message")
     sent_calls = _calls(message, exchange.messages)
     calls, reasoning = tuple(call for call, _ in sent_calls), reasoning_in(message)
-    made = Message(
+    reply_message = Message(
         role="assistant",
         content=text_in(message.get("content")) or text(message, "refusal"),
         tool_calls=calls,
@@ -96,7 +96,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
         ),
     )
     return Reply(
-        message=made,
+        message=reply_message,
         finish_reason=_finish_reason(choices[0], message, calls),
         usage=read_usage(record(body, "usage"), "prompt_tokens", "completion_tokens"),
         model=text(body, "model") or None,

@@ -161,8 +161,8 @@ class _Spread:
         from agent_env.episodes.pending import pending
 
         manifest = self.folder.manifest
-        left = pending(self.folder, samples, manifest.conditions, manifest.repeats)
-        self.waiting.extend(key for key, _, _ in left)
+        missing = pending(self.folder, samples, manifest.conditions, manifest.repeats)
+        self.waiting.extend(key for key, _, _ in missing)
         if not self.waiting:
             return
         self.listener.pace(lambda: self.pace)
@@ -238,16 +238,16 @@ class _Spread:
                 continue
             lanes = [self._lane(name, worker) for _ in range(size)]
             found = await asyncio.gather(*lanes, return_exceptions=True)
-            others = [x for x in found if isinstance(x, BaseException)]
-            for problem in others:
+            problems = [x for x in found if isinstance(x, BaseException)]
+            for problem in problems:
                 if not isinstance(problem, _WorkerLost):
                     raise problem
-            if not others:
+            if not problems:
                 return
             self.workers.pop(name, None)
             with suppress(Exception):  # it is gone, or cannot be reached
                 self.ray.kill(worker)
-            self.listener.note(f"a worker was lost; its {len(others)} episodes go elsewhere")
+            self.listener.note(f"a worker was lost; its {len(problems)} episodes go elsewhere")
 
     async def _hire(self, name: str, size: int) -> Any:
         actor = self.ray.remote(Worker).options(

@@ -72,9 +72,9 @@ class Worker:
     async def start(self) -> tuple[str | None, str | None]:
         """Open the components: what is wrong here, if anything is, and the digest of the pages."""
         mine = versions()
-        other = [n for n, v in self._parcel.versions.items() if mine.get(n) != v]
-        if other:
-            text = ", ".join(f"{n} {mine.get(n)}, not {self._parcel.versions[n]}" for n in other)
+        stale = [n for n, v in self._parcel.versions.items() if mine.get(n) != v]
+        if stale:
+            text = ", ".join(f"{n} {mine.get(n)}, not {self._parcel.versions[n]}" for n in stale)
             return f"a node has {text}", None
         opened: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._host = asyncio.ensure_future(self._serve(opened))

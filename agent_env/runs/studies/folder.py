@@ -102,8 +102,8 @@ class StudyFolder:
     """The study in a folder, or of a study.toml. Its file is read, and checked, at first use."""
 
     def __init__(self, path: Path | str) -> None:
-        given = Path(path)
-        self.path = given.parent if given.name == FILE else given
+        target = Path(path)
+        self.path = target.parent if target.name == FILE else target
         self.file = self.path / FILE
         self._permit = NOTHING
 

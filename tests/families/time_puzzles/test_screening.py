@@ -55,7 +55,7 @@ def table_of(*names):
 
 def test_puzzles_are_made_of_what_no_model_of_the_panel_can_date(tmp_path):
     table = table_of("the Battle of", "the Congress of Berlin", "the Algeciras Conference")
-    made = screened(tmp_path, table).made
+    made = screened(tmp_path, table).sample_set
     rows = {row.event: row.obscurity for row in read_events(tmp_path / "set.screened.csv")}
     assert rows["the Battle of Trafalgar"] == 0
     assert rows["the Congress of Berlin"] == 1
