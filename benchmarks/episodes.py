@@ -23,7 +23,7 @@ from typing import Any
 
 from agent_env.episodes.index import Index
 from agent_env.episodes.results import score_run
-from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
+from agent_env.episodes.run_folder import RunFolder, digest
 from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
@@ -40,6 +40,7 @@ from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.where import parse_where
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet

@@ -22,13 +22,14 @@ import httpx
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.report import chapter_of, report_of
 from agent_env.episodes.index import Index
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, Reply, Score, ToolCall, ToolResult, Usage
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.sample_files import samples_bytes
 from agent_env.testing import puzzle
 from tests.analysis.simulated import Plant, study
 

@@ -67,6 +67,7 @@ CONFINED = {
 """Parts of the sandboxes and of the confined worker, and the request of the fetcher, which asks."""
 OWN = {
     "cli/docs.py": {"os.environ", "webbrowser.open"},
+    "extensions/interop/export/collector.py": {"os.environ"},
     "extensions/viewer/cli.py": {"webbrowser.open"},
     "extensions/serve/hosting.py": {"os.environ", "socket.socket"},
     "runs/probe.py": {"os.environ"},
@@ -74,7 +75,6 @@ OWN = {
     "sandbox/rootfs.py": {"docker.APIClient", "os.environ"},
     "testing/family.py": {"os.environ", "subprocess.run"},
     "testing/sandbox.py": {"os.environ"},
-    "wiring/collector.py": {"os.environ"},
     "wiring/sandboxes.py": {"os.environ"},
     "wiring/trust.py": {"os.environ"},
 }
@@ -109,7 +109,7 @@ MAKES_OWN_PERMITS = {
     "extensions/facts/wikidata.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",
-    "extensions/papers/engine.py", "extensions/interop/run_export.py",
+    "extensions/interop/run_export.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "sdk/run.py", "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web.py",

@@ -66,6 +66,13 @@ def wrapped(text: str, width: int = 46) -> str:
     return "\n".join(map(literal, lines))
 
 
+def series_look(k: int) -> tuple[str, str, str]:
+    """Colour, marker and line of the series at place k; no two of the first 64 have both of the
+    first two."""
+    marker = MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
+    return COLOURS[k % len(COLOURS)], marker, LINES[k % len(LINES)]
+
+
 def clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
     """No frame, thin lines behind the marks."""
     axes.spines[["top", "right"]].set_visible(False)

@@ -31,7 +31,7 @@ from agent_env.analysis.drawing import (
 )
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.resampling import means
-from agent_env.analysis.result_tables import Column, text_of
+from agent_env.analysis.result_tables import Column
 from agent_env.analysis.statistics.noise import pass_hat
 from agent_env.analysis.study import Arm
 
@@ -223,7 +223,7 @@ def _interval(axes: Axes, place: float, contrast: Contrast, model_index: int) ->
                   solid_capstyle="butt", zorder=3)  # fmt: skip
     axes.plot(value, place, marker=MARKERS[model_index % len(MARKERS)], markersize=7, color=colour,
               markerfacecolor=colour if contrast.is_significant else "white", zorder=4)  # fmt: skip
-    text = text_of(estimate.cell, Column("", 2, signed=True)).replace("-", "−")
+    text = Column("", 2, signed=True).text(estimate.cell).replace("-", "−")
     axes.annotate(f"{text}  n = {contrast.pairs}", (1.02, place), fontsize=8, va="center",
                   xycoords=("axes fraction", "data"))  # fmt: skip
 
@@ -302,7 +302,7 @@ def _slope(axes: Axes, comparison: Comparison, trend: Contrast, dose: str) -> No
         edges = np.array([height + slopes.low * across, height + slopes.high * across])
         axes.fill_between(across + middle, edges.min(axis=0), edges.max(axis=0), color="#777777",
                           alpha=0.18, linewidth=0, zorder=0)  # fmt: skip
-    text = text_of(slopes.cell, Column("", 3, signed=True)).replace("-", "−")
+    text = Column("", 3, signed=True).text(slopes.cell).replace("-", "−")
     axes.text(0.98, 0.02, f"slope {text} per {unit_of(dose)[1]}, n = {trend.pairs}", fontsize=7,
               transform=axes.transAxes, ha="right", va="bottom")  # fmt: skip
 

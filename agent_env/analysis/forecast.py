@@ -13,7 +13,7 @@ from agent_env.analysis.resampling import standard_errors
 from agent_env.analysis.significance import minimum_detectable_effect
 from agent_env.analysis.study import RunData
 from agent_env.models.addresses import split_address
-from agent_env.models.prices import MILLION, cost_usd
+from agent_env.models.prices import MILLION
 from agent_env.records.forecast import (
     Amounts,
     ConditionForecast,
@@ -90,7 +90,7 @@ def _condition(
     mean = _earlier_mean(manifest, condition, earlier) or _guess(manifest, condition)
     used = mean.usage
     tokens = None if used is None else (used.input_tokens or 0) + (used.output_tokens or 0)
-    cost = None if mean.usage is None else cost_usd(mean.usage, manifest.model_facts)
+    cost = None if mean.usage is None else mean.usage.cost_usd(manifest.model_facts)
     most = _most_tokens(manifest)
     amounts = Amounts(
         expected_tokens=None if tokens is None else tokens * episodes,

@@ -7,10 +7,11 @@ interval where all pairs agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist, fmean
+from typing import Self
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from agent_env.analysis.resampling import (
     standard_errors,
     weight_chunks,
 )
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.result_tables import Cell
 from agent_env.analysis.significance import student_quantile
 
 LEVEL = 0.95
@@ -67,6 +68,46 @@ class Estimate:
             None if each is None else each * factor for each in (self.value, self.low, self.high)
         )
         return Estimate(value, low, high, self.method, self.samples, self.clusters)
+
+    @classmethod
+    def of_mean(cls, values: Grouped, share: bool = False) -> Self:
+        """The mean of a column of cluster names and values, with the interval of `mean_intervals`;
+        without a value where it is empty."""
+        if not values:
+            return cls(None)
+        low, high = mean_intervals([values], [share])[0] or (None, None)
+        return cls(fmean(value for _, value in values), low, high, samples=len(values))
+
+    @classmethod
+    def of_share(cls, values: Grouped) -> Self:
+        """A share of 0/1 outcomes, with their clusters' names; one cluster counts as one sample."""
+        names = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
+        column = np.array([value for _, value in values])[:, None]
+        groups = len(names)
+        clusters = np.array([names[name] for name, _ in values])
+        error = float(standard_errors(column, clusters)[0]) if groups > 1 else 0.0
+        variance = error**2 * (groups - 1) / groups
+        low, high = share_interval(float(column.mean()), variance, groups)
+        return cls(fmean(value for _, value in values), low, high, samples=len(values))
+
+    @classmethod
+    def of_ratio(cls, values: Sequence[tuple[str, tuple[float, float]]]) -> Estimate:
+        """The sum of the first numbers over that of the second, which is not 0, by the clusters'
+        names; with Wilson's interval where every ratio is 0 or 1, else with the percentiles of a
+        cluster bootstrap."""
+        pairs = [pair for _, pair in values]
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
+        clusters = np.array([numbers[name] for name, _ in values], dtype=np.int64)
+        if all(pair in ((0.0, 1.0), (1.0, 1.0)) for pair in pairs):
+            column = np.array([[pair[0]] for pair in pairs])
+            return mean_estimates(column, clusters, np.empty((0, 1)), share=True)[0]
+        sums = np.zeros((len(numbers), 2))
+        np.add.at(sums, clusters, np.array(pairs, dtype=float))
+        value = sum(pair[0] for pair in pairs) / sum(pair[1] for pair in pairs)
+        if np.ptp(sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], 1)) < 1e-12:
+            return cls(value, None, None, "all equal", len(pairs), len(numbers))
+        draws = [ratio(w @ sums[:, :1], w @ sums[:, 1:]) for w in weight_chunks(len(sums))]
+        return bootstrap_estimate(value, np.concatenate(draws)[:, 0], len(pairs), len(numbers))
 
 
 def mean_estimates(values: Floats, clusters: Ints, draws: Floats, share: bool) -> list[Estimate]:
@@ -134,24 +175,6 @@ def _bootstrap(rows: Sequence[Ints], values: Sequence[Floats], clusters: int) ->
     return np.concatenate([ratio(w @ sums, w @ counts) for w in weight_chunks(clusters)])
 
 
-def grouped_mean(values: Grouped, share: bool = False) -> Estimate:
-    """The mean of one column with the same interval; without a value where it is empty."""
-    if not values:
-        return Estimate(None)
-    low, high = mean_intervals([values], [share])[0] or (None, None)
-    return Estimate(fmean(value for _, value in values), low, high, samples=len(values))
-
-
-def cluster_share_interval(values: Grouped) -> Interval:
-    """Of a share of 0/1 outcomes, with their clusters' names; one cluster counts as one sample."""
-    names = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
-    column = np.array([value for _, value in values])[:, None]
-    groups = len(names)
-    clusters = np.array([names[name] for name, _ in values])
-    error = float(standard_errors(column, clusters)[0]) if groups > 1 else 0.0
-    return share_interval(float(column.mean()), error**2 * (groups - 1) / groups, groups)
-
-
 def share_interval(share: float, variance: float, groups: int) -> Interval:
     """Wilson's interval at n = p(1-p)/variance, which takes in repeats and clusters (Korn and
     Graubard 1998 do so for surveys); n is the number of clusters at 0 and 1, where the variance
@@ -204,27 +227,3 @@ class Measurement:
     """Why it cannot be compared with a paper's, where this figure has a reason of its own."""
     setup: str = ""
     """The only setup of a reproduction that it comes from; "" for all of the experiment's."""
-
-
-def measurement_table(
-    name: str,
-    title: str,
-    measurements: Iterable[Measurement],
-    unit: str = "%",
-    notes: Sequence[str] = (),
-) -> ResultTable:
-    """A line for each figure, with its n: of a quantity all rows."""
-    by_quantity: dict[str, list[Measurement]] = {}
-    for each in measurements:
-        by_quantity.setdefault(each.quantity, []).append(each)
-    columns = (
-        Column("figure"), Column("answers by"), Column(f"{unit} (95 % CI)", 1),
-        Column("n", 0, is_kept=True), Column("clusters", 0, is_kept=True),
-    )  # fmt: skip
-    rows = tuple(
-        (each.quantity, each.row, estimate.cell, estimate.samples, estimate.clusters)
-        for group in by_quantity.values()
-        for each in group
-        if (estimate := each.estimate).value is not None
-    )
-    return ResultTable(name, title, columns, rows, tuple(filter(None, notes)))

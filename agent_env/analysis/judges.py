@@ -20,7 +20,6 @@ from agent_env.analysis.intervals import Estimate, bootstrap_estimate, wilson
 from agent_env.analysis.resampling import draw_weights
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.totals import sum_known
-from agent_env.models.prices import cost_usd
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Episode, Sample, Score, Verdict
 
@@ -135,7 +134,7 @@ def _agreement(
         calls=sum(len(one.calls) for one in calls),
         input_tokens=sum_known([u.input_tokens for u in usages]),
         output_tokens=sum_known([u.output_tokens for u in usages]),
-        cost_usd=sum_known([cost_usd(usage, facts) for usage in usages]),
+        cost_usd=sum_known([usage.cost_usd(facts) for usage in usages]),
     )
 
 

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables
 from agent_env.analysis.figures import all_figures
-from agent_env.analysis.result_tables import Cell, Column, ResultTable, text_of
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.results import breakdown
@@ -291,7 +291,7 @@ def page(template: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": text_of, "weight": _weight}
+    environment.filters |= {"weight": _weight}
     loader = environment.loader
     assert loader is not None
     script = loader.get_source(environment, "report.js")[0]

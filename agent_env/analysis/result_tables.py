@@ -43,6 +43,16 @@ class Column:
     is_second: bool = False
     """Shown only together with the column before it."""
 
+    def text(self, cell: Cell) -> str:
+        """A cell of it as a person reads it."""
+        if cell is None:
+            return "–"
+        if isinstance(cell, tuple):
+            value, low, high = (_number(part, self) for part in cell)
+            interval = "" if cell[1] is None else f"[{low}, {high}]"
+            return value if not interval else interval if cell[0] is None else f"{value} {interval}"
+        return _number(cell, self) if isinstance(cell, float) else str(cell)
+
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
@@ -58,7 +68,7 @@ class ResultTable:
     def texts(self) -> list[list[str]]:
         """The rows as a person reads them."""
         return [
-            [text_of(cell, column) for cell, column in zip(row, self.columns, strict=True)]
+            [column.text(cell) for cell, column in zip(row, self.columns, strict=True)]
             for row in self.rows
         ]
 
@@ -206,25 +216,16 @@ class ResultTable:
         """Title, rows by the columns' names, notes; an interval is an object of three fields."""
         names = [column.name for column in self.columns]
         ends = ("value", "low", "high")
-        rows = [
-            {
-                name: dict(zip(ends, cell, strict=True)) if isinstance(cell, tuple) else cell
-                for name, cell in zip(names, row, strict=True)
-            }
-            for row in self.rows
-        ]
+        rows: list[dict[str, object]] = finite(
+            [
+                {
+                    name: dict(zip(ends, cell, strict=True)) if isinstance(cell, tuple) else cell
+                    for name, cell in zip(names, row, strict=True)
+                }
+                for row in self.rows
+            ]
+        )
         return {"title": self.title, "rows": rows, "notes": list(self.notes)}
-
-
-def text_of(cell: Cell, column: Column) -> str:
-    """The cell as a person reads it."""
-    if cell is None:
-        return "–"
-    if isinstance(cell, tuple):
-        value, low, high = (_number(part, column) for part in cell)
-        interval = "" if cell[1] is None else f"[{low}, {high}]"
-        return value if not interval else interval if cell[0] is None else f"{value} {interval}"
-    return _number(cell, column) if isinstance(cell, float) else str(cell)
 
 
 def _number(value: float | None, column: Column) -> str:
@@ -254,8 +255,7 @@ def render(tables: Sequence[ResultTable], to: Format) -> str:
 
 def as_objects(tables: Sequence[ResultTable]) -> dict[str, object]:
     """The tables by name, for JSON."""
-    objects: dict[str, Any] = finite({table.name: table.as_json() for table in tables})
-    return objects
+    return {table.name: table.as_json() for table in tables}
 
 
 def finite(value: Any) -> Any:

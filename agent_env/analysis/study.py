@@ -6,10 +6,10 @@ An observation is one episode reduced to what comparisons need, without its mess
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, JsonValue
 
@@ -20,7 +20,9 @@ from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest, StoppingSettings
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Condition, Episode, Sample, Score
-from agent_env.tasks.task import AnalysisHooks
+from agent_env.tasks.conditions import sample_under
+from agent_env.tasks.shortcuts import Shortcut
+from agent_env.tasks.task import AnalysisHooks, Task
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 RARE = ("cached_tokens", "reasoning_tokens")
@@ -121,6 +123,32 @@ class RunData:
     """By condition name: what it used in all."""
     is_log: bool = False
     """Whether it is the log of another tool, which has one condition and is called by its name."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        manifest: Manifest,
+        samples: Sequence[Sample],
+        scored: Iterable[tuple[Episode, Score]],
+        facts: ModelFacts | None,
+    ) -> Self:
+        """A run's scored episodes as a study needs them, at the prices of `facts`."""
+        from agent_env.analysis.totals import totals
+
+        by_id = {sample.id: sample for sample in samples}
+        observed: dict[str, list[Observation]] = defaultdict(list)
+        episodes: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
+        for episode, score in scored:
+            sample = sample_under(by_id[episode.sample], episode.condition)
+            observed[episode.condition].append(observe(sample, episode, score, facts))
+            episodes.setdefault(episode.condition, []).append(
+                episode.model_copy(update={"messages": (), "pages": ()})
+            )
+        spending = {condition: totals(own, facts) for condition, own in episodes.items()}
+        observations = {condition: tuple(own) for condition, own in observed.items()}
+        is_log = manifest.imported is not None
+        return cls(name, manifest, by_id, observations, spent=spending, is_log=is_log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +254,13 @@ class Study:
             if not any(set(runs) < set(other) for other in whole)
         ]
 
+    @classmethod
+    def of(cls, runs: Sequence[RunData], task: Task, strict: bool = False) -> Study:
+        """The study of runs of one task."""
+        return assemble(
+            runs, task.metrics, strict, task.error_metrics, task.analysis, shortcuts_of(task)
+        )
+
     def arm(self, label: str) -> Arm:
         """The arm of this label; ConfigError lists the known ones."""
         for arm in self.arms:
@@ -270,6 +305,39 @@ def assemble(
         remarks = (*remarks, *_scales(arms, metrics))
     until = {run.name: run.manifest.until for run in runs if run.manifest.until is not None}
     return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts)
+
+
+def shortcuts_of(task: Task) -> Shortcuts:
+    """Makes an arm of each of the task's shortcuts; they answer when a table needs them."""
+    from agent_env.analysis.statistics.results import ORACLE
+
+    def arm(shortcut: Shortcut, samples: Sequence[Sample]) -> Arm:
+        errors: list[tuple[str, Exception]] = []
+        scored = task.answered_by(
+            shortcut, samples, lambda sample, exc: errors.append((sample.id, exc))
+        )
+        return Arm(
+            label=f"{Shortcut.ROW}{shortcut.name}",
+            run=ORACLE if shortcut.sees_gold else Shortcut.CONDITION,
+            model=shortcut.rule,
+            condition=Condition(name=Shortcut.CONDITION),
+            observations=tuple(observe(*each) for each in scored),
+            asked=len(samples),
+            note=_failures(errors, len(samples)),
+        )
+
+    return lambda samples: tuple(arm(shortcut, samples) for shortcut in task.shortcuts)
+
+
+def _failures(errors: Sequence[tuple[str, Exception]], samples: int) -> str:
+    """How many samples a shortcut has no answer to, and the first error; "" without one."""
+    if not errors:
+        return ""
+    sample, first = errors[0]
+    return (
+        f"failed on {len(errors)} of {samples} samples, which it does not count "
+        f"({sample}: {type(first).__name__}: {first})"
+    )
 
 
 def _scales(arms: Sequence[Arm], metrics: Sequence[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.models.prices import cost_usd, is_priced
+from agent_env.models.prices import is_priced
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Episode, Usage
 
@@ -51,7 +51,7 @@ def totals(episodes: Iterable[Episode], facts: ModelFacts | None) -> Totals:
         failed_calls=failed,
         uncounted_calls=sum(e.uncounted_calls for e in every),
         charged_tokens=sum((c.input_tokens or 0) + (c.output_tokens or 0) for c in charged),
-        charged_cost_usd=sum_known([cost_usd(c, facts) for c in charged])
+        charged_cost_usd=sum_known([c.cost_usd(facts) for c in charged])
         if is_priced(facts)
         else None,
         cache_hits=hits,
@@ -67,7 +67,7 @@ def episode_cost(episode: Episode, facts: ModelFacts | None) -> float | None:
     """In USD; None where a price or a count is unknown."""
     if episode.imported is not None and "cost_usd" in episode.imported.used:
         return episode.imported.used["cost_usd"]
-    return cost_usd(episode.paid, facts)
+    return episode.paid.cost_usd(facts)
 
 
 def spent_table(rows: Sequence[tuple[str, Totals]]) -> ResultTable:

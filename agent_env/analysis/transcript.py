@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from agent_env.analysis.diagnosis import Diagnosis
 from agent_env.analysis.diagnosis_tables import in_lines
 from agent_env.models.chat import read_arguments
-from agent_env.models.prices import cost_usd
 from agent_env.models.text_protocol import in_text, result_block
 from agent_env.records.escaping import visible
 from agent_env.records.model_server import ModelFacts
@@ -153,7 +152,7 @@ def _model_line(event: ModelCalled, facts: ModelFacts | None) -> str:
     usage = event.reply.usage if event.reply else event.usage or Usage()
     tokens = f"{_count(usage.input_tokens)} in, {_count(usage.output_tokens)} out"
     source = f" ({usage.source})" if usage.source else ""
-    cost = cost_usd(usage, facts)
+    cost = usage.cost_usd(facts)
     price = "" if cost is None else f", {cost:.5f} USD"
     problem = f" · failed: {event.error}" if event.error else ""
     if event.wait_s is not None:

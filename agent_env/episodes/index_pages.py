@@ -6,7 +6,7 @@ Read-only: `Index.update` in another connection updates the table from the trace
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -82,6 +82,8 @@ class RowPage:
 class IndexPages:
     """The table, opened for reading. `metric` is the task's main one."""
 
+    SORTS, VERDICTS = SORTS, VERDICTS
+
     def __init__(self, file: Path, metric: str) -> None:
         self._db = sqlite3.connect(file, timeout=5.0, check_same_thread=False)
         self._db.text_factory = as_text
@@ -91,6 +93,14 @@ class IndexPages:
     def close(self) -> None:
         """Closes the file."""
         self._db.close()
+
+    @staticmethod
+    def filter_of(fields: Mapping[str, str]) -> EpisodeFilter:
+        """The filter of the fields of an address; a verdict that there is not counts as none."""
+        own: dict[str, Any] = {"stop_reason" if k == "stop" else k: v for k, v in fields.items()}
+        if own.get("verdict") not in VERDICTS:
+            own.pop("verdict", None)
+        return EpisodeFilter(**own)
 
     @property
     def changes(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,23 +16,28 @@ from types import ModuleType
 from pydantic import ValidationError
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.fold import fold
+from agent_env.episodes.trace.fold import Recording, fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.trace.texts import Texts
-from agent_env.errors import DatasetError
+from agent_env.errors import DatasetError, ReplayError
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Episode, Record, Sample, Score
+from agent_env.records.trace_events import Event
 from agent_env.tasks.task import Task
 
 READERS = ("agent_env.scoring.", "agent_env.extensions.", "agent_env.families.")
 
 
-def episodes_of(folder: RunFolder, on_broken: Callable[[str], None]) -> Iterator[Episode]:
-    """The episodes of a run, in the order of their files; skips unreadable traces and calls
-    `on_broken` with the reason."""
+def traces_of(
+    folder: RunFolder, on_broken: Callable[[str], None], names: Collection[str] | None = None
+) -> Iterator[tuple[str, list[Event]]]:
+    """The events of the episodes CONDITION/SAMPLE.REPEAT of these names, by default of all, in the
+    order of their files; skips unreadable traces and calls `on_broken` with the reason."""
     texts, run = Texts(folder.texts), folder.identity()
     try:
         for file in folder.traces():
+            if names is not None and folder.key_of(file) not in names:
+                continue
             try:
                 events = read_trace(file, texts)
                 problem = folder.misfit(file, run, events)
@@ -41,9 +46,27 @@ def episodes_of(folder: RunFolder, on_broken: Callable[[str], None]) -> Iterator
             if problem is not None:
                 on_broken(problem)
             elif events:  # an empty file: killed before the first event
-                yield fold(events)
+                yield folder.key_of(file), events
     finally:
         texts.close()
+
+
+def recordings(
+    folder: RunFolder, on_broken: Callable[[str], None], names: Collection[str] | None = None
+) -> Iterator[tuple[str, Recording]]:
+    """The same as steps."""
+    for name, events in traces_of(folder, on_broken, names):
+        try:
+            recording = Recording.of(events)
+        except ReplayError as exc:
+            on_broken(f"{name}: {exc}")
+        else:
+            yield name, recording
+
+
+def episodes_of(folder: RunFolder, on_broken: Callable[[str], None]) -> Iterator[Episode]:
+    """The episodes of a run, without those of unreadable traces."""
+    return (fold(events) for _, events in traces_of(folder, on_broken))
 
 
 def scored_episodes(
@@ -71,7 +94,7 @@ class ScorerVersion(Record):
     scorer: str
     """Module and name."""
     source: str
-    """Digest of the scorer's module and of the metrics' room, 12 hexadecimal digits. Another
+    """Digest of the scorer's module and of those it reads by, 12 hexadecimal digits. Another
     digest need not mean other scores; the same digest means the same code."""
 
     def __str__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import fcntl
 import hashlib
 import os
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from agent_env.errors import ConfigError, DatasetError, DatasetErrors, StorageError, first_problem
+from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import (
@@ -27,13 +26,13 @@ from agent_env.records.safe_files import (
     replace_file,
     sync_path,
 )
-from agent_env.records.schema import MaterialTable, Record, Sample, Score
+from agent_env.records.schema import MaterialTable, Sample, Score
 from agent_env.records.trace_events import Event
+from agent_env.tasks.sample_files import parse_materials, parse_samples
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Parsed = TypeVar("Parsed", bound=Record)
 Stored = TypeVar("Stored", bound="DataclassInstance")
 
 ROOM = 4 * 1024 * 1024
@@ -91,6 +90,12 @@ class RunFolder:
     def trace(self, key: EpisodeKey) -> Path:
         return self.path / "episodes" / f"{key.name}.jsonl"
 
+    def is_finished(self, key: EpisodeKey) -> bool:
+        """Whether the episode has ended."""
+        from agent_env.episodes.trace.lines import is_finished
+
+        return is_finished(self.trace(key))
+
     def traces(self) -> Iterator[Path]:
         """All trace files, sorted, without those of interrupted attempts."""
         yield from sorted((self.path / "episodes").glob("*/*.jsonl"))
@@ -138,7 +143,7 @@ class RunFolder:
             self._check_room()
             (self.path / "episodes").mkdir(exist_ok=True)
             whole = {"samples.jsonl": samples, "materials.jsonl": materials, **(files or {})}
-            whole["run.json"] = manifest_bytes(manifest)
+            whole["run.json"] = manifest.as_bytes()
             sync = manifest.fsync != "none"  # traces are worth nothing without these
             for name, data in whole.items():
                 if name in self._held or (name == "materials.jsonl" and not materials):
@@ -229,7 +234,7 @@ class RunFolder:
     def change(self, **update: object) -> None:
         """Replaces these fields of run.json, whole or not at all."""
         manifest = self.manifest.model_copy(update=update)
-        self.write("run.json", manifest_bytes(manifest))
+        self.write("run.json", manifest.as_bytes())
         self._manifest, self._read_from = manifest, self.state
 
     def write(self, name: str, data: bytes) -> None:
@@ -343,36 +348,12 @@ class RunFolder:
         self.write("scores.jsonl", lines)
 
 
-def manifest_bytes(manifest: Manifest) -> bytes:
-    """run.json."""
-    return (manifest.model_dump_json(indent=2) + "\n").encode()
-
-
 def stored_as(kind: type[Stored], stored: Mapping[str, Any], field: str) -> Stored:
     """The dataclass stored in this field of run.json; ConfigError for an unknown name in it."""
     known = [each.name for each in fields(kind)]
     if unknown := [name for name in stored if name not in known]:
         raise ConfigError(f"run.json: {field} has '{unknown[0]}'; known: {', '.join(known)}")
     return kind(**stored)
-
-
-def samples_bytes(samples: Sequence[Record]) -> bytes:
-    """samples.jsonl or materials.jsonl: one per line, the same bytes for the same records."""
-    return b"".join(sample.model_dump_json().encode() + b"\n" for sample in samples)
-
-
-def materials_beside(dataset: Path) -> Path:
-    """The file with the tables of a samples file: NAME.materials.jsonl."""
-    return dataset.with_name(f"{dataset.stem}.materials.jsonl")
-
-
-def write_whole(file: Path, data: bytes) -> None:
-    """Writes a file that the user named, whole or not at all."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, data)
-    except OSError as exc:
-        raise ConfigError(f"cannot write to {file}: {exc.strerror}") from exc
 
 
 def digest(data: bytes) -> str:
@@ -386,57 +367,3 @@ def trace_file(path: Path) -> Path:
     if path.exists() or not (run / "run.json").exists():
         return path
     return run / "episodes" / path.parent.name / f"{path.name}.jsonl"
-
-
-def read_samples(file: Path, kind: type[Sample]) -> tuple[Sample, ...]:
-    """The samples of a file; DatasetError with file, line and reason of the first defect."""
-    return parse_samples(file, _user_file(file), kind)
-
-
-def _user_file(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as exc:
-        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
-
-
-def parse_samples(file: Path, data: bytes, kind: type[Sample]) -> tuple[Sample, ...]:
-    """The samples in the bytes of a file; DatasetErrors with all defects."""
-    samples: list[Sample] = []
-    lines_by_id: dict[str, int] = {}
-    defects: list[tuple[int | None, str]] = []
-    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            sample = kind.model_validate_json(line)
-        except ValidationError as exc:
-            defects += [(number, first_problem([problem])) for problem in exc.errors()]
-            continue
-        if sample.id in lines_by_id:
-            defects.append((number, f"id '{sample.id}' stands on line {lines_by_id[sample.id]}"))
-        lines_by_id.setdefault(sample.id, number)
-        samples.append(sample)
-    if defects:
-        raise DatasetErrors(file, defects)
-    if not samples:
-        raise DatasetError(file, None, "holds no sample")
-    return tuple(samples)
-
-
-def read_materials(file: Path) -> tuple[MaterialTable, ...]:
-    """The tables of a materials file; DatasetError with file and line of the first defect."""
-    return parse_materials(file, _user_file(file))
-
-
-def parse_materials(file: Path, data: bytes) -> tuple[MaterialTable, ...]:
-    """The tables in the bytes of a file."""
-    numbered = enumerate(data.splitlines(), start=1)
-    return tuple(_parse(file, n, line, MaterialTable) for n, line in numbered if line.strip())
-
-
-def _parse(file: Path, number: int, line: bytes, kind: type[Parsed]) -> Parsed:
-    try:
-        return kind.model_validate_json(line)
-    except ValidationError as exc:
-        raise DatasetError(file, number, first_problem(exc.errors())) from exc

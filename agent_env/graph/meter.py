@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from agent_env.models.prices import cost_usd
 from agent_env.protocols import Limits
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Message, Reply, StopReason, ToolSpec, Usage
@@ -55,7 +54,7 @@ class Meter:
         """The tokens of a call, as far as they are known."""
         self.input_tokens += usage.input_tokens or 0
         self.output_tokens += usage.output_tokens or 0
-        self.cost_usd += cost_usd(usage, self.facts) or 0.0
+        self.cost_usd += usage.cost_usd(self.facts) or 0.0
 
     def reached(self, limits: Limits) -> StopReason | None:
         """The limit that forbids another model call."""

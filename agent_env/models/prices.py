@@ -51,29 +51,6 @@ def _facts(file: Path, name: str, row: Any) -> ModelFacts:
         raise DatasetError(file, None, f"{name}: {problem}") from exc
 
 
-def cost_usd(usage: Usage, facts: ModelFacts | None) -> float | None:
-    """What a call cost; None where a price or a count is unknown.
-
-    Tokens of a cache that the server does not tell apart, or that the table has no price for, cost
-    as much as the others: an upper bound for those that the cache held, a lower one for those
-    written to it, where they cost more.
-    """
-    if facts is None or facts.input_per_million is None or facts.output_per_million is None:
-        return None
-    if usage.input_tokens is None or usage.output_tokens is None:
-        return None
-    plain, rest = facts.input_per_million, usage.input_tokens
-    spent = usage.input_tokens * plain + usage.output_tokens * facts.output_per_million
-    for count, price in (
-        (usage.cached_tokens, facts.cached_input_per_million),
-        (usage.cache_write_tokens, facts.cache_write_per_million),
-    ):
-        count = min(count or 0, rest)  # a server or trace could name more than there is
-        rest -= count
-        spent += count * (0.0 if price is None else price - plain)
-    return spent / MILLION
-
-
 def is_priced(facts: ModelFacts | None) -> bool:
     """Whether the cost of a call can be known."""
-    return cost_usd(Usage(input_tokens=0, output_tokens=0), facts) is not None
+    return Usage(input_tokens=0, output_tokens=0).cost_usd(facts) is not None

@@ -335,6 +335,10 @@ class Manifest(Stored):
         """Whether an episode without a trace is missing; else it may not have been asked for."""
         return self.until is None and self.forks_of is None
 
+    def as_bytes(self) -> bytes:
+        """run.json."""
+        return (self.model_dump_json(indent=2) + "\n").encode()
+
     @property
     def planned_episodes(self) -> int:
         """Of all conditions; a run that stops early has fewer in the end."""

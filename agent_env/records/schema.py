@@ -12,7 +12,7 @@ import hashlib
 import json
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -22,6 +22,9 @@ from agent_env.records.escaping import writable
 from agent_env.records.imported import ImportedResult
 from agent_env.records.reach import Code, Plain
 from agent_env.records.tool_traits import ToolTraits
+
+if TYPE_CHECKING:
+    from agent_env.records.model_server import ModelFacts
 
 
 class Record(BaseModel):
@@ -261,6 +264,28 @@ class Usage(Stored):
     def _count(cls, value: int | None) -> int | None:
         """Less than nothing is no count, and would give limits back what was spent."""
         return None if value is None or value < 0 else value
+
+    def cost_usd(self, facts: ModelFacts | None) -> float | None:
+        """What it costs at these prices; None where a price or a count is unknown.
+
+        Tokens of a cache that the server does not tell apart, or that the table has no price
+        for, cost as much as the others: an upper bound for those that the cache held, a lower one
+        for those written to it, where they cost more.
+        """
+        if facts is None or facts.input_per_million is None or facts.output_per_million is None:
+            return None
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        plain, left = facts.input_per_million, self.input_tokens
+        spent = self.input_tokens * plain + self.output_tokens * facts.output_per_million
+        for count, price in (
+            (self.cached_tokens, facts.cached_input_per_million),
+            (self.cache_write_tokens, facts.cache_write_per_million),
+        ):
+            count = min(count or 0, left)  # a server or trace could name more than there is
+            left -= count
+            spent += count * (0.0 if price is None else price - plain)
+        return spent / 1_000_000
 
 
 class Repetition(Stored):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from agent_env.records.imported import ImportedResult
+from agent_env.records.model_server import ModelFacts
 from agent_env.records.reach import Plain
 from agent_env.records.schema import (
     Condition,
@@ -119,6 +120,13 @@ class ModelCalled(Event):
     replayed: Plain[bool | None] = None
     """Whether this was taken over from a parent, and not asked for."""
 
+    def paid_usd(self, facts: ModelFacts | None) -> float | None:
+        """What it cost: nothing for a reply of the cache, or of a fork's parent."""
+        if self.replayed or (self.reply is not None and self.reply.cached_at is not None):
+            return 0.0
+        usage = self.usage if self.reply is None else self.reply.usage
+        return (usage or Usage()).cost_usd(facts)
+
 
 class ToolCalled(Event):
     kind: Plain[Literal["tool_called"]] = "tool_called"
@@ -133,6 +141,13 @@ class ToolCalled(Event):
     """Set where the call gave nothing that the model could read."""
     replayed: Plain[bool | None] = None
     """Whether this was taken over from a parent, and not run."""
+
+    @property
+    def gave_nothing(self) -> bool:
+        """Whether the call failed or was cancelled, so that the model read no result; in version 1
+        such a call has an error and no output."""
+        return self.ended is not None or (self.v == 1 and self.result.error is not None
+                                          and not self.result.output)  # fmt: skip
 
 
 class EpisodeResumed(Event):

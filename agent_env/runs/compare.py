@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
 from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
 from agent_env.records.options import Opt
@@ -15,6 +14,7 @@ from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.logs import logs
 from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs, read_manifests, read_study
+from agent_env.tasks.sample_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

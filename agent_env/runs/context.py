@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
 from agent_env.records.options import Opt
 from agent_env.runs.options import TrustRun
 from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
+from agent_env.tasks.sample_files import write_whole
 from agent_env.tasks.tool_registry import needs_web, web_tools
 from agent_env.wiring.models import make_tokenizer
 from agent_env.wiring.trust import own_call

@@ -22,6 +22,7 @@ from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode
+    from agent_env.episodes.pending import Pending
     from agent_env.episodes.rerun.resume import TraceOpener
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.episodes.runner import OpenSeams, Runner, Seams
@@ -53,7 +54,7 @@ async def open_environment(
     """The environment of a folder, with its tools; one process at a time. ConfigError without
     `trust_run` for another user's folder that reaches outside itself."""
     from agent_env.episodes.rerun.resume import TraceOpener, limits_of
-    from agent_env.episodes.runner import Runner, utc_now
+    from agent_env.episodes.runner import Runner, rarely_collected, utc_now
     from agent_env.episodes.trace.texts import Texts
     from agent_env.graph.loop import AgentLoop
 
@@ -61,6 +62,7 @@ async def open_environment(
     manifest, task = folder.manifest, folder.task
     async with AsyncExitStack() as stack:
         stack.enter_context(folder.locked())
+        stack.enter_context(rarely_collected())
         ours = manifest.model_copy(update=WITHOUT_MODEL)
         check_trust(folder, ours, note, confirmed=trust_run, option="trust_run=True")
         components = await open_components(folder, ours, task, stack, plugins=folder.plugins)
@@ -167,6 +169,14 @@ class Environment:
         if not self.folder.trace(key).exists():
             return None
         return fold(read_trace(self.folder.trace(key), self.opener.texts))
+
+    def pending(self, condition: Condition | None = None) -> Pending:
+        """The episodes that were asked for and are not finished, in the run's order; under one
+        condition or all."""
+        from agent_env.episodes.pending import pending
+
+        conditions = self.conditions if condition is None else (condition,)
+        return pending(self.folder, self.samples, conditions, self.folder.manifest.repeats)
 
     def free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
         """The next repeat without a trace."""

@@ -14,7 +14,7 @@ from agent_env.analysis.forecast import (
     forecast_run,
     side_by_side,
 )
-from agent_env.analysis.study import RunData, assemble
+from agent_env.analysis.study import RunData, Study, assemble
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.records.forecast import (
     Amounts,
@@ -23,7 +23,7 @@ from agent_env.records.forecast import (
     PlanForecast,
 )
 from agent_env.runs.run import Run
-from agent_env.runs.study import find_runs, read_run, study_of
+from agent_env.runs.study import find_runs
 
 if TYPE_CHECKING:
     from agent_env.runs.plan import Plan
@@ -82,7 +82,7 @@ def _early_stops(checks: Mapping[str, Plan]) -> Sequence[ExpectedSamples]:
 
 def _earlier(like: Sequence[Path], note: Callable[[str], None]) -> list[tuple[Run, RunData]]:
     opened = [Run.open(folder) for folder in (find_runs(like, note) if like else ())]
-    return [(run, read_run(run, str(run.path), note)) for run in opened]
+    return [(run, run.data(note, str(run.path))) for run in opened]
 
 
 def _of_task(earlier: Sequence[tuple[Run, RunData]], task: str) -> list[RunData]:
@@ -104,6 +104,6 @@ def _differences(
     ]
     study = assemble(planned, task.metrics, error_metrics=task.error_metrics, hooks=task.analysis)
     like = _of_task(earlier, study.task)
-    before = Comparison(study_of(like, task)) if like else None
+    before = Comparison(Study.of(like, task)) if like else None
     options = Options(contrasts=tuple(contrasts))
     return detectable_differences(Comparison(study, options), before)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.pending import BegunEpisodes, pending
 from agent_env.errors import ConfigError, DatasetError, ReplayError
-from agent_env.models.prices import cost_usd
 from agent_env.permits import NOTHING
 from agent_env.records.schema import Usage
 from agent_env.records.trace_events import Parent
@@ -197,7 +196,7 @@ class ForkForecast:
         """The sum over the forks."""
         known = [usage for usage in usages if usage is not None]
         is_known = len(known) == len(usages)
-        costs = [cost_usd(usage, facts) for usage in known]
+        costs = [usage.cost_usd(facts) for usage in known]
         return cls(
             forks=len(usages),
             input_tokens=sum(u.input_tokens or 0 for u in known) if is_known else None,

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from agent_env.episodes.calls.budget import RunLimits
-from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.records.options import Opt, OptionGroup
 from agent_env.records.schema import Record
 from agent_env.registry import load_path
 from agent_env.runs.options import ApiKeyEnv
-from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest, read_options
+from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest
+from agent_env.tasks.sample_files import write_whole
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.trust import own_plugins
@@ -136,7 +136,7 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
     """Generates, rewords and writes a set. Failures of the model lose no question."""
     family = load_family(options.task, own_plugins())
     model = _model(options, family)
-    chosen = read_options(family, options.options)
+    chosen = family.read_options(options.options)
     _check_format(options, family)
     _check_writable(options.out)
     if options.screened_by:
@@ -164,13 +164,6 @@ def solved_by_shortcuts(
         for shortcut in task.shortcuts
         if not shortcut.sees_gold
     )  # fmt: skip
-
-
-def write_samples(sample_set: SampleSet, out: Path) -> None:
-    """Writes samples, whole or not at all, and their tables into a second file."""
-    if sample_set.tables:
-        write_whole(materials_beside(out), samples_bytes(sample_set.tables))
-    write_whole(out, samples_bytes(sample_set.samples))
 
 
 def _check_format(options: GenerateOptions, family: Family) -> None:
@@ -323,6 +316,6 @@ def _write(
     if options.form == "published" and family.write_foreign is not None:
         write_whole(options.out, family.write_foreign(sample_set.samples, chosen))
     else:
-        write_samples(sample_set, options.out)
+        sample_set.write(options.out)
     write_whole(summary, (json.dumps(summary_fields, ensure_ascii=False, indent=1) + "\n").encode())
     return summary

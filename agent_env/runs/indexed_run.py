@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,6 +109,14 @@ class IndexedRun(Run):
             table = treatment_table(self._treatments(index))
             self._summary = state, RunSummary(groups, index.stop_reasons(), index.metrics, table)
         return self._summary[1]
+
+    def compared(self, paths: Sequence[Path]) -> list[ResultTable]:
+        """What a comparison of these runs shows first; ConfigError where there is none."""
+        from agent_env.runs.compare import CompareOptions, compare_folders, select_tables
+
+        options = CompareOptions(runs=tuple(paths))
+        comparison = compare_folders(options, lambda text: None, self.objects)
+        return select_tables(comparison, ("conclusions", "conditions", "differences"), ())
 
     def _treatments(self, index: IndexPages) -> list[tuple[str, Treatment]]:
         counts, manifest = {each.condition: each for each in index.arrivals()}, self.manifest

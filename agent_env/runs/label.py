@@ -25,7 +25,6 @@ from agent_env.analysis.judges import (
     only,
 )
 from agent_env.analysis.study import Arm, Observation, Study
-from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.escaping import csv_text, unguarded
 from agent_env.records.manifest import Manifest
@@ -33,6 +32,7 @@ from agent_env.records.schema import Episode, Sample, Score
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.tasks.judging import gold_text
+from agent_env.tasks.sample_files import write_whole
 
 CLASSES = ("correct", "outdated", "incorrect", "unsure")
 CELL = 30_000

@@ -197,7 +197,7 @@ def task(
         Traceback (most recent call last):
         agent_env.errors.ConfigError: limit=0: must be greater than or equal to 1
     """
-    from agent_env.tasks.family import option_texts, read_options
+    from agent_env.tasks.family import option_texts
     from agent_env.wiring.registry import load_family
 
     of_run = {key: value for key, value in options.items() if key in OF_THE_RUN}
@@ -207,7 +207,7 @@ def task(
     if samples:
         of_run.setdefault("limit", len(samples))
     text = name if isinstance(name, str) else local.family(name, samples)
-    read_options(load_family(text, own_plugins(local.objects)), texts)
+    load_family(text, own_plugins(local.objects)).read_options(texts)
     keywords = {"task": text, **of_run, "options": texts}
     from_arguments(RunOptions, keywords, "task")
     return TaskOptions(text, keywords, local.objects)

@@ -7,7 +7,7 @@ command line, manifest entries and docs from it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.errors import ConfigError
+from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.models.settings import ModelParameters
 from agent_env.permits import Permit
 from agent_env.protocols import Limits
@@ -359,6 +360,26 @@ class RunOptions:
     """The study that asks for the run."""
     permit: Permit = field(default_factory=own_call, compare=False, repr=False)
     """What may be reached; a study file that somebody sent may not say what it likes."""
+
+    def addressed(self, models: Sequence[str]) -> list[RunOptions]:
+        """The options for each model, with its own URL and key variable."""
+        if self.serve is not None and len(models) > 1:
+            raise ConfigError(
+                "--serve starts the server of one model; run each by itself, or give each its "
+                "`serve` in a study file"
+            )
+        urls = base_urls(models, self.base_url)
+        variables = key_variables(urls, self.api_key_envs)
+        return [
+            replace(
+                self,
+                model=model,
+                base_url=urls[model],
+                api_key_envs=(),
+                parameters=with_variable(self.parameters, variables[model]),
+            )
+            for model in models
+        ]
 
     @property
     def plugins(self) -> Plugins:

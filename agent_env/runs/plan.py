@@ -13,9 +13,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
-from agent_env.episodes.run_folder import digest, samples_bytes
+from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
-from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
@@ -32,7 +31,8 @@ from agent_env.tasks.conditions import (
     with_first_steps,
     with_formats,
 )
-from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
+from agent_env.tasks.family import Family, Materials, SampleSet, by_digest
+from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import (
@@ -55,12 +55,14 @@ from agent_env.wiring.models import (
     steps_of_task,
 )
 from agent_env.wiring.plugins import tools_named, uses_in
-from agent_env.wiring.registry import FAMILIES, FORMER_SCRIPTS, POLICIES
+from agent_env.wiring.registry import FAMILIES, FORMER_SCRIPTS, POLICIES, load_family
 from agent_env.wiring.sandboxes import choose_sandbox
+from agent_env.wiring.trust import check_reading
 from agent_env.wiring.web import WebOptions, settings_of
 
 if TYPE_CHECKING:
     from agent_env.protocols import SandboxBackend
+    from agent_env.runs.run import Run
     from agent_env.tasks.task import Task
     from agent_env.tasks.where import Filter
     from agent_env.web.page_store import SqlitePages
@@ -97,11 +99,11 @@ async def plan_run(
 ) -> Plan:
     """The run of these options; ConfigError or DatasetError for whatever keeps it from being run.
     `is_asked`: false if another program replies for the model."""
-    (options,) = addressed(options, [options.model])
+    (options,) = options.addressed([options.model])
     options, server = with_server(options, note) if is_asked else (options, None)
     family = options.plugins.find(FAMILIES, options.task)
     _check_script(options.model, family)
-    family_options = read_options(family, options.options)
+    family_options = family.read_options(options.options)
     texts = _texts(options)
     options = options if texts["prompt_file"] is None else replace(options, prompt="default")
 
@@ -207,33 +209,12 @@ async def plan_run(
 # The model and where it is ------------------------------------------------------------------------
 
 
-def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
-    """The options for each model, with its own URL and key variable."""
-    if options.serve is not None and len(models) > 1:
-        raise ConfigError(
-            "--serve starts the server of one model; run each by itself, or give each its `serve` "
-            "in a study file"
-        )
-    urls = base_urls(models, options.base_url)
-    variables = key_variables(urls, options.api_key_envs)
-    return [
-        replace(
-            options,
-            model=model,
-            base_url=urls[model],
-            api_key_envs=(),
-            parameters=with_variable(options.parameters, variables[model]),
-        )
-        for model in models
-    ]
-
-
 def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
     """The options of each model's run over the same samples; several models get a folder each
     below `out`. ConfigError for an invalid model, before any call."""
     if len(set(models)) < len(models):
         raise ConfigError("a model is named twice; use --repeats to ask more than once")
-    each = addressed(options, models)
+    each = options.addressed(models)
     if len(models) == 1:
         return each
     for one in each:
@@ -366,10 +347,17 @@ def _contexts(options: RunOptions, samples: Sequence[Sample], note: Note) -> tup
 # Samples ------------------------------------------------------------------------------------------
 
 
+def task_of(options: RunOptions, tables: Materials) -> Task:
+    """The task of these options under its default prompt, with their scorer and metrics."""
+    family = options.plugins.find(FAMILIES, options.task)
+    task = family.make_task("default", family.read_options(options.options), tables)
+    return with_measures(task, options.scorer, options.metrics, options.plugins)
+
+
 def samples_of(options: RunOptions) -> SampleSet:
     """The samples that a run with these options asks."""
     family = options.plugins.find(FAMILIES, options.task)
-    family_options = read_options(family, options.options)
+    family_options = family.read_options(options.options)
     prompt = "default" if _texts(options)["prompt_file"] else options.prompt
     return select_samples(
         options, family, family_options, family.make_task(prompt, family_options, {})
@@ -401,19 +389,42 @@ def select_samples(
     return SampleSet(tuple(selected), used, notes=sample_set.notes)
 
 
+def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
+    """The bytes of the run's samples and tables, made as run.json says or read from the dataset;
+    ConfigError where they are others."""
+    manifest = run.manifest
+    check_reading(run, manifest, again=True)
+    if manifest.dataset is not None and dataset is None:
+        raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
+    family = load_family(manifest.task, run.plugins)
+    chosen = family.checked_options(manifest.options)
+    options = RunOptions(
+        manifest.task, seed=manifest.seed or 0, limit=manifest.samples, where=manifest.where,
+        dataset=dataset if manifest.dataset is not None else None, objects=run.objects,
+        permit=run.permit,
+    )  # fmt: skip
+    task = family.make_task(manifest.prompt, chosen, {})
+    made = select_samples(options, family, chosen, task)
+    files = {
+        "samples.jsonl": samples_bytes(made.samples),
+        "materials.jsonl": samples_bytes(made.tables),
+    }
+    if digest(files["samples.jsonl"]) != manifest.samples_digest:
+        source = manifest.dataset or f"this version of agent-env with seed {manifest.seed}"
+        raise ConfigError(f"{source} gives other questions than {run.path} was begun with")
+    return files
+
+
 def _read_dataset(file: Path, family: Family, family_options: Record, task: Task) -> SampleSet:
     """A samples.jsonl with its materials beside it, or a set in a published format."""
-    from agent_env.episodes.run_folder import materials_beside, read_materials, read_samples
-
     if (foreign := family.read_foreign(file, family_options)) is not None:
         return foreign
-    samples = read_samples(file, task.sample_type)
-    stray = next((sample for sample in samples if sample.task != task.name), None)
+    made = SampleSet.read(file, task.sample_type)
+    stray = next((sample for sample in made.samples if sample.task != task.name), None)
     if stray is not None:
         reason = f"sample '{stray.id}' is a question of {stray.task}, not of {task.name}"
         raise DatasetError(file, None, f"{reason}; run that task")
-    materials_file = materials_beside(file)
-    return SampleSet(samples, read_materials(materials_file) if materials_file.exists() else ())
+    return made
 
 
 def _generate(

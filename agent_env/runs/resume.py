@@ -11,7 +11,7 @@ from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from agent_env.episodes.run_folder import digest, samples_bytes
+from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import moved, split_address
 from agent_env.permits import Permit
@@ -25,10 +25,10 @@ from agent_env.runs.options import (
     RunOptions,
     with_changes,
 )
-from agent_env.runs.plan import addressed
 from agent_env.runs.run import Run
 from agent_env.runs.serving import other_server, start_server
 from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes, start_run
+from agent_env.tasks.sample_files import samples_bytes
 from agent_env.wiring.components import versions
 from agent_env.wiring.local_models import as_now, is_local
 from agent_env.wiring.mcp import servers_now
@@ -196,7 +196,7 @@ async def begin_or_continue(options: RunOptions, data: bytes, listener: Listener
     ):
         raise ConfigError(f"{run.path} holds another run; name another folder for this one")
     check_trust(run, manifest, listener.note, from_call=("address",), option=how_to_trust(run))
-    (options,) = addressed(options, [options.model])
+    (options,) = options.addressed([options.model])
     before = manifest.model_parameters.get("base_url")
     if before != options.base_url:  # the server moved
         parameters = manifest.model_parameters | {"base_url": options.base_url}

@@ -6,8 +6,8 @@ give back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
@@ -31,20 +31,23 @@ from agent_env.runs.options import (
 from agent_env.runs.terminal import say
 from agent_env.runs.waiting import wait_for
 from agent_env.tasks.conditions import sample_under
-from agent_env.tasks.family import by_digest, checked_options
+from agent_env.tasks.family import by_digest
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import with_texts
-from agent_env.wiring.components import Parts, RunComponents
+from agent_env.wiring.components import Parts, RunComponents, contexts_of, strategy_of
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.trust import check_reading, keep_known, known_permit
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.diagnosis import Diagnosis
     from agent_env.analysis.result_tables import ResultTable
+    from agent_env.analysis.study import RunData
     from agent_env.episodes.index import EpisodeRow, Totals
     from agent_env.episodes.rerun.replay import ReplayResult
+    from agent_env.episodes.trace.fold import Recording
     from agent_env.models.serving.process import ServerProcess
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
@@ -157,7 +160,7 @@ class Run(RunFolder):
         if any(condition.disturbance is not None for condition in manifest.conditions):
             disturbances()
         family = load_family(manifest.task, self.plugins)
-        options = checked_options(family, manifest.options)
+        options = family.checked_options(manifest.options)
         task = family.make_task(manifest.prompt, options, by_digest(self.materials()))
         task = with_texts(task, manifest.prompt_file, manifest.system_file)
         return with_measures(task, manifest.scorer, manifest.metrics, self.plugins)
@@ -196,6 +199,19 @@ class Run(RunFolder):
                 return sample
             place = data.find(mark, place + 1)
         return None
+
+    def questions_again(self, dataset: Path | None) -> dict[str, bytes]:
+        """The bytes of its samples and tables, made as run.json says or read from the dataset;
+        ConfigError where they are others."""
+        from agent_env.runs.plan import questions_again
+
+        return questions_again(self, dataset)
+
+    def first_messages(self, sample: Sample, condition: schema.Condition) -> tuple[Message, ...]:
+        """What the model is sent first of the sample under the condition."""
+        contexts = contexts_of(self, self.manifest)
+        strategy, _ = strategy_of(self.task, contexts, sample, condition, plugins=self.plugins)
+        return strategy.start(sample)
 
     def asked_sample(self, episode: schema.Episode) -> Sample:
         """The episode's sample, as its condition asks it."""
@@ -271,6 +287,41 @@ class Run(RunFolder):
         score = self.task.score(sample, record)
         return Episode(name, trace, self.asked_sample(record), record, score, self)
 
+    def recordings(
+        self, on_broken: Callable[[str], None], names: Collection[str] | None = None
+    ) -> Iterator[tuple[str, Recording]]:
+        """What was recorded of these episodes, CONDITION/SAMPLE.REPEAT each, by default of all;
+        `on_broken` is told why a trace cannot be read."""
+        from agent_env.episodes.results import recordings
+
+        return recordings(self, on_broken, names)
+
+    def scored(self, on_broken: Callable[[str], None]) -> Iterator[tuple[schema.Episode, Score]]:
+        """Every episode with its score by the current scorer; writes nothing."""
+        from agent_env.episodes.results import scored_episodes
+
+        return scored_episodes(self, self.task, self.samples, on_broken)
+
+    def data(self, note: Callable[[str], None], name: str | None = None) -> RunData:
+        """What a study needs of its episodes; `name`: by default its folder's. `note` is told what
+        was left out."""
+        from agent_env.analysis.study import RunData
+
+        manifest, broken = self.manifest, list[str]()
+        name = self.path.resolve().name if name is None else name
+        scored = self.scored(broken.append)
+        data = RunData.of(name, manifest, self.samples, scored, manifest.model_facts)
+        for reason in broken:
+            note(f"left out: {reason}")
+        return replace(data, broken=len(broken))
+
+    def comparison(self, note: Callable[[str], None]) -> Comparison:
+        """Its conditions, scored by the current scorer; writes nothing."""
+        from agent_env.analysis.comparison import Comparison
+        from agent_env.analysis.study import Study
+
+        return Comparison(Study.of([self.data(note)], self.task))
+
     def trace_of(self, episode: str) -> Path | None:
         """The trace of CONDITION/SAMPLE.REPEAT; None where there is no such episode."""
         condition, _, name = episode.partition("/")
@@ -318,9 +369,8 @@ class Run(RunFolder):
     def frame(self) -> pd.DataFrame:
         """One row for each episode: its outcome, its metrics, what it used. Needs pandas."""
         from agent_env.analysis.episode_tables import episodes
-        from agent_env.runs.study import comparison_of
 
-        return episodes(comparison_of(self, say))
+        return episodes(self.comparison(say))
 
     def scores(self) -> list[ResultTable]:
         """The tables of `agent-env score`, first the means of each condition."""

@@ -12,7 +12,7 @@ from agent_env.episodes.calls.options import run_limits
 from agent_env.episodes.trace.fold import charges
 from agent_env.episodes.trace.lines import read_events
 from agent_env.errors import AgentEnvError
-from agent_env.models.prices import cost_usd, is_priced
+from agent_env.models.prices import is_priced
 from agent_env.records.schema import Episode, Usage
 from agent_env.records.trace_events import EpisodeFinished, Event, Judged
 from agent_env.scoring.sample_means import SampleMeans
@@ -171,7 +171,7 @@ class SoFar:
 
 def spending(usages: Sequence[Usage], facts: ModelFacts | None) -> Spending:
     """The sum over calls."""
-    costs = [cost_usd(usage, facts) for usage in usages]
+    costs = [usage.cost_usd(facts) for usage in usages]
     known = [cost for cost in costs if cost is not None]
     return Spending(
         tokens=sum((u.input_tokens or 0) + (u.output_tokens or 0) for u in usages),

@@ -152,21 +152,21 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     """Scores a run from its traces alone; `prices` replace its own."""
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.judges import judge_agreements
+    from agent_env.analysis.study import RunData, Study
     from agent_env.analysis.summary import after_cutoff
     from agent_env.episodes.contexts import describe_use
     from agent_env.episodes.results import against, earlier_scores
-    from agent_env.runs.study import run_data, study_of_one
 
     earlier = earlier_scores(run)
     task, manifest, scored = run.task, run.manifest, score_folder(run, note)
     facts = facts_of(manifest, prices, note)
     for use in manifest.contexts:
         note(describe_use(use))
-    data = run_data(run.path.name, manifest, run.samples, scored, facts)
+    data = RunData.of(run.path.name, manifest, run.samples, scored, facts)
     return RunScores(
         folder=run,
         manifest=manifest,
-        comparison=Comparison(study_of_one(data, task)),
+        comparison=Comparison(Study.of([data], task)),
         rescored=against(earlier, [score for _, score in scored], task.scorer),
         judges=tuple(judge_agreements(run.samples_by_id, scored)),
         late=after_cutoff(run.samples, task.analysis.event_date, facts),
@@ -239,11 +239,10 @@ def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
 
 def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, float | None]:
     """Totals of the preflight's calls, which are in no episode's sums."""
-    from agent_env.models.prices import cost_usd
 
     usages = [probe.usage for each in manifest.preflights for probe in each.probes]
     sums: dict[str, float | None] = {"calls": len(usages)}
-    costs = [cost_usd(usage, facts) for usage in usages]
+    costs = [usage.cost_usd(facts) for usage in usages]
     for name, values in (
         ("input_tokens", [usage.input_tokens for usage in usages]),
         ("output_tokens", [usage.output_tokens for usage in usages]),

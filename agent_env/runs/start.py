@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from agent_env.episodes.calls.options import allow_open_files
-from agent_env.episodes.run_folder import samples_bytes
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address, variable_in
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight
@@ -22,6 +21,7 @@ from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.plan import Plan, plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.serving import begin_server
+from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.components import RunComponents, open_components
 from agent_env.wiring.models import api_of, facts_of_server, health_of, open_counted

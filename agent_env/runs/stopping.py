@@ -21,7 +21,7 @@ from agent_env.analysis.sequential.walk import (
     order_of,
     stoppable_contrasts,
 )
-from agent_env.analysis.study import RunData
+from agent_env.analysis.study import RunData, Study
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
@@ -30,7 +30,7 @@ from agent_env.models.addresses import split_address
 from agent_env.records.manifest import StoppingSettings
 from agent_env.records.schema import Sample
 from agent_env.runs.run import Run
-from agent_env.runs.study import find_runs, read_run, study_of
+from agent_env.runs.study import find_runs
 from agent_env.scoring.sample_means import SampleMeans
 
 
@@ -55,9 +55,9 @@ class Stopping:
         a metric that is no score."""
         self.settings, self._note = settings, note
         self._names = {run.path: name for name, run in runs.items()}
-        data = [read_run(run, name, note) for name, run in runs.items()]
+        data = [run.data(note, name) for name, run in runs.items()]
         task = next(iter(runs.values())).task
-        study = study_of(data, task)
+        study = Study.of(data, task)
         self.metric = study.metrics[0]
         contrasts = stoppable_contrasts(
             settings.contrasts, study.arms, self.metric in study.error_metrics
@@ -150,7 +150,7 @@ def pass_rates(
     ConfigError for a run of the same model, and where no run asked any of the samples."""
     scores: dict[str, list[float]] = {}
     for folder in find_runs(paths, note):
-        data = read_run(run := Run(folder), folder.name, note)
+        data = (run := Run(folder)).data(note, folder.name)
         if split_address(data.manifest.model)[0] == split_address(model)[0]:
             raise ConfigError(
                 f"--difficulty-from {folder}: is a run of {data.manifest.model} itself; name runs "

@@ -13,11 +13,9 @@ if TYPE_CHECKING:
     from agent_env.cli.run import listening as listening
     from agent_env.cli.run import print_table as print_table
     from agent_env.cli.run import say as say
-    from agent_env.extras import missing_of as missing_of
     from agent_env.extras import need_extra as need_extra
     from agent_env.records.options import WHAT as WHAT
     from agent_env.records.options import Opt as Opt
     from agent_env.records.options import OptionGroup as OptionGroup
-    from agent_env.version import __version__ as __version__
 
 __getattr__, __dir__ = on_demand(__file__)

@@ -13,36 +13,24 @@ if TYPE_CHECKING:
     from agent_env.tasks.conditions import parse_condition as parse_condition
     from agent_env.tasks.conditions import sample_under as sample_under
     from agent_env.tasks.conditions import tools_of as tools_of
-    from agent_env.tasks.conditions import wording_of as wording_of
     from agent_env.tasks.family import Family as Family
-    from agent_env.tasks.family import Materials as Materials
-    from agent_env.tasks.family import NoOptions as NoOptions
     from agent_env.tasks.family import Rewording as Rewording
     from agent_env.tasks.family import RewordingResult as RewordingResult
     from agent_env.tasks.family import SampleSet as SampleSet
-    from agent_env.tasks.family import by_digest as by_digest
-    from agent_env.tasks.family import checked_options as checked_options
     from agent_env.tasks.family import option_texts as option_texts
-    from agent_env.tasks.family import read_options as read_options
     from agent_env.tasks.family import record_options as record_options
-    from agent_env.tasks.family import wording_family as wording_family
     from agent_env.tasks.faults import ConstraintRef as ConstraintRef
     from agent_env.tasks.faults import Faults as Faults
     from agent_env.tasks.faults import MissedDate as MissedDate
     from agent_env.tasks.faults import Source as Source
     from agent_env.tasks.faults import WrongDate as WrongDate
-    from agent_env.tasks.scorers import AUTHORS_SCORER as AUTHORS_SCORER
-    from agent_env.tasks.scorers import with_measures as with_measures
     from agent_env.tasks.shortcuts import Shortcut as Shortcut
     from agent_env.tasks.task import AnalysisHooks as AnalysisHooks
     from agent_env.tasks.task import CannotShift as CannotShift
     from agent_env.tasks.task import Example as Example
-    from agent_env.tasks.task import Prompt as Prompt
     from agent_env.tasks.task import PublishedScorer as PublishedScorer
-    from agent_env.tasks.task import Shift as Shift
     from agent_env.tasks.task import StrategyParts as StrategyParts
     from agent_env.tasks.task import Task as Task
-    from agent_env.tasks.task import TextAt as TextAt
     from agent_env.tasks.tool_registry import needs_sandbox as needs_sandbox
     from agent_env.tasks.tool_registry import web_tools as web_tools
     from agent_env.tasks.where import parse_where as parse_where

@@ -5,11 +5,8 @@ from typing import TYPE_CHECKING
 from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
-    from agent_env.models.addresses import COMPATIBLE as COMPATIBLE
-    from agent_env.models.addresses import LOCAL as LOCAL
     from agent_env.models.addresses import served_name as served_name
     from agent_env.models.apis.compatible import read_reply as read_reply
-    from agent_env.models.chat import chat_call as chat_call
     from agent_env.models.chat import chat_message as chat_message
     from agent_env.models.chat import chat_tool as chat_tool
     from agent_env.models.chat import read_arguments as read_arguments
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from agent_env.models.chat import read_usage as read_usage
     from agent_env.models.chat import text_in as text_in
     from agent_env.models.chat import written as written
-    from agent_env.models.prices import cost_usd as cost_usd
     from agent_env.models.settings import ModelParameters as ModelParameters
     from agent_env.models.tokenizers import Estimate as Estimate
     from agent_env.protocols import Answer as Answer

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from agent_env.records.schema import Episode as Episode
     from agent_env.records.schema import MaterialTable as MaterialTable
     from agent_env.records.schema import Message as Message
-    from agent_env.records.schema import PageRef as PageRef
     from agent_env.records.schema import Proof as Proof
     from agent_env.records.schema import Record as Record
     from agent_env.records.schema import Reply as Reply

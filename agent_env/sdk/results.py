@@ -6,42 +6,26 @@ from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison as Comparison
-    from agent_env.analysis.drawing import COLOURS as COLOURS
-    from agent_env.analysis.drawing import LINES as LINES
-    from agent_env.analysis.drawing import MARKERS as MARKERS
     from agent_env.analysis.drawing import clean as clean
     from agent_env.analysis.drawing import literal as literal
     from agent_env.analysis.drawing import save as save
+    from agent_env.analysis.drawing import series_look as series_look
     from agent_env.analysis.figures import estimate_lines as estimate_lines
     from agent_env.analysis.intervals import Estimate as Estimate
-    from agent_env.analysis.intervals import Grouped as Grouped
-    from agent_env.analysis.intervals import Interval as Interval
     from agent_env.analysis.intervals import Measurement as Measurement
-    from agent_env.analysis.intervals import bootstrap_estimate as bootstrap_estimate
-    from agent_env.analysis.intervals import cluster_share_interval as cluster_share_interval
-    from agent_env.analysis.intervals import grouped_mean as grouped_mean
-    from agent_env.analysis.intervals import mean_estimates as mean_estimates
     from agent_env.analysis.intervals import mean_intervals as mean_intervals
-    from agent_env.analysis.intervals import measurement_table as measurement_table
     from agent_env.analysis.intervals import wilson as wilson
     from agent_env.analysis.report import inline_svg as inline_svg
     from agent_env.analysis.report import page as page
     from agent_env.analysis.report import report_of_tables as report_of_tables
-    from agent_env.analysis.resampling import SEED as SEED
-    from agent_env.analysis.resampling import Floats as Floats
-    from agent_env.analysis.resampling import ratio as ratio
-    from agent_env.analysis.resampling import weight_chunks as weight_chunks
     from agent_env.analysis.result_tables import Cell as Cell
     from agent_env.analysis.result_tables import Column as Column
     from agent_env.analysis.result_tables import ResultTable as ResultTable
-    from agent_env.analysis.result_tables import as_objects as as_objects
     from agent_env.analysis.result_tables import finite as finite
-    from agent_env.analysis.result_tables import text_of as text_of
     from agent_env.analysis.statistics import Statistic as Statistic
     from agent_env.analysis.statistics.correlations import between_metrics as between_metrics
     from agent_env.analysis.statistics.noise import pass_hat as pass_hat
     from agent_env.analysis.study import QUANTITIES as QUANTITIES
-    from agent_env.analysis.study import TOKENS as TOKENS
     from agent_env.analysis.study import Arm as Arm
     from agent_env.analysis.study import Observation as Observation
     from agent_env.analysis.study import RunData as RunData

@@ -8,58 +8,40 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.options import CallOptions as CallOptions
     from agent_env.episodes.driven import DrivenEpisode as DrivenEpisode
     from agent_env.episodes.driven import Turn as Turn
-    from agent_env.episodes.pending import pending as pending
     from agent_env.episodes.rerun.fork import Beginning as Beginning
-    from agent_env.episodes.runner import rarely_collected as rarely_collected
     from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
     from agent_env.protocols import Tool as Tool
     from agent_env.registry import Registry as Registry
     from agent_env.registry import load_path as load_path
     from agent_env.registry import ours as ours
-    from agent_env.runs.compare import CompareOptions as CompareOptions
-    from agent_env.runs.compare import compare_folders as compare_folders
-    from agent_env.runs.compare import select_tables as select_tables
     from agent_env.runs.environment import Environment as Environment
     from agent_env.runs.environment import make_environment as make_environment
     from agent_env.runs.environment import open_environment as open_environment
     from agent_env.runs.fork import ForkPlan as ForkPlan
     from agent_env.runs.fork import recorded_episode as recorded_episode
-    from agent_env.runs.generate import write_samples as write_samples
     from agent_env.runs.indexed_run import IndexedRun as IndexedRun
     from agent_env.runs.keywords import Keyword as Keyword
     from agent_env.runs.keywords import from_arguments as from_arguments
     from agent_env.runs.keywords import keywords_of as keywords_of
-    from agent_env.runs.logs import Note as Note
     from agent_env.runs.mcp import mcp_diff as mcp_diff
     from agent_env.runs.options import AttributeOptions as AttributeOptions
     from agent_env.runs.options import CurveOptions as CurveOptions
     from agent_env.runs.options import RunOptions as RunOptions
-    from agent_env.runs.plan import addressed as addressed
     from agent_env.runs.plan import samples_of as samples_of
-    from agent_env.runs.plan import select_samples as select_samples
+    from agent_env.runs.plan import task_of as task_of
     from agent_env.runs.progress import Progress as Progress
     from agent_env.runs.resume import ask as ask
     from agent_env.runs.resume import begin_or_continue as begin_or_continue
-    from agent_env.runs.run import Assessment as Assessment
     from agent_env.runs.run import Run as Run
-    from agent_env.runs.run import TraceEvents as TraceEvents
     from agent_env.runs.score import score_folder as score_folder
     from agent_env.runs.start import Listener as Listener
-    from agent_env.runs.study import comparison_of as comparison_of
-    from agent_env.runs.study import read_run as read_run
-    from agent_env.runs.study import run_data as run_data
     from agent_env.runs.study import runs_below as runs_below
-    from agent_env.runs.study import study_of as study_of
     from agent_env.runs.waiting import wait_for as wait_for
-    from agent_env.wiring.collector import check_headers as check_headers
-    from agent_env.wiring.components import contexts_of as contexts_of
-    from agent_env.wiring.components import strategy_of as strategy_of
     from agent_env.wiring.models import make_model as make_model
     from agent_env.wiring.registry import FAMILIES as FAMILIES
     from agent_env.wiring.registry import load_family as load_family
     from agent_env.wiring.registry import task_names as task_names
-    from agent_env.wiring.trust import check_reading as check_reading
     from agent_env.wiring.trust import own_call as own_call
     from agent_env.wiring.trust import own_plugins as own_plugins
     from agent_env.wiring.web import WebOptions as WebOptions

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agent_env.records.pages import Hit as Hit
     from agent_env.records.pages import Page as Page
     from agent_env.records.waits import retry_after_s as retry_after_s
+    from agent_env.web.built import BuiltWeb as BuiltWeb
     from agent_env.web.full_text import FullText as FullText
     from agent_env.web.full_text import hit_of as hit_of
     from agent_env.web.full_text import words_of as words_of
@@ -17,6 +18,5 @@ if TYPE_CHECKING:
     from agent_env.web.page_store import SqlitePages as SqlitePages
     from agent_env.web.providers.client import Patience as Patience
     from agent_env.web.stored import page_key as page_key
-    from agent_env.web.tantivy_text import TantivyText as TantivyText
 
 __getattr__, __dir__ = on_demand(__file__)

@@ -10,13 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, user_problem
 from agent_env.protocols import Limits, Scorer
 from agent_env.records.schema import MaterialTable, Record, Sample
+from agent_env.tasks.sample_files import (
+    materials_beside,
+    read_materials,
+    read_samples,
+    samples_bytes,
+    write_whole,
+)
 from agent_env.tasks.task import Prompt, Task
 
 OptionsRecord = TypeVar("OptionsRecord", bound=Record)
@@ -43,6 +50,24 @@ class SampleSet:
     defects: Mapping[str, tuple[tuple[int | None, str], ...]] = field(default_factory=dict)
     """By the id of a sample that cannot be asked: lines and reasons. Only a sample that is selected
     makes an error of them."""
+
+    @classmethod
+    def read(cls, file: Path, kind: type[Sample]) -> Self:
+        """The samples of a file, with the tables beside it; DatasetError with file, line and reason
+        of a defect."""
+        samples, beside = read_samples(file, kind), materials_beside(file)
+        return cls(samples, read_materials(beside) if beside.exists() else ())
+
+    def write(self, file: Path) -> None:
+        """Writes the samples, whole or not at all, and their tables into a second file."""
+        if self.tables:
+            write_whole(materials_beside(file), samples_bytes(self.tables))
+        write_whole(file, samples_bytes(self.samples))
+
+    @property
+    def tables_by_digest(self) -> dict[str, MaterialTable]:
+        """As samples name them; ConfigError for one that is not there."""
+        return by_digest(self.tables)
 
 
 class _Tables(dict[str, MaterialTable]):
@@ -88,6 +113,44 @@ class Family:
     reproduction: str | None = None
     """MODULE:NAME of the `runs.reproduction.paper.Reproduction` of its paper; None for none."""
 
+    def read_options(self, texts: Sequence[str]) -> Record:
+        """Its options from KEY=VALUE texts; several values are separated by commas."""
+        return record_options(self.options, self.name, texts)
+
+    def checked_options(self, values: Mapping[str, Any]) -> Record:
+        """Its options with these values, such as those of run.json; ConfigError if invalid."""
+        return _checked(self.options, self.name, values)
+
+    @classmethod
+    def of_wording(
+        cls,
+        name: str,
+        sample_type: type[Sample],
+        prompt: Prompt,
+        scorer: Scorer,
+        made_by: str,
+    ) -> Self:
+        """The inner task of a `Rewording`: one reply without tools. Another command makes its
+        samples; ConfigError says `made_by` where they are asked for by themselves."""
+
+        def make_task(prompt_name: str, options: Any, materials: Materials) -> Task:
+            if prompt_name != "default":
+                raise ConfigError(f"unknown prompt '{prompt_name}'; known: default")
+            return Task(
+                name=name,
+                sample_type=sample_type,
+                prompt=prompt,
+                scorer=scorer,
+                metrics=("kept",),
+                default_conditions=("base",),
+                limits=Limits(steps=1, tool_calls=0),
+            )
+
+        def make_samples(count: int, seed: int, options: Any) -> SampleSet:
+            raise ConfigError(made_by)
+
+        return cls(name, make_task, make_samples)
+
 
 def family_of(task: Task, samples: Sequence[Sample] = ()) -> Family:
     """A family of one task and these samples alone, whatever the seed."""
@@ -97,35 +160,6 @@ def family_of(task: Task, samples: Sequence[Sample] = ()) -> Family:
         make_task=lambda prompt, options, materials: task,
         make_samples=lambda count, seed, options: SampleSet(all_samples[:count]),
     )
-
-
-def wording_family(
-    name: str,
-    sample_type: type[Sample],
-    prompt: Prompt,
-    scorer: Scorer,
-    made_by: str,
-) -> Family:
-    """The inner task of a `Rewording`: one reply without tools. Another command makes its samples;
-    ConfigError says `made_by` where they are asked for by themselves."""
-
-    def make_task(prompt_name: str, options: Any, materials: Materials) -> Task:
-        if prompt_name != "default":
-            raise ConfigError(f"unknown prompt '{prompt_name}'; known: default")
-        return Task(
-            name=name,
-            sample_type=sample_type,
-            prompt=prompt,
-            scorer=scorer,
-            metrics=("kept",),
-            default_conditions=("base",),
-            limits=Limits(steps=1, tool_calls=0),
-        )
-
-    def make_samples(count: int, seed: int, options: Any) -> SampleSet:
-        raise ConfigError(made_by)
-
-    return Family(name, make_task, make_samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +185,8 @@ class Rewording:
     """From the questions, the inner samples, the replies by sample, and the model's name."""
 
 
-def read_options(family: Family, texts: Sequence[str]) -> Record:
-    """The family's options from KEY=VALUE texts; several values are separated by commas."""
-    return record_options(family.options, family.name, texts)
-
-
 def record_options(record: type[OptionsRecord], owner: str, texts: Sequence[str]) -> OptionsRecord:
-    """The same for any record; ConfigError names what the `owner` has no option for."""
+    """Options from KEY=VALUE texts; ConfigError names what the `owner` has no option for."""
     fields = record.model_fields
     values: dict[str, str | list[str]] = {}
     for text in texts:
@@ -181,11 +210,6 @@ def option_texts(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def checked_options(family: Family, values: Mapping[str, Any]) -> Record:
-    """The family's options with these values, such as those of run.json; ConfigError if invalid."""
-    return _checked(family.options, family.name, values)
 
 
 def _checked(record: type[OptionsRecord], owner: str, values: Mapping[str, Any]) -> OptionsRecord:

@@ -54,17 +54,13 @@ def with_measures(
 ) -> Task:
     """The task with another scorer and more metrics; ConfigError for a metric that it has."""
     if scorer is not None:
-        published = task.authors_scorer
         if scorer != AUTHORS_SCORER:
             plugin: Any = plugins.find(SCORERS, scorer)
             task = replace(task, scorer=plugin, metrics=plugin.metrics, error_metrics=frozenset())
-        elif published is None:
+        elif task.authors_scorer is None:
             raise ConfigError(f"--scorer {scorer}: no published scorer of {task.name} is known")
         else:
-            errors = task.error_metrics & set(published.metrics)
-            task = replace(
-                task, scorer=published.scorer, metrics=published.metrics, error_metrics=errors
-            )
+            task = task.by_authors()
         task = replace(task, ceiling_metric=None)
     for text in metrics:
         name = text.rpartition(":")[2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Protocol, get_args
 
@@ -256,6 +256,16 @@ class Task:
         return [
             sample.id for sample, _, score in scored if score.metrics.get(self.right_metric) == 1
         ]
+
+    def by_authors(self) -> Task:
+        """The same under the rules that the paper's authors published, where these are known."""
+        if (published := self.authors_scorer) is None:
+            return self
+        errors = self.error_metrics & set(published.metrics)
+        return replace(
+            self, scorer=published.scorer, metrics=published.metrics, error_metrics=errors,
+            ceiling_metric=None,
+        )  # fmt: skip
 
     @property
     def right_metric(self) -> str:

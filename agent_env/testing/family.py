@@ -16,19 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_env.episodes.run_folder import (
-    digest,
+from agent_env.episodes.run_folder import digest
+from agent_env.errors import AgentEnvError, ConfigError, DatasetError
+from agent_env.records.schema import Condition, Episode, Message, Record, Sample, Score
+from agent_env.registry import OBJECT, PluginEntry, load_path
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.family import Family, SampleSet, by_digest
+from agent_env.tasks.sample_files import (
     materials_beside,
     read_materials,
     read_samples,
     samples_bytes,
 )
-from agent_env.errors import AgentEnvError, ConfigError, DatasetError
-from agent_env.records.schema import Condition, Episode, Message, Record, Sample, Score
-from agent_env.registry import OBJECT, PluginEntry, load_path
-from agent_env.runs.generate import write_samples
-from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import Family, SampleSet, by_digest, checked_options
 from agent_env.tasks.shortcuts import AnswerText
 from agent_env.tasks.task import Task
 from agent_env.testing.findings import raise_findings, raised
@@ -96,7 +95,7 @@ def in_new_process(path: str, family: Family, choice: CheckSettings) -> Iterator
     if path.startswith(OBJECT):
         yield "no other process finds it; put it into a module as a name of its own"
         return
-    sample_set = made_by(family, choice, checked_options(family, choice.options))
+    sample_set = made_by(family, choice, family.checked_options(choice.options))
     here = os.environ.get("PYTHONHASHSEED")
     done = subprocess.run(
         [sys.executable, "-c", IN_NEW_PROCESS, path, str(choice.count), str(choice.seed),
@@ -121,7 +120,7 @@ def print_digest(path: str, count: str, seed: str, options: str, dataset: str) -
     file = Path(dataset) if dataset else None
     choice = CheckSettings(int(count), int(seed), json.loads(options), file, None, None, 1.0)
     family = load_family(path, own_plugins())
-    print(digest_of(made_by(family, choice, checked_options(family, choice.options))))
+    print(digest_of(made_by(family, choice, family.checked_options(choice.options))))
 
 
 DEGENERATE = (
@@ -172,7 +171,7 @@ def check_family(
 
 def _findings(family: Family, choice: CheckSettings, shows_gold: bool) -> Iterator[str]:
     try:
-        options = checked_options(family, choice.options)
+        options = family.checked_options(choice.options)
     except ConfigError as exc:
         yield f"{exc}; give every option a default, or pass options="
         return
@@ -225,14 +224,14 @@ def _survives_the_disk(
     """Resume and replay read samples and tables back, and make the task anew."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "samples.jsonl"
-        write_samples(sample_set, file)
+        sample_set.write(file)
         try:
             again = read_samples(file, task.sample_type)
         except DatasetError as exc:
             yield f"samples cannot be read back: {exc}; each field needs a type that JSON can hold"
             return
         tables = read_materials(materials_beside(file)) if sample_set.tables else ()
-    if checked_options(family, options.model_dump(mode="json")) != options:
+    if family.checked_options(options.model_dump(mode="json")) != options:
         yield "its options are others after run.json was written and read; use types of JSON"
     second = family.make_task(PROMPT, options, by_digest(tables))
     for before, after in zip(sample_set.samples, again, strict=True):

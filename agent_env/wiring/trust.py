@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, ValidationError
 
-from agent_env.episodes.run_folder import RunFolder, manifest_bytes
+from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address
 from agent_env.permits import _MINT, OWN_DEFAULT, PUBLIC_WEB, Permit, normal, text_of
@@ -161,7 +161,7 @@ def keep_known(folder: RunFolder, planned: Manifest) -> None:
     """Before a change of run.json that is this program's own: what the user let the run do stays
     so, also where the process is killed before the change."""
     if is_known(folder, _plan(folder)):
-        change = _plan_of(planned, manifest_bytes(planned))
+        change = _plan_of(planned, planned.as_bytes())
         _record(folder.path, folder.manifest, [change], lambda text: None)
 
 

@@ -24,6 +24,7 @@ from agent_env.registry import Plugins, hook
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust, own_plugins
 
 if TYPE_CHECKING:
+    from agent_env.web.built import BuiltWeb
     from agent_env.web.opened import ProviderAccess, Web
 
 _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
@@ -243,8 +244,8 @@ def open_sealed(
 ) -> Web:
     """The sealed web of the settings: the built one that they name, else the shipped one, in
     `file`, with the samples' own tables. Its store is to be closed."""
-    opener: Callable[..., Web] = hook("sealed-web")
-    return opener(Path(settings.pages) if settings.pages else None, file, tables, note)
+    opener: Callable[..., BuiltWeb] = hook("sealed-web")
+    return opener(Path(settings.pages) if settings.pages else None, file, tables, note).as_web()
 
 
 def search_access(name: str, url: str | None, plugins: Plugins) -> ProviderAccess:

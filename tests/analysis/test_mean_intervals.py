@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agent_env.analysis.intervals import (
-    grouped_mean,
+    Estimate,
     mean_estimates,
 )
 from agent_env.analysis.resampling import bootstrap_means, draw_weights
@@ -14,7 +14,7 @@ TOGETHER = [(str(k % 20), value) for k, (_, value) in enumerate(ALONE)]
 
 
 def mean_interval(values, share=False):
-    made = grouped_mean(values, share)
+    made = Estimate.of_mean(values, share)
     return None if made.low is None or made.high is None else (made.low, made.high)
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from agent_env.analysis.result_tables import text_of
 from agent_env.analysis.treatment import (
     arrival,
     bare_of,
@@ -100,7 +99,7 @@ def test_the_table_says_what_is_wrong():
     found = treatments_of(run, [episode(BASE, "a", 31), episode(WEB, "a", 31)])
     table = treatment_table(found)
     (row,) = table.rows
-    assert [text_of(*pair) for pair in zip(row, table.columns, strict=True)] == [
+    assert [column.text(cell) for cell, column in zip(row, table.columns, strict=True)] == [
         "web (!)", "required", "+0", "0.00", "–", "0",
     ]  # fmt: skip
     assert "web (!): cannot mean anything: the server drops its tools." in table.notes

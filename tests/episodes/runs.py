@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from agent_env.episodes.run_folder import EpisodeKey, digest, samples_bytes
+from agent_env.episodes.run_folder import EpisodeKey, digest
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult
@@ -15,6 +15,7 @@ from agent_env.records.trace_events import (
 )
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.sample_files import samples_bytes
 from agent_env.testing import puzzle
 
 WEB = parse_condition("web")

@@ -7,11 +7,12 @@ import pytest
 
 from agent_env.episodes.calls.options import retries_of, run_limits
 from agent_env.episodes.rerun.resume import limits_of
-from agent_env.episodes.run_folder import RunFolder, read_samples
+from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.manifest import Manifest
 from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.sample_files import read_samples
 from agent_env.testing import puzzle
 from tests.episodes.runs import make_run
 

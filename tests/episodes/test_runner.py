@@ -11,7 +11,7 @@ from agent_env.episodes.calls.budget import ConcurrencyLimit
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.run_folder import RunFolder, samples_bytes
+from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams, Watch
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError, SandboxError, StorageError
@@ -24,6 +24,7 @@ from agent_env.protocols import Limits
 from agent_env.records.schema import ToolSpec
 from agent_env.records.trace_events import EpisodeStarted
 from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.sample_files import samples_bytes
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
 from tests.episodes.killing import ordeal

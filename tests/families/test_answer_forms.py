@@ -10,7 +10,7 @@ from agent_env.extensions.fake_server.rules import schema_faults
 from agent_env.families.qa.family import answer_form as qa_form
 from agent_env.families.qa.sample import QaSample
 from agent_env.records.schema import Episode
-from agent_env.tasks.family import by_digest, checked_options
+from agent_env.tasks.family import by_digest
 from agent_env.wiring.registry import load_family
 
 
@@ -57,7 +57,7 @@ def entries(sample):
 )
 def test_the_gold_answer_in_its_form_scores_one(family, options, value):
     offer = load_family(family)
-    chosen = checked_options(offer, options)
+    chosen = offer.checked_options(options)
     made = offer.make_samples(12, 1, chosen)
     task = offer.make_task("default", chosen, by_digest(made.tables))
     for sample in made.samples:
@@ -109,6 +109,6 @@ def test_the_answer_stands_behind_thoughts_and_in_a_step_of_the_text_protocol():
 @cache
 def _form_of_a_puzzle():
     family = load_family("time-puzzles")
-    options = checked_options(family, {})
+    options = family.checked_options({})
     (puzzle,) = family.make_samples(1, 1, options).samples
     return family.make_task("default", options, {}).form(puzzle)

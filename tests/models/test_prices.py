@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.models.prices import cost_usd, is_priced, read_prices
+from agent_env.models.prices import is_priced, read_prices
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Usage
 
@@ -40,7 +40,7 @@ def test_a_table_is_read_from_json(tmp_path):
 def test_cached_tokens_have_their_own_price():
     row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
     usage = Usage(input_tokens=1_000_000, cached_tokens=400_000, output_tokens=500_000)
-    assert cost_usd(usage, row) == pytest.approx(1.2 + 0.2 + 4.0)
+    assert usage.cost_usd(row) == pytest.approx(1.2 + 0.2 + 4.0)
 
 
 def test_tokens_written_to_a_cache_have_their_own_price():
@@ -49,8 +49,8 @@ def test_tokens_written_to_a_cache_have_their_own_price():
         input_tokens=1_000_000, cached_tokens=400_000, cache_write_tokens=200_000, output_tokens=0
     )
     written = facts(**prices, cache_write_per_million=2.5)
-    assert cost_usd(usage, written) == pytest.approx(0.4 * 2.0 + 0.4 * 0.5 + 0.2 * 2.5)
-    assert cost_usd(usage, facts(**prices)) == pytest.approx(0.6 * 2.0 + 0.4 * 0.5)
+    assert usage.cost_usd(written) == pytest.approx(0.4 * 2.0 + 0.4 * 0.5 + 0.2 * 2.5)
+    assert usage.cost_usd(facts(**prices)) == pytest.approx(0.6 * 2.0 + 0.4 * 0.5)
 
 
 def test_no_count_gives_money_back():
@@ -59,23 +59,23 @@ def test_no_count_gives_money_back():
     much = Usage(
         input_tokens=1_000_000, cached_tokens=10**12, cache_write_tokens=9, output_tokens=0
     )
-    assert cost_usd(much, row) == pytest.approx(0.5)
+    assert much.cost_usd(row) == pytest.approx(0.5)
     assert Usage(input_tokens=-1, output_tokens=-(10**12)) == Usage()
-    assert cost_usd(Usage(input_tokens=0, cached_tokens=-5, output_tokens=0), row) == 0.0
+    assert Usage(input_tokens=0, cached_tokens=-5, output_tokens=0).cost_usd(row) == 0.0
 
 
 def test_what_is_not_known_makes_the_cost_unknown_and_not_zero():
     whole = facts(input_per_million=2.0, output_per_million=8.0)
     usage = Usage(input_tokens=1, output_tokens=1)
-    assert cost_usd(usage, None) is None
-    assert cost_usd(usage, facts(input_per_million=2.0)) is None
-    assert cost_usd(Usage(input_tokens=1), whole) is None
+    assert usage.cost_usd(None) is None
+    assert usage.cost_usd(facts(input_per_million=2.0)) is None
+    assert Usage(input_tokens=1).cost_usd(whole) is None
     assert (is_priced(None), is_priced(facts()), is_priced(whole)) == (False, False, True)
 
 
 def test_a_free_model_costs_zero_where_the_table_says_so():
     free = facts(input_per_million=0.0, output_per_million=0.0)
-    assert cost_usd(Usage(input_tokens=5, output_tokens=5), free) == 0.0
+    assert Usage(input_tokens=5, output_tokens=5).cost_usd(free) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from agent_env.episodes.calls.options import CallOptions
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.index import Index
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.run_folder import samples_bytes
 from agent_env.episodes.trace.lines import TraceError, is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.extensions.fake_server import FakeServer, parse_errors, script_policy
@@ -28,6 +27,7 @@ from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
+from agent_env.tasks.sample_files import samples_bytes
 from tests.commands import agent_env, serving
 from tests.plans import QUIET, finished
 from tests.runs.test_label import filled

@@ -16,7 +16,6 @@ from agent_env.runs.progress import scores_text
 from agent_env.runs.run import Run
 from agent_env.runs.running_scores import SoFar
 from agent_env.runs.score import read_scores
-from agent_env.runs.study import comparison_of
 
 METRIC = "exact_match"
 REPEATS = 3
@@ -64,7 +63,7 @@ def test_score_and_compare_average_samples(run):
     conditions = scores.as_json(False)["conditions"]
     for name, mean in MEANS.items():
         assert conditions[name][METRIC] == pytest.approx(mean)
-    table = conditions_table(comparison_of(run, ignore))
+    table = conditions_table(run.comparison(ignore))
     place = [column.name for column in table.columns].index(METRIC)
     shown = {row[0]: row[place] for row in table.rows}
     for name, mean in MEANS.items():
@@ -94,7 +93,7 @@ def test_what_episodes_used_is_averaged_alike_in_the_viewer(run):
     read_scores(run, None, ignore)
     run.episode_rows(())
     pages = IndexPages(run.path / "index.db", METRIC)
-    comparison = comparison_of(run, ignore)
+    comparison = run.comparison(ignore)
     for name in ("steps", "input_tokens", "output_tokens", "duration_s"):
         shown = {group.condition: getattr(group, name) for group in pages.groups()}
         for arm, mean in zip(comparison.study.arms, comparison.values_of(name), strict=True):

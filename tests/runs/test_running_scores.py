@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.analysis.intervals import cluster_share_interval
+from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.resampling import standard_errors
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import Usage
@@ -29,7 +29,8 @@ def test_the_interval_is_that_of_the_tables(values):
     estimate = running.estimate
     assert estimate.value == pytest.approx(np.mean([value for _, value in values]))
     if len({cluster for cluster, _ in values}) > 1:
-        assert (estimate.low, estimate.high) == pytest.approx(cluster_share_interval(values))
+        whole = Estimate.of_share(values)
+        assert (estimate.low, estimate.high) == pytest.approx((whole.low, whole.high))
     else:
         assert estimate.low is None
 

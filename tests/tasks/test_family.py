@@ -6,11 +6,10 @@ from typing import Literal
 
 import pytest
 
-from agent_env.episodes.run_folder import materials_beside, read_materials
 from agent_env.errors import ConfigError
 from agent_env.records.schema import MaterialTable, Record, Sample
-from agent_env.runs.generate import write_samples
-from agent_env.tasks.family import Family, SampleSet, read_options
+from agent_env.tasks.family import Family, SampleSet
+from agent_env.tasks.sample_files import materials_beside, read_materials
 
 
 class Options(Record):
@@ -41,7 +40,7 @@ FAMILY = Family("tests", no_task, make, Options)
 
 def test_options_are_typed():
     given = ["setting=closed", "sizes=5, 50", "known-only=true"]
-    assert read_options(FAMILY, given) == Options(setting="closed", sizes=(5, 50), known_only=True)
+    assert FAMILY.read_options(given) == Options(setting="closed", sizes=(5, 50), known_only=True)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +55,12 @@ def test_options_are_typed():
 )
 def test_a_wrong_option_is_named(given, said):
     with pytest.raises(ConfigError, match=f"^{said.replace('.', '[.]')}"):
-        read_options(FAMILY, given)
+        FAMILY.read_options(given)
 
 
 def test_tables_are_written_once_beside_the_samples(tmp_path):
     out = tmp_path / "new" / "questions.jsonl"
-    write_samples(FAMILY.make_samples(3, 1, Options()), out)
+    FAMILY.make_samples(3, 1, Options()).write(out)
     assert len(out.read_text().splitlines()) == 3
     assert materials_beside(out) == tmp_path / "new" / "questions.materials.jsonl"
     assert read_materials(materials_beside(out)) == (TABLE,)

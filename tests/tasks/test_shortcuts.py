@@ -7,13 +7,13 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.statistics.results import breakdown, shortcuts
+from agent_env.analysis.study import RunData, Study
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode
-from agent_env.runs.study import run_data, study_of
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import by_digest, read_options
+from agent_env.tasks.family import by_digest
 from agent_env.tasks.shortcuts import Shortcut
 from agent_env.wiring.registry import load_family, task_names
 
@@ -89,7 +89,7 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
         versions={}, created_at="",
     )  # fmt: skip
     scored = [(e, task.score(s, e)) for s, e in zip(SET, episodes, strict=True)]
-    comparison = Comparison(study_of([run_data("r", manifest, SET, scored, None)], task))
+    comparison = Comparison(Study.of([RunData.of("r", manifest, SET, scored, None)], task))
     table = shortcuts(comparison)
     assert [(row[0], row[2]) for row in table.rows] == [
         ("base", 4), ("shortcut constant", 2), ("shortcut majority", 0), ("shortcut oracle", 4),
@@ -128,7 +128,7 @@ SHORTCUTS = {
 )  # fmt: skip
 def test_the_oracle_of_a_users_own_questions_is_right(scorer, gold):
     family = load_family("qa")
-    task = family.make_task("default", read_options(family, [f"scorer={scorer}"]), {})
+    task = family.make_task("default", family.read_options([f"scorer={scorer}"]), {})
     question = task.sample_type.model_validate(
         {"id": "q", "task": "qa", "gold": gold, "question": "?", "choices": ["no", "yes"]}
     )
@@ -144,7 +144,7 @@ def test_every_family_that_makes_questions_is_looked_at():
 def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name):
     """A shortcut that looked at a hidden field would answer otherwise, or fail."""
     family = load_family(name)
-    options = read_options(family, ["processes=1"] if name == "time-puzzles" else [])
+    options = family.read_options(["processes=1"] if name == "time-puzzles" else [])
     made = family.make_samples(6, 3, options)
     task = family.make_task("default", options, by_digest(made.tables))
     assert " ".join(shortcut.name for shortcut in task.shortcuts) == SHORTCUTS[name]

@@ -5,10 +5,11 @@ import sqlite3
 
 import pytest
 
-from agent_env.extensions.facts import sealed as sealed_index
 from agent_env.extensions.facts.fiction.world import make_world
-from agent_env.extensions.facts.sealed import as_page, choose_index
+from agent_env.extensions.facts.sealed import as_page
 from agent_env.extensions.facts.site.render import render_all
+from agent_env.web import built as sealed_index
+from agent_env.web.built import choose_index
 from agent_env.web.full_text import FullText
 from agent_env.web.tantivy_text import MARK, TantivyText
 

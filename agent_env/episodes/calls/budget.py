@@ -23,7 +23,6 @@ from typing import Annotated
 
 from agent_env.errors import RunStopped
 from agent_env.graph.meter import estimated_tokens
-from agent_env.models.prices import cost_usd
 from agent_env.records.model_server import ModelFacts
 from agent_env.records.options import RUN, Opt
 from agent_env.records.schema import Message, ToolSpec, Usage
@@ -228,7 +227,7 @@ class RunBudget:
         the output of others."""
         for budget in (self, *self.wider):
             budget.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
-            budget.cost_usd += cost_usd(usage, self.facts) or 0.0
+            budget.cost_usd += usage.cost_usd(self.facts) or 0.0
         if not is_preflight:
             self._largest_output = max(self._largest_output, usage.output_tokens or 0)
 
@@ -236,7 +235,7 @@ class RunBudget:
         """Holds what a failed call may have used."""
         for budget in (self, *self.wider):
             budget.held_tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
-            budget.held_cost_usd += cost_usd(usage, self.facts) or 0.0
+            budget.held_cost_usd += usage.cost_usd(self.facts) or 0.0
 
     def may_need(self, estimated: int) -> Usage:
         """What a call of `estimated` input tokens may use, judged by earlier calls."""
@@ -258,7 +257,7 @@ class RunBudget:
             return Reservation(0, 0.0)
         need = self.may_need(estimated)
         tokens = (need.input_tokens or 0) + (need.output_tokens or 0)
-        return Reservation(tokens, cost_usd(need, self.facts) or 0.0, estimated, need)
+        return Reservation(tokens, need.cost_usd(self.facts) or 0.0, estimated, need)
 
     def _short(self, share: Reservation) -> tuple[RunBudget, RunStopped] | None:
         """The first budget that lacks what the call may need, and what it says."""

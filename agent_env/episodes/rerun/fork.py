@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest
 from agent_env.episodes.trace.fold import Recording, Step, fold
 from agent_env.episodes.trace.lines import Clock, TraceWriter
 from agent_env.episodes.trace.texts import Texts
@@ -25,6 +25,7 @@ from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database, new_folder
 from agent_env.records.schema import Condition, Episode, Sample
 from agent_env.records.trace_events import EpisodeStarted, Event, ModelCalled, Parent, ToolCalled
+from agent_env.tasks.sample_files import samples_bytes
 from agent_env.web.store_file import reading
 
 PARENT = "parent.json"

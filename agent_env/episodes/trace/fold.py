@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ReplayError
 from agent_env.graph.fitting import Fit
-from agent_env.models.prices import cost_usd
 from agent_env.records.disturbance import CallFault
 from agent_env.records.imported import ImportedResult
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import (
     Episode,
     Message,
@@ -166,7 +166,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
     hosted = [call for reply in replies for call in (reply.usage.hosted_calls or {}).items()]
     loops = [reply.repetition for reply in replies if reply.repetition is not None]
     saved = [loop.saved_tokens for loop in loops if loop.was_cut]
-    tools = [e for e in events if isinstance(e, ToolCalled) and not gave_nothing(e)]
+    tools = [e for e in events if isinstance(e, ToolCalled) and not e.gave_nothing]
     totals = token_totals(events)
     episode = Episode(
         sample=start.sample,
@@ -240,7 +240,7 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
     for event in events:
         if isinstance(event, EpisodeStarted):
             messages.extend(event.messages)
-        elif isinstance(event, ToolCalled) and not gave_nothing(event):
+        elif isinstance(event, ToolCalled) and not event.gave_nothing:
             results[event.call.id] = Message(
                 role="tool", tool_call_id=event.call.id, content=event.result.output
             )
@@ -256,13 +256,6 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def gave_nothing(event: ToolCalled) -> bool:
-    """Whether the call failed or was cancelled, so that the model read no result; in version 1
-    such a call has an error and no output."""
-    return event.ended is not None or (event.v == 1 and event.result.error is not None
-                                       and not event.result.output)  # fmt: skip
-
-
 def worked_s(events: Sequence[Event]) -> float:
     """Seconds from the first event to the last, without pauses, outages and judging."""
     events = without_verdicts(events)
@@ -274,20 +267,6 @@ def worked_s(events: Sequence[Event]) -> float:
     )
     away = (e.away_s or 0.0 for e in events if isinstance(e, ModelCalled))
     return max(0.0, round(sum(spans) - sum(away), 3))
-
-
-def sent_messages(events: Sequence[Event], at: int) -> tuple[Message, ...]:
-    """The messages that went out with the model call at this place among the events."""
-    call = events[at]
-    return (*trajectory(events[:at]), *(call.added if isinstance(call, ModelCalled) else ()))
-
-
-def paid_usd(call: ModelCalled, facts: ModelFacts | None) -> float | None:
-    """The cost of a model call: nothing for a reply of the cache, or of a fork's parent."""
-    if call.replayed or (call.reply is not None and call.reply.cached_at is not None):
-        return 0.0
-    usage = call.usage if call.reply is None else call.reply.usage
-    return cost_usd(usage or Usage(), facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +289,7 @@ class Step:
     @property
     def results(self) -> tuple[ToolCalled, ...]:
         """The tool calls of which the model read something."""
-        return tuple(event for event in self.called if not gave_nothing(event))
+        return tuple(event for event in self.called if not event.gave_nothing)
 
     @property
     def wasted(self) -> list[Usage]:
@@ -335,10 +314,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The events of a trace as steps, without verdicts of judges: what viewer, exports, replay,
-    resume and fork read."""
+    """The events of a trace as steps: what viewer, exports, replay, resume and fork read."""
 
     events: tuple[Event, ...]
+    """Without the verdicts of judges."""
     start: EpisodeStarted
     steps: tuple[Step, ...]
     rest: tuple[ModelCalled | EpisodeResumed, ...]
@@ -346,11 +325,13 @@ class Recording:
     tools: tuple[ToolSpec, ...]
     """The tools offered last."""
     end: EpisodeFinished | EpisodeFailed | None
+    judged: tuple[Judged, ...] = ()
 
     @classmethod
-    def of(cls, events: Sequence[Event]) -> Recording:
+    def of(cls, all_events: Sequence[Event]) -> Recording:
         """ReplayError for a trace without `episode_started`."""
-        events = without_verdicts(events)
+        events = without_verdicts(all_events)
+        judged = tuple(event for event in all_events if isinstance(event, Judged))
         start = events[0] if events else None
         if not isinstance(start, EpisodeStarted):
             raise ReplayError("the trace does not begin with episode_started")
@@ -370,7 +351,12 @@ class Recording:
                 steps[-1] = replace(steps[-1], called=(*steps[-1].called, event))
         last = events[-1]
         end = last if isinstance(last, EpisodeFinished | EpisodeFailed) else None
-        return cls(tuple(events), start, tuple(steps), tuple(before), tools, end)
+        return cls(tuple(events), start, tuple(steps), tuple(before), tools, end, judged)
+
+    @classmethod
+    def read(cls, trace: Path) -> Recording:
+        """The same of a file."""
+        return cls.of(read_trace(trace))
 
     @property
     def kept(self) -> tuple[Mapping[str, int], ...]:
@@ -382,6 +368,17 @@ class Recording:
         """The tools that were called, and what the model read."""
         return ((event.call.name, event.result) for step in self.steps for event in step.results)
 
+    def messages_at(self, at: int) -> tuple[Message, ...]:
+        """The messages, whole, of the model call at this place among the events."""
+        call = self.events[at]
+        own = call.added if isinstance(call, ModelCalled) else ()
+        return (*trajectory(self.events[:at]), *own)
+
     def sent(self, step: Step) -> tuple[Message, ...]:
         """The messages that the step's reply answers, cut as they were sent."""
-        return Fit([step.call.kept or {}]).sent(sent_messages(self.events, step.at), 0)
+        return Fit([step.call.kept or {}]).sent(self.messages_at(step.at), 0)
+
+    @property
+    def episode(self) -> Episode:
+        """What it comes to, with the verdicts of judges."""
+        return fold((*self.events, *self.judged))

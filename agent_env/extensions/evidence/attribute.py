@@ -96,7 +96,7 @@ def _usages(
     recording: Recording, counts: tuple[int, ...], there: Run | None
 ) -> Iterator[Usage | None]:
     """Of each fork that is not finished: what the recorded episode used from there on."""
-    from agent_env.sdk.trace import EpisodeKey, is_finished
+    from agent_env.sdk.trace import EpisodeKey
 
     start = recording.start
     for kept, number in enumerate(counts):
@@ -107,7 +107,7 @@ def _usages(
         )  # fmt: skip
         for repeat in range(1, number + 1):
             key = EpisodeKey(start.sample, _name(start.condition, kept), repeat)
-            if there is None or not is_finished(there.trace(key)):
+            if there is None or not there.is_finished(key):
                 yield rest
 
 
@@ -149,13 +149,10 @@ async def ask_and_read(plan: AttributionPlan, listener: Listener) -> Attribution
 def read_attribution(plan: AttributionPlan, run: Run, note: Callable[[str], None]) -> Attribution:
     """What the forks tell."""
     from agent_env.extensions.evidence.attribution import ForkCounts, attribution
-    from agent_env.sdk.trace import fold, scored_episodes
 
     task, (sample,), start = run.task, run.samples, plan.recording.start
     ends: dict[str, list[bool | None]] = {}
-    for episode, score in scored_episodes(
-        run, task, run.samples, lambda reason: note(f"left out: {reason}")
-    ):
+    for episode, score in run.scored(lambda reason: note(f"left out: {reason}")):
         is_scored = score.outcome in ("read", "unreadable")
         end = score.metrics.get(task.right_metric) == 1.0 if is_scored else None
         ends.setdefault(episode.condition, []).append(end)
@@ -164,7 +161,7 @@ def read_attribution(plan: AttributionPlan, run: Run, note: Callable[[str], None
         own = ends.get(_name(start.condition, kept), [])
         finished = [end for end in own if end is not None]
         counts.append(ForkCounts(kept, sum(finished), len(finished), len(own) - len(finished)))
-    score = task.score(sample, fold(plan.recording.events))
+    score = task.score(sample, plan.recording.episode)
     is_right = score.metrics.get(task.right_metric) == 1.0
     actions = [_actions(step.reply.message.tool_calls) for step in plan.recording.steps]
     return attribution(start.episode, is_right, actions, counts)

@@ -14,9 +14,10 @@ from math import sqrt
 
 import numpy as np
 
-from agent_env.sdk.results import SEED, Column, Interval, ResultTable, wilson
+from agent_env.sdk.results import Column, ResultTable, wilson
 
 DRAWS = 10_000
+SEED = 20261121
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,10 @@ class StepEffect:
     forks: int
     """Finished ones from before it."""
     before: float | None
-    before_interval: Interval | None
+    before_interval: tuple[float, float] | None
     after: float | None
     change: float | None
-    change_interval: Interval | None
+    change_interval: tuple[float, float] | None
     probability: float | None
     """That it is the turning point."""
 
@@ -146,7 +147,9 @@ def _share(counts: ForkCounts | None) -> Share | None:
     return (share, *wilson(share, counts.finished))
 
 
-def _change(before: Share | None, after: Share | None) -> tuple[float | None, Interval | None]:
+def _change(
+    before: Share | None, after: Share | None
+) -> tuple[float | None, tuple[float, float] | None]:
     """After less before with Newcombe's interval (1998, method 10)."""
     if before is None or after is None:
         return None, None

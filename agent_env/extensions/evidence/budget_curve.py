@@ -18,6 +18,7 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
+import numpy.typing as npt
 
 from agent_env.sdk.records import Episode, Sample
 from agent_env.sdk.results import (
@@ -26,12 +27,11 @@ from agent_env.sdk.results import (
     Column,
     Comparison,
     Estimate,
-    Floats,
     ResultTable,
     finite,
-    grouped_mean,
 )
 
+Floats = npt.NDArray[np.float64]
 NEAR = 0.95
 """Of the accuracy at the end."""
 
@@ -311,7 +311,11 @@ def needless_table(counts: Sequence[LookupCount]) -> ResultTable:
         calls = [(each.cluster, float(each.calls)) for each in known]
         needless = [(each.cluster, float(each.needless or 0)) for each in known]
         shares = [(name, float(number > 0)) for name, number in needless]
-        means = (grouped_mean(calls), grouped_mean(needless), grouped_mean(shares, share=True))
+        means = (
+            Estimate.of_mean(calls),
+            Estimate.of_mean(needless),
+            Estimate.of_mean(shares, share=True),
+        )
         rows.append((condition, len(known), *(m.cell for m in means), len(own) - len(known)))
     notes = (
         "A look-up is unnecessary if the facts that earlier results prove, with those that need no "

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.sdk.errors import ConfigError, EpisodeError
-from agent_env.sdk.models import Limits, cost_usd
+from agent_env.sdk.models import Limits
 from agent_env.sdk.records import Usage
 from agent_env.sdk.run import ForkPlan, Run
 
@@ -138,7 +138,7 @@ def _usages(
 ) -> Iterator[Usage | None]:
     """Of each fork that is not finished: the recorded prompt of the same call, and the mean length
     of the condition's answers."""
-    from agent_env.sdk.trace import EpisodeKey, is_finished
+    from agent_env.sdk.trace import EpisodeKey
 
     answers: dict[str, list[int]] = {}
     for each in episodes:
@@ -148,7 +148,7 @@ def _usages(
         for budget in at:
             sample, _, repeat = each.trace.stem.rpartition(".")
             key = EpisodeKey(sample, forced_name(each.condition, budget), int(repeat))
-            if each.steps <= budget or (there is not None and is_finished(there.trace(key))):
+            if each.steps <= budget or (there is not None and there.is_finished(key)):
                 continue
             sent, lengths = each.input_tokens[budget - 1], answers.get(each.condition)
             if sent is None or not lengths:
@@ -171,11 +171,11 @@ def _beginnings(
 ) -> Iterator[Beginning]:
     """Of each episode: itself, and for each budget its beginning, or itself if it ended before."""
     from agent_env.sdk.run import Beginning
-    from agent_env.sdk.trace import Recording, read_trace
+    from agent_env.sdk.trace import Recording
 
     own, run = {each.name: each for each in source.manifest.conditions}, source.origin_name
     for each in episodes:
-        recording = Recording.of(read_trace(each.trace))
+        recording = Recording.read(each.trace)
         repeat = recording.start.repeat
         whole = Beginning.of(run, recording, each.steps, own[each.condition], repeat)
         yield replace(whole, is_whole=True)
@@ -220,13 +220,11 @@ class CurveResult:
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
-        from agent_env.sdk.results import as_objects
-
         return {
             "folder": str(self.folder),
             "failed": self.failed,
             **self.curves.as_json(),
-            "tables": as_objects(self.tables()),
+            "tables": {table.name: table.as_json() for table in self.tables()},
         }
 
 
@@ -238,9 +236,7 @@ def read_curves(run: Run, failed: int, note: Callable[[str], None]) -> CurveResu
         needless_calls,
     )
     from agent_env.sdk.family import sample_under, web_tools
-    from agent_env.sdk.results import Comparison
-    from agent_env.sdk.run import run_data, study_of
-    from agent_env.sdk.trace import scored_episodes
+    from agent_env.sdk.results import Comparison, RunData, Study
 
     manifest, task = run.manifest, run.task
     conditions = {condition.name: condition for condition in manifest.conditions}
@@ -252,10 +248,10 @@ def read_curves(run: Run, failed: int, note: Callable[[str], None]) -> CurveResu
         def left_out(reason: str) -> None:
             note(f"left out: {reason}")
 
-        for episode, score in scored_episodes(run, task, run.samples, left_out):
+        for episode, score in run.scored(left_out):
             condition = conditions[episode.condition]
             # the recorded beginning included
-            cost = cost_usd(episode.usage, manifest.model_facts)
+            cost = episode.usage.cost_usd(manifest.model_facts)
             costs.setdefault(condition.name, []).append(cost)
             searching = web_tools(condition) if condition.wording == "implicit" else None
             if determined is not None and searching and condition.answer_at is None:
@@ -265,7 +261,7 @@ def read_curves(run: Run, failed: int, note: Callable[[str], None]) -> CurveResu
                 look_ups.append(LookupCount(condition.name, cluster, *calls))
             yield episode, score
 
-    data = run_data(run.path.name, manifest, run.samples, scored(), manifest.model_facts)
+    data = RunData.of(run.path.name, manifest, run.samples, scored(), manifest.model_facts)
     observations = {
         name: tuple(
             replace(each, used={**each.used, "cost_usd": cost})
@@ -273,7 +269,7 @@ def read_curves(run: Run, failed: int, note: Callable[[str], None]) -> CurveResu
         )
         for name, own in data.observations.items()
     }
-    study = study_of([replace(data, observations=observations)], task)
+    study = Study.of([replace(data, observations=observations)], task)
     return CurveResult(BudgetCurves(Comparison(study)), tuple(look_ups), run.path, failed)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from agent_env.extensions.evidence.trails import AttackTrail, FaultTrail, trails_of
 from agent_env.sdk.family import is_twin
@@ -24,7 +25,6 @@ from agent_env.sdk.results import (
     Column,
     Comparison,
     Estimate,
-    Floats,
     Observation,
     ResultTable,
     Statistic,
@@ -173,7 +173,7 @@ def share_of(
 
 def column_of(
     comparison: Comparison, arm: Arm, value: Callable[[Observation], float | None]
-) -> Floats:
+) -> npt.NDArray[np.float64]:
     """By sample: the mean of its finished episodes, NaN without one that counts."""
     own: dict[str, list[float]] = {sample.id: [] for sample in comparison.study.samples}
     for observation in arm.observations:
@@ -271,7 +271,7 @@ class Split:
     """The shares of one condition, or of one over models."""
 
     label: str
-    values: Floats
+    values: npt.NDArray[np.float64]
     """Samples by SHARES; NaN where a twin is not there or the chance level is unknown."""
     unread: int
     """Episodes of its twins that were shown no page."""
@@ -384,7 +384,7 @@ def _split(comparison: Comparison, arm: Arm, twins: dict[str, Arm]) -> Split:
     return Split(arm.label, _paired(values), shown.count(0.0), len(shown))
 
 
-def _shares(comparison: Comparison, arm: Arm, metric: str) -> Floats:
+def _shares(comparison: Comparison, arm: Arm, metric: str) -> npt.NDArray[np.float64]:
     """By sample: the share of its finished episodes with a 1 in the metric; NaN without one."""
     return column_of(
         comparison, arm,
@@ -392,12 +392,12 @@ def _shares(comparison: Comparison, arm: Arm, metric: str) -> Floats:
     )  # fmt: skip
 
 
-def _chances(comparison: Comparison) -> Floats:
+def _chances(comparison: Comparison) -> npt.NDArray[np.float64]:
     chances = map(comparison.hooks.chance, comparison.study.samples)
     return np.array([np.nan if chance is None else chance for chance in chances])
 
 
-def _paired(values: Floats) -> Floats:
+def _paired(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The samples without a gap, but for columns that have no values at all."""
     has_values = ~np.isnan(values).all(axis=0)
     gaps = np.isnan(values[:, has_values]).any(axis=1)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from agent_env.extensions.extraction.extraction import ExtractionError, read_extraction
 from agent_env.extensions.extraction.solver import Ties, solve
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import Prompt, StrategyParts, Task
+from agent_env.sdk.family import StrategyParts, Task
 from agent_env.sdk.models import Answer, CallTool, RunTools, Say, Strategy
 from agent_env.sdk.records import Condition, Message, Sample, ToolCall, ToolResult
 
@@ -38,7 +38,7 @@ _LONGEST_ERROR = 600
 class ExtractRun:
     """The reply is an extraction, which the fixed solver answers; one repair request."""
 
-    prompt: Prompt
+    prompt: Callable[[Sample, Condition], tuple[Message, ...]]
     condition: Condition
     ties: Ties = "all"
 
@@ -76,7 +76,7 @@ class CodeRun:
     """The reply is a program, as a code block or a call of `python`; its output is the answer. One
     repair request."""
 
-    prompt: Prompt
+    prompt: Callable[[Sample, Condition], tuple[Message, ...]]
     condition: Condition
 
     def start(self, sample: Sample) -> tuple[Message, ...]:

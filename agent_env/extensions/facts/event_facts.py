@@ -33,9 +33,9 @@ from agent_env.extensions.facts.tables.tables import (
 )
 from agent_env.extensions.facts.tables.user_tables import read_user_events
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import Family, Materials, NoOptions, Prompt, SampleSet, Task
+from agent_env.sdk.family import Family, SampleSet, Task
 from agent_env.sdk.models import Limits, Scorer
-from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
+from agent_env.sdk.records import Condition, Episode, MaterialTable, Message, Record, Sample, Score
 from agent_env.sdk.scoring import episode_score
 from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import MONTH, month_number
@@ -344,12 +344,13 @@ def score_check(sample: Sample, episode: Episode) -> Score:
 
 
 def _family(
-    name: str, make_prompt: Prompt, scorer: Scorer, metrics: tuple[str, ...], condition: str,
+    name: str, make_prompt: Callable[[Sample, Condition], tuple[Message, ...]],
+    scorer: Scorer, metrics: tuple[str, ...], condition: str,
     limits: Limits, make_samples: Callable[[Iterable[EventRow], date], Sequence[EventSample]],
 ) -> Family:  # fmt: skip
     """A family of questions on rows, by default those of the shipped table; it has one prompt."""
 
-    def make_task(prompt: str, options: NoOptions, tables: Materials) -> Task:
+    def make_task(prompt: str, options: Record, tables: Mapping[str, MaterialTable]) -> Task:
         if prompt != "default":
             raise ConfigError(f"unknown prompt '{prompt}'; known: default")
         return Task(
@@ -362,7 +363,7 @@ def _family(
             limits=limits,
         )
 
-    def of_shipped_table(count: int, seed: int, options: NoOptions) -> SampleSet:
+    def of_shipped_table(count: int, seed: int, options: Record) -> SampleSet:
         rows = shipped_tables().events
         return SampleSet(tuple(make_samples(rows, datetime.now(UTC).date()))[:count])
 

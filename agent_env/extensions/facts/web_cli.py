@@ -121,13 +121,12 @@ class BuiltWeb:
 
 def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     """Render a world into a page store with its search, whole or not at all."""
-    from agent_env.extensions.facts.sealed import SealedWeb, fill
+    from agent_env.extensions.facts.sealed import SealedWeb, as_page
     from agent_env.extensions.facts.site.render import render_all
     from agent_env.extensions.facts.site.sheet import difficulty
     from agent_env.extensions.facts.site.tables import passed_over
     from agent_env.extensions.facts.tables.tables import write_intervals, write_world
     from agent_env.sdk.records import new_file
-    from agent_env.sdk.web import FullText, SqlitePages
 
     level, out = difficulty(options.difficulty), options.out
     temporal = [table for file in options.tables for table in _temporal(file, note)]
@@ -138,10 +137,9 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with new_file(out) as part:
-            with closing(SqlitePages(part)) as store:
-                sheets = render_all(tables, level, temporal)
-                pages = fill(store, FullText(store.connection), sheets)
-                digest = store.digest()
+            with closing(SealedWeb.begun(part)) as web:
+                pages = web.add(map(as_page, render_all(tables, level, temporal)))
+                digest = web.store.digest()
             if tables.invented:
                 facts, intervals = out.with_suffix(".facts.csv"), out.with_suffix(".intervals.csv")
                 write_world(tables, facts)

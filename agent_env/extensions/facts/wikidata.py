@@ -21,6 +21,7 @@ from typing import Self
 
 import httpx
 
+import agent_env
 from agent_env.extensions.facts.tables.statements import (
     ENTITY,
     Gathered,
@@ -35,7 +36,6 @@ from agent_env.extensions.facts.tables.statements import (
     value_of,
 )
 from agent_env.extensions.facts.tables.tables import write_events
-from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import ConfigError, SearchError
 from agent_env.sdk.records import Reach
 from agent_env.sdk.run import Permit, own_call
@@ -123,7 +123,7 @@ class QueryService:
         self.endpoint = endpoint
         self._patience = patience or PATIENCE
         self._note = note
-        who = f"agent-env/{__version__}" + (f" ({contact})" if contact else "")
+        who = f"agent-env/{agent_env.__version__}" + (f" ({contact})" if contact else "")
         self._client = httpx.AsyncClient(
             headers={"user-agent": f"{who} httpx/{httpx.__version__}", "accept": RESULTS},
             timeout=self._patience.timeout_s,

@@ -41,7 +41,7 @@ from agent_env.extensions.fake_server.rules import (
     request_of,
     schema_in,
 )
-from agent_env.sdk.models import chat_call, read_arguments, read_message, read_tool, text_in
+from agent_env.sdk.models import chat_message, read_arguments, read_message, read_tool, text_in
 from agent_env.sdk.records import Message, ToolCall, ToolSpec
 
 LAST = ("refusal", "content", "annotations", "tool_calls")
@@ -204,7 +204,8 @@ def _chat_message(request: ModelRequest, answer: ScriptedAnswer) -> Json:
     if answer.cited:
         message["annotations"] = [_citation(url) for url in answer.cited]
     if answer.calls:
-        message["tool_calls"] = [chat_call(call) for call in answer.calls]
+        calls = Message(role="assistant", tool_calls=tuple(answer.calls))
+        message["tool_calls"] = chat_message(calls)["tool_calls"]
     if answer.reasoning is None:
         return message | request.empty_reasoning
     if request.reasoning_format is None:

@@ -69,7 +69,7 @@ class ExportResult:
 def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> ExportResult:
     """Writes the export, replacing the folder of an earlier one. ConfigError if the format's
     package is not installed."""
-    from agent_env.extensions.interop.export.source import Results, Source
+    from agent_env.extensions.interop.export.source import Source
 
     if options.to not in (formats := (*EXPORTERS.names(), "otel")):
         raise ConfigError(f"--to {options.to}: write one of {', '.join(formats)}")
@@ -79,12 +79,11 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
         broken.append(reason)
         note(f"left out: {reason}")
 
-    results, choice = Results(), _choice(run, options)
     if options.to in OF_RESULTS:  # traces are read for the means first, and complained of then
         results = _results(run, options, on_broken)
-        source = Source(run, run.task, lambda reason: None, choice, results)
+        source = Source(run, run.task, lambda reason: None, _choice(run, options), results)
     else:
-        source = Source(run, run.task, on_broken, choice)
+        source = Source(run, run.task, on_broken, _choice(run, options))
     if options.to == "otel":
         where, counts = _send(source, options)
     else:
@@ -95,7 +94,6 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
 def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None]) -> Results:
     """The means of whole conditions, with the intervals of `score`."""
     from agent_env.extensions.interop.export.source import Results
-    from agent_env.sdk.run import comparison_of
 
     fields = [parse_where(text).field for text in options.where]
     if options.min_score is not None or set(fields) - {"condition"}:
@@ -109,7 +107,7 @@ def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None])
             f"--benchmark {options.benchmark or 'is needed'}: write the dataset of the Hugging "
             "Face Hub that was asked, ORG/DATASET or ORG/DATASET:TASK, TASK as in its eval.yaml"
         )
-    comparison = comparison_of(run, lambda text: on_broken(text.removeprefix("left out: ")))
+    comparison = run.comparison(lambda text: on_broken(text.removeprefix("left out: ")))
     conditions = {v for text in options.where for v in parse_where(text).values}
     known = {condition.name for condition in run.manifest.conditions}
     if unknown := sorted(conditions - known):
@@ -146,27 +144,21 @@ def _means(comparison: Comparison, conditions: Collection[str]) -> Iterator[Mean
 def _choice(run: Run, options: ExportOptions) -> Choice:
     """The episodes by the filters of `agent-env episodes`, and by score."""
     from agent_env.extensions.interop.export.source import Choice
-    from agent_env.sdk.trace import Index
 
     if options.metric is not None and options.metric not in run.task.metrics:
         known = ", ".join(run.task.metrics)
         raise ConfigError(f"--metric {options.metric}: write one of {known}")
     names = None
     if options.where:
-        index = Index(run)
-        try:
-            index.update()
-            rows = index.rows([parse_where(text) for text in options.where])
-            names = frozenset(row.values["episode"] for row in rows)
-        finally:
-            index.close()
+        rows, _ = run.episode_rows(options.where)
+        names = frozenset(row.values["episode"] for row in rows)
     return Choice(names, options.metric, options.min_score)
 
 
 def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     need_extra("opentelemetry.exporter.otlp.proto.http", what="--to otel")
+    from agent_env.extensions.interop.export.collector import check_headers
     from agent_env.extensions.interop.export.otel import Collector, send
-    from agent_env.sdk.run import check_headers
 
     check_headers(options.endpoint)
     collector = Collector(options.endpoint, options.content)

@@ -31,7 +31,7 @@ from agent_env.extensions.papers.results import (
 )
 from agent_env.sdk.commands import WHAT, Opt, OptionGroup
 from agent_env.sdk.errors import AgentEnvError, ConfigError, RunStopped
-from agent_env.sdk.family import AUTHORS_SCORER, Task, by_digest, read_options, with_measures
+from agent_env.sdk.family import Task
 from agent_env.sdk.models import ModelParameters
 from agent_env.sdk.results import Estimate, Measurement, RunData
 from agent_env.sdk.run import (
@@ -40,15 +40,12 @@ from agent_env.sdk.run import (
     Run,
     RunOptions,
     WebOptions,
-    addressed,
     begin_or_continue,
     load_family,
     load_path,
     make_model,
-    own_plugins,
-    read_run,
-    run_data,
     task_names,
+    task_of,
 )
 
 FROM_RUN = (
@@ -153,7 +150,7 @@ async def reproduce(
     paper_row = _paper_rows(paper, options.rows, models)
     given = {k: v for k, v in options.run.items() if k in ("base_url", "api_key_envs")}
     server = RunOptions(options.paper, parameters=options.parameters, **given)
-    for one in addressed(server, models):
+    for one in server.addressed(models):
         make_model(one.model, one.base_url, one.parameters, one.plugins)
     out = options.out or Path("runs") / f"reproduce-{options.paper}"
     sets = QuestionSets(paper, options.files, options.run, out)
@@ -199,8 +196,7 @@ def _paper_rows(
 
 def _with_scorer(task: Task, reading: str) -> Task:
     """The task; with the scorer that its authors published, where that is asked for."""
-    has_own = reading == AUTHORS and task.authors_scorer is not None
-    return with_measures(task, AUTHORS_SCORER, ()) if has_own else task
+    return task.by_authors() if reading == AUTHORS else task
 
 
 @dataclass(slots=True)
@@ -281,7 +277,7 @@ class _Work:
             calls=self.options.calls,
             preflight="on",
         )
-        return next(o for o in addressed(replace(one, model=model), [model]))
+        return next(o for o in replace(one, model=model).addressed([model]))
 
     def evidence(self, reading: str = "") -> Evidence:
         """Everything scored, by a reading of the gold or by the samples' own, or by the scorers
@@ -306,16 +302,15 @@ class _Work:
         return Evidence(runs, tasks, self.sets.files, self.options.responses, self.note, folders)
 
     def _scored(self, run: Run, task: Task, reading: str) -> RunData:
-        from agent_env.sdk.trace import episodes_of
-
         name = run.path.name
         if not reading:
-            return read_run(run, name, self.note)
+            return run.data(self.note, name)
         read = self.sets.read_as(run.samples, reading)
-        episodes = episodes_of(run, lambda reason: None)
+        recorded = run.recordings(lambda reason: None)
+        episodes = (recording.episode for _, recording in recorded)
         scored = ((episode, read.score(task, episode)) for episode in episodes)
         manifest = run.manifest
-        return run_data(name, manifest, read.samples, scored, manifest.model_facts)
+        return RunData.of(name, manifest, read.samples, scored, manifest.model_facts)
 
     def _responses(self, setup: str, reading: str) -> tuple[list[RunData], Task]:
         known = self.sets.of_file(self.setups[setup].questions)
@@ -324,10 +319,7 @@ class _Work:
             known.samples if known else tuple({s.id: s for f in files for s in f.samples}.values())
         )
         options = self._options(self.setups[setup], "reference")
-        family = load_family(options.task, own_plugins())
-        tables = by_digest(known.tables) if known else {}
-        own = family.make_task("default", read_options(family, options.options), tables)
-        task = _with_scorer(own, reading)
+        task = _with_scorer(task_of(options, known.tables_by_digest if known else {}), reading)
         rows = [row for file in files for row in file.rows if row.setup == setup]
         read = self.sets.read_as(samples, reading)
         return response_runs(setup, rows, read, task, self.note), task

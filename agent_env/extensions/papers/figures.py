@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from agent_env.extensions.papers.paper import Quantity
 from agent_env.extensions.papers.results import ExperimentResult, PaperRow
-from agent_env.sdk.results import COLOURS, LINES, MARKERS, clean, literal
+from agent_env.sdk.results import clean, literal, series_look
 
 GREY = "#9a9a9a"
 MOST_NAMES = 12
@@ -79,7 +79,7 @@ def _by_row(result: ExperimentResult) -> Figure:
     panels[0].set_yticks(range(len(labels)), [literal(label) for label in labels], fontsize=8)
     panels[0].set_ylim(len(labels) - 0.4, -0.6)
     for k, source in enumerate(sources):
-        colour, marker = _look(k)
+        colour, marker, _ = series_look(k)
         panels[0].plot([], [], marker, color=colour, label=literal(source or "ours"))
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
@@ -102,17 +102,12 @@ def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
     axes.set_ylim(len(quantities) - 0.4, -0.6)
     axes.set_xlabel(literal(quantities[0].unit))
     for k, name in enumerate(names):
-        colour, marker = _look(k)
+        colour, marker, _ = series_look(k)
         axes.plot([], [], marker, color=colour, label=literal(name))
 
 
-def _look(k: int) -> tuple[str, str]:
-    """Colour and marker of the row at place k; no two of the first 64 rows have both."""
-    return COLOURS[k % len(COLOURS)], MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
-
-
 def _mark(axes: Axes, row: PaperRow, y: float, k: int) -> None:
-    colour, marker = _look(k)
+    colour, marker, _ = series_look(k)
     ours = row.ours
     if ours.low is not None and ours.high is not None:
         axes.plot([ours.low, ours.high], [y, y], color=colour, linewidth=1.4, zorder=2)
@@ -138,7 +133,7 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         rows.sort(key=lambda row: row.quantity.x or 0.0)
         at = [row.quantity.x or 0.0 for row in rows]
         values = [_or_nan(row.ours.value) for row in rows]
-        (colour, marker), line = _look(k), LINES[k % len(LINES)]
+        colour, marker, line = series_look(k)
         if not rows:
             continue  # nothing was measured
         if rows[0].is_shortcut:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from agent_env.extensions.papers.engine import ReproduceResult
@@ -14,8 +15,7 @@ from agent_env.extensions.papers.results import (
     overview,
     published_table,
 )
-from agent_env.sdk.commands import missing_of
-from agent_env.sdk.results import Column, ResultTable, as_objects
+from agent_env.sdk.results import Column, ResultTable
 from agent_env.sdk.trace import write_whole
 
 WORDS = (
@@ -39,7 +39,7 @@ def write_results(result: ReproduceResult, note: Callable[[str], None]) -> list[
     text = json.dumps(results_json(result), ensure_ascii=False, allow_nan=False, indent=1)
     write_whole(out / "results.json", text.encode() + b"\n")
     files.append(out / "results.json")
-    if missing := missing_of("matplotlib", "jinja2"):
+    if missing := [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]:
         note(f"no figures and no page without {', '.join(missing)}: install 'agent-env[analysis]'")
         return files
     return [*files, *_write_page(result)]
@@ -51,7 +51,10 @@ def results_json(result: ReproduceResult) -> dict[str, object]:
         "paper": result.paper.title,
         "out": str(result.out),
         "stopped": result.stopped or None,
-        "experiments": {e.experiment.name: as_objects(tables_of(e)) for e in result.results},
+        "experiments": {
+            e.experiment.name: {table.name: table.as_json() for table in tables_of(e)}
+            for e in result.results
+        },
         "not_reproduced": {
             e.experiment.name: e.not_reproduced for e in result.results if e.not_reproduced
         },

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from agent_env.sdk.family import SampleSet, Task
 from agent_env.sdk.records import Sample
-from agent_env.sdk.results import Arm, Comparison, Estimate, Measurement, RunData
-from agent_env.sdk.run import RunOptions, study_of
+from agent_env.sdk.results import Arm, Comparison, Estimate, Measurement, RunData, Study
+from agent_env.sdk.run import RunOptions
 
 if TYPE_CHECKING:
     from agent_env.extensions.papers.responses import ResponseFile
@@ -170,7 +170,7 @@ class Evidence:
     def _compare(self, setup: str, names: tuple[str, ...]) -> Comparison:
         task = self.tasks[setup]
         chosen = [run for run in self.runs[setup] if run.name in names]
-        return Comparison(study_of(chosen, task))
+        return Comparison(Study.of(chosen, task))
 
 
 @dataclass(frozen=True, slots=True)

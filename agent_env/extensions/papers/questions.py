@@ -15,8 +15,8 @@ from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.family import SampleSet, parse_where, select
 from agent_env.sdk.records import Record, Sample
-from agent_env.sdk.run import RunOptions, samples_of, write_samples
-from agent_env.sdk.trace import digest, samples_bytes, write_whole
+from agent_env.sdk.run import RunOptions, samples_of
+from agent_env.sdk.trace import samples_bytes, write_whole
 
 PLAN = "reproduce.json"
 
@@ -217,7 +217,7 @@ class QuestionSets:
             is_kept = self._file(name).exists()  # the plan is the same
             self._sets[name] = self._kept(questions) if is_kept else self._make(questions)
         if not self._file(name).exists():
-            write_samples(self._sets[name], self._file(name))
+            self._sets[name].write(self._file(name))
         return self._sets[name]
 
     def _kept(self, questions: Questions) -> SampleSet:
@@ -265,7 +265,7 @@ def _file_digest(path: Path) -> str:
         parts = (f"{file.relative_to(path)} {_file_digest(file)}" for file in files)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
     try:
-        return digest(path.read_bytes())
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as exc:
         raise ConfigError(f"cannot read {path}: {exc.strerror}") from exc
 

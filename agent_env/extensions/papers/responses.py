@@ -17,7 +17,6 @@ from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import Task, parse_condition
 from agent_env.sdk.records import Episode, Manifest, Sample, Score
 from agent_env.sdk.results import RunData
-from agent_env.sdk.run import run_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def response_runs(
         chosen = [sample for sample in read.samples if sample.id in used]
         if scored:
             manifest = _manifest(model, own, task, len(chosen))
-            runs.append(run_data(f"responses of {model}", manifest, chosen, scored, None))
+            runs.append(RunData.of(f"responses of {model}", manifest, chosen, scored, None))
     return runs
 
 

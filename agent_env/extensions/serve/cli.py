@@ -73,7 +73,7 @@ async def _serve(
 ) -> None:  # fmt: skip
     from agent_env.extensions.serve.hosting import listening, serve_app
     from agent_env.extensions.serve.served_run import open_served_run, served_folder
-    from agent_env.sdk.run import open_environment, rarely_collected
+    from agent_env.sdk.run import open_environment
 
     with listening(port, host) as listener:
         bound = listener.getsockname()[1]
@@ -85,6 +85,5 @@ async def _serve(
             if token is not None:
                 print(f"token: {token}", flush=True)
             say(f"Serves {folder.path} (Ctrl-C ends it); GET /openapi.json describes the API.")
-            with rarely_collected():
-                await serve_app(server.app(), listener)
+            await serve_app(server.app(), listener)
     say(f"agent-env score {folder.path} scores the episodes; the same --out goes on.")

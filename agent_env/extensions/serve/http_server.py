@@ -27,9 +27,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from typing_extensions import TypedDict
 
+import agent_env
 from agent_env.extensions.serve.hosting import LOOPBACK
 from agent_env.extensions.serve.served_run import Ending, EpisodeChoice, ServedRun, ServedRunError
-from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import AgentEnvError, first_problem
 from agent_env.sdk.models import chat_message, chat_tool, read_reply
 
@@ -222,7 +222,7 @@ def openapi(has_token: bool) -> dict[str, Any]:
         entry[method] = operation
     made_of: dict[str, Any] = {
         "openapi": "3.1.0",
-        "info": {"title": "agent-env serve", "version": __version__},
+        "info": {"title": "agent-env serve", "version": agent_env.__version__},
         "paths": paths,
         "components": {"schemas": schemas},
     }
@@ -299,7 +299,9 @@ class EpisodeServer:
 
     async def _health(self, request: Request) -> Response:
         count = len(self._run.handles)
-        return _json(200, HealthBody(status="healthy", version=__version__, open_episodes=count))
+        return _json(
+            200, HealthBody(status="healthy", version=agent_env.__version__, open_episodes=count)
+        )
 
     async def _openapi(self, request: Request) -> Response:
         return Response(self._description, media_type="application/json")

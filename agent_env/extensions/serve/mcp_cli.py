@@ -103,7 +103,7 @@ def serve(
     from agent_env.extensions.serve.hosting import LOOPBACK, token_of
     from agent_env.extensions.serve.mcp_server import QuestionServer, serve_http, serve_stdio
     from agent_env.extensions.serve.served_run import open_served_run, served_folder, tools_of
-    from agent_env.sdk.run import check_sdk, open_environment, rarely_collected
+    from agent_env.sdk.run import check_sdk, open_environment
 
     if http is None and (no_token or token_env is not None):
         raise ConfigError("--token-env and --no-token go with --http")
@@ -119,11 +119,10 @@ def serve(
                 open_served_run(environment, on_end, ended_by_agent=http is None)
             )
             server = QuestionServer(served_run, specs, many, tell_score).server()
-            with rarely_collected():
-                if http is None:
-                    await serve_stdio(server)
-                else:
-                    await serve_http(server, http, token, say)
+            if http is None:
+                await serve_stdio(server)
+            else:
+                await serve_http(server, http, token, say)
         say(f"agent-env score {folder.path} scores the answers.")
 
     check_sdk()

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import agent_env
 from agent_env.extensions.serve.hosting import LOOPBACK, TokenGuard, listening, serve_app
 from agent_env.extensions.serve.served_run import (
     ServedQuestion,
@@ -18,7 +19,6 @@ from agent_env.extensions.serve.served_run import (
     ServedRunError,
     Submission,
 )
-from agent_env.sdk.commands import __version__
 from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class QuestionServer:
 
         return Server(
             "agent-env",
-            version=__version__,
+            version=agent_env.__version__,
             instructions=f"Call {NEXT}, use the other tools as you need them, then {SUBMIT}. "
             f"Repeat until there is no question left.",
             on_list_tools=list_tools,

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent_env.sdk.errors import AgentEnvError, ConfigError, EpisodeError
 from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
-from agent_env.sdk.run import Run, RunOptions, Turn, make_environment, pending
-from agent_env.sdk.trace import EpisodeKey, digest, is_finished, samples_bytes
+from agent_env.sdk.run import Run, RunOptions, Turn, make_environment
+from agent_env.sdk.trace import EpisodeKey
 
 if TYPE_CHECKING:
     from agent_env.sdk.records import Condition, Episode, Sample, Score
@@ -173,10 +173,7 @@ class ServedRun:
     @property
     def has_pending(self) -> bool:
         """Whether an episode that was asked for is not over."""
-        environment = self.environment
-        left = pending(environment.folder, environment.samples, environment.conditions,
-                       environment.folder.manifest.repeats)  # fmt: skip
-        return next(left, None) is not None
+        return next(self.environment.pending(), None) is not None
 
     @property
     def handles(self) -> tuple[str, ...]:
@@ -280,11 +277,8 @@ class ServedRun:
     def _next(self, choice: EpisodeChoice) -> tuple[EpisodeKey, Sample, Condition] | None:
         name = choice.condition
         if name not in self._left:
-            conditions = self.environment.conditions if name is None else (self._condition(name),)
-            repeats = self.environment.folder.manifest.repeats
-            left = pending(self.environment.folder, tuple(self._samples.values()), conditions,
-                           repeats)  # fmt: skip
-            self._left[name] = left
+            condition = None if name is None else self._condition(name)
+            self._left[name] = self.environment.pending(condition)
         return next(
             (
                 item
@@ -310,7 +304,7 @@ class ServedRun:
             key = self._free_key(sample, condition)
         else:
             key = EpisodeKey(sample.id, condition.name, choice.repeat)
-        if key in self._begun or is_finished(self.environment.folder.trace(key)):
+        if key in self._begun or self.environment.folder.is_finished(key):
             raise ServedRunError(
                 f"episode {self.name(key)} has been begun; name another repeat, or none"
             )
@@ -455,7 +449,7 @@ def seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
     run again. ConfigError where these cannot be had."""
     is_there = (run.path / SAMPLES_FILE).exists()
     try:
-        files = questions_again(run, dataset)
+        files = run.questions_again(dataset)
     except ConfigError as exc:
         if not is_there:
             raise
@@ -469,32 +463,7 @@ def seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
 def check_seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
     """Writes the held samples of a new run where they could not be made again."""
     try:
-        questions_again(run, dataset)
+        run.questions_again(dataset)
     except ConfigError as exc:
         run.release()
         note(f"{run.path / SAMPLES_FILE} is readable, gold answers included: {exc}")
-
-
-def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
-    """The bytes of the run's samples and tables, made as run.json says or read from the dataset;
-    ConfigError where they are others."""
-    from agent_env.sdk.family import checked_options
-    from agent_env.sdk.run import check_reading, load_family, select_samples
-
-    manifest = run.manifest
-    check_reading(run, manifest, again=True)
-    if manifest.dataset is not None and dataset is None:
-        raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
-    family = load_family(manifest.task, run.plugins)
-    chosen = checked_options(family, manifest.options)
-    options = RunOptions(
-        manifest.task, seed=manifest.seed or 0, limit=manifest.samples, where=manifest.where,
-        dataset=dataset if manifest.dataset is not None else None, objects=run.objects,
-        permit=run.permit,
-    )  # fmt: skip
-    made = select_samples(options, family, chosen, family.make_task(manifest.prompt, chosen, {}))
-    files = {SAMPLES_FILE: samples_bytes(made.samples), TABLES_FILE: samples_bytes(made.tables)}
-    if digest(files[SAMPLES_FILE]) != manifest.samples_digest:
-        source = manifest.dataset or f"this version of agent-env with seed {manifest.seed}"
-        raise ConfigError(f"{source} gives other questions than {run.path} was begun with")
-    return files

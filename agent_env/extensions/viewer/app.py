@@ -18,7 +18,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -43,16 +42,9 @@ from agent_env.extensions.viewer.story import (
 )
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.records import visible
-from agent_env.sdk.results import text_of
 from agent_env.sdk.run import (
-    Assessment,
-    CompareOptions,
     IndexedRun,
-    TraceEvents,
-    compare_folders,
-    select_tables,
 )
-from agent_env.sdk.trace import SORTS, VERDICTS, EpisodeFilter
 
 _LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)
 
@@ -68,7 +60,6 @@ def environment() -> Environment:
     )
     templates.filters |= {
         "plain": plain,
-        "cell": text_of,
         "count": count,
         "score": score,
         "seconds": seconds,
@@ -264,15 +255,15 @@ class _Pages:
         fields = _query_fields(
             request, ("condition", "status", "stop", "verdict", "sample", "sort")
         )
-        filters = _episode_filter(fields)
+        filters = run.index.filter_of(fields)
         at = _number(request.query_params.get("page"))
         span = run.index.span(filters, at * ROWS, ROWS)
         summary, reading = run.summary, self._library.is_reading(run)
         return self._page(
             "run.html", run=run, line=_RunLine(run, self._library),
             manifest=run.manifest, groups=summary.groups, span=span, given=fields, at=at,
-            last=max(0, -(-span.total // ROWS) - 1), metrics=summary.metrics, sorts=SORTS,
-            stops=summary.stop_reasons, treatment=summary.treatment, verdicts=VERDICTS,
+            last=max(0, -(-span.total // ROWS) - 1), metrics=summary.metrics, sorts=run.index.SORTS,
+            stops=summary.stop_reasons, treatment=summary.treatment, verdicts=run.index.VERDICTS,
             reading=reading, state=f"/state/{quote(run.key)}", stamp=self._library.stamp(run),
         )  # fmt: skip
 
@@ -301,14 +292,11 @@ class _Pages:
         run = self._run(request)
         others = [o for o in self._library.runs() if o.key != run.key and _asks_same(o, run)]
         shown = [run, *others] if request.query_params.get("runs") == "all" else [run]
-        options = CompareOptions(runs=tuple(each.path for each in shown))
-        notes: list[str] = []
         try:
-            comparison = compare_folders(options, notes.append, run.objects)
+            tables = run.compared([each.path for each in shown])
         except ConfigError as exc:
             return self._page("compare.html", run=run, others=others, shown=shown, tables=[],
                               problem=str(exc))  # fmt: skip
-        tables = select_tables(comparison, ("conclusions", "conditions", "differences"), ())
         return self._page(
             "compare.html", run=run, others=others, shown=shown, problem=None,
             tables=[table.without_empty() for table in tables if table.rows],
@@ -339,7 +327,7 @@ class _Pages:
         name = request.path_params["episode"]
         opened = _Opened(run, name)
         fields = _query_fields(request, ("condition", "status", "stop", "verdict", "sample"))
-        before, after = run.index.around(name, _episode_filter(fields))
+        before, after = run.index.around(name, run.index.filter_of(fields))
         return self._page(
             "episode.html", run=run, manifest=run.manifest, name=name, opened=opened,
             story=opened.story, verdict=opened.verdict, problem=opened.read.problem,
@@ -435,9 +423,9 @@ class _Opened:
         if trace is None:
             raise _missing(f"The run {run.key} has no episode {name}.")
         self.stamp = _file_stamp(trace)
-        self.read: TraceEvents = run.events(trace)
+        self.read = run.events(trace)
         self.story: Story | None = story(self.read.events, run.manifest.model_facts)
-        self.verdict: Assessment = run.assess(self.read.events)
+        self.verdict = run.assess(self.read.events)
 
     @property
     def sample(self) -> str:
@@ -475,13 +463,6 @@ def _query_fields(request: Request, names: tuple[str, ...]) -> Mapping[str, str]
     """What the address says of these, empty ones left out."""
     parameters = request.query_params
     return {name: parameters[name].strip() for name in names if parameters.get(name, "").strip()}
-
-
-def _episode_filter(query: Mapping[str, str]) -> EpisodeFilter:
-    fields: dict[str, Any] = {"stop_reason" if k == "stop" else k: v for k, v in query.items()}
-    if fields.get("verdict") not in VERDICTS:
-        fields.pop("verdict", None)
-    return EpisodeFilter(**fields)
 
 
 def _number(text: str | None) -> int:

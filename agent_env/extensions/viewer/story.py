@@ -12,19 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 
+from agent_env.sdk.errors import EpisodeError
 from agent_env.sdk.models import read_arguments
-from agent_env.sdk.records import ModelFacts, PageRef, ToolCall, Usage
+from agent_env.sdk.records import ModelFacts, ToolCall, Usage
 from agent_env.sdk.trace import (
-    EpisodeFailed,
-    EpisodeFinished,
     EpisodeResumed,
-    EpisodeStarted,
     Event,
-    Judged,
     ModelCalled,
     Recording,
     ToolCalled,
-    paid_usd,
 )
 
 
@@ -44,10 +40,6 @@ class CallView:
     @property
     def output(self) -> str | None:
         return None if self.done is None else self.done.result.output
-
-    @property
-    def pages(self) -> tuple[PageRef, ...]:
-        return () if self.done is None else self.done.result.pages
 
     @property
     def identity(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -96,11 +88,8 @@ class StepView:
 class Story:
     """A whole episode."""
 
-    start: EpisodeStarted
+    recording: Recording
     steps: list[StepView]
-    end: EpisodeFinished | EpisodeFailed | None
-    """None where the episode goes on, or was cut off."""
-    judged: list[Judged]
 
     @property
     def cost_usd(self) -> float | None:
@@ -111,9 +100,10 @@ class Story:
 
 def story(events: Sequence[Event], facts: ModelFacts | None) -> Story | None:
     """The events as a conversation; None where there is no beginning."""
-    if not events or not isinstance(events[0], EpisodeStarted):
+    try:
+        recording = Recording.of(events)
+    except EpisodeError:
         return None
-    recording = Recording.of(events)
     times = _times(recording.events)
     steps = [
         StepView(
@@ -121,15 +111,14 @@ def story(events: Sequence[Event], facts: ModelFacts | None) -> Story | None:
             step.before,
             step.call,
             tuple(CallView(call, done) for call, done in step.by_call),
-            paid_usd(step.call, facts),
+            step.call.paid_usd(facts),
             max(0.0, times[step.at] - (step.call.latency_s or 0.0)),
         )
         for step in recording.steps
     ]
     if recording.rest:
         steps.append(StepView(len(steps) + 1, recording.rest))
-    judged = [event for event in events if isinstance(event, Judged)]
-    return Story(recording.start, steps, recording.end, judged)
+    return Story(recording, steps)
 
 
 def _resumed(event: EpisodeResumed) -> list[str]:

@@ -36,7 +36,7 @@ from agent_env.families.tdbench.sources import (
     with_roles,
 )
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import option_texts, read_options
+from agent_env.sdk.family import option_texts
 from agent_env.sdk.results import Cell, Column, ResultTable
 from agent_env.temporal.days import PartialDate
 
@@ -89,7 +89,7 @@ def import_published(
     beside them."""
     from agent_env.families.tdbench.published import read_published
     from agent_env.families.tdbench.published_samples import published_samples
-    from agent_env.sdk.trace import materials_beside, samples_bytes, write_whole
+    from agent_env.sdk.trace import write_whole
 
     published = read_published(folder, now)
     made = published_samples(published, now, differing)
@@ -112,9 +112,7 @@ def import_published(
         out=out,
     )
     if out is not None:
-        if made.tables:
-            write_whole(materials_beside(out), samples_bytes(made.tables))
-        write_whole(out, samples_bytes(made.samples))
+        made.write(out)
         text = json.dumps(report.as_json(), ensure_ascii=False, indent=1) + "\n"
         write_whole(out.with_name(f"{out.stem}.import.json"), text.encode())
     return report
@@ -233,7 +231,7 @@ class IntakeReport:
 def examine(files: Sequence[Path], texts: Sequence[str], out: Path | None) -> IntakeReport:
     """Examine tables under KEY=VALUE options of the task; repair their rows by the policies of
     `repair`, and write those of a single table to `out`, with a log beside it."""
-    options = read_options(FAMILY, [f"tables={','.join(map(str, files))}", *texts])
+    options = FAMILY.read_options([f"tables={','.join(map(str, files))}", *texts])
     assert isinstance(options, TdbenchOptions)
     places = file_tables(options)
     if out is not None and len(places) > 1:

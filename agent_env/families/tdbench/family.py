@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 
@@ -13,9 +13,9 @@ from agent_env.families.tdbench.prompts import answer_form
 from agent_env.families.tdbench.sample import NAME, TdbenchOptions, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.tdbench.shortcuts import HIDDEN, task_shortcuts
-from agent_env.sdk.family import AnalysisHooks, Family, Materials, SampleSet, Task, TextAt
+from agent_env.sdk.family import AnalysisHooks, Family, SampleSet, Task
 from agent_env.sdk.models import Limits
-from agent_env.sdk.records import Condition, Message, Sample
+from agent_env.sdk.records import Condition, MaterialTable, Message, Sample
 from agent_env.sdk.web import ShiftedWorld
 
 LOOKUP_TOOLS = frozenset({"sql", "web_search"})
@@ -44,7 +44,7 @@ HOOKS = AnalysisHooks(
 """The phrasings of a query are one cluster."""
 
 
-def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
+def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, MaterialTable]) -> Task:
     """The task; rows stand before a question in the open-book setting, unless a tool has them."""
 
     def is_open(sample: TdbenchSample) -> bool:
@@ -60,7 +60,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
     def first(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=prompts.prompt_text(fields(sample, condition))),)
 
-    def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
+    def shift(sample: Sample, rng: Random, text_at: Callable[[str], str | None]) -> ShiftedWorld:
         from agent_env.families.tdbench.shift import shifted_world
 
         own = [tables[digest] for digest in sample.materials]

@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
 from agent_env.sdk.records import MaterialTable
 from agent_env.sdk.results import (
@@ -31,11 +29,6 @@ from agent_env.sdk.results import (
     Measurement,
     ResultTable,
     Statistic,
-    bootstrap_estimate,
-    mean_estimates,
-    measurement_table,
-    ratio,
-    weight_chunks,
 )
 
 
@@ -157,28 +150,10 @@ def measured(
 
 
 def estimate(values: Sequence[tuple[str, Pair]], unit: str = "%") -> Estimate:
-    """The ratio, in percent unless the unit is another, with an interval over clusters (queries):
-    Wilson's where every answer is 0 or 1, else the percentiles of a cluster bootstrap."""
-    names, pairs = zip(*values, strict=True) if values else ((), ())
-    if not (total := sum(pair[1] for pair in pairs)):
+    """The ratio over clusters (queries), in percent unless the unit is another."""
+    if not sum(below for _, (_, below) in values):
         return Estimate(None, method="no answer for it")
-    numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    clusters = np.array([numbers[name] for name in names], dtype=np.int64)
-    factor = 100 if unit == "%" else 1
-    if all(pair in ((0.0, 1.0), (1.0, 1.0)) for pair in pairs):
-        column = np.array([[pair[0]] for pair in pairs])
-        (share,) = mean_estimates(column, clusters, np.empty((0, 1)), share=True)
-        return share.times(factor)
-    sums = np.zeros((len(numbers), 2))
-    np.add.at(sums, clusters, np.array(pairs, dtype=float))
-    value = sum(pair[0] for pair in pairs) / total
-    if np.ptp(sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], 1)) < 1e-12:
-        return Estimate(value, None, None, "all equal", len(pairs), len(numbers)).times(factor)
-    draws = [
-        ratio(weights @ sums[:, :1], weights @ sums[:, 1:]) for weights in weight_chunks(len(sums))
-    ]
-    found = bootstrap_estimate(value, np.concatenate(draws)[:, 0], len(pairs), len(numbers))
-    return found.times(factor)
+    return Estimate.of_ratio(values).times(100 if unit == "%" else 1)
 
 
 # The columns of each table ------------------------------------------------------------------------
@@ -415,13 +390,37 @@ TABLES: dict[str, PaperTable] = {
 """By the name of the statistic and of the experiment."""
 
 
+def _measurement_table(
+    name: str,
+    title: str,
+    measurements: Iterable[Measurement],
+    unit: str = "%",
+    notes: Sequence[str] = (),
+) -> ResultTable:
+    """A line for each figure, with its n: of a quantity all rows."""
+    by_quantity: dict[str, list[Measurement]] = {}
+    for each in measurements:
+        by_quantity.setdefault(each.quantity, []).append(each)
+    columns = (
+        Column("figure"), Column("answers by"), Column(f"{unit} (95 % CI)", 1),
+        Column("n", 0, is_kept=True), Column("clusters", 0, is_kept=True),
+    )  # fmt: skip
+    rows = tuple(
+        (each.quantity, each.row, own.cell, own.samples, own.clusters)
+        for its in by_quantity.values()
+        for each in its
+        if (own := each.estimate).value is not None
+    )
+    return ResultTable(name, title, columns, rows, tuple(filter(None, notes)))
+
+
 def _statistic(name: str, table: PaperTable, order: int) -> Statistic:
     def make(comparison: Comparison) -> ResultTable:
         answers = [a for a in answers_of(comparison, lambda arm: arm.label) if table.is_part(a)]
         arms = comparison.shortcut_arms if table.with_shortcuts and answers else ()
         shortcuts = shortcut_answers(arms, answers)
         made = measured(table, (*answers, *shortcuts))
-        return measurement_table(name, table.title, made, table.unit, (table.note,))
+        return _measurement_table(name, table.title, made, table.unit, (table.note,))
 
     return Statistic(
         name, make, order, "The paper's layouts",

@@ -72,11 +72,7 @@ def read_part(is_part: Filter, path: Path) -> SampleSet:
     if path.is_dir():
         made = published_samples(_folder(path.resolve()), None, "stored")
     else:
-        from agent_env.sdk.trace import materials_beside, read_materials, read_samples
-
-        beside = materials_beside(path)
-        tables = read_materials(beside) if beside.exists() else ()
-        made = SampleSet(read_samples(path, TdbenchSample), tables)
+        made = SampleSet.read(path, TdbenchSample)
     chosen = tuple(sample for sample in made.samples if is_part(tdbench_sample(sample)))
     if not chosen:
         raise DatasetError(path, None, "holds no question of this set")
@@ -121,9 +117,7 @@ def _certificates(path: Path) -> list[Certificate]:
             )
             for proof in _folder(path).proofs
         ]  # fmt: skip
-    from agent_env.sdk.trace import read_samples
-
-    samples = map(tdbench_sample, read_samples(path, TdbenchSample))
+    samples = map(tdbench_sample, SampleSet.read(path, TdbenchSample).samples)
     return [sample.certificate for sample in samples if sample.certificate is not None]
 
 

@@ -48,7 +48,7 @@ from agent_env.families.tdbench.wording import (
     user_domain,
 )
 from agent_env.sdk.errors import ConfigError, DatasetError, first_problem
-from agent_env.sdk.family import Rewording, RewordingResult, wording_family
+from agent_env.sdk.family import Family, Rewording, RewordingResult
 from agent_env.sdk.records import (
     Condition,
     Episode,
@@ -495,7 +495,7 @@ def _wording_sample(sample: Sample) -> WordingSample:
     return sample
 
 
-FAMILY = wording_family(
+FAMILY = Family.of_wording(
     NAME,
     WordingSample,
     _prompt,

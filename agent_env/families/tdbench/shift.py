@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from random import Random
 
@@ -17,7 +17,7 @@ from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
 from agent_env.extensions.facts.site.tables import table_pages
 from agent_env.extensions.facts.tables.articles import time_places
 from agent_env.families.tdbench.sample import GoldRow, Kind, TdbenchSample
-from agent_env.sdk.family import CannotShift, TextAt
+from agent_env.sdk.family import CannotShift
 from agent_env.sdk.records import MaterialTable, identifier
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
@@ -26,7 +26,10 @@ TRIES = 200
 
 
 def shifted_world(
-    sample: TdbenchSample, tables: Sequence[MaterialTable], rng: Random, text_at: TextAt
+    sample: TdbenchSample,
+    tables: Sequence[MaterialTable],
+    rng: Random,
+    text_at: Callable[[str], str | None],
 ) -> ShiftedWorld:
     """The question's `Task.shift`; as many answers as before, and others. The first of its tables
     has the rows."""
@@ -117,7 +120,10 @@ def _seams(sample: TdbenchSample, table: MaterialTable) -> int:
 
 
 def _changed_pages(
-    table: MaterialTable, moved: MaterialTable, own: Sequence[int], text_at: TextAt
+    table: MaterialTable,
+    moved: MaterialTable,
+    own: Sequence[int],
+    text_at: Callable[[str], str | None],
 ) -> tuple[ChangedPage, ...]:
     """The pages of the rows, rendered as the run's web renders them."""
     for level in LIKELY_FIRST:

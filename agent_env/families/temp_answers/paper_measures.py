@@ -22,7 +22,7 @@ from agent_env.families.temp_answers.scoring.paper_answers import (
     strict_object,
 )
 from agent_env.families.temp_answers.scoring.time_errors import percentage
-from agent_env.sdk.results import SEED, Estimate, cluster_share_interval, grouped_mean
+from agent_env.sdk.results import Estimate
 
 Measured = Iterator[tuple[str, str, Estimate]]
 """Row, quantity, estimate."""
@@ -215,7 +215,7 @@ def directions(answers: Answers) -> Measured:
                           and math.isfinite(v)]  # fmt: skip
                 row, quantity = f"{DATASETS[dataset]} {name}", METRICS[metric]
                 spread = pstdev(value for _, value in values) if values else None
-                yield row, quantity, grouped_mean(values)
+                yield row, quantity, Estimate.of_mean(values)
                 yield (
                     row, f"{quantity} std",
                     Estimate(spread, method="a standard deviation", samples=len(values)),
@@ -266,7 +266,7 @@ def reasoning(answers: Answers) -> Measured:
             shares[file.dataset, file.model, item.exact].append((item.row.cluster, 100 * share))
     for (dataset, model, right), values in sorted(shares.items()):
         row = model_name(model) + ("" if dataset == "tot" else " (TTQA)")
-        yield row, "right answers" if right else "wrong answers", grouped_mean(values)
+        yield row, "right answers" if right else "wrong answers", Estimate.of_mean(values)
 
 
 # Performance ------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ def _pooled_interval(
     sizes = Counter(k for k, _, _ in values)
     weight = {k: len(values) / len(files) / n for k, n in sizes.items()}
     pooled = [(cluster, weight[k] * value) for k, cluster, value in values]
-    mean = grouped_mean(pooled)
+    mean = Estimate.of_mean(pooled)
     return mean.low, mean.high
 
 
@@ -453,6 +453,10 @@ def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
 def _ranks(values: Sequence[float]) -> list[float]:
     order = sorted(values)
     return [order.index(v) + (order.count(v) + 1) / 2 for v in values]
+
+
+SEED = 20261121
+"""Of the resampling."""
 
 
 def _correlation_interval(
@@ -524,9 +528,7 @@ def _share(values: Iterable[tuple[str, bool]], without: str = "") -> Estimate:
     numbers = [(name, float(value)) for name, value in values]
     if not numbers:
         return Estimate(None, method=without)
-    low, high = cluster_share_interval(numbers)
-    share = fmean(value for _, value in numbers)
-    return Estimate(100 * share, 100 * low, 100 * high, samples=len(numbers))
+    return Estimate.of_share(numbers).times(100)
 
 
 def _count(n: int) -> Estimate:

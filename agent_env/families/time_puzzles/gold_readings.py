@@ -12,7 +12,6 @@ from agent_env.extensions.answers.date_sets import exact_match, f1, jaccard
 from agent_env.families.time_puzzles.audit import AuditReport, corrected_puzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import wording_of
 from agent_env.sdk.records import Wording
 from agent_env.sdk.run import Run
 
@@ -143,7 +142,7 @@ def _score(
     golds: Mapping[str, Sequence[Gold]],
     changed: int | None,
 ) -> ReadingScore:
-    from agent_env.sdk.results import grouped_mean
+    from agent_env.sdk.results import Estimate
 
     values = []
     for metric in (exact_match, f1, jaccard):
@@ -155,7 +154,7 @@ def _score(
             )
             for name in asked
         ])  # fmt: skip
-    own = grouped_mean(list(zip(asked, values[0], strict=True)), share=True)
+    own = Estimate.of_mean(list(zip(asked, values[0], strict=True)), share=True)
     match, *means = map(fmean, values)
     return ReadingScore(reading, len(asked), changed, match, own.low, own.high, *means)
 
@@ -187,20 +186,18 @@ def scores_of_runs(
 def _scores_of(
     folder: Path, puzzles: Sequence[TimePuzzle], report: AuditReport, note: Callable[[str], None]
 ) -> list[RunReadingScore]:
-    from agent_env.sdk.trace import scored_episodes
-
     run, known = Run.open(folder), {puzzle.id for puzzle in puzzles}
     answers: dict[str, dict[str, list[tuple[str, ...] | None]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    scored = scored_episodes(run, run.task, run.samples, lambda reason: note(f"left out: {reason}"))
-    for episode, score in scored:
+    for episode, score in run.scored(lambda reason: note(f"left out: {reason}")):
         if episode.sample in known and score.outcome in ("read", "unreadable"):
             answers[episode.condition][episode.sample].append(score.answer)
     if not answers:
         raise ConfigError(f"{folder} has no answer to a puzzle of this file; ids are compared")
+    wordings = {condition.name: condition.wording for condition in run.manifest.conditions}
     return [
         RunReadingScore(folder.name, condition, score)
         for condition, own in answers.items()
-        for score in scores_by_reading(puzzles, report, own, wording_of(condition))
+        for score in scores_by_reading(puzzles, report, own, wordings[condition])
     ]

@@ -17,7 +17,7 @@ from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzles
 from agent_env.families.time_puzzles.texts import compile_text
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import Rewording, RewordingResult, wording_family
+from agent_env.sdk.family import Family, Rewording, RewordingResult
 from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
 from agent_env.sdk.scoring import episode_score
 
@@ -137,7 +137,7 @@ def _wording_sample(sample: Sample) -> WordingSample:
     return sample
 
 
-FAMILY = wording_family(
+FAMILY = Family.of_wording(
     NAME,
     WordingSample,
     _prompt,

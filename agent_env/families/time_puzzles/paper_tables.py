@@ -7,6 +7,7 @@ from dataclasses import replace
 from statistics import stdev
 
 import numpy as np
+import numpy.typing as npt
 
 from agent_env.sdk.family import WORDINGS
 from agent_env.sdk.results import (
@@ -16,11 +17,9 @@ from agent_env.sdk.results import (
     Column,
     Comparison,
     Estimate,
-    Floats,
     ResultTable,
     Statistic,
     between_metrics,
-    grouped_mean,
 )
 
 SOLUTIONS = "solutions"
@@ -77,7 +76,7 @@ def macro_mean(comparison: Comparison, arm: Arm, quantity: str) -> Estimate:
     return _macro(comparison, comparison.column(arm, quantity), comparison.is_share(quantity))
 
 
-def _macro(comparison: Comparison, column: Floats, share: bool) -> Estimate:
+def _macro(comparison: Comparison, column: npt.NDArray[np.float64], share: bool) -> Estimate:
     """The macro-average as a mean of values, each weighted by how rare its solution count is."""
     groups = comparison.groups.get(SOLUTIONS) or {"all": list(range(len(column)))}
     weights = np.full(len(column), np.nan)
@@ -128,8 +127,8 @@ def exact_against_others(comparison: Comparison) -> ResultTable:
         values = [value for _, value in deltas]
         equal = [(name, float(abs(value) < 1e-9)) for name, value in deltas]
         spread: Cell = stdev(values) if len(values) > 1 else None
-        share = grouped_mean(equal, share=True).times(100)
-        rows.append((f"{first} vs {other}", grouped_mean(deltas).cell, spread, share.cell,
+        share = Estimate.of_mean(equal, share=True).times(100)
+        rows.append((f"{first} vs {other}", Estimate.of_mean(deltas).cell, spread, share.cell,
                      pairs[other].spearman.cell, len(values)))  # fmt: skip
     columns = (Column("metrics"), Column("mean", 2, signed=True), Column("SD", 2),
                Column("% equal", 2), Column("Spearman", 2), Column("episodes", 0))  # fmt: skip

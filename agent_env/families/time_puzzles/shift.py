@@ -8,7 +8,7 @@ puzzle: as checked, with one to six answers (or as many as the puzzle) and none 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
@@ -26,7 +26,7 @@ from agent_env.families.time_puzzles.guessers import event_of, values_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording
-from agent_env.sdk.family import CannotShift, TextAt
+from agent_env.sdk.family import CannotShift
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 from agent_env.temporal.days import DayRange, PartialDate
 
@@ -40,7 +40,7 @@ FIRST, LAST = 1583, 2024
 
 
 def shifted_world(
-    puzzle: TimePuzzle, tables: FactTables, rng: Random, text_at: TextAt
+    puzzle: TimePuzzle, tables: FactTables, rng: Random, text_at: Callable[[str], str | None]
 ) -> ShiftedWorld:
     """The puzzle's `Task.shift`; `tables` are those that the run's web was rendered from."""
     event = event_of(puzzle.facts)
@@ -232,7 +232,7 @@ def _differences(puzzle: TimePuzzle, twin: TimePuzzle) -> dict[str, JsonValue]:
 
 
 def _changed_pages(
-    tables: FactTables, row: EventRow, moved: EventRow, text_at: TextAt
+    tables: FactTables, row: EventRow, moved: EventRow, text_at: Callable[[str], str | None]
 ) -> tuple[ChangedPage, ...]:
     """The pages on the event, rendered as the run's web renders them; CannotShift where that web
     was not rendered from these tables."""

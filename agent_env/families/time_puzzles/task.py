@@ -16,7 +16,7 @@ from agent_env.families.time_puzzles.guarantees import SPELLED_OUT
 from agent_env.families.time_puzzles.hooks import HEAD, HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzle, time_puzzles
 from agent_env.sdk.errors import AgentEnvError, ConfigError
-from agent_env.sdk.family import AnswerForm, Example, Shortcut, Task, TextAt
+from agent_env.sdk.family import AnswerForm, Example, Shortcut, Task
 from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
 from agent_env.sdk.scoring import episode_score
 from agent_env.sdk.web import ShiftedWorld
@@ -175,7 +175,7 @@ def make_task(
         raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
     template = PROMPTS[prompt]
 
-    def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
+    def shift(sample: Sample, rng: Random, text_at: Callable[[str], str | None]) -> ShiftedWorld:
         from agent_env.families.time_puzzles.shift import shifted_world
 
         return shifted_world(time_puzzle(sample), world(), rng, text_at)

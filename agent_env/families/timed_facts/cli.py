@@ -123,15 +123,15 @@ def read_questions(file: Path) -> tuple[TimedQuestion, ...]:
     """The questions of a file, own or published. Raises ConfigError for another file."""
     from agent_env.families.timed_facts.published import owner_of
     from agent_env.families.timed_facts.sample import TimedQuestion
+    from agent_env.sdk.family import SampleSet
     from agent_env.sdk.run import load_family
-    from agent_env.sdk.trace import read_samples
 
     if (owner := owner_of(file)) is not None:
         family = load_family(owner)
         published = family.read_foreign(file, family.options())
         assert published is not None  # it is that family's file
         return published.samples  # type: ignore[return-value]  # both families make these
-    return read_samples(file, TimedQuestion)  # type: ignore[return-value]  # read as such
+    return SampleSet.read(file, TimedQuestion).samples  # type: ignore[return-value]  # read as such
 
 
 def inspect_file(file: Path) -> FileReport:

@@ -3,6 +3,7 @@ and hard questions, some without an answer); own questions from a seed, and publ
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -29,8 +30,8 @@ from agent_env.families.timed_facts.sample import Level, TimedQuestion, timed
 from agent_env.families.timed_facts.score import SQUAD
 from agent_env.families.timed_facts.task import make_task
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import CannotShift, Family, Materials, SampleSet, Task, TextAt
-from agent_env.sdk.records import Sample
+from agent_env.sdk.family import CannotShift, Family, SampleSet, Task
+from agent_env.sdk.records import MaterialTable, Sample
 from agent_env.sdk.web import ShiftedWorld
 
 
@@ -64,7 +65,9 @@ def _make_tempreason(count: int, seed: int, options: TempReasonOptions) -> Sampl
     return SampleSet(questions)
 
 
-def _tempreason(prompt: str, options: TempReasonOptions, tables: Materials) -> Task:
+def _tempreason(
+    prompt: str, options: TempReasonOptions, tables: Mapping[str, MaterialTable]
+) -> Task:
     conditions = ("web",) if options.setting == "open-web" else ("base",)
 
     @cache
@@ -73,7 +76,7 @@ def _tempreason(prompt: str, options: TempReasonOptions, tables: Materials) -> T
 
         return world_of(intervals)
 
-    def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
+    def shift(sample: Sample, rng: Random, text_at: Callable[[str], str | None]) -> ShiftedWorld:
         from agent_env.families.timed_facts.shift import shifted_world
 
         if options.setting != "open-web":
@@ -113,7 +116,7 @@ def _make_timeqa(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
     return SampleSet(tuple(questions))
 
 
-def _timeqa(prompt: str, options: TimeQAOptions, tables: Materials) -> Task:
+def _timeqa(prompt: str, options: TimeQAOptions, tables: Mapping[str, MaterialTable]) -> Task:
     return replace(make_task("timeqa", prompt, options.setting), authors_scorer=SQUAD)
 
 

@@ -5,6 +5,7 @@ Names and spans stay; who was where when is another, and fits the lives of its p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from itertools import combinations
@@ -24,7 +25,7 @@ from agent_env.extensions.facts.tables.tables import (
 )
 from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
 from agent_env.families.timed_facts.sample import TimedQuestion
-from agent_env.sdk.family import CannotShift, TextAt
+from agent_env.sdk.family import CannotShift
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
 YOUNGEST = 17
@@ -42,7 +43,11 @@ def world_of(intervals: Path) -> FactTables:
 
 
 def shifted_world(
-    question: TimedQuestion, world: FactTables, ties: Ties, rng: Random, text_at: TextAt
+    question: TimedQuestion,
+    world: FactTables,
+    ties: Ties,
+    rng: Random,
+    text_at: Callable[[str], str | None],
 ) -> ShiftedWorld:
     """The question's `Task.shift`: another answer, in the same cell."""
     if not question.gold:
@@ -111,7 +116,7 @@ def _overlap(one: IntervalRow, two: IntervalRow) -> bool:
 
 
 def _changed_pages(
-    moved: dict[IntervalRow, IntervalRow], world: FactTables, text_at: TextAt
+    moved: dict[IntervalRow, IntervalRow], world: FactTables, text_at: Callable[[str], str | None]
 ) -> tuple[ChangedPage, ...]:
     """The pages of the rows' people, offices and clubs, rendered as the run's web renders them."""
     names = {name for row in moved for name in (row.subject, row.object)}

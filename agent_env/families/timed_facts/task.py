@@ -17,9 +17,9 @@ from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks, AnswerForm, Example, Shortcut, Task
-from agent_env.sdk.family import Shift as WorldShift
 from agent_env.sdk.models import Limits
 from agent_env.sdk.records import TEXT, Condition, Message, Sample
+from agent_env.sdk.web import ShiftedWorld
 from agent_env.temporal.months import Span, month
 
 HIDDEN = {"gold": (), "negatives": ()}
@@ -109,7 +109,7 @@ def make_task(
     setting: Setting,
     conditions: tuple[str, ...] = ("base",),
     ties: Ties = "all",
-    shift: WorldShift | None = None,
+    shift: Callable[[Sample, Random, Callable[[str], str | None]], ShiftedWorld] | None = None,
 ) -> Task:
     """The task in a setting, with one of the PROMPTS."""
     if prompt not in PROMPTS:

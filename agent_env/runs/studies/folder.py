@@ -22,7 +22,6 @@ from agent_env.records.safe_files import read_file, replace_file
 from agent_env.records.schema import Stored
 from agent_env.runs.many import ListenerFor, ManyOptions, ModelRuns, make_all, run_many
 from agent_env.runs.options import ResumeOptions, RunOptions
-from agent_env.runs.plan import addressed
 from agent_env.runs.resume import check_resumed
 from agent_env.runs.run import Run
 from agent_env.runs.stop_options import StopOptions
@@ -286,7 +285,8 @@ class StudyFolder:
                 manifest = check_resumed(run, options, note)
             except DatasetError:
                 continue  # told when it is its turn
-            (wished,) = addressed(*self._options(place, manifest.study))
+            asked, models = self._options(place, manifest.study)
+            (wished,) = asked.addressed(models)
             url, before = wished.base_url, manifest.model_parameters.get("base_url")
             update: dict[str, Any] = {
                 "concurrency": wished.concurrency,

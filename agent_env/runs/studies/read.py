@@ -20,7 +20,7 @@ from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Condition
 from agent_env.runs.keywords import keyword_problem, keywords_of
 from agent_env.runs.options import RunOptions
-from agent_env.runs.plan import addressed, conditions_of
+from agent_env.runs.plan import conditions_of
 from agent_env.runs.studies.plan import Budget, StudyPlan, budget_problem
 from agent_env.runs.studies.toml_lines import Place, TomlLines
 
@@ -145,7 +145,7 @@ class _Reading:
             with self._noted("models", name):
                 options = plan.run_options(first_task, name, folder, None, permit)
                 address, plugins = plan.address(name), options.plugins
-                (options,) = addressed(options, [options.model])
+                (options,) = options.addressed([options.model])
                 make_model(options.model, address, options.parameters, plugins)
         asked = dict[str, Sequence[Condition]]()
         for name in plan.tasks:
@@ -180,7 +180,6 @@ class _Reading:
     def _conditions(self, task: str, options: RunOptions) -> Sequence[Condition]:
         """The conditions of a run with these options; none where a mistake keeps them from being
         known, which is noted."""
-        from agent_env.tasks.family import read_options
         from agent_env.wiring.mcp import unread_tools
         from agent_env.wiring.plugins import tools_named
         from agent_env.wiring.registry import FAMILIES
@@ -188,7 +187,7 @@ class _Reading:
         with self._noted("tasks", task, "task"):
             family = options.plugins.find(FAMILIES, options.task)
             with self._noted("tasks", task, "options"):
-                chosen = read_options(family, options.options)
+                chosen = family.read_options(options.options)
                 prompt = options.prompt if "." not in options.prompt else "default"
                 names = options.conditions or (
                     family.make_task(prompt, chosen, {}).default_conditions

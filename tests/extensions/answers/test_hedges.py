@@ -15,7 +15,7 @@ import pytest
 from agent_env.extensions.answers.hedges import hedge, takes_back
 from agent_env.families.qa.sample import QaSample
 from agent_env.records.schema import Episode, Sample
-from agent_env.tasks.family import by_digest, read_options
+from agent_env.tasks.family import by_digest
 from agent_env.tasks.task import Task
 from agent_env.wiring.registry import load_family
 
@@ -210,7 +210,7 @@ def _asked(
     fits = lambda sample: True, *options
 ):  # fmt: skip
     own = load_family(family)
-    chosen = read_options(own, options)
+    chosen = own.read_options(options)
     made = own.make_samples(60, 3, chosen)
     task = own.make_task("default", chosen, by_digest(made.tables))
     sample = next(each for each in made.samples if len(_golds(each)) == 1 and fits(each))
@@ -224,7 +224,7 @@ def _golds(sample):
 
 def _own(scorer, gold, wrong, **fields):
     family = load_family("qa")
-    task = family.make_task("default", read_options(family, (f"scorer={scorer}",)), {})
+    task = family.make_task("default", family.read_options((f"scorer={scorer}",)), {})
     sample = QaSample(id="q", task="qa", question="?", gold=(gold,), **fields)
     return Asked(task, sample, gold, wrong, "MY ANSWER: ")
 

@@ -5,13 +5,13 @@ import asyncio
 import pytest
 
 import agent_env as ae
-from agent_env.episodes.run_folder import read_samples
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.evidence.attribute import plan_attribution
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
 from agent_env.runs.options import AttributeOptions
 from agent_env.runs.run import Run
+from agent_env.tasks.sample_files import read_samples
 from benchmarks.planted_steps import PlantedSteps
 from tests import TESTS
 

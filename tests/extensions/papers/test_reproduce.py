@@ -46,7 +46,7 @@ MODEL = "gpt-5-2025-08-07"
 def without_figures():
     """As where the extra is not installed: drawing takes most of a small reproduction's time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pages, "missing_of", lambda *names: ["matplotlib"])
+        patch.setattr(pages, "find_spec", lambda name: None)
         yield
 
 

@@ -48,7 +48,7 @@ def test_failed_attempts_stand_before_the_step_that_they_led_to(tmp_path):
     assert [(s.number, len(s.failures), s.model is None) for s in found.steps] == [
         (1, 2, False), (2, 1, True),
     ]  # fmt: skip
-    assert found.end is None
+    assert found.recording.end is None
 
 
 def test_a_resumed_episode_says_where_it_went_on(tmp_path):

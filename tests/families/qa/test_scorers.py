@@ -6,11 +6,10 @@ from agent_env.families.qa import scorers
 from agent_env.families.qa.family import FAMILY, prompt_fields, score_answer
 from agent_env.families.qa.sample import NAME, QaOptions, QaSample
 from agent_env.records.schema import Episode, Verdict
-from agent_env.tasks.family import read_options
 
 
 def score(options, gold, reply, **more):
-    chosen = read_options(FAMILY, options)
+    chosen = FAMILY.read_options(options)
     question = QaSample.model_validate(
         {"id": "q", "task": NAME, "question": "Which?", "gold": gold} | more
     )

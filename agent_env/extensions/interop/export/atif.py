@@ -12,9 +12,8 @@ from typing import Any
 
 from agent_env.extensions.interop.export.chat import arguments_of, as_document
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source, harness
-from agent_env.sdk.models import chat_tool, cost_usd
+from agent_env.sdk.models import chat_tool
 from agent_env.sdk.records import Message, ModelFacts, Reply, ToolCall, Usage
-from agent_env.sdk.trace import gave_nothing, paid_usd
 
 SCHEMA = "ATIF-v1.8"
 Json = dict[str, Any]
@@ -59,7 +58,7 @@ def _trajectory(record: EpisodeRecord, source: Source, steps: list[Json]) -> Jso
             total_prompt_tokens=episode.input_tokens,
             total_completion_tokens=episode.output_tokens,
             total_cached_tokens=episode.cached_tokens,
-            total_cost_usd=cost_usd(episode.paid, source.manifest.model_facts),
+            total_cost_usd=episode.paid.cost_usd(source.manifest.model_facts),
             total_steps=len(steps),
             extra=_known(
                 total_reasoning_tokens=episode.reasoning_tokens, duration_s=episode.duration_s
@@ -95,11 +94,11 @@ def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> list[Json]:
         fields = _agent_step(reply.message)
         if reply.model not in (None, record.episode.model):
             fields["model_name"] = reply.model
-        fields |= _known(metrics=_metrics(reply, paid_usd(call, facts)), llm_call_count=1)
+        fields |= _known(metrics=_metrics(reply, call.paid_usd(facts)), llm_call_count=1)
         _add(steps, call.at, bool(call.replayed), **fields)
         for event in step.called:
             found = _known(error=event.result.error, ended=event.ended, duration_s=event.duration_s)
-            output = None if gave_nothing(event) else event.result.output
+            output = None if event.gave_nothing else event.result.output
             _observe(steps, event.call.id, _known(content=output, extra=found or None))
     if (end := record.recording.end) is not None:
         _add_messages(steps, end.added, end.at)

@@ -26,10 +26,9 @@ from agent_env.extensions.interop.inspect_chat import (
 )
 from agent_env.sdk.commands import need_extra
 from agent_env.sdk.errors import ConfigError, first_problem
-from agent_env.sdk.models import cost_usd
 from agent_env.sdk.records import Manifest, Message
 from agent_env.sdk.scoring import SampleMeans
-from agent_env.sdk.trace import ModelCalled, ToolCalled, gave_nothing, sent_messages
+from agent_env.sdk.trace import ModelCalled, ToolCalled
 
 LIMITS = {
     "steps": "turn", "tool_calls": "custom", "tokens": "token", "input_tokens": "token",
@@ -161,7 +160,7 @@ def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:
     messages = [_message(m, record) for m in episode.messages]
     prompt = len(record.start.messages)
     replies = [step.call for step in record.recording.steps]
-    known = to_usage(episode.usage, cost_usd(episode.paid, manifest.model_facts))
+    known = to_usage(episode.usage, episode.paid.cost_usd(manifest.model_facts))
     answer = None if score.answer is None else ", ".join(score.answer)
     limit = LIMITS.get(episode.stop_reason or "")
     problem = episode.failure or ("unfinished" if episode.status == "unfinished" else None)
@@ -247,7 +246,7 @@ def _output(event: ModelCalled, manifest: Manifest) -> Any:
     return ModelOutput(
         model=reply.model or manifest.model,
         choices=[choice],
-        usage=to_usage(reply.usage, cost_usd(reply.usage, manifest.model_facts)),
+        usage=to_usage(reply.usage, reply.usage.cost_usd(manifest.model_facts)),
         time=event.latency_s,
     )
 
@@ -267,7 +266,7 @@ def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
         at = _when(event.at)
         if isinstance(event, ModelCalled):
             start = at - timedelta(seconds=event.latency_s or 0.0)
-            sent = sent_messages(record.events, place)
+            sent = record.recording.messages_at(place)
             events.append(
                 ModelEvent(
                     timestamp=start, completed=at, working_time=event.latency_s,
@@ -286,7 +285,7 @@ def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
                     function=event.call.name, arguments=arguments_of(event.call)[0],
                     result=storable(event.result.output), error=call_error(event.result.error),
                     events=[],
-                    failed=True if gave_nothing(event) else None,
+                    failed=True if event.gave_nothing else None,
                 )
             )  # fmt: skip
     return events

@@ -22,7 +22,7 @@ from agent_env.extensions.interop.export.source import EpisodeRecord, Source, ha
 from agent_env.sdk.errors import ConfigError, StorageError
 from agent_env.sdk.models import chat_tool, served_name
 from agent_env.sdk.records import Message, Reply, Usage
-from agent_env.sdk.trace import ModelCalled, ToolCalled, gave_nothing, sent_messages
+from agent_env.sdk.trace import ModelCalled, ToolCalled
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -123,7 +123,7 @@ def spans_of(record: EpisodeRecord, source: Source, content: bool) -> list[Reada
             reply = event.reply
             attributes = _chat(event, source)
             if content and reply is not None:
-                sent = sent_messages(record.events, at)
+                sent = record.recording.messages_at(at)
                 attributes["gen_ai.input.messages"] = _as_json(sent)
                 attributes["gen_ai.output.messages"] = _outputs([reply])
             name = f"chat {attributes['gen_ai.request.model']}"
@@ -135,7 +135,7 @@ def spans_of(record: EpisodeRecord, source: Source, content: bool) -> list[Reada
             )  # fmt: skip
         elif isinstance(event, ToolCalled):
             name = f"execute_tool {event.call.name}"
-            failed = event.result.error if gave_nothing(event) or event.result.error else None
+            failed = event.result.error if event.gave_nothing or event.result.error else None
             spans.append(
                 make.span(
                     name, event.duration_s or 0.0, event.at, at, _tool(event, content),

@@ -23,6 +23,8 @@ from uuid import UUID
 
 from agent_env.extensions.interop.export.chat import arguments_of, as_document, storable
 from agent_env.extensions.interop.export.source import (
+    COMPATIBLE,
+    LOCAL,
     EpisodeRecord,
     MeanScore,
     Source,
@@ -31,7 +33,6 @@ from agent_env.extensions.interop.export.source import (
     is_plain,
 )
 from agent_env.sdk.family import needs_sandbox
-from agent_env.sdk.models import COMPATIBLE, LOCAL
 from agent_env.sdk.records import Condition, Episode, Manifest, Message, ToolSpec
 
 

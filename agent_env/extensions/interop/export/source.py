@@ -6,18 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent_env.sdk.errors import DatasetError
-from agent_env.sdk.family import Task, sample_under
-from agent_env.sdk.models import COMPATIBLE, LOCAL, served_name
+from agent_env.sdk.family import Task
+from agent_env.sdk.models import served_name
 from agent_env.sdk.records import Condition, Episode, Manifest, Sample, Score
-from agent_env.sdk.trace import (
-    EpisodeStarted,
-    Event,
-    Recording,
-    RunFolder,
-    Texts,
-    fold,
-    read_trace,
-)
+from agent_env.sdk.run import Run
+from agent_env.sdk.trace import EpisodeStarted, Event, Recording
+
+COMPATIBLE, LOCAL = "compatible/", "local/"
+"""How the names of models begin that no provider serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +132,7 @@ def harness(manifest: Manifest) -> tuple[str, str]:
 class Source:
     """A run to be exported; may be gone through more than once."""
 
-    folder: RunFolder
+    folder: Run
     task: Task
     on_broken: Callable[[str], None]
     """Hears why a trace cannot be read; it is left out."""
@@ -157,41 +153,30 @@ class Source:
 
     def __iter__(self) -> Iterator[EpisodeRecord]:
         """The chosen episodes in the order of their files, one at a time in memory."""
-        samples = {sample.id: sample for sample in self.folder.samples_as(self.task.sample_type)}
-        texts, run, self.left_out = Texts(self.folder.texts), self.folder.identity(), 0
-        try:
-            for file in self.folder.traces():
-                name = self.folder.key_of(file)
-                if self.choice.names is not None and name not in self.choice.names:
-                    self.left_out += 1
-                    continue
-                try:
-                    events = read_trace(file, texts)
-                    problem = self.folder.misfit(file, run, events)
-                    record = self._record(name, events, samples) if events and not problem else None
-                except (DatasetError, ValueError) as exc:
-                    problem, record = str(exc), None
-                if problem is not None:
-                    self.on_broken(problem)
-                elif record is not None and self._is_chosen(record.score):
-                    yield record
-                else:
-                    self.left_out += 1
-        finally:
-            texts.close()
+        names, read = self.choice.names, 0
+        traces = [self.folder.key_of(file) for file in self.folder.traces()]
+        wanted = [name for name in traces if names is None or name in names]
+        self.left_out = len(traces) - len(wanted)
 
-    def _record(self, name: str, events: list[Event], samples: dict[str, Sample]) -> EpisodeRecord:
-        episode = fold(events)
-        sample = samples.get(episode.sample)
-        if sample is None:
-            raise DatasetError(self.folder.path / "samples.jsonl", None, f"no '{episode.sample}'")
-        return EpisodeRecord(
-            name,
-            Recording.of(events),
-            episode,
-            sample_under(sample, episode.condition),
-            self.task.score(sample, episode),
-        )
+        def on_broken(reason: str) -> None:
+            nonlocal read
+            read += 1
+            self.on_broken(reason)
+
+        for name, recording in self.folder.recordings(on_broken, names):
+            episode = recording.episode
+            if (sample := self.folder.samples_by_id.get(episode.sample)) is None:
+                file = self.folder.path / "samples.jsonl"
+                on_broken(str(DatasetError(file, None, f"no '{episode.sample}'")))
+                continue
+            read += 1
+            score = self.task.score(sample, episode)
+            if self._is_chosen(score):
+                asked = self.folder.asked_sample(episode)
+                yield EpisodeRecord(name, recording, episode, asked, score)
+            else:
+                self.left_out += 1
+        self.left_out += len(wanted) - read  # of which nothing was written yet
 
     def _is_chosen(self, score: Score) -> bool:
         if self.choice.min_score is None:

@@ -12,9 +12,8 @@ from typing import Any, Literal
 from agent_env.extensions.interop.export.chat import as_line, storable
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
 from agent_env.sdk.commands import need_extra
-from agent_env.sdk.models import cost_usd
 from agent_env.sdk.records import ModelFacts, Usage
-from agent_env.sdk.trace import ModelCalled, gave_nothing, paid_usd
+from agent_env.sdk.trace import ModelCalled
 
 Kind = Literal["text", "int", "float", "bool", "texts"]
 Row = dict[str, Any]
@@ -92,7 +91,7 @@ def _episode(record: EpisodeRecord, task: str, facts: ModelFacts | None) -> Row:
         "outcome": record.score.outcome,
         "read": _plain(record.score.answer),
         "gold": list(record.sample.gold),
-        "cost_usd": cost_usd(episode.paid, facts),
+        "cost_usd": episode.paid.cost_usd(facts),
         "started_at": record.start.at,
         "parent": None if parent is None else f"{parent.run}/{parent.episode}@{parent.step}",
         **{f"score_{name}": value for name, value in record.score.metrics.items()},
@@ -115,7 +114,7 @@ def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> Iterator[Row]:
             "latency_s": event.latency_s, "queued_s": event.queued_s, "request": event.request,
             "usage_source": usage.source, "error": event.error, "error_kind": event.error_kind,
             "replayed": bool(event.replayed), "from_cache": False,
-            "cost_usd": paid_usd(event, facts),
+            "cost_usd": event.paid_usd(facts),
             **{name: getattr(usage, name) for name in _USED},
         }  # fmt: skip
         if reply is not None:
@@ -135,7 +134,7 @@ def _tool_calls(record: EpisodeRecord) -> Iterator[Row]:
             yield {
                 "step": step.number, "id": event.call.id, "tool": event.call.name,
                 "arguments": event.call.arguments, "error": event.result.error,
-                "output": None if gave_nothing(event) else event.result.output,
+                "output": None if event.gave_nothing else event.result.output,
                 "ended": event.ended, "duration_s": event.duration_s,
                 "output_tokens": event.output_tokens, "tokens_source": event.tokens_source,
                 "opened": [page.url for page in pages if page.how == "opened"],

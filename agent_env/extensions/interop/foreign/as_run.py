@@ -43,12 +43,9 @@ from agent_env.sdk.trace import (
     EpisodeKey,
     EpisodeStarted,
     ModelCalled,
-    RunFolder,
     Texts,
     ToolCalled,
     TraceWriter,
-    digest,
-    manifest_bytes,
     samples_bytes,
 )
 
@@ -103,7 +100,7 @@ def import_logs(
             runs = []
             for log, name in zip(read, names, strict=True):
                 with odd_values(log.file):
-                    runs.append(_Import(log, note).write(RunFolder(part / name), out / name))
+                    runs.append(_Import(log, note).write(Run(part / name), out / name))
             return runs
     except OSError as exc:
         raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
@@ -137,7 +134,7 @@ class _Import:
     """Names, in their order."""
     problems: list[str] = field(default_factory=list)
 
-    def write(self, folder: RunFolder, place: Path) -> ImportedRun:
+    def write(self, folder: Run, place: Path) -> ImportedRun:
         """The run, which will stand at `place`; DatasetError for a log without an episode."""
         log, texts = self.log, Texts(folder.texts)
         count = whole = repeats = 0
@@ -155,16 +152,16 @@ class _Import:
             self.problems.append(f"{count - whole} of {count} episodes have no conversation")
         every = [self._sample(name, None) for name in {**log.samples, **self.samples}]
         data = samples_bytes(every)
-        manifest = self._manifest(repeats, digest(data))
+        manifest = self._manifest(repeats, hashlib.sha256(data).hexdigest())
         folder.write("samples.jsonl", data)
-        folder.write("run.json", manifest_bytes(manifest))
+        folder.write("run.json", manifest.as_bytes())
         score_folder(Run(folder.path), self.problems.append)
         notes = (*log.notes, *self.problems)
         for text in notes:
             self.note(f"{log.file}: {text}")
         return ImportedRun(place, log, count, whole)
 
-    def _write_episode(self, folder: RunFolder, episode: ForeignEpisode, texts: Texts) -> bool:
+    def _write_episode(self, folder: Run, episode: ForeignEpisode, texts: Texts) -> bool:
         """Writes the trace; false for a second one of the same sample and repeat."""
         sample = self._sample(episode.sample, episode.transcript)
         key = EpisodeKey(sample.id, CONDITION, episode.repeat)
@@ -255,7 +252,9 @@ class _Import:
             created_at=self.at.isoformat(timespec="seconds"),
             imported=log.origin.model_copy(
                 update={
-                    "digest": digest(log.file.read_bytes()) if log.file.is_file() else None,
+                    "digest": hashlib.sha256(log.file.read_bytes()).hexdigest()
+                    if log.file.is_file()
+                    else None,
                     "notes": (*log.notes, *self.problems),
                 }
             ),

@@ -20,7 +20,7 @@ from typing import Any
 from agent_env.sdk.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.sdk.models import read_message, read_usage, text_in
 from agent_env.sdk.records import Message, Usage, read_file
-from agent_env.sdk.results import TOKENS
+from agent_env.sdk.results import QUANTITIES
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATES = re.compile(
@@ -219,7 +219,8 @@ def token_sums(usages: Sequence[Usage | None]) -> dict[str, float]:
     """Of an episode, those that every call tells."""
     sums = {
         name: total(None if usage is None else getattr(usage, name) for usage in usages)
-        for name in TOKENS
+        for name in QUANTITIES
+        if name.endswith("_tokens")
     }
     return {name: value for name, value in sums.items() if value is not None}
 

@@ -3,7 +3,7 @@ and the scores that its source gave them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Task
 from agent_env.sdk.records import Condition, Episode, ImportSource, Manifest, Message, Sample, Score
 from agent_env.sdk.results import RunData, Study, assemble
-from agent_env.sdk.run import Note, Run
+from agent_env.sdk.run import Run
 
 
 def imported_task(manifest: Manifest, source: ImportSource) -> Task:
@@ -63,14 +63,21 @@ def is_log(path: Path) -> bool:
 
 
 def study_of_logs(
-    paths: Sequence[Path], columns: Path | None, cluster: str | None, strict: bool, note: Note
+    paths: Sequence[Path],
+    columns: Path | None,
+    cluster: str | None,
+    strict: bool,
+    note: Callable[[str], None],
 ) -> tuple[Study, dict[str, Manifest]]:
     """The logs as a study, and by name what is known of each."""
     return log.foreign_study(read.read_logs(paths, columns), cluster, strict, note)
 
 
 def study_of_imported(
-    runs: Sequence[tuple[Run, RunData]], cluster: str | None, strict: bool, note: Note
+    runs: Sequence[tuple[Run, RunData]],
+    cluster: str | None,
+    strict: bool,
+    note: Callable[[str], None],
 ) -> Study:
     """As of the logs that the runs were made of."""
     log.note_tasks([data.manifest.task for _, data in runs], note)
@@ -83,7 +90,9 @@ def study_of_imported(
     )
 
 
-def import_log(log: Path, out: Path, note: Note, columns: Path | None = None) -> list[Path]:
+def import_log(
+    log: Path, out: Path, note: Callable[[str], None], columns: Path | None = None
+) -> list[Path]:
     """Makes a run of the log, or several; their folders."""
     from agent_env.extensions.interop.foreign.as_run import import_logs
 

@@ -13,8 +13,8 @@ from difflib import get_close_matches
 from typing import Any, get_origin
 
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import CHOICES, FORMATS, option_texts, read_options
-from agent_env.sdk.run import FAMILIES, Keyword, RunOptions, from_arguments, keywords_of
+from agent_env.sdk.family import CHOICES, FORMATS, option_texts
+from agent_env.sdk.run import Keyword, RunOptions, from_arguments, keywords_of, task_of
 
 RENAMED = {"condition": "conditions", "count": "limit"}
 INSTEAD = {
@@ -64,9 +64,7 @@ def run_options(family: str, parameters: Mapping[str, Any]) -> RunOptions:
         raise ConfigError(ours + equals + problem) from None
     if options.conditions:
         return options
-    its = options.plugins.find(FAMILIES, options.task)
-    task = its.make_task("default", read_options(its, options.options), {})
-    return replace(options, conditions=task.default_conditions[:1])
+    return replace(options, conditions=task_of(options, {}).default_conditions[:1])
 
 
 def _plain(names: tuple[Any, ...]) -> tuple[str, ...]:

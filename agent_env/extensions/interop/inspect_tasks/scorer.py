@@ -99,13 +99,10 @@ def episode_score() -> Scorer:
 def _task_of(family: str, parameters: dict[str, Any]) -> Task:
     """The task as far as its scorer goes."""
     from agent_env.extensions.interop.inspect_tasks.parameters import run_options
-    from agent_env.sdk.family import read_options, with_measures
-    from agent_env.sdk.run import FAMILIES
+    from agent_env.sdk.run import task_of
 
     options = run_options(family, parameters)
-    its = options.plugins.find(FAMILIES, options.task)
-    task = its.make_task("default", read_options(its, options.options), _Tables(options))
-    return with_measures(task, options.scorer, options.metrics, options.plugins)
+    return task_of(options, _Tables(options))
 
 
 class _Tables(Mapping[str, "MaterialTable"]):
@@ -116,10 +113,9 @@ class _Tables(Mapping[str, "MaterialTable"]):
 
     @cached_property
     def _tables(self) -> Mapping[str, MaterialTable]:
-        from agent_env.sdk.family import by_digest
         from agent_env.sdk.run import samples_of
 
-        return by_digest(samples_of(self._options).tables)
+        return samples_of(self._options).tables_by_digest
 
     def __getitem__(self, digest: str) -> MaterialTable:
         return self._tables[digest]

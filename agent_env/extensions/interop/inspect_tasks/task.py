@@ -38,10 +38,8 @@ from agent_env.sdk.run import (
     Environment,
     Run,
     RunOptions,
-    contexts_of,
     make_environment,
     open_environment,
-    strategy_of,
     wait_for,
 )
 
@@ -238,16 +236,14 @@ def _suffixes(name: str) -> set[str]:
 
 
 def _samples(run: Run, condition: Condition, about: Mapping[str, Any]) -> list[Sample]:
-    contexts = contexts_of(run, run.manifest)
     hooks = run.task.analysis
     result = []
     for sample in run.samples:
-        strategy, _ = strategy_of(run.task, contexts, sample, condition, plugins=run.plugins)
         groups = {name: ", ".join(values) for name, values in hooks.groups(sample).items()}
         result.append(
             Sample(
                 id=sample.id,
-                input=[to_inspect(message) for message in strategy.start(sample)],
+                input=[to_inspect(message) for message in run.first_messages(sample, condition)],
                 target=list(sample_under(sample, condition).gold),
                 metadata={
                     **groups,

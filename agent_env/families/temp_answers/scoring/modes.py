@@ -40,7 +40,7 @@ from agent_env.families.temp_answers.scoring.time_errors import (
     scale_of,
     within,
 )
-from agent_env.sdk.results import Grouped, Interval, mean_intervals
+from agent_env.sdk.results import mean_intervals
 
 ScaleGroup = tuple[str, ...]
 """Dataset, split and unit; in `paper` TTQA has one group for head and tail: dataset and unit."""
@@ -320,7 +320,7 @@ class Summary:
     """Dates less precise than asked; they count as wrong and are in no MASE."""
     unscaled: dict[str, int] = field(default_factory=dict)
     """By unit: answers with an amount but without MASE, because all golds of the unit are equal."""
-    intervals: dict[str, Interval] | None = None
+    intervals: dict[str, tuple[float, float]] | None = None
     """95 % intervals by metric (`within_K` is EM@k), for those that have one by
     `intervals.mean_intervals`; None where not requested."""
 
@@ -336,7 +336,7 @@ def summarize(
     return tuple(map(_with_intervals, summaries, _intervals(scored)))
 
 
-def _with_intervals(summary: Summary, intervals: dict[str, Interval]) -> Summary:
+def _with_intervals(summary: Summary, intervals: dict[str, tuple[float, float]]) -> Summary:
     return replace(summary, intervals=intervals)
 
 
@@ -373,13 +373,13 @@ def _summary(scored: Sequence[Item], items: Sequence[Item]) -> Summary:
     )
 
 
-def _intervals(items_by_file: Sequence[Sequence[Item]]) -> list[dict[str, Interval]]:
+def _intervals(items_by_file: Sequence[Sequence[Item]]) -> list[dict[str, tuple[float, float]]]:
     """Of each file, by metric; an infinite mean has none. Files with the same clusters in the same
     order are drawn together: the draws are the same, and made once."""
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for k, items in enumerate(items_by_file):
         alike[tuple(dict.fromkeys(item.row.cluster for item in items))].append(k)
-    intervals: list[dict[str, Interval]] = [{} for _ in items_by_file]
+    intervals: list[dict[str, tuple[float, float]]] = [{} for _ in items_by_file]
     for clusters, own in alike.items():
         columns = [(k, name, col) for k in own for name, col in _columns(items_by_file[k]).items()]
         ends = mean_intervals(
@@ -394,7 +394,7 @@ def _intervals(items_by_file: Sequence[Sequence[Item]]) -> list[dict[str, Interv
     return intervals
 
 
-def _columns(items: Sequence[Item]) -> dict[str, Grouped]:
+def _columns(items: Sequence[Item]) -> dict[str, list[tuple[str, float]]]:
     """Clusters and values by metric, of those that have a finite mean."""
     columns = {
         "exact_match": [(i.row.cluster, float(i.exact)) for i in items],

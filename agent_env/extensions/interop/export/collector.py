@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from urllib.parse import urlsplit
 
-from agent_env.errors import ConfigError
+from agent_env.sdk.errors import ConfigError
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 HEADERS = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")

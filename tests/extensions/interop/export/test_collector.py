@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.wiring.collector import check_headers
+from agent_env.extensions.interop.export.collector import check_headers
 
 
 def test_headers_go_to_no_other_server(monkeypatch):
