@@ -222,5 +222,5 @@ def _is_ours(file: str) -> bool:
 
 def _shown(file: str) -> str:
     """A file of an installed package from its package on; any other whole."""
-    _, found, inside = file.rpartition("site-packages/")
-    return inside if found else file
+    _, separator, inside = file.rpartition("site-packages/")
+    return inside if separator else file

@@ -257,13 +257,13 @@ def calls_by_tool(texts: Sequence[str] | Mapping[str, int]) -> dict[str, int] | 
     """`python=10` and the like, by tool; ConfigError where one is no such thing."""
     if isinstance(texts, Mapping):
         return dict(texts)
-    found: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for text in texts:
         name, _, number = text.partition("=")
         if not name or not number.isdecimal() or int(number) < 1:
             raise ConfigError(f"--tool-limit {text!r}: write TOOL=CALLS, such as python=10")
-        found[name] = int(number)
-    return found or None
+        limits[name] = int(number)
+    return limits or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,12 +173,12 @@ class Registry(Generic[T]):
         here = sys.modules.get(module) if module != "__main__" else None
         if here is not None and getattr(here, attribute, None) is thing:
             file = getattr(here, "__file__", None)
-            found = (
+            entry = (
                 self._of_file(str(file), attribute)
                 if module.startswith(_FILE_MODULE)
                 else self._of_module(module, attribute)
             )
-            return replace(found, name=name)
+            return replace(entry, name=name)
         return PluginEntry(self.kind, name, f"{OBJECT}{name}", None, None, f"{OBJECT}{name}")
 
     def _points(self) -> tuple[EntryPoint, ...]:

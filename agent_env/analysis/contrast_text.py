@@ -166,10 +166,10 @@ class _Reader:
         names = [self._condition(name) for name in inner[:-1].split(",")] if bracket else None
         runs = [self._run(model)] if at else list(self._models)
         trends = [self._trend(dose, run, names) for run in runs]
-        found = [each for each in trends if each is not None]
-        if not found:
+        planned = [each for each in trends if each is not None]
+        if not planned:
             raise _UnreadableError("a trend needs at least two conditions of one model")
-        return found
+        return planned
 
     def _trend(self, dose: str, run: str, names: Sequence[str] | None) -> PlannedContrast | None:
         """None where the run has fewer than two of the conditions; those that give the answer away

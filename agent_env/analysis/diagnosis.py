@@ -99,13 +99,13 @@ def date_source(
         proof = proofs.get(ref.index)
         if proof is None or not wrong:
             continue
-        found = [
+        sources = [
             source
             for url, text in pages
             for source in _sources(proof, wrong, url, text, reply_text)
         ]
-        if found:
-            return max(found, key=lambda s: (s.is_written, s.url in proof.urls, s.url > ""))
+        if sources:
+            return max(sources, key=lambda s: (s.is_written, s.url in proof.urls, s.url > ""))
     return None
 
 

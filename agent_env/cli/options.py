@@ -47,13 +47,13 @@ class WithOptions:
         self.__annotations__: dict[str, Any] = {}  # all of it is in the signature
         self._function, self._path = function, record
         self._only, self._fixed = only, fixed
-        self._first, *self._others = inspect.signature(function).parameters.values()
+        self._first, *self._parameters = inspect.signature(function).parameters.values()
 
     def __call__(self, **values: Any) -> None:
         """Make the record and run the command."""
         from agent_env.records.options import from_keywords
 
-        arguments = {each.name: values.pop(each.name) for each in self._others}
+        arguments = {each.name: values.pop(each.name) for each in self._parameters}
         self._function(from_keywords(self._record, {**values, **self._fixed}), **arguments)
 
     @property
@@ -69,7 +69,7 @@ class WithOptions:
         scope = {"Path": _path()}
         scope[str(self._first.annotation)] = self._record
         hints = get_type_hints(self._function, localns=scope, include_extras=True)
-        overrides = {each.name: (hints[each.name], each.default) for each in self._others}
+        overrides = {each.name: (hints[each.name], each.default) for each in self._parameters}
         parameters = []
         for option in options_of(self._record):
             override = overrides.pop(option.keyword, None)

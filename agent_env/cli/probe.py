@@ -43,13 +43,13 @@ def probe(
 
     chosen = one_of(api, tuple(APIS), "--api")
     options = ProbeOptions(url.rstrip("/"), model, chosen, api_key_env, note)  # type: ignore[arg-type]
-    found, record = asyncio.run(probe_server(options, say))
+    preflight, record = asyncio.run(probe_server(options, say))
     text = json.dumps(record.model_dump(mode="json"), indent=2, ensure_ascii=False)
     if as_json:
         print(text)
     else:
         _print(record)
-        for remark in remarks(found):
+        for remark in remarks(preflight):
             print(f"  {remark}")
     if out is not None:
         _write(out, text)

@@ -115,7 +115,7 @@ def _refs(events: Sequence[Event]) -> Iterator[PageRef]:
 
 def urls_in(text: str) -> list[str]:
     """The web addresses in a text, without what follows them in a sentence or in Markdown."""
-    return [_trimmed(found) for found in _URL.findall(text)]
+    return [_trimmed(url) for url in _URL.findall(text)]
 
 
 def _trimmed(url: str) -> str:
@@ -257,7 +257,7 @@ def _header(
 async def _context(
     source: EpisodePages, rules: BuildRules, stores: Stores, tokenizer: Tokenizer
 ) -> SampleContext:
-    found: list[tuple[NamedPage, Page, str]] = []
+    hits: list[tuple[NamedPage, Page, str]] = []
     missing: list[MissingPage] = []
     for named in source.pages:
         if named.blocked:
@@ -267,11 +267,11 @@ async def _context(
         if hit is None:
             missing.append(MissingPage(url=named.url, kind=named.kind))
         else:
-            found.append((named, *hit))
-    texts = [PageText(named.url, page.title, page.text) for named, page, _ in found]
+            hits.append((named, *hit))
+    texts = [PageText(named.url, page.title, page.text) for named, page, _ in hits]
     written = write_context(texts, rules.budget, rules.page_budget, tokenizer.count)
     pages = []
-    for (named, page, store), shown in zip(found, written.excerpts, strict=True):
+    for (named, page, store), shown in zip(hits, written.excerpts, strict=True):
         digest = sha256(page.body).hexdigest()
         pages.append(
             ContextPage(

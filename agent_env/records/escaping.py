@@ -28,7 +28,7 @@ _TEX = {
 def visible(text: str) -> str:
     """Control characters, those of direction and lone surrogates as `\\u001b`, which JSON reads
     back; line ends and tabs stay."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text.replace("\r\n", "\n"))
 
 
 def identifier(name: str) -> str:
@@ -66,7 +66,7 @@ def unguarded(cell: str) -> str:
 
 def markdown_text(text: str) -> str:
     """One line of Markdown that is shown as it stands: no cell ends in it, no link, no HTML."""
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", _one_line(text))
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", _one_line(text))
 
 
 def latex_text(text: str) -> str:

@@ -359,11 +359,11 @@ class Manifest(Stored):
     @property
     def problems(self) -> dict[str, str]:
         """By condition, why it cannot mean anything; empty where nothing is known of that."""
-        found: dict[str, str] = {}
+        problems: dict[str, str] = {}
         for preflight in self.preflights:
             for check in preflight.conditions:
                 if check.problem is not None:
-                    found[check.condition] = check.problem
+                    problems[check.condition] = check.problem
             if preflight.problem is not None:
-                found |= dict.fromkeys((c.name for c in self.conditions), preflight.problem)
-        return found
+                problems |= dict.fromkeys((c.name for c in self.conditions), preflight.problem)
+        return problems

@@ -106,10 +106,10 @@ class Option:
 
 def options_of(record: type) -> tuple[Option, ...]:
     """A record's options in the order of its fields; where a keyword comes again, its first."""
-    found: dict[str, Option] = {}
+    by_keyword: dict[str, Option] = {}
     for name, part, inner in _members(record):
         if isinstance(inner, Option):
-            found.setdefault(inner.keyword, inner)
+            by_keyword.setdefault(inner.keyword, inner)
             continue
         for option in options_of(inner):
             if not part.takes(option):
@@ -120,11 +120,11 @@ def options_of(record: type) -> tuple[Option, ...]:
             if part.help and option.keyword in part.help:
                 opt = replace(opt, help=part.help[option.keyword])
             key = (place or option.keyword,) if part.by_entry else option.path
-            found.setdefault(
+            by_keyword.setdefault(
                 option.keyword,
                 replace(option, path=(name, *key), opt=opt, manifest=place),
             )
-    return tuple(found.values())
+    return tuple(by_keyword.values())
 
 
 def from_keywords(record: type, values: Mapping[str, Any]) -> Any:
@@ -171,7 +171,7 @@ def _read(option: Option, value: Any) -> Any:
 
 def entries(options: Any) -> dict[str, Any]:
     """What run.json keeps of the options just as they are, by entry."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for option in options_of(type(options)):
         if option.manifest is None:
             continue
@@ -181,10 +181,10 @@ def entries(options: Any) -> dict[str, Any]:
             continue
         entry, _, name = option.manifest.partition(".")
         if name:
-            found.setdefault(entry, {})[name] = value
+            values.setdefault(entry, {})[name] = value
         else:
-            found[entry] = value
-    return found
+            values[entry] = value
+    return values
 
 
 def _value(options: Any, path: tuple[str, ...]) -> Any:

@@ -115,18 +115,18 @@ def read_own_file(file: Path, most: int = LARGEST_RECORD) -> bytes | None:
     except OSError:
         return None
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_size > most:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1 or status.st_size > most:
             return None
-        if not all(map(_is_ours_alone, (found, folder))):
+        if not all(map(_is_ours_alone, (status, folder))):
             return None
         return os.read(fd, most)
     finally:
         os.close(fd)
 
 
-def _is_ours_alone(found: os.stat_result) -> bool:
-    return found.st_uid == os.geteuid() and not found.st_mode & 0o022
+def _is_ours_alone(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def replace_file(file: Path, data: bytes, *, mode: int = 0o666, sync: bool = False) -> None:

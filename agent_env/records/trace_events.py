@@ -199,7 +199,7 @@ class Judged(Event):
     calls: tuple[JudgeCall, ...] = ()
 
     @property
-    def told(self) -> Verdict:
+    def as_verdict(self) -> Verdict:
         """What an episode keeps of it."""
         return Verdict(
             judge=self.judge,

@@ -369,7 +369,7 @@ def _diagnose_run(run: Run, names: frozenset[str], note: Callable[[str], None]) 
     )
 
 
-def diagnosis_json(found: Sequence[RunDiagnosis]) -> dict[str, object]:
+def diagnosis_json(runs: Sequence[RunDiagnosis]) -> dict[str, object]:
     """The object that `--json` prints."""
     from agent_env.analysis.diagnosis import kinds_of
 
@@ -379,5 +379,5 @@ def diagnosis_json(found: Sequence[RunDiagnosis]) -> dict[str, object]:
             "kinds": {name: dict(counts) for name, counts in kinds_of(run.diagnoses).items()},
             "episodes": [each.model_dump(mode="json") for each in run.diagnoses],
         }
-        for run in found
+        for run in runs
     }

@@ -206,7 +206,7 @@ def verify(runs: Sequence[Path]) -> list[ContextComparison]:
 
     paths = find_runs(runs)
     reads = {str(path): list(episode_contexts(RunFolder(path))) for path in paths}
-    for path, found in reads.items():
-        if not found:
+    for path, contexts in reads.items():
+        if not contexts:
             raise ConfigError(f"{path} has no episode under a cited condition")
-    return compare_contexts([read for found in reads.values() for read in found], list(reads))
+    return compare_contexts([read for contexts in reads.values() for read in contexts], list(reads))

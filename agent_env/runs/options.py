@@ -232,7 +232,7 @@ class RunOptions:
             fork=True,
         ),
     ] = None
-    """Of compatible/ models without an own URL."""
+    """Of compatible/ models that have no URL of their own."""
     serve: Annotated[
         str | None,
         Opt(

@@ -58,9 +58,9 @@ async def probe_server(
     calls = ServerCalls(opened, has_seed=options.api == "chat")
     at = datetime.now(UTC).isoformat(timespec="seconds")
     target = ProbedModel(f"{APIS[options.api]}/{model}", options.url, facts, in_text=False)
-    found, features = await probe_features(calls, target, at)
+    preflight, features = await probe_features(calls, target, at)
     if not features:
-        raise ModelError(found.probes[0].error or "no reply came")
+        raise ModelError(preflight.probes[0].error or "no reply came")
     record = ServerProbe(
         at=at,
         agent_env=__version__,
@@ -68,14 +68,14 @@ async def probe_server(
         server=server,
         version=version,
         model=model,
-        served_model=found.served_model,
+        served_model=preflight.served_model,
         context_tokens=facts.context_tokens,
         template_digest=facts.template_digest,
         features=features,
         calls=calls.count,
         note=options.note,
     )
-    return found, record
+    return preflight, record
 
 
 def _key(variable: str | None) -> str | None:

@@ -106,8 +106,8 @@ async def probe_all(
     again: bool = False,
 ) -> tuple[Probe, ...]:
     """How every backend that `auto` may take fares on this machine; `again` reads no record."""
-    found = [await probe_one(name, limits, docker_host, records, again) for name in AUTO_ORDER]
-    return tuple(found)
+    probes = [await probe_one(name, limits, docker_host, records, again) for name in AUTO_ORDER]
+    return tuple(probes)
 
 
 async def probe_one(

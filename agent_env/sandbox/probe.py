@@ -188,11 +188,11 @@ def _key(backend: str, limits: SandboxLimits) -> str | None:
 
 def _process() -> list[str]:
     """What this process may do, and where it is."""
-    found = [_text(Path(name)) for name in SETTINGS]
-    found += [line for line in _text(Path("/proc/self/status")).splitlines() if _is_right(line)]
+    lines = [_text(Path(name)) for name in SETTINGS]
+    lines += [line for line in _text(Path("/proc/self/status")).splitlines() if _is_right(line)]
     with suppress(OSError):
-        found += [os.readlink(entry.path) for entry in os.scandir("/proc/self/ns")]
-    return sorted(found)
+        lines += [os.readlink(entry.path) for entry in os.scandir("/proc/self/ns")]
+    return sorted(lines)
 
 
 def _is_right(line: str) -> bool:

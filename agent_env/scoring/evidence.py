@@ -144,8 +144,8 @@ def stands_in(date: str, text: str) -> bool:
 
 def dates_in(text: str) -> set[str]:
     """The dates that stand in the text in a usual notation: YYYY, YYYY-MM or YYYY-MM-DD."""
-    found = (each for each in _DATES.find(text) if each.year is not None)
-    return {str(PartialDate(each.year, each.month, each.day)) for each in found}  # type: ignore[arg-type]
+    dates = (each for each in _DATES.find(text) if each.year is not None)
+    return {str(PartialDate(each.year, each.month, each.day)) for each in dates}  # type: ignore[arg-type]
 
 
 def _pattern(date: str) -> str:

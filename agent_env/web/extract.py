@@ -181,8 +181,8 @@ def extract(html: bytes | str, base: str = "") -> Extracted:
     document = tree.root
     if document is None:
         return Extracted("", "")
-    found = document.find("body")
-    body = document if found is None else found
+    element = document.find("body")
+    body = document if element is None else element
     root = _main_part(body)
     text = _Walk(base, bare=root is not body).lines(root) or _Walk(base, all=True).lines(body)
     made_by = f"{EXTRACTOR}; cut: {tree.cut}" if tree.cut else EXTRACTOR
@@ -193,8 +193,8 @@ def _title(source: str) -> str:
     """From the head alone, as Beautiful Soup reads it."""
     end = _TITLE_END.search(source, 0, _HEAD)
     head = source[: end.end() if end else 2000]
-    found = BeautifulSoup(head, "lxml", parse_only=SoupStrainer("title")).find("title")
-    return _clean(found.get_text()) if found else ""
+    title = BeautifulSoup(head, "lxml", parse_only=SoupStrainer("title")).find("title")
+    return _clean(title.get_text()) if title else ""
 
 
 def _main_part(body: Any) -> Any:

@@ -106,13 +106,13 @@ class Guard:
 
     def _flags(self, text: str, day: str | None) -> tuple[str, ...]:
         text = text[:_LOOKED_AT]
-        found = {
+        flags = {
             "question": self._holds_question(text),
             "answer": self._holds_answer(text),
             "later": self.as_of is not None and day is not None and day > self.as_of,
             "instructions": gives_orders(text),
         }
-        return tuple(name for name, seen in found.items() if seen)
+        return tuple(name for name, seen in flags.items() if seen)
 
     def _reason(self, what: str, flags: Sequence[str]) -> str | None:
         if "later" in flags:

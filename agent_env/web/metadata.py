@@ -63,10 +63,10 @@ def day_of(text: object) -> str | None:
         return None
     if len(text) > _LONGEST_DATE:
         return None
-    found = _DAY.match(text.strip())
+    match = _DAY.match(text.strip())
     try:
-        if found is not None:
-            return date(*map(int, found.groups())).isoformat()
+        if match is not None:
+            return date(*map(int, match.groups())).isoformat()
         if (worded := _WORDED.fullmatch(text.strip())) is not None:
             month = month_number(worded[1]) or 0
             return date(int(worded[3]), month, int(worded[2])).isoformat()

@@ -77,11 +77,11 @@ async def open_live(
 
 
 def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> Fetcher:
-    found = plugins.find(FETCHERS, settings.fetcher or HTTP)
-    if isinstance(found, PluginFetcher):
-        stack.push_async_callback(found.close)
-        return found
-    return found(
+    fetcher = plugins.find(FETCHERS, settings.fetcher or HTTP)
+    if isinstance(fetcher, PluginFetcher):
+        stack.push_async_callback(fetcher.close)
+        return fetcher
+    return fetcher(
         permit=plugins.permit,
         obey_robots=settings.obey_robots,
         open_hosts=frozenset(settings.allow_hosts),

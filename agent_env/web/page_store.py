@@ -102,9 +102,9 @@ class SqlitePages:
                     self._put(outcome, asked)
                 else:
                     self._add(failed_fetch(asked, outcome, at))
-        found = self.outcome(asked)
-        assert found is not None  # written a line above
-        return found
+        stored = self.outcome(asked)
+        assert stored is not None  # written a line above
+        return stored
 
     def searched(self, provider: str, query: str, limit: int) -> list[Hit] | Failure | None:
         """The stored results; those of a larger limit, cut, where this one was not asked for."""
@@ -278,8 +278,8 @@ class SqlitePages:
         return digest
 
     def _has(self, table: str, digest: str) -> bool:
-        found = self.connection.execute(f"SELECT 1 FROM {table} WHERE digest = ?", (digest,))
-        return found.fetchone() is not None
+        rows = self.connection.execute(f"SELECT 1 FROM {table} WHERE digest = ?", (digest,))
+        return rows.fetchone() is not None
 
     def _standing(self, where: str, value: str) -> Fetch | None:
         row = self.connection.execute(

@@ -311,12 +311,12 @@ def _recorded(folder: RunFolder) -> Recorded:
     from agent_env.episodes.rerun.fork import read_parent
     from agent_env.mcp.hosts import call_key
 
-    found: dict[tuple[str, str], ToolResult] = {}
+    results: dict[tuple[str, str], ToolResult] = {}
     names: dict[str | None, tuple[str, str]] = {}
     for message in read_parent(folder).messages:
         for call in message.tool_calls:
             with suppress(ValueError):
                 names[call.id] = call_key(call.name, json.loads(call.arguments or "{}"))
         if message.role == "tool" and message.tool_call_id in names:
-            found[names[message.tool_call_id]] = ToolResult(output=message.content)
-    return found
+            results[names[message.tool_call_id]] = ToolResult(output=message.content)
+    return results

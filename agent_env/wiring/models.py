@@ -123,8 +123,8 @@ def api_of(model: str, plugins: Plugins = NO_PLUGINS) -> Api | None:
     head, _ = head_of(model)
     if head in SCRIPTS or (":" not in head and not _is_known(head, plugins)):
         return None
-    found = plugins.find(MODELS, head)
-    return found if isinstance(found, Api) else None
+    api = plugins.find(MODELS, head)
+    return api if isinstance(api, Api) else None
 
 
 def key_variables() -> dict[str, str]:

@@ -65,8 +65,8 @@ def ends(values: Floats, order: Order, alpha: float) -> list[int]:
             for stage, share in zip(stages, shares, strict=True)
         ]
     )
-    found = np.where(crossed.any(axis=1), asked[crossed.argmax(axis=1)], len(place) + 1)
-    return [int(end) for end in found]
+    counts = np.where(crossed.any(axis=1), asked[crossed.argmax(axis=1)], len(place) + 1)
+    return [int(end) for end in counts]
 
 
 def log_capital(values: Floats) -> Floats:

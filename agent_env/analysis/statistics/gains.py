@@ -192,13 +192,13 @@ def coalitions_of(arms: Sequence[Arm]) -> Iterator[Coalitions]:
         tools = Tools(part for part in parts if part.partition(":")[0] not in NO_TOOLS)
         groups.setdefault((arm.run, parts - tools), {})[tools] = arm
     for (_, rest), by_tools in groups.items():
-        found: list[Tools] = []
+        sets: list[Tools] = []
         every = sorted(Tools().union(*by_tools))
         for size in range(len(every), 1, -1):
             for tools in map(frozenset, combinations(every, size)):
                 subsets = list(_subsets(tools))
-                if all(each in by_tools for each in subsets) and not any(tools < f for f in found):
-                    found.append(tools)
+                if all(each in by_tools for each in subsets) and not any(tools < f for f in sets):
+                    sets.append(tools)
                     none = by_tools[Tools()]
                     before = none.label.removesuffix(none.condition.name).strip()
                     words = " ".join(filter(None, [before, "+".join(sorted(rest))]))

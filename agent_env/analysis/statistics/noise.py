@@ -85,15 +85,15 @@ def pass_hat(comparison: Comparison, most: int | None = None) -> dict[int, list[
     estimate per arm; an episode is right where it scores 1, or has an error of 0. Samples with
     fewer than k finished episodes are left out."""
     scores = [
-        [[float(s == 0 if comparison.is_error else s >= 1) for s in repeats] for repeats in found]
-        for found in (comparison.scores(arm) for arm in comparison.study.arms)
+        [[float(s == 0 if comparison.is_error else s >= 1) for s in repeats] for repeats in samples]
+        for samples in (comparison.scores(arm) for arm in comparison.study.arms)
     ]
     most = most or max((len(repeats) for arm in scores for repeats in arm), default=0)
-    found: dict[int, list[Estimate]] = {}
+    by_k: dict[int, list[Estimate]] = {}
     for k in range(1, most + 1):
         values = np.column_stack([_all_right(arm, k) for arm in scores])
-        found[k] = comparison.estimates(values, share=True)
-    return found
+        by_k[k] = comparison.estimates(values, share=True)
+    return by_k
 
 
 def _all_right(right: list[list[float]], k: int) -> Floats:

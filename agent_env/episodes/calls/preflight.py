@@ -399,7 +399,7 @@ class ServerCalls:
             self.away = probe.error_kind if probe.error_kind in AWAY else None
             return probe, reply, bodies[-1] if bodies else {}
 
-    async def features(self, found: Preflight) -> AsyncIterator[Feature]:
+    async def features(self, preflight: Preflight) -> AsyncIterator[Feature]:
         """What each further call shows, after those of the preflight."""
         probe, _, _ = await self.call({}, PARALLEL, [WEATHER, CLOCK])
         number = len(probe.calls)
@@ -497,26 +497,26 @@ async def probe_features(
 ) -> tuple[Preflight, tuple[Feature, ...]]:
     """The preflight of the server, and its features; no further ones where it does not answer."""
     async with calls.open_model({"max_output_tokens": MOST_OUTPUT}) as (model, _):
-        found = await preflight(model, target, CONDITIONS, OFFERS, at)
-    calls.count += len(found.probes)
-    if found.probes[0].error is not None:
-        return found, ()
-    more = [feature async for feature in calls.features(found)]
-    return found, (*_of_preflight(found), *more)
+        result = await preflight(model, target, CONDITIONS, OFFERS, at)
+    calls.count += len(result.probes)
+    if result.probes[0].error is not None:
+        return result, ()
+    more = [feature async for feature in calls.features(result)]
+    return result, (*_of_preflight(result), *more)
 
 
-def _of_preflight(found: Preflight) -> list[Feature]:
-    auto, required = found.conditions
-    forms = [probe.call_in_text for probe in found.probes if probe.call_in_text]
+def _of_preflight(preflight: Preflight) -> list[Feature]:
+    auto, required = preflight.conditions
+    forms = [probe.call_in_text for probe in preflight.probes if probe.call_in_text]
     as_text = f"as text: {forms[0]}" if forms else ""
     added = auto.added_input_tokens
-    last = found.probes[-1]
+    last = preflight.probes[-1]
     cut = last.finish_reason == "length" and not last.calls
     refuses = last.error_kind in REFUSED and last.tool_choice == "required"
     parsed = [check.calls_parsed for check in (auto, required)]
     return [
-        Feature(name="usage", is_seen=found.tells_usage),
-        Feature(name="ends by itself", is_seen=found.stops),
+        Feature(name="usage", is_seen=preflight.tells_usage),
+        Feature(name="ends by itself", is_seen=preflight.stops),
         Feature(
             name="tools", is_seen=auto.is_reached,
             detail="" if added is None else f"{added:+d} input tokens",

@@ -40,21 +40,21 @@ def changes(
     """One line for each difference between the run as recorded, in its manifest and its
     unfinished traces, and as it would go on; empty where there is none. A value that the run did
     not record is not compared."""
-    found = [
+    lines = [
         f"{name}: {manifest.versions[name]} → {now}"
         for name, now in versions.items()
         if manifest.versions.get(name, now) != now
     ]
-    found += _plugin_changes(manifest, wished)
+    lines += _plugin_changes(manifest, wished)
     for before, now in zip(manifest.mcp, wished.mcp, strict=True):
-        found += mcp_changes(before, now)
-    found += _field_changes(_settings(manifest), _settings(wished))
+        lines += mcp_changes(before, now)
+    lines += _field_changes(_settings(manifest), _settings(wished))
     for start in _unfinished(folder):
         begun: dict[str, Any] = {"model": start.model}
         begun |= {f"limit {k}": v for k, v in (start.limits or {}).items()}
         settings = _settings(wished)  # an older run's do not have the limits that came since
-        found += _field_changes(begun, {name: settings.get(name, begun[name]) for name in begun})
-    return list(dict.fromkeys(found))
+        lines += _field_changes(begun, {name: settings.get(name, begun[name]) for name in begun})
+    return list(dict.fromkeys(lines))
 
 
 COMPARED = {

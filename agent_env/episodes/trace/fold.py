@@ -200,7 +200,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
         usage_sources=totals.sources,
         duration_s=worked_s(events),
         **first_call(start, replies),
-        judged=tuple(event.told for event in all_events if isinstance(event, Judged)),
+        judged=tuple(event.as_verdict for event in all_events if isinstance(event, Judged)),
         imported=start.imported,
         **_ending(events[-1]),
     )

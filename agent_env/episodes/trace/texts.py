@@ -209,20 +209,20 @@ def _with_call_stored(event: ToolCalled, texts: Texts) -> ToolCalled:
 
 
 def with_texts(event: Event, texts: Texts) -> Event:
-    found = {name: texts.get(digest) for name, digest in (event.texts or {}).items()}
+    by_field = {name: texts.get(digest) for name, digest in (event.texts or {}).items()}
     fields: dict[str, Any] = {"texts": None}
     if isinstance(event, ToolCalled):
-        result: dict[str, Any] = {k: found[k] for k in ("output",) if k in found}
-        if "pages" in found:
-            result["pages"] = _refs.validate_json(found["pages"])
-        if "true_output" in found and event.result.fault is not None:
-            fault = {"true_output": found["true_output"]}
+        result: dict[str, Any] = {k: by_field[k] for k in ("output",) if k in by_field}
+        if "pages" in by_field:
+            result["pages"] = _refs.validate_json(by_field["pages"])
+        if "true_output" in by_field and event.result.fault is not None:
+            fault = {"true_output": by_field["true_output"]}
             result["fault"] = event.result.fault.model_copy(update=fault)
         fields["result"] = event.result.model_copy(update=result)
-        if "arguments" in found:
-            fields["call"] = event.call.model_copy(update={"arguments": found["arguments"]})
-    if isinstance(event, EpisodeStarted | Judged) and "messages" in found:
-        fields["messages"] = _messages.validate_json(found["messages"])
-    if isinstance(event, EpisodeStarted) and "tools" in found:
-        fields["tools"] = _specs.validate_json(found["tools"])
+        if "arguments" in by_field:
+            fields["call"] = event.call.model_copy(update={"arguments": by_field["arguments"]})
+    if isinstance(event, EpisodeStarted | Judged) and "messages" in by_field:
+        fields["messages"] = _messages.validate_json(by_field["messages"])
+    if isinstance(event, EpisodeStarted) and "tools" in by_field:
+        fields["tools"] = _specs.validate_json(by_field["tools"])
     return event.model_copy(update=fields)

@@ -237,8 +237,8 @@ class _Spread:
                 await asyncio.sleep(1.0)
                 continue
             lanes = [self._lane(name, worker) for _ in range(size)]
-            found = await asyncio.gather(*lanes, return_exceptions=True)
-            problems = [x for x in found if isinstance(x, BaseException)]
+            results = await asyncio.gather(*lanes, return_exceptions=True)
+            problems = [x for x in results if isinstance(x, BaseException)]
             for problem in problems:
                 if not isinstance(problem, _WorkerLost):
                     raise problem
@@ -328,8 +328,8 @@ class _Spread:
             raise self.stopped
 
     def _lost_errors(self) -> tuple[type[Exception], ...]:
-        found = self.ray.exceptions
-        return (found.RayActorError, found.NodeDiedError, found.WorkerCrashedError)
+        errors = self.ray.exceptions
+        return (errors.RayActorError, errors.NodeDiedError, errors.WorkerCrashedError)
 
     async def _put_down(self) -> None:
         """Let workers send their last events, then close the traces."""

@@ -50,7 +50,7 @@ class SearchApi:
     name: str
     """As on the command line."""
     base_url: str | None
-    """Where it is; None where every user has an own one."""
+    """Where it is; None where every user has one of their own."""
     most: int
     """Results that one request may ask for."""
     longest_query: int
