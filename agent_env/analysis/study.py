@@ -145,8 +145,8 @@ class RunData:
             episodes.setdefault(episode.condition, []).append(
                 episode.model_copy(update={"messages": (), "pages": ()})
             )
-        spending = {condition: totals(own, facts) for condition, own in episodes.items()}
-        observations = {condition: tuple(own) for condition, own in observed.items()}
+        spending = {condition: totals(group, facts) for condition, group in episodes.items()}
+        observations = {condition: tuple(group) for condition, group in observed.items()}
         is_log = manifest.imported is not None
         return cls(name, manifest, by_id, observations, spent=spending, is_log=is_log)
 

@@ -97,10 +97,10 @@ class IndexPages:
     @staticmethod
     def filter_of(fields: Mapping[str, str]) -> EpisodeFilter:
         """The filter of the fields of an address; a verdict that there is not counts as none."""
-        own: dict[str, Any] = {"stop_reason" if k == "stop" else k: v for k, v in fields.items()}
-        if own.get("verdict") not in VERDICTS:
-            own.pop("verdict", None)
-        return EpisodeFilter(**own)
+        values: dict[str, Any] = {"stop_reason" if k == "stop" else k: v for k, v in fields.items()}
+        if values.get("verdict") not in VERDICTS:
+            values.pop("verdict", None)
+        return EpisodeFilter(**values)
 
     @property
     def changes(self) -> int:

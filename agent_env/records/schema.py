@@ -276,14 +276,14 @@ class Usage(Stored):
             return None
         if self.input_tokens is None or self.output_tokens is None:
             return None
-        plain, left = facts.input_per_million, self.input_tokens
+        plain, rest = facts.input_per_million, self.input_tokens
         spent = self.input_tokens * plain + self.output_tokens * facts.output_per_million
         for count, price in (
             (self.cached_tokens, facts.cached_input_per_million),
             (self.cache_write_tokens, facts.cache_write_per_million),
         ):
-            count = min(count or 0, left)  # a server or trace could name more than there is
-            left -= count
+            count = min(count or 0, rest)  # a server or trace could name more than there is
+            rest -= count
             spent += count * (0.0 if price is None else price - plain)
         return spent / 1_000_000
 

@@ -404,10 +404,10 @@ def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
         permit=run.permit,
     )  # fmt: skip
     task = family.make_task(manifest.prompt, chosen, {})
-    made = select_samples(options, family, chosen, task)
+    sample_set = select_samples(options, family, chosen, task)
     files = {
-        "samples.jsonl": samples_bytes(made.samples),
-        "materials.jsonl": samples_bytes(made.tables),
+        "samples.jsonl": samples_bytes(sample_set.samples),
+        "materials.jsonl": samples_bytes(sample_set.tables),
     }
     if digest(files["samples.jsonl"]) != manifest.samples_digest:
         source = manifest.dataset or f"this version of agent-env with seed {manifest.seed}"
@@ -419,12 +419,12 @@ def _read_dataset(file: Path, family: Family, family_options: Record, task: Task
     """A samples.jsonl with its materials beside it, or a set in a published format."""
     if (foreign := family.read_foreign(file, family_options)) is not None:
         return foreign
-    made = SampleSet.read(file, task.sample_type)
-    stray = next((sample for sample in made.samples if sample.task != task.name), None)
+    sample_set = SampleSet.read(file, task.sample_type)
+    stray = next((sample for sample in sample_set.samples if sample.task != task.name), None)
     if stray is not None:
         reason = f"sample '{stray.id}' is a question of {stray.task}, not of {task.name}"
         raise DatasetError(file, None, f"{reason}; run that task")
-    return made
+    return sample_set
 
 
 def _generate(

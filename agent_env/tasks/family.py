@@ -55,8 +55,8 @@ class SampleSet:
     def read(cls, file: Path, kind: type[Sample]) -> Self:
         """The samples of a file, with the tables beside it; DatasetError with file, line and reason
         of a defect."""
-        samples, beside = read_samples(file, kind), materials_beside(file)
-        return cls(samples, read_materials(beside) if beside.exists() else ())
+        samples, materials_file = read_samples(file, kind), materials_beside(file)
+        return cls(samples, read_materials(materials_file) if materials_file.exists() else ())
 
     def write(self, file: Path) -> None:
         """Writes the samples, whole or not at all, and their tables into a second file."""

@@ -371,8 +371,8 @@ class Recording:
     def messages_at(self, at: int) -> tuple[Message, ...]:
         """The messages, whole, of the model call at this place among the events."""
         call = self.events[at]
-        own = call.added if isinstance(call, ModelCalled) else ()
-        return (*trajectory(self.events[:at]), *own)
+        added = call.added if isinstance(call, ModelCalled) else ()
+        return (*trajectory(self.events[:at]), *added)
 
     def sent(self, step: Step) -> tuple[Message, ...]:
         """The messages that the step's reply answers, cut as they were sent."""
