@@ -111,7 +111,7 @@ class Family:
     """MODULE:NAME of an async function: from the options, a `RunOptions` for each model of a panel,
     the set's file and a listener to options without what the panel knows; None for none."""
     reproduction: str | None = None
-    """MODULE:NAME of the `runs.reproduction.paper.Reproduction` of its paper; None for none."""
+    """MODULE:NAME of the `extensions.papers.paper.Reproduction` of its paper; None for none."""
 
     def read_options(self, texts: Sequence[str]) -> Record:
         """Its options from KEY=VALUE texts; several values are separated by commas."""

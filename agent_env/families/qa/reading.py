@@ -1,4 +1,4 @@
-"""Reads a user's file of questions: any table file of `temporal.facts.table_files`.
+"""Reads a user's file of questions: any table file of `extensions.facts.tables.table_files`.
 
 All problems of the questions that are asked are reported at once, by line and field.
 """

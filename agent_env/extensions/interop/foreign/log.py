@@ -81,7 +81,7 @@ class ForeignEpisode:
     failure: str | None = None
     """Why it failed."""
     used: Mapping[str, float] = field(default_factory=dict)
-    """By `observations.QUANTITIES`, what is known."""
+    """By `analysis.study.QUANTITIES`, what is known."""
     stop_reason: str | None = None
     transcript: Transcript | None = None
     """None where the source has none, or where nobody asked for it."""
