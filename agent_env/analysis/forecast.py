@@ -21,8 +21,7 @@ from agent_env.records.forecast import (
     Forecast,
 )
 from agent_env.records.manifest import Manifest, Preflight, Probe
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Condition, Usage
+from agent_env.records.schema import Condition, ModelFacts, Usage
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison

@@ -20,8 +20,7 @@ from agent_env.analysis.intervals import Estimate, bootstrap_estimate, wilson
 from agent_env.analysis.resampling import draw_weights
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.totals import sum_known
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Episode, Sample, Score, Verdict
+from agent_env.records.schema import Episode, ModelFacts, Sample, Score, Verdict
 
 Side = Literal["both", "reader", "judge", "neither"]
 """Who calls an answer right."""

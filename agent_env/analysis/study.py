@@ -18,12 +18,13 @@ from agent_env.analysis.treatment import MARK, Arrival, arrival, served_notice, 
 from agent_env.episodes.disturbances import disturbances
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest, StoppingSettings
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Condition, Episode, Sample, Score
+from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.shortcuts import Shortcut
 from agent_env.tasks.task import AnalysisHooks, Task
 
+ORACLE = "sees gold"
+"""The run's name of a shortcut that sees the gold."""
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 RARE = ("cached_tokens", "reasoning_tokens")
 """Parts of the other tokens, which some servers tell."""
@@ -309,7 +310,6 @@ def assemble(
 
 def shortcuts_of(task: Task) -> Shortcuts:
     """Makes an arm of each of the task's shortcuts; they answer when a table needs them."""
-    from agent_env.analysis.statistics.results import ORACLE
 
     def arm(shortcut: Shortcut, samples: Sequence[Sample]) -> Arm:
         errors: list[tuple[str, Exception]] = []

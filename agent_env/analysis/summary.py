@@ -15,8 +15,7 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.study import RARE, Arm
 from agent_env.analysis.totals import Totals, sum_known
 from agent_env.analysis.treatment import MARK
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Condition, Sample
+from agent_env.records.schema import Condition, ModelFacts, Sample
 from agent_env.scoring.sample_means import SampleMeans
 
 TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")

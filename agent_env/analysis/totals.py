@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.models.prices import is_priced
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Episode, Usage
+from agent_env.records.schema import Episode, ModelFacts, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from agent_env.analysis.diagnosis_tables import in_lines
 from agent_env.models.chat import read_arguments
 from agent_env.models.text_protocol import in_text, result_block
 from agent_env.records.escaping import visible
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Message, Sample, Score, ToolCall, Usage
+from agent_env.records.schema import Message, ModelFacts, Sample, Score, ToolCall, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,

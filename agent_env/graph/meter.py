@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from agent_env.protocols import Limits
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Message, Reply, StopReason, ToolSpec, Usage
+from agent_env.records.schema import Message, ModelFacts, Reply, StopReason, ToolSpec, Usage
 
 LETTERS_PER_TOKEN = 4
 

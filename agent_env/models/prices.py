@@ -16,8 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, DatasetError, user_problem
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Usage
+from agent_env.records.schema import ModelFacts, Usage
 
 MILLION = 1_000_000
 

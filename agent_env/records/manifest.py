@@ -8,9 +8,9 @@ from pydantic import Field, JsonValue, field_validator
 
 from agent_env.records.imported import ImportSource
 from agent_env.records.mcp import McpServer
-from agent_env.records.model_server import ModelFacts, ModelServer
+from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Plain, Reach
-from agent_env.records.schema import Condition, Stored, Usage, is_time
+from agent_env.records.schema import Condition, ModelFacts, Stored, Usage, is_time
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent_env.records.reach import Command, Money, OutsideFile, Plain
-from agent_env.records.schema import Record, Stored
+from agent_env.records.reach import Command, OutsideFile, Plain
+from agent_env.records.schema import Stored
 
 _PARSER = re.compile(r"--((?:tool-call|reasoning)-parser)[= ](\S+)")
 
@@ -66,28 +66,6 @@ class ModelServer(Stored):
             "server build": self.build,
             "model file": None if self.file is None else self.file.digest,
         }
-
-
-class ModelFacts(Record):
-    """Prices and knowledge cutoff of one model; None for unknown."""
-
-    input_per_million: Money[float | None] = Field(default=None, ge=0)
-    """USD for a million input tokens."""
-    cached_input_per_million: Money[float | None] = Field(default=None, ge=0)
-    """USD for a million cached input tokens; None: the price of the others."""
-    cache_write_per_million: Money[float | None] = Field(default=None, ge=0)
-    """USD for a million input tokens written to the cache; None: the price of the others."""
-    output_per_million: Money[float | None] = Field(default=None, ge=0)
-    """USD for a million output tokens, reasoning included."""
-    date: Plain[str] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
-    """When these figures were looked up."""
-    source: Plain[str] = Field(min_length=1)
-    """Where these figures were looked up."""
-    snapshot: Plain[str | None] = None
-    """The exact version that the name stood for on `date`."""
-    released: Plain[str | None] = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
-    knowledge_cutoff: Plain[str | None] = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
-    """The last day, month or year in its training data."""
 
 
 class Feature(Stored):

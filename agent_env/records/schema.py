@@ -12,7 +12,7 @@ import hashlib
 import json
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -20,11 +20,8 @@ from agent_env.records.ablation import SampleAblation
 from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, SampleAttack
 from agent_env.records.escaping import writable
 from agent_env.records.imported import ImportedResult
-from agent_env.records.reach import Code, Plain
+from agent_env.records.reach import Code, Money, Plain
 from agent_env.records.tool_traits import ToolTraits
-
-if TYPE_CHECKING:
-    from agent_env.records.model_server import ModelFacts
 
 
 class Record(BaseModel):
@@ -238,6 +235,28 @@ class Message(Stored):
     """Opaque items that the same provider wants back on the next call (Responses API)."""
     provider_fields: ProviderFields | None = None
     """Further fields of the server's message; None where there are none."""
+
+
+class ModelFacts(Record):
+    """Prices and knowledge cutoff of one model; None for unknown."""
+
+    input_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million input tokens."""
+    cached_input_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million cached input tokens; None: the price of the others."""
+    cache_write_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million input tokens written to the cache; None: the price of the others."""
+    output_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million output tokens, reasoning included."""
+    date: Plain[str] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
+    """When these figures were looked up."""
+    source: Plain[str] = Field(min_length=1)
+    """Where these figures were looked up."""
+    snapshot: Plain[str | None] = None
+    """The exact version that the name stood for on `date`."""
+    released: Plain[str | None] = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+    knowledge_cutoff: Plain[str | None] = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+    """The last day, month or year in its training data."""
 
 
 class Usage(Stored):

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from agent_env.records.imported import ImportedResult
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.reach import Plain
 from agent_env.records.schema import (
     Condition,
     JudgeCall,
     Message,
+    ModelFacts,
     Reply,
     Seconds,
     StopReason,

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.rerun.fork import Beginning
     from agent_env.episodes.trace.fold import Recording
     from agent_env.records.manifest import Manifest
-    from agent_env.records.model_server import ModelFacts
-    from agent_env.records.schema import Condition, Episode, Sample, Score
+    from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
 
 
 def recorded_episode(trace: Path, objects: Objects = NO_OBJECTS) -> tuple[Run, Recording]:

@@ -23,9 +23,8 @@ from agent_env.episodes.runner import utc_now
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.models.settings import ModelParameters
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.options import Opt, OptionGroup
-from agent_env.records.schema import Episode, Score
+from agent_env.records.schema import Episode, ModelFacts, Score
 from agent_env.runs.options import ApiKeyEnv
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder

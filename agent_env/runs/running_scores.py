@@ -20,7 +20,7 @@ from agent_env.scoring.sample_means import SampleMeans
 if TYPE_CHECKING:
     from agent_env.analysis.intervals import Estimate
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.records.model_server import ModelFacts
+    from agent_env.records.schema import ModelFacts
     from agent_env.runs.run import Run
 
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.results import Rescoring
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.records.manifest import Manifest
-    from agent_env.records.model_server import ModelFacts
-    from agent_env.records.schema import Episode, Sample, Score
+    from agent_env.records.schema import Episode, ModelFacts, Sample, Score
     from agent_env.runs.run import Assessment, Run
     from agent_env.scoring.evidence import Trail
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from agent_env.records.json_schema import one_of as one_of
     from agent_env.records.json_schema import or_null as or_null
     from agent_env.records.manifest import Manifest as Manifest
-    from agent_env.records.model_server import ModelFacts as ModelFacts
     from agent_env.records.reach import Reach as Reach
     from agent_env.records.safe_files import check_file as check_file
     from agent_env.records.safe_files import new_file as new_file
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from agent_env.records.schema import Episode as Episode
     from agent_env.records.schema import MaterialTable as MaterialTable
     from agent_env.records.schema import Message as Message
+    from agent_env.records.schema import ModelFacts as ModelFacts
     from agent_env.records.schema import Proof as Proof
     from agent_env.records.schema import Record as Record
     from agent_env.records.schema import Reply as Reply

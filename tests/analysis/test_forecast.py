@@ -13,8 +13,7 @@ from agent_env.analysis.forecast import detectable_differences, forecast_run
 from agent_env.analysis.study import Arm, RunData, Study
 from agent_env.analysis.totals import Totals
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight, Probe
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Condition, Episode, Sample, Score, Usage
+from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score, Usage
 from tests.analysis.studies import study_of
 
 PRICES = ModelFacts(input_per_million=1.0, output_per_million=4.0, date="2026-01-01", source="x")

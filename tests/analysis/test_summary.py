@@ -6,8 +6,7 @@ Samples about what a model cannot have read.
 import pytest
 
 from agent_env.analysis.summary import after_cutoff, summarise
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Episode, Score
+from agent_env.records.schema import Episode, ModelFacts, Score
 from agent_env.testing import puzzle
 
 from .studies import study_of

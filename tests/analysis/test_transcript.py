@@ -1,10 +1,10 @@
 """An episode in readable lines, with what its calls cost."""
 
 from agent_env.analysis.transcript import transcript, verdict_lines
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import (
     Condition,
     Message,
+    ModelFacts,
     Score,
     ToolCall,
     ToolResult,

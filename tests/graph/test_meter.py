@@ -9,8 +9,7 @@ import pytest
 
 from agent_env.graph.meter import Meter, estimated_tokens, known_or_estimated
 from agent_env.protocols import Limits
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Message, ProviderFields, ToolCall, ToolSpec, Usage
+from agent_env.records.schema import Message, ModelFacts, ProviderFields, ToolCall, ToolSpec, Usage
 from agent_env.testing import answer
 
 PRICES = ModelFacts(

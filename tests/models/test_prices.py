@@ -4,8 +4,7 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.prices import is_priced, read_prices
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Usage
+from agent_env.records.schema import ModelFacts, Usage
 
 TABLE = """
 [models."compatible/some-model"]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.resampling import standard_errors
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Usage
+from agent_env.records.schema import ModelFacts, Usage
 from agent_env.runs.run import Run
 from agent_env.runs.running_scores import RunningMean, SoFar, Spending, spending
 from tests import TESTS

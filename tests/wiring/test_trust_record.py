@@ -12,9 +12,9 @@ from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING
 from agent_env.records.manifest import PluginUse, WebSettings
 from agent_env.records.mcp import McpServer
-from agent_env.records.model_server import ModelFacts, ModelFile, ModelServer
+from agent_env.records.model_server import ModelFile, ModelServer
 from agent_env.records.reach import Reach, values_of
-from agent_env.records.schema import Condition
+from agent_env.records.schema import Condition, ModelFacts
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run

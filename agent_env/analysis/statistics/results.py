@@ -12,7 +12,7 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast, unit_of
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import QUANTITIES, RARE
+from agent_env.analysis.study import ORACLE, QUANTITIES, RARE
 from agent_env.analysis.summary import on_forms
 from agent_env.analysis.treatment import Treatment, treatment_table, treatments
 
@@ -167,10 +167,6 @@ def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
     sign = -1 if comparison.is_error else 1
     label = max(by_score, key=lambda name: sign * float(np.nanmean(by_score[name])))
     return label, by_score[label]
-
-
-ORACLE = "sees gold"
-"""The run's name of a shortcut that sees the gold."""
 
 
 @Statistic("treatment", order=30, section="Results", is_main=True, in_score=True).of

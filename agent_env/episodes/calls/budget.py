@@ -23,9 +23,8 @@ from typing import Annotated
 
 from agent_env.errors import RunStopped
 from agent_env.graph.meter import estimated_tokens
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.options import RUN, Opt
-from agent_env.records.schema import Message, ToolSpec, Usage
+from agent_env.records.schema import Message, ModelFacts, ToolSpec, Usage
 
 
 @dataclass(slots=True)

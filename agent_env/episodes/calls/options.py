@@ -22,9 +22,9 @@ from agent_env.models.addresses import split_address
 from agent_env.models.prices import is_priced, read_prices
 from agent_env.permits import Permit, text_of
 from agent_env.records.manifest import Manifest
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.options import CALLS, RUN, Opt, OptionGroup
 from agent_env.records.reach import Reach
+from agent_env.records.schema import ModelFacts
 from agent_env.records.trace_events import Event, ModelCalled
 
 FILES_PER_EPISODE = 4

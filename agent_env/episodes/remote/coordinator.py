@@ -30,8 +30,7 @@ from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import ModelError, RunStopped, StorageError
 from agent_env.graph.meter import estimated_tokens
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Message, ToolSpec, Usage
+from agent_env.records.schema import Message, ModelFacts, ToolSpec, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,

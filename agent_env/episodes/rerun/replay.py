@@ -50,10 +50,10 @@ from agent_env.protocols import (
     Toolbox,
 )
 from agent_env.records.manifest import Manifest
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.schema import (
     Condition,
     Message,
+    ModelFacts,
     Reply,
     Sample,
     ToolCall,

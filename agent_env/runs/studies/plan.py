@@ -15,9 +15,8 @@ from agent_env.graph.strategies import STRATEGIES
 from agent_env.models.addresses import COMPATIBLE, NO_KEY, base_url_of, with_variable
 from agent_env.permits import Permit, text_of
 from agent_env.records.manifest import StudyUse
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.reach import ByName, Code, Key, Money, Plain, Reach, values_of
-from agent_env.records.schema import Record
+from agent_env.records.schema import ModelFacts, Record
 from agent_env.runs.keywords import from_arguments, keywords_of
 from agent_env.runs.options import RunOptions, reach_of
 from agent_env.sandbox.choose import SANDBOXES, UNSAFE

@@ -14,10 +14,9 @@ from pydantic import ValidationError
 
 from agent_env.errors import AgentEnvError, ConfigError, DatasetErrors, user_problem
 from agent_env.permits import Permit
-from agent_env.records.model_server import ModelFacts
 from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
 from agent_env.records.safe_files import read_file
-from agent_env.records.schema import Condition
+from agent_env.records.schema import Condition, ModelFacts
 from agent_env.runs.keywords import keyword_problem, keywords_of
 from agent_env.runs.options import RunOptions
 from agent_env.runs.plan import conditions_of

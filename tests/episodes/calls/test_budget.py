@@ -15,8 +15,7 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import charges
 from agent_env.errors import ModelError, RunStopped
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Message, Usage
+from agent_env.records.schema import Message, ModelFacts, Usage
 from agent_env.testing import ScriptedModel, answer
 from tests.episodes.calls.test_caller import FAST, SOME, Shaky, error, model_calls, run, runner
 

@@ -18,8 +18,7 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Usage
+from agent_env.records.schema import ModelFacts, Usage
 from agent_env.records.trace_events import ModelCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle

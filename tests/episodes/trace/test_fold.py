@@ -16,8 +16,7 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import first_call
 from agent_env.errors import ModelError
-from agent_env.records.model_server import ModelFacts
-from agent_env.records.schema import Condition, Usage
+from agent_env.records.schema import Condition, ModelFacts, Usage
 from agent_env.records.trace_events import EpisodeStarted
 from agent_env.testing import ScriptedModel, answer, calls
 from tests.episodes.calls.test_caller import run, runner
