@@ -15,7 +15,7 @@ from agent_env.analysis.study import Arm, Observation, Study, observe
 from agent_env.extensions.evidence.faults import drawn_kind
 from agent_env.extensions.evidence.statistics import attacks, faults
 from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import IMPLICIT, CallFault, Disturbance, Fault, SampleAttack
+from agent_env.records.disturbance import CallFault, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall
 from agent_env.tasks.conditions import parse_condition, with_disturbances
 
@@ -80,7 +80,7 @@ def faulty_episode(sample: Sample, condition: Condition, seed: int, rng: Random)
                 drawn.append(fault)
             if kind is None or rng.random() > RETRY:
                 break
-    kinds = {"implicit" if fault.kind in IMPLICIT else "explicit" for fault in drawn}
+    kinds = {"implicit" if fault.is_implicit else "explicit" for fault in drawn}
     chance = min((RECOVERY[kind] for kind in kinds), default=1.0)
     made = episode(sample, condition.name, messages, faults=tuple(drawn))
     return seen(sample, made, rng.random() < chance)

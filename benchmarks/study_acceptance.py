@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import agent_env as ae
-from agent_env.extensions.fake_server import Answer, FakeServer, Policy, tool_call
+from agent_env.extensions.fake_server import FakeServer, Policy, ScriptedAnswer, tool_call
 from agent_env.records.schema import Message, ToolSpec
 
 ERRORS = {
@@ -114,18 +114,18 @@ def _constraints(texts: Sequence[str]) -> str:
 def _policy(model: str, golds: dict[str, str]) -> Policy:
     """Calls each tool once, then answers right as often as was planted."""
 
-    async def answer(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> Answer:
+    async def answer(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
         names = {offer.name for offer in offers}
         used = {call.name for turn in turns for call in turn.tool_calls}
         for name in sorted(names & {"calendars", "web_search"} - used):
-            return Answer(calls=(tool_call(name, json.dumps({"query": "the question"})),))
+            return ScriptedAnswer(calls=(tool_call(name, json.dumps({"query": "the question"})),))
         parts = [p for p, tool in (("web", "web_search"), ("cal", "calendars")) if tool in names]
         condition = "+".join(parts) or "base"
         prompt = next(turn.content for turn in turns if turn.role == "user")
         question = next((key for key in golds if key in prompt), "")
         draw = hashlib.sha256(f"{model}/{condition}/{question}".encode()).digest()[0] / 256
         is_right = question in golds and draw < PLANTED[model][condition]
-        return Answer(f"MY ANSWER: {golds[question] if is_right else '1850-01-01'}")
+        return ScriptedAnswer(f"MY ANSWER: {golds[question] if is_right else '1850-01-01'}")
 
     return answer
 

@@ -14,8 +14,8 @@ from typing import TypeVar
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import CATEGORIES, NOTHING, TravelerSample, traveler_sample
 from agent_env.families.traveler.task import answer_metrics, score
-from agent_env.families.traveler.truth import possible_answers
 from agent_env.records.schema import Episode
+from tests.families.traveler.test_truth import possible_answers
 
 T = TypeVar("T")
 ROUNDS = 5

@@ -1,6 +1,8 @@
 """The page on the architecture: its heart can be read in a day, and what it names is there."""
 
+import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -24,3 +26,21 @@ def test_each_file_and_folder_that_it_names_is_there():
     others = {"trace/", "calls/", "rerun/", "remote/", "compatible/"}
     missing = {name for name in names if not any((room / name).exists() for room in rooms)}
     assert missing - {f"{name}.py" for name in short} - others == set()
+
+
+def test_benchmarks_and_generated_pages_import_what_is_there():
+    lacking = [
+        (file.name, node.module, each.name)
+        for file in [*ROOT.glob("benchmarks/*.py"), *ROOT.glob(".ci/pages/*.py")]
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("agent_env")
+        for each in node.names
+        if not is_there(node.module, each.name)
+    ]
+    assert lacking == []
+
+
+def is_there(module, name):
+    if hasattr(import_module(module), name):
+        return True
+    return (ROOT / module.replace(".", "/") / f"{name}.py").exists()
