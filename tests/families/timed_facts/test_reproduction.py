@@ -104,3 +104,22 @@ def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(tmp_pa
     assert found["Extraction + Code", "L2-single SEM"] == (93.8, 50.0, 2)
     assert found["shortcut latest-row", "L2-single SEM"] == (None, 50.0, 2)
     assert ("Standard", "L2-multi SEM") not in found
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "responses.jsonl:1: is not JSON"),
+        ('{"setup": "l2-standard", "model": "m", "response": "x"}',
+         "responses.jsonl:1: sample is missing or no text"),
+        ('{"setup": "l9", "model": "m", "sample": "s", "response": null}',
+         "responses.jsonl:1: setup 'l9' is unknown; known: l2-standard, "),
+        ("", "responses.jsonl: holds no response"),
+    ],
+)  # fmt: skip
+def test_a_broken_response_file_is_named(tmp_path, line, reason):
+    responses = tmp_path / "responses.jsonl"
+    responses.write_text(line)
+    done = reproduce(tmp_path, "--responses", str(responses))
+    assert done.returncode == 2
+    assert reason in done.stderr

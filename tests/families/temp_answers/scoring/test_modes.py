@@ -214,6 +214,25 @@ def made(measure, mode, *files):
     return {(row, quantity): estimate for row, quantity, estimate in measure(answers)}
 
 
+def test_figures_of_the_papers_tables():
+    objects = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 4)
+    files = (table_file(MIXED), table_file(MIXED[:4], "B"), objects)
+    errors = made(measures.frequent_errors, "v2", *files)
+    assert errors["TTQA |e| = 1", "share"].value == pytest.approx(200 / 3)
+    assert errors["TTQA |e| = 9", "share"].value == pytest.approx(100 / 3)
+    assert errors["TTQA 5 < |e| ≤ 10", "share"].value == pytest.approx(100 / 3)
+    assert errors["TTQA 1000 < |e|", "share"].value == 0
+    types = made(measures.question_types, "v2", *files)
+    assert types["MultiOP", "all data"].value == 100.0
+    assert types["MultiOP", "|e| = 1"].samples == 4
+    assert made(measures.units, "v2", *files)["TTQA date", "questions"].value == 1  # no days
+    right = made(measures.reasoning, "v2", *files)["A", "wrong answers"]
+    assert (right.value, right.low, right.samples) == (0.0, None, 4)
+    possible = made(measures.possible_smape, "v2", *files)
+    assert possible["least, errors of 25 % or more", "EM 0 %"].value == 25
+    assert possible["most", "EM 30 %"].value == 70
+
+
 def test_models_with_equal_means_stand_by_exact_match_and_have_pooled_intervals():
     same = [years(10 + k, 10 + k + (k % 3 == 0)) for k in range(30)]
     found = made(measures.rankings, "v2", *(table_file(same, name) for name in ("A", "A", "B")))

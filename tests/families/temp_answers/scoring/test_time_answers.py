@@ -219,6 +219,7 @@ def test_objects_that_are_not_quite_json(text):
         (" I am sorry, this is unanswerable", "refused"), ("", "unparsable"),
         (' "so", "X": [1, 2], "Y": 5, "Z": 1}', "unparsable"), (' "only words"}', "unparsable"),
         (' "so", "X": NaN, "Y": 5, "Z": 1}', "unparsable"),
+        (' "so", "X": 2, "Y": null, "Z": 45}', "unparsable"),
     ],
 )  # fmt: skip
 def test_outcomes_of_objects(text, outcome):
