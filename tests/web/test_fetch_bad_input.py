@@ -31,18 +31,19 @@ def test_an_absurd_length_is_no_traceback():
 
 
 @pytest.mark.parametrize(
-    ("piece", "said"),
+    ("head", "piece", "said"),
     [
-        (b"10000\r\n" + b"a" * 65536 + b"\r\n", "larger than 8 MB"),
-        (b"1\r\na\r\n" * 9000, "in tiny pieces"),
+        (CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n", "larger than 8 MB"),
+        (CHUNKED, b"1\r\na\r\n" * 9000, "in tiny pieces"),
+        (b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n", b"a" * 65536, "larger than 8 MB"),
     ],
 )
-def test_an_endless_chunked_stream_ends_at_its_cap(piece, said):
+def test_an_endless_stream_ends_at_its_cap(head, piece, said):
     """By its size and not by its time, and before much more was taken than the cap."""
     sent = [0]
 
     async def endless(writer):
-        writer.write(CHUNKED + b"\r\n")
+        writer.write(head + b"\r\n")
         while True:
             writer.write(piece)
             await writer.drain()
