@@ -1,7 +1,6 @@
 """A run: what its folder holds, read when it is asked for; and what can be done with it again.
 
-It is what every command over a folder works with, and what `agent_env.run` and `agent_env.open`
-give back.
+Every command over a folder works with it; `agent_env.run` and `agent_env.open` return it.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class Run(RunFolder):
             self.__dict__.pop(name, None)
 
     def change(self, **update: object) -> None:
-        """As of every folder; what this user let the run do stays so."""
+        """Replaces fields of run.json; what this user let the run do stays so."""
         keep_known(self, self.manifest.model_copy(update=update))
         super().change(**update)
 
