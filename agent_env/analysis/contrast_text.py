@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from agent_env.analysis.contrasts import PlannedContrast, contrast_name, difference
 from agent_env.analysis.study import QUANTITIES, Arm
 from agent_env.errors import ConfigError
+from agent_env.models.addresses import short_name, short_names
 from agent_env.records.schema import Condition
 
 DOSES = (*QUANTITIES, "tokens")
@@ -35,10 +36,11 @@ def planned_arms(models: Sequence[str], conditions: Sequence[Condition]) -> tupl
     their labels are those that finished runs have."""
     return tuple(
         Arm(
-            label=condition.name if len(models) == 1 else f"{model} {condition.name}",
+            label=condition.name if len(models) == 1 else f"{label} {condition.name}",
             run=model, model=model, condition=condition, observations=(), asked=0,
+            model_label=label,
         )
-        for model in models
+        for model, label in short_names(models).items()
         for condition in conditions
     )  # fmt: skip
 
@@ -103,7 +105,7 @@ class _Reader:
     def __init__(self, arms: Sequence[Arm]) -> None:
         self._arms = {(arm.run, arm.condition.name): arm for arm in arms}
         self._conditions = dict.fromkeys(arm.condition.name for arm in arms)
-        self._models = {arm.run: arm.model for arm in arms}
+        self._models = {arm.run: (arm.model, arm.model_label) for arm in arms}
 
     def readable(self, text: str) -> list[PlannedContrast]:
         """The text's contrasts; none where it cannot be read against these arms."""
@@ -182,7 +184,7 @@ class _Reader:
         ]
         if len(arms) < 2:
             return None
-        before = f"{self._models[run]} " if len(self._models) > 1 else ""
+        before = f"{self._models[run][1]} " if len(self._models) > 1 else ""
         over = "" if names is None else f" ({', '.join(arm.condition.name for arm in arms)})"
         return PlannedContrast(
             name=f"{before}trend over {dose.replace('_', ' ')}{over}",
@@ -266,8 +268,8 @@ class _Reader:
         name = text.strip()
         if name in self._models:
             return name
-        whole = [run for run, model in self._models.items() if model == name]
-        last = [run for run, model in self._models.items() if model.rpartition("/")[2] == name]
+        whole = [run for run, names in self._models.items() if name in names]
+        last = [run for run, (model, _) in self._models.items() if short_name(model) == name]
         runs = whole or last
         if len(runs) > 1:
             raise _UnreadableError(f"'{name}' are {', '.join(runs)}; write one of these")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agent_env.analysis.diagnosis import Diagnosis
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.models.addresses import short_name
 
 ORDER = (
     "right", "attack", "memory", "retrieval", "reading", "lookup", "knowledge", "reasoning",
@@ -46,7 +47,7 @@ def kinds(run: RunDiagnosis) -> ResultTable:
         counts = Counter(each.kind for each in _of(run, condition))
         rows.append((condition, sum(counts.values()), *(counts[k] for k in present)))  # type: ignore[index]
     columns = (Column("condition"), Column("episodes", 0), *(Column(kind, 0) for kind in present))
-    title = f"Why answers are wrong · {run.model} · {run.run}"
+    title = f"Why answers are wrong · {short_name(run.model)} · {run.run}"
     notes = (
         "By rules, from the traces: agent-env docs analysis lists them. Failed and unfinished "
         "episodes are no answers.",

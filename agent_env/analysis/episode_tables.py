@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.episodes.index import SUMS, EpisodeRow, Totals
 from agent_env.extras import need_extra
+from agent_env.models.addresses import short_names
 from agent_env.records.schema import Episode, Score
 from agent_env.scoring.evidence import DIAGNOSES, Lookup, Trail
 
@@ -54,9 +55,10 @@ def fork_table(
     """The parent's row first."""
     heads = ("", "model", "condition", "ended by", "answer")
     numbers = (*metrics, "steps", "calls", "tokens in", "out")
+    labels = short_names(episode.model for _, episode, _ in rows)
     cells = tuple(
         (
-            name, episode.model, episode.condition, episode.stop_reason or episode.status,
+            name, labels[episode.model], episode.condition, episode.stop_reason or episode.status,
             "-" if score.answer is None else ", ".join(score.answer) or "none",
             *(_whole(score.metrics.get(metric)) for metric in metrics), episode.steps,
             episode.tool_calls, episode.input_tokens, episode.output_tokens,

@@ -69,7 +69,7 @@ def runs_of(comparison: Comparison) -> dict[str, list[int]]:
         return {comparison.study.task: list(range(len(comparison.study.arms)))}
     for i, arm in enumerate(comparison.study.arms):
         runs.setdefault(arm.run, []).append(i)
-    models = [comparison.study.arms[indices[0]].model for indices in runs.values()]
+    models = [comparison.study.arms[indices[0]].model_label for indices in runs.values()]
     apart = len(set(models)) == len(models)
     return {
         m if apart else run: indices for m, (run, indices) in zip(models, runs.items(), strict=True)
@@ -172,7 +172,7 @@ def forest(comparison: Comparison) -> Figure | None:
         margin = comparison.options.margin
         axes.axvspan(-margin, margin, color="#e8e8e8", zorder=0, label=f"±{margin:g}: margin")
     axes.axvline(0, color="black", linewidth=0.8, zorder=1)
-    models = list(dict.fromkeys(arm.model for arm in comparison.study.arms))
+    models = list(dict.fromkeys(arm.model_label for arm in comparison.study.arms))
     for place, row in zip(places, rows, strict=True):
         if row.contrast is not None:
             model_index = models.index(row.model) if row.model in models and row.model else 0
@@ -204,7 +204,7 @@ def _rows(comparison: Comparison) -> list[Row]:
         after, before = (comparison.study.arm(label) for label in (planned.after, planned.before))
         if planned.is_simple and after.run == before.run and several:
             name = f"{after.condition.name} − {before.condition.name}{mark}"
-            groups.setdefault(name, []).append(Row(f"{after.model}", contrast, after.model))
+            groups.setdefault(name, []).append(Row(after.model_label, contrast, after.model_label))
         else:
             groups.setdefault("", []).append(Row(f"{contrast.name}{mark}", contrast))
     rows = [row for name, group in groups.items() if name for row in (Row(name, None), *group)]

@@ -12,7 +12,7 @@ import numpy as np
 from agent_env.analysis.resampling import standard_errors
 from agent_env.analysis.significance import minimum_detectable_effect
 from agent_env.analysis.study import RunData
-from agent_env.models.addresses import split_address
+from agent_env.models.addresses import short_name, split_address
 from agent_env.models.prices import MILLION
 from agent_env.records.forecast import (
     Amounts,
@@ -119,7 +119,7 @@ def _earlier_mean(
         number = spent.episodes
         times = [o.used.get("duration_s") for o in run.observations.get(condition.name, ())]
         known = [time for time in times if time is not None]
-        model_note = "" if run in model_runs else f" ({split_address(run.manifest.model)[0]})"
+        model_note = "" if run in model_runs else f" ({short_name(run.manifest.model)})"
         return Mean(
             basis=f"{run.name}{model_note}, n = {number}",
             usage=Usage(
@@ -299,7 +299,7 @@ def _earlier_error(
         if not like:
             return None, f"no earlier run has {arm.condition.name}"
         chosen = (twins or like)[0]
-        names[chosen.run if twins else f"{chosen.run} ({split_address(chosen.model)[0]})"] = None
+        names[chosen.run if twins else f"{chosen.run} ({short_name(chosen.model)})"] = None
         values += weight * earlier.column(chosen, earlier.metric)
     clusters = len(np.unique(earlier.clusters[~np.isnan(values)]))
     if clusters < FEWEST_PAIRS:

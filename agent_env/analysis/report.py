@@ -30,6 +30,7 @@ from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
+from agent_env.models.addresses import short_names
 from agent_env.records.escaping import visible
 from agent_env.records.manifest import Manifest, Preflight
 
@@ -46,7 +47,7 @@ def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> l
 
 def _design_text(comparison: Comparison, manifests: Mapping[str, Manifest]) -> str:
     study = comparison.study
-    models = ", ".join(dict.fromkeys(arm.model for arm in study.arms))
+    models = ", ".join(short_names(arm.model for arm in study.arms).values())
     conditions = ", ".join(dict.fromkeys(arm.name_in_run for arm in study.arms))
     repeats = sorted({manifest.repeats for manifest in manifests.values()})
     each = " or ".join(map(str, repeats)) if repeats else "an unknown number of"

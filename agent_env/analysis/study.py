@@ -17,6 +17,7 @@ from agent_env.analysis.totals import Totals, episode_cost
 from agent_env.analysis.treatment import MARK, Arrival, arrival, served_notice, with_mark
 from agent_env.episodes.disturbances import disturbances
 from agent_env.errors import ConfigError
+from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, StoppingSettings
 from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
 from agent_env.tasks.conditions import sample_under
@@ -175,6 +176,9 @@ class Arm:
     """The run's."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
     """Of the run's task."""
+    model_label: str = ""
+    """The short name of its model, of its run where models do not tell the runs apart; what its
+    label begins with where there are several runs."""
     note: str = ""
     """Of a shortcut: on how many samples it failed, and why."""
 
@@ -288,9 +292,9 @@ def assemble(
         raise ConfigError(f"runs of different tasks cannot be compared: {', '.join(tasks)}")
     common, notes = _common(runs, strict)
     sample_ids = {sample.id for sample in common}
-    labels = _labels(runs)
+    labels = _model_labels(runs)
     arms = tuple(
-        _arm(run, condition, labels[run.name, condition.name], sample_ids)
+        _arm(run, condition, labels[run.name], len(runs) > 1, sample_ids)
         for run in runs
         for condition in run.manifest.conditions
     )
@@ -362,12 +366,16 @@ def _kind(values: Sequence[float]) -> str | None:
     return "share" if all(0 < value < 1 for value in values) else None
 
 
-def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -> Arm:
+def _arm(
+    run: RunData, condition: Condition, model: str, is_one_of_several: bool, sample_ids: set[str]
+) -> Arm:
+    """The condition alone is the label of an arm of one run, of a log its name."""
+    name = with_mark(condition.name, run.manifest.problems)
     every = run.observations.get(condition.name, ())
     observations = tuple(each for each in every if each.sample in sample_ids)
     asked = len(sample_ids) * run.manifest.repeats
     return Arm(
-        label=label,
+        label=run.name if run.is_log else f"{model} {name}" if is_one_of_several else name,
         problem=run.manifest.problems.get(condition.name),
         in_text=run.manifest.is_in_text,
         run=run.name,
@@ -378,25 +386,19 @@ def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -
         spent=run.spent.get(condition.name),
         prompt=run.manifest.prompt,
         options=run.manifest.options,
+        model_label=model,
     )
 
 
-def _labels(runs: Sequence[RunData]) -> dict[tuple[str, str], str]:
-    """The condition alone for one run, with the model where that tells runs apart, else with the
-    run's name."""
+def _model_labels(runs: Sequence[RunData]) -> dict[str, str]:
+    """By run: the short name of its model where that tells runs apart, else the run's name."""
     names = [run.name for run in runs]
     if len(set(names)) < len(names):
         raise ConfigError(f"a run is named twice: {', '.join(names)}")
-    models = [run.manifest.model for run in runs]
+    models = short_names(run.manifest.model for run in runs)
     in_study = any(run.manifest.study is not None for run in runs)  # which names its models
-    by_model = len(set(models)) == len(models) and not in_study
-    labels = {}
-    for run in runs:
-        before = "" if len(runs) == 1 else f"{run.manifest.model if by_model else run.name} "
-        for c in run.manifest.conditions:
-            name = run.name if run.is_log else before + with_mark(c.name, run.manifest.problems)
-            labels[run.name, c.name] = name
-    return labels
+    by_model = len(models) == len(runs) and not (in_study and len(runs) > 1)
+    return {run.name: models[run.manifest.model] if by_model else run.name for run in runs}
 
 
 def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], list[str]]:

@@ -134,6 +134,7 @@ def _stops_table(stops: Sequence[ExpectedSamples]) -> ResultTable:
 def _amounts_table(run: Forecast) -> ResultTable:
     from agent_env.analysis.forecast import GUESS
     from agent_env.analysis.result_tables import Column, ResultTable
+    from agent_env.models.addresses import short_name
 
     columns = (
         Column("condition"), Column("episodes", 0), Column("tokens", 0),
@@ -141,7 +142,7 @@ def _amounts_table(run: Forecast) -> ResultTable:
     )  # fmt: skip
     rows = [(c.condition, c.episodes, *_cells(c.amounts), c.basis) for c in run.conditions]
     rows.append(("all", run.episodes, *_cells(run.amounts), "within the run's limits"))
-    title = f"What it will use · {run.task} · {run.model}"
+    title = f"What it will use · {run.task} · {short_name(run.model)}"
     is_guess = any(each.basis.startswith("guess") for each in run.conditions)
     return ResultTable("forecast", title, columns, tuple(rows), (GUESS,) if is_guess else ())
 

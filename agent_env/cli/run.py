@@ -266,6 +266,7 @@ def print_trails(run: Run, as_json: bool, wide: bool = False) -> None:
     from dataclasses import asdict
 
     from agent_env.analysis.episode_tables import summarise_trails, trail_table
+    from agent_env.models.addresses import short_name
     from agent_env.runs.score import follow_run
 
     names, trails = follow_run(run, say)
@@ -275,5 +276,5 @@ def print_trails(run: Run, as_json: bool, wide: bool = False) -> None:
         episodes = [asdict(trail) for trail in trails]
         print(json.dumps({"run": str(run.path), "conditions": conditions, "episodes": episodes}))
         return
-    title = f"evidence · {run.manifest.model} · {run.path}"
+    title = f"evidence · {short_name(run.manifest.model)} · {run.path}"
     print_table(trail_table(summaries, title), wide)

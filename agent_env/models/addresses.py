@@ -1,4 +1,4 @@
-"""Where models are and whose key is whose: `compatible/NAME@URL`, `--base-url`, `--api-key-env`.
+"""Where models are (`compatible/NAME@URL`, `--base-url`), their short names; whose key is whose.
 
 Guarantees: a base URL belongs to `compatible/` models alone; no key goes to two addresses unless
 the user names its variable for each.
@@ -7,7 +7,9 @@ the user names its variable for each.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
@@ -32,6 +34,32 @@ def split_address(model: str) -> tuple[str, str | None]:
 def served_name(model: str) -> str:
     """What the server is asked for; empty for models that no server has."""
     return split_address(model)[0].partition("/")[2]
+
+
+def short_names(models: Iterable[str]) -> dict[str, str]:
+    """Each model's label: the last part of its name, `Qwen3-8B`; where labels coincide, the least
+    longer form that tells them apart: the served name, the name, the address's host behind it."""
+    forms = {model: _forms(model) for model in models}
+    labels = {model: each[0] for model, each in forms.items()}
+    for place in range(1, len(_forms(""))):
+        counts = Counter(labels.values())
+        labels = {
+            model: label if counts[label] == 1 else forms[model][place]
+            for model, label in labels.items()
+        }
+    return labels
+
+
+def short_name(model: str) -> str:
+    """The label of a model that stands alone."""
+    return _forms(model)[0]
+
+
+def _forms(model: str) -> tuple[str, ...]:
+    name, url = split_address(model)
+    last = name.rstrip("/").rpartition("/")[2] or model
+    host = f"@{urlsplit(url).netloc.rpartition('@')[2]}" if url else ""
+    return last, served_name(model) or name, name, last + host, name + host, model
 
 
 def base_url_of(model: str, default: str | None) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from agent_env.errors import ConfigError
 from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
+from agent_env.models.addresses import short_names
 from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.logs import logs
@@ -321,7 +322,8 @@ def write_report(
         )
         for each in tasks
     ]
-    models = dict.fromkeys(arm.model for each in tasks for arm in each.comparison.study.arms)
+    arms = (arm for each in tasks for arm in each.comparison.study.arms)
+    models = short_names(arm.model for arm in arms).values()
     names = ", ".join(dict.fromkeys(each.comparison.study.task for each in tasks))
     text = report_of(chapters, title or f"{names}: {', '.join(models)}")
     write_whole(out, text.encode("utf-8", "replace"))

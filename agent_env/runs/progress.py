@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from agent_env.errors import AgentEnvError, RunStopped, StorageError
-from agent_env.models.addresses import split_address
+from agent_env.models.addresses import short_name
 from agent_env.records.escaping import visible
 from agent_env.runs.terminal import VisibleStream, guard_streams, raw, say
 
@@ -280,7 +280,7 @@ class RunProgress:
         self._name = self._label or str(run.path)
         self._so_far: SoFar | None = None
         with suppress(AgentEnvError):  # the scores will say it; a run goes on without
-            self._name = self._label or split_address(run.manifest.model)[0]
+            self._name = self._label or short_name(run.manifest.model)
             so_far = SoFar(run)
             self._endings.update(so_far.read())
             self._so_far = so_far

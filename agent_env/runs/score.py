@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError, StorageError
+from agent_env.models.addresses import short_name
 from agent_env.records.trace_events import EpisodeStarted, Event
 from agent_env.registry import NO_OBJECTS, Objects
 
@@ -73,7 +74,7 @@ class RunScores:
         from agent_env.analysis.summary import summary_table
 
         where = self.folder.path
-        title = f"{self.manifest.task} · {self.manifest.model} · {where}"
+        title = f"{self.manifest.task} · {short_name(self.manifest.model)} · {where}"
         missing = never_began(self.folder, self.manifest)
         notes = [f"{never} of {total} episodes of {name} never began"
                  for name, (never, total) in missing.items()]  # fmt: skip

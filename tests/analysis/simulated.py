@@ -70,6 +70,7 @@ def study(plant, conditions, models, seed):
             label=f"{model} {name}" if len(models) > 1 else name,
             run=model,
             model=model,
+            model_label=model,
             condition=parse_condition(name),
             observations=tuple(_observations(samples, chance + effect, plant.repeats, model, rng)),
             asked=len(samples) * plant.repeats,

@@ -45,17 +45,17 @@ def test_what_can_be_read_in_two_ways_is_refused_until_parentheses_decide():
 
 def test_without_a_model_there_is_one_contrast_for_each():
     assert weights("web:base", TWO) == [
-        {"lab/A web": 1.0, "lab/A base": -1.0},
-        {"lab/B web": 1.0, "lab/B base": -1.0},
+        {"A web": 1.0, "A base": -1.0},
+        {"B web": 1.0, "B base": -1.0},
     ]
 
 
 def test_does_one_model_gain_more_than_the_other():
     (contrast,) = parse_contrasts(["(web:base)@A:(web:base)@B"], TWO)
     assert dict(contrast.weights) == {
-        "lab/A web": 1.0, "lab/A base": -1.0, "lab/B web": -1.0, "lab/B base": 1.0,
+        "A web": 1.0, "A base": -1.0, "B web": -1.0, "B base": 1.0,
     }  # fmt: skip
-    assert contrast.name == "(lab/A web − lab/A base) − (lab/B web − lab/B base)"
+    assert contrast.name == "(A web − A base) − (B web − B base)"
     assert contrast.is_interaction
 
 

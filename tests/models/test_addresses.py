@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.addresses import base_urls, key_variables, moved, split_address
+from agent_env.models.addresses import base_urls, key_variables, moved, short_names, split_address
 
 A, B = "compatible/a@https://a.example/v1", "compatible/b@http://127.0.0.1:8000/v1"
 
@@ -20,6 +20,23 @@ A, B = "compatible/a@https://a.example/v1", "compatible/b@http://127.0.0.1:8000/
 )
 def test_an_address_begins_behind_an_at_sign(model, name, url):
     assert split_address(model) == (name, url)
+
+
+@pytest.mark.parametrize(
+    ("models", "labels"),
+    [
+        (["compatible/Qwen/Qwen3-8B@http://127.0.0.1:8000/v1", "reference"],
+         ["Qwen3-8B", "reference"]),
+        (["compatible/a/m@http://x/v1", "compatible/b/m@http://y/v1"], ["a/m", "b/m"]),
+        (["openai/m", "compatible/m"], ["openai/m", "compatible/m"]),
+        (["compatible/m@http://x:1/v1", "compatible/m@http://u:p@y:1/v1"], ["m@x:1", "m@y:1"]),
+        (["compatible/m@http://x/v1", "compatible/m@http://x/v2"],
+         ["compatible/m@http://x/v1", "compatible/m@http://x/v2"]),
+        (["compatible/a/m", "compatible/b/m", "compatible/b/n"], ["a/m", "b/m", "n"]),
+    ],
+)  # fmt: skip
+def test_a_label_is_the_least_of_a_name_that_tells_models_apart(models, labels):
+    assert list(short_names(models).values()) == labels
 
 
 def test_a_models_own_address_goes_before_the_one_for_all_and_openai_has_neither():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from agent_env.extensions.evidence.budget_curve import BudgetCurves
+from agent_env.sdk.models import short_name
 from agent_env.sdk.records import Manifest
 from agent_env.sdk.results import ResultTable, estimate_lines, report_of_tables
 
@@ -39,7 +40,7 @@ def curve_figure(curves: BudgetCurves) -> Figure:
 def curve_report(curves: BudgetCurves, tables: Sequence[ResultTable], manifest: Manifest) -> str:
     """One HTML file with the figure and the tables."""
     return report_of_tables(
-        f"Budget curves: {manifest.task}, {manifest.model}",
+        f"Budget curves: {manifest.task}, {short_name(manifest.model)}",
         METHOD,
         tables,
         {"curve": (CAPTION, curve_figure(curves))},
