@@ -72,7 +72,14 @@ def family(plant: Plant, runs: int) -> list[str]:
 
 
 def cost() -> None:
-    effects = {"base": 0.0, "web": 0.1, "ci": 0.0, "web+ci": 0.12, "explicit": 0.2, "cal": 0.02}
+    effects = {
+        "base": 0.0,
+        "web": 0.1,
+        "python": 0.0,
+        "web+python": 0.12,
+        "explicit": 0.2,
+        "cal": 0.02,
+    }
     planted = study(Plant(samples=600, repeats=3), effects, ("a", "b"), seed=1)
     before, cpu = time.perf_counter(), time.process_time()
     comparison = Comparison(planted)

@@ -27,10 +27,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.planted_steps import PlantedSteps
 
 GAINS = {
-    "base": 0.0, "web": 0.2, "cal": 0.05, "ci": 0.05,
-    "web+cal": 0.25, "web+ci": 0.3, "cal+ci": 0.05, "web+cal+ci": 0.3,
+    "base": 0.0, "web": 0.2, "cal": 0.05, "python": 0.05,
+    "web+cal": 0.25, "web+python": 0.3, "cal+python": 0.05, "web+cal+python": 0.3,
 }  # fmt: skip
-VALUES = {"web": 0.225, "cal": 0.025, "ci": 0.05, "all of them": 0.3}
+VALUES = {"web": 0.225, "cal": 0.025, "python": 0.05, "all of them": 0.3}
 """By hand, from the six orders."""
 
 
@@ -101,7 +101,7 @@ def shapley() -> None:
                 assert high is not None
                 errors[row.tool].append(value - VALUES[row.tool])
                 covered += low <= VALUES[row.tool] <= high
-        every = np.abs(np.array([errors[name] for name in ("web", "cal", "ci")]))
+        every = np.abs(np.array([errors[name] for name in ("web", "cal", "python")]))
         bias = max(abs(float(np.mean(its))) for its in errors.values())
         print(
             f"{samples} samples, {studies} studies: mean within {bias:.4f} of the analytic values; "

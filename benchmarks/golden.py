@@ -49,7 +49,10 @@ GENERATED: dict[str, dict[str, list[str]]] = {
 }
 """By task: names of sets and their options; each with every seed."""
 SEEDS = (1, 2, 7)
-CONDITIONS = {"time-puzzles": ("base", "explicit", "web", "web+ci"), "traveler": ("base", "events")}
+CONDITIONS = {
+    "time-puzzles": ("base", "explicit", "web", "web+python"),
+    "traveler": ("base", "events"),
+}
 """Of the runs by `reference`; else `base` and what the task offers by default."""
 EXPORTS = ("jsonl", "sft", "verifiers", "atif", "eee", "inspect")
 HELP = """

@@ -33,7 +33,7 @@ from agent_env.tasks.sample_files import samples_bytes
 from agent_env.testing import puzzle
 from tests.analysis.simulated import Plant, study
 
-CONDITIONS = ("base", "web", "ci", "web+ci", "explicit")
+CONDITIONS = ("base", "web", "python", "web+python", "explicit")
 REPEATS = 4
 USAGE = Usage(input_tokens=1000, output_tokens=50, source="provider")
 
@@ -161,7 +161,14 @@ def timed(client: httpx.Client, address: str) -> float:
 
 
 def report_size() -> None:
-    effects = {"base": 0.0, "web": 0.1, "ci": 0.0, "web+ci": 0.12, "explicit": 0.2, "cal": 0.02}
+    effects = {
+        "base": 0.0,
+        "web": 0.1,
+        "python": 0.0,
+        "web+python": 0.12,
+        "explicit": 0.2,
+        "cal": 0.02,
+    }
     planted = study(Plant(samples=600, repeats=3), effects, ("a", "b"), seed=1)
     before, cpu = time.perf_counter(), time.process_time()
     text = report_of([chapter_of(Comparison(planted), {})], "planted")

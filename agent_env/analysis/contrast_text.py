@@ -1,12 +1,12 @@
 """The grammar of contrasts: one line of text, read against the conditions and models there are.
 
-    web+ci:web                          web+ci against web, within each model
+    web+python:web                      web+python against web, within each model
     web@A:web@B                         web, model A against model B
     (web:base)@A                        web against base, for model A only
     (web:base)@A:(web:base)@B           does A gain more from web than B
-    (web+ci:web):(ci:base)              does code add more with web than without, for each model
+    (web+python:web):(python:base)      does code add more with web than without, for each model
     trend:steps                         slope of the score on the steps, within each model
-    trend:tokens(base,web,web+ci)@A     the same on tokens, over these conditions, for A only
+    trend:tokens(base,web,web+python)@A the same on tokens, over these conditions, for A only
 
 The log of another tool is one condition and is called by its name: large:small.
 
@@ -25,6 +25,7 @@ from agent_env.analysis.study import QUANTITIES, Arm
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_name, short_names
 from agent_env.records.schema import Condition
+from agent_env.tasks.conditions import current_name
 
 DOSES = (*QUANTITIES, "tokens")
 """What a trend may be over; `tokens` are input and output tokens."""
@@ -257,7 +258,7 @@ class _Reader:
         return _Term(arms[0].condition.name, run, 1.0) if is_log else None
 
     def _condition(self, text: str) -> str:
-        name = text.strip()
+        name = current_name(text.strip())
         if name not in self._conditions:
             what = "log" if all(arm.is_log for arm in self._arms.values()) else "condition"
             raise _UnreadableError(f"no {what} '{name}'" if name else "a side is empty")

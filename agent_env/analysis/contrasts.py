@@ -203,19 +203,19 @@ def contrast_name(arms: Sequence[Arm], weights: Sequence[float]) -> str:
 
 
 def _interactions(arms: Sequence[Arm]) -> list[PlannedContrast]:
-    """(both − web) − (ci − neither) for every set of other parts that has all four."""
+    """(both − web) − (python − neither) for every set of other parts that has all four."""
     free = [arm for arm in arms if "~" not in arm.condition.name]
     by_parts = {frozenset(arm.condition.name.split("+")) - {"base"}: arm.label for arm in free}
     interactions = []
     for rest in by_parts:
         for web in ("web", "web-once"):
-            four = (rest | {web, "ci"}, rest | {web}, rest | {"ci"}, rest)
-            if rest & {"web", "web-once", "ci"} or not all(parts in by_parts for parts in four):
+            four = (rest | {web, "python"}, rest | {web}, rest | {"python"}, rest)
+            if rest & {"web", "web-once", "python"} or not all(parts in by_parts for parts in four):
                 continue
             both, one, other, neither = (by_parts[parts] for parts in four)
             interactions.append(
                 PlannedContrast(
-                    f"{web} × ci over {neither}",
+                    f"{web} × python over {neither}",
                     both,
                     neither,
                     ((both, 1.0), (one, -1.0), (other, -1.0), (neither, 1.0)),

@@ -96,7 +96,7 @@ def run(
 ) -> None:
     """Ask a model the samples of a task under several conditions.
 
-    Example: agent-env run time-puzzles --model openai/gpt-5 --condition web --condition web+ci
+    Example: agent-env run time-puzzles --model openai/gpt-5 --condition web --condition web+python
     """
     import asyncio
 

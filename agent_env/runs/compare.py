@@ -52,7 +52,7 @@ class CompareOptions:
     contrasts: Annotated[
         tuple[str, ...],
         Opt(
-            "Estimate these instead: web+ci:web (in each run), web@A:web@B, "
+            "Estimate these instead: web+python:web (in each run), web@A:web@B, "
             "(web:base)@A:(web:base)@B, trend:steps. Repeatable.",
             flag="--contrast",
         ),

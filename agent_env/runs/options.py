@@ -131,7 +131,7 @@ class RunOptions:
         tuple[str | Condition, ...],
         Opt(
             "Parts joined by +: base, facts, explicit, explicit-paper, cited, web, web-once, cal, "
-            "events, ci, sql, mcp:NAME. Repeatable.",
+            "events, python, sql, mcp:NAME. Repeatable.",
             WHAT,
             "--condition",
             manifest="conditions",

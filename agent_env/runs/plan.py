@@ -302,7 +302,7 @@ async def _conditions(
     except ConfigError as exc:
         if options.conditions or options.sandbox != "auto":
             raise
-        note(f"left out the conditions with ci: {exc}")
+        note(f"left out the conditions with python: {exc}")
         return tuple(c for c in conditions if not needs_sandbox(c)), None
 
 

@@ -1,6 +1,6 @@
-"""Conditions by name: parts joined by `+`, such as `web+ci`, and optionally the first step's tool
-choice, `web~auto`, where a run has the same condition with several choices, what is disturbed in
-its world, `web~shifted`, and the answer's format, `web~schema`."""
+"""Conditions by name: parts joined by `+`, such as `web+python`, and optionally the first step's
+tool choice, `web~auto`, where a run has the same condition with several choices, what is disturbed
+in its world, `web~shifted`, and the answer's format, `web~schema`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names, traits_of
 
 WORDINGS: tuple[Wording, ...] = ("facts", "explicit", "explicit-paper")
-PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "ci", "sql")
+PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "python", "sql")
 """Known parts, in the order of a condition's name; `base` stands alone, and `cited` may be
 `cited:NAME`. Other tools follow: each tool's name is a part, for which MODULE:NAME or file.py:NAME
 of a tool of the user's may stand."""
@@ -29,9 +29,10 @@ ALIASES = {
     "web-once": ("web_search", "open_page"),
     "cal": ("calendars",),
     "events": ("query_events",),
-    "ci": ("python",),
 }
 """Parts with another name than their tools."""
+FORMER_PARTS = {"ci": "python"}
+"""What parts were called in earlier versions: still understood, and in the names of old runs."""
 
 MCP = "mcp:"
 """Begins the part of an MCP server's tools."""
@@ -82,6 +83,13 @@ def parse_conditions(
         if context not in used:
             raise ConfigError(f"no condition uses {_option(context)}; add --condition {context}")
     return tuple(parsed)
+
+
+def current_name(name: str) -> str:
+    """The name of a condition, perhaps an old run's, with its parts as they are called today."""
+    parts, *suffixes = name.split("~")
+    now = "+".join(FORMER_PARTS.get(part, part) for part in parts.split("+"))
+    return "~".join([now, *suffixes])
 
 
 def wording_of(name: str) -> Wording:
@@ -146,7 +154,8 @@ def parse_condition(text: str, tools: Tools = NO_TOOLS, permit: Permit = NOTHING
 
 
 def _short(part: str) -> str:
-    """The alias of the tool where it has one, else the part itself."""
+    """The alias of the tool where it has one, else the part itself, as it is called today."""
+    part = FORMER_PARTS.get(part, part)
     return next((alias for alias, tools in ALIASES.items() if tools == (part,)), part)
 
 
@@ -293,6 +302,7 @@ def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[T
     tools = {traits.name: traits for each in conditions for traits in traits_of(each)}
     if name is None:
         return list(tools.values())
+    name = FORMER_PARTS.get(name, name)
     names = ALIASES.get(name, (name,))
     server = name.removeprefix(MCP) if name.startswith(MCP) else None
     return [

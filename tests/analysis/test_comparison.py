@@ -49,7 +49,7 @@ def rescored(made, value, label=None):
     return replace(made, arms=arms)
 
 
-EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0, "web+ci": 0.2, "explicit": 0.25}
+EFFECTS = {"base": 0.0, "web": 0.2, "python": 0.0, "web+python": 0.2, "explicit": 0.25}
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +59,11 @@ def planted():
 
 def test_a_planted_gain_is_found_and_a_planted_nothing_is_not(planted):
     by_name = {c.name: c for c in compared(planted).contrasts}
-    web, ci = by_name["web − base"], by_name["ci − base"]
+    web, python = by_name["web − base"], by_name["python − base"]
     assert web.is_significant
     assert web.difference.low < 0.2 < web.difference.high
-    assert not ci.is_significant
-    assert not by_name["web × ci over base"].is_significant
+    assert not python.is_significant
+    assert not by_name["web × python over base"].is_significant
 
 
 def test_runs_are_compared_condition_by_condition_and_within_themselves():
@@ -78,13 +78,13 @@ def test_runs_are_compared_condition_by_condition_and_within_themselves():
 
 
 def test_a_baseline_that_the_plan_does_not_have_makes_its_differences_exploratory():
-    made = study(Plant(samples=20), {"base": 0.0, "web": 0.1, "ci": 0.1}, ("m",), seed=1)
-    plans = compared(made, baseline="web", planned=("ci:web", "web:base")).plans
+    made = study(Plant(samples=20), {"base": 0.0, "web": 0.1, "python": 0.1}, ("m",), seed=1)
+    plans = compared(made, baseline="web", planned=("python:web", "web:base")).plans
     assert [(each.name, each.is_exploratory) for each in plans] == [
-        ("base − web", True), ("ci − web", False),
+        ("base − web", True), ("python − web", False),
     ]  # fmt: skip
-    planned = compared(made, planned=("ci:web", "cal:base")).plans
-    assert [(each.name, each.is_exploratory) for each in planned] == [("ci − web", False)]
+    planned = compared(made, planned=("python:web", "cal:base")).plans
+    assert [(each.name, each.is_exploratory) for each in planned] == [("python − web", False)]
 
 
 def test_where_nothing_finished_there_is_no_figure_and_failures_count_as_0_of_all():

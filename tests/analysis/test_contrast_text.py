@@ -18,17 +18,20 @@ def arms(models, conditions):
     return planned_arms(models.split(), made)
 
 
-ONE = arms("m", "base web ci web+ci web-once cited:first explicit")
-TWO = arms("lab/A lab/B", "base web ci web+ci")
+ONE = arms("m", "base web python web+python web-once cited:first explicit")
+TWO = arms("lab/A lab/B", "base web python web+python")
 
 
 def weights(text, of=ONE):
     return [dict(each.weights) for each in parse_contrasts([text], of)]
 
 
-@pytest.mark.parametrize("text", ["web+ci:web", "web+ci-web", " web+ci − web ", "(web+ci):(web)"])
+@pytest.mark.parametrize(
+    "text",
+    ["web+python:web", "web+python-web", " web+python − web ", "(web+python):(web)", "web+ci:web"],
+)
 def test_after_and_before_are_parted_by_a_colon_or_a_minus(text):
-    assert weights(text) == [{"web+ci": 1.0, "web": -1.0}]
+    assert weights(text) == [{"web+python": 1.0, "web": -1.0}]
 
 
 def test_a_colon_within_a_name_parts_nothing():
@@ -60,19 +63,19 @@ def test_does_one_model_gain_more_than_the_other():
 
 
 def test_a_difference_of_differences_adds_up_what_stands_twice():
-    assert weights("(web+ci:web):(web:base)") == [{"web+ci": 1.0, "web": -2.0, "base": 1.0}]
+    assert weights("(web+python:web):(web:base)") == [{"web+python": 1.0, "web": -2.0, "base": 1.0}]
 
 
 def test_a_trend_has_all_conditions_that_do_not_give_the_answer_away():
     (trend,) = parse_contrasts(["trend:steps"], ONE)
     assert trend.dose == "steps"
     assert [label for label, _ in trend.weights] == [
-        "base", "web", "ci", "web+ci", "web-once", "cited:first",
+        "base", "web", "python", "web+python", "web-once", "cited:first",
     ]  # fmt: skip
 
 
 def test_what_was_not_planned_is_exploratory_however_it_is_written():
-    texts = ["web-base", "ci:base"]
+    texts = ["web-base", "python:base"]
     contrasts = parse_contrasts(texts, ONE, planned=["web:base", "nothing:base"])
     assert [each.is_exploratory for each in contrasts] == [False, True]
 
@@ -88,7 +91,7 @@ def test_what_was_not_planned_is_exploratory_however_it_is_written():
                   "as in (web:base)@MODEL"),
     ("web@D:web@A", "no model 'D'"),
     ("(web:base", "its parenthesis is not closed"),
-    ("(web:base)x:ci", "'x' after a parenthesis; write @MODEL or nothing there"),
+    ("(web:base)x:python", "'x' after a parenthesis; write @MODEL or nothing there"),
     ("(web@A:base@A)@B", "'@B' after a parenthesis that names its models already"),
     ("trend:stepz", "no dose 'stepz'; write one of input_tokens, cached_tokens, output_tokens, "
                     "reasoning_tokens, cost_usd, steps, tool_calls, duration_s, tokens"),
@@ -104,7 +107,7 @@ def test_all_mistakes_are_told_at_once_with_what_there_is():
         parse_contrasts(["web:bse", "web:base", "web@D:web@A"], TWO)
     assert str(caught.value) == (
         "contrast 'web:bse': no condition 'bse'; contrast 'web@D:web@A': no model 'D'; "
-        "known conditions: base, web, ci, web+ci; known models: lab/A, lab/B"
+        "known conditions: base, web, python, web+python; known models: lab/A, lab/B"
     )
 
 

@@ -91,7 +91,7 @@ def test_without_the_web_a_wrong_event_is_missing_knowledge():
     ],
 )
 def test_with_the_web_retrieval_and_reading_are_told_apart(fields, kind, stage):
-    found = told("web+ci", "1960-07-25", **fields)
+    found = told("web+python", "1960-07-25", **fields)
     assert (found.kind, found.stage) == (kind, stage)
 
 
@@ -206,7 +206,7 @@ def test_a_date_that_the_model_wrote_down_is_the_likelier_source():
 
 
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
-    found = told("web+ci", "1960-08-18", messages=COMPUTED)
+    found = told("web+python", "1960-08-18", messages=COMPUTED)
     assert found.kind == "reasoning"
     assert {ref.type for ref in found.faults.wrong[0].violates} == {"month", "weekday"}
 
@@ -263,7 +263,7 @@ def test_whatever_the_toolbox_turns_away_counts_as_malformed(name, arguments):
     toolbox = ToolSet([Interpreter(FakeSandbox(), (), 1.0)])
     call = ToolCall(id="c", name=name, arguments=arguments)
     result = asyncio.run(toolbox.run(call, frozenset({"python"})))
-    found = told("ci", "1960-07-25", messages=called((name, arguments, result.output)))
+    found = told("python", "1960-07-25", messages=called((name, arguments, result.output)))
     assert found.kind == "malformed calls"
 
 
@@ -302,7 +302,7 @@ def test_a_reply_that_repeats_the_prompt_is_an_echo():
     ("condition", "answer", "stage"),
     [
         ("web", "1960-07-25", "else retrieval (not searched)"),
-        ("ci", "1960-07-25", "else knowledge"),
+        ("python", "1960-07-25", "else knowledge"),
         ("web", "1960-08-18", "else reasoning"),
         ("web", "I cannot tell the date of that.",
          "else formatting (no line that begins with MY ANSWER:)"),
@@ -334,9 +334,9 @@ def test_giving_up_with_the_proving_page_unopened_is_retrieval():
 
 def test_a_right_result_of_the_interpreter_that_is_ignored():
     ran = called(("python", '{"code": "x"}', "1960-07-18"))
-    (use,) = told("ci", "1960-07-25", messages=ran).uses
+    (use,) = told("python", "1960-07-25", messages=ran).uses
     assert (use.tool, use.used, use.right_but_unused) == ("python", False, True)
-    (used,) = told("ci", "1960-07-18", messages=ran).uses
+    (used,) = told("python", "1960-07-18", messages=ran).uses
     assert (used.used, used.right_but_unused) == (True, False)
 
 
@@ -349,7 +349,7 @@ def test_identical_calls_are_counted_whatever_the_order_of_their_arguments():
     (again,) = told("web", "1960-07-25", messages=twice).repeated
     assert (again.tool, again.times, again.is_loop) == ("web_search", 2, False)
     row = called(*[("python", '{"code": "1"}', "1")] * 2)
-    assert told("ci", "1960-07-25", messages=row).repeated[0].is_loop
+    assert told("python", "1960-07-25", messages=row).repeated[0].is_loop
 
 
 def test_a_family_without_rules_of_its_own_is_unexplained():

@@ -10,7 +10,7 @@ from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
 
-OFF = {"base": [4.0, 6.0, None, 0.0, 9.0, 1.0], "ci": [1.0, 0.0, 2.0, 0.0, 9.0, 0.0]}
+OFF = {"base": [4.0, 6.0, None, 0.0, 9.0, 1.0], "python": [1.0, 0.0, 2.0, 0.0, 9.0, 0.0]}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison):
     base = comparison.means["days_off"][0]
     assert (base.value, base.samples, base.method) == (4.0, 5, "cluster bootstrap")
     table = conditions(comparison)
-    assert table.notes[1].endswith("over the samples where it is defined: base 5, ci 6.")
+    assert table.notes[1].endswith("over the samples where it is defined: base 5, python 6.")
     assert table.columns[-1].name == "exact_match of all"
 
 

@@ -10,7 +10,7 @@ from agent_env.analysis.figures import all_figures, looks
 from agent_env.analysis.statistics.results import conditions, differences
 from tests.analysis.simulated import Plant, study
 
-EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0, "web+ci": 0.2}
+EFFECTS = {"base": 0.0, "web": 0.2, "python": 0.0, "web+python": 0.2}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_frames(comparison):
     assert len(episodes(comparison)) == 2 * 4 * 40 * 2
     assert episodes(comparison)["cost_usd"].isna().all()
     table = differences(comparison).frame()
-    assert list(table["difference"][:2]) == ["a web − a base", "a ci − a base"]
+    assert list(table["difference"][:2]) == ["a web − a base", "a python − a base"]
     assert table["exact_match low"][0] <= table["exact_match"][0] <= table["exact_match high"][0]
     assert "exact_match low" in conditions(comparison).frame().columns
 

@@ -73,7 +73,7 @@ def test_without_counts_or_without_such_a_condition_it_is_unknown():
 def test_a_condition_is_compared_with_the_one_of_the_same_wording_and_pages():
     spelled_web = Condition(name="explicit+web", wording="explicit", tools=("web_search",))
     cited = Condition(name="cited", context="cited")
-    cited_ci = Condition(name="cited+ci", context="cited", tools=("python",))
+    cited_ci = Condition(name="cited+python", context="cited", tools=("python",))
     known = (BASE, WEB, SPELLED, spelled_web, cited, cited_ci)
     assert [bare_of(each, known) for each in (WEB, spelled_web, cited_ci)] == [BASE, SPELLED, cited]
 

@@ -142,7 +142,7 @@ def test_a_fork_of_a_reader_keeps_its_pages(readers, tmp_path):
     (played,) = asyncio.run(replay(made, ReplayOptions(), print))
     assert played.verdict == "same"
     with pytest.raises(ConfigError, match="keeps its parent's question, pages included"):
-        asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "x", condition="ci"), QUIET))
+        asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "x", condition="python"), QUIET))
 
 
 def test_show_prints_what_a_sample_is_given(runs):

@@ -112,7 +112,7 @@ def test_a_password_in_the_address_is_refused(tmp_path):
 
 def test_a_named_sandbox_that_is_not_there_is_said_with_its_name(tmp_path):
     done = agent_env(
-        "run", "time-puzzles", "--condition", "ci", "--sandbox", "docker", "--out",
+        "run", "time-puzzles", "--condition", "python", "--sandbox", "docker", "--out",
         str(tmp_path / "run"), env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"},
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -160,7 +160,7 @@ def test_hosted_tools_leave_their_pages_calls_and_code_in_the_trace(tmp_path):
         server = FakeServer(scripted(tmp_path, reply))
         out = tmp_path / f"run-{stream}"
         ((episode, _),) = run_served(
-            out, server, model="openai/m", conditions=("web+ci",),
+            out, server, model="openai/m", conditions=("web+python",),
             parameters={"hosted_tools": True, "stream": stream},
         )  # fmt: skip
         assert episode.citations == ("https://a.example/",)

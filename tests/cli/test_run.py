@@ -60,7 +60,14 @@ def test_cells_are_no_markup(capsys):
 
 def test_every_table_of_three_models_with_long_names_keeps_to_100_columns(capsys):
     models = ("router/lab/a-model-with-a-very-long-name-of-2026-11-22", "lab/B", "other/C-235B")
-    conditions = {"base": 0.0, "web": 0.2, "ci": 0.1, "web+ci": 0.2, "explicit": 0.2, "cal": 0.0}
+    conditions = {
+        "base": 0.0,
+        "web": 0.2,
+        "python": 0.1,
+        "web+python": 0.2,
+        "explicit": 0.2,
+        "cal": 0.0,
+    }
     made = study(Plant(samples=10, repeats=2, base=0.45), conditions, models, seed=1)
     comparison = Comparison(made, Options(resamples=1000, margin=0.1))
     shown = [each for each in statistics_of(comparison) if each.is_main or each.name == "use"]

@@ -100,7 +100,7 @@ def test_an_unreadable_or_absent_episode_is_said(folder):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"condition": "ci"}, "has no condition 'ci'; it has web"),
+        ({"condition": "python"}, "has no condition 'python'; it has web"),
         ({"kinds": ("quoted",)}, "unknown kind of page 'quoted'; known: cited, opened, returned"),
         ({"repeat": 2}, "--repeat 2: "),
         ({"tokenizer": "words"}, "no tokenizer 'words'"),

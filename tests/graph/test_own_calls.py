@@ -23,7 +23,7 @@ def drive(replies, outputs, strategy="code-run", **limits):
         ran.append(str(arguments["code"]))
         return outputs.pop(0)
 
-    condition = Condition(name="ci", tools=("python",), strategy=strategy)
+    condition = Condition(name="python", tools=("python",), strategy=strategy)
     task = make_task("tempreason", "default", "reasonqa")
     made = EpisodeState(
         model=ScriptedModel(replies),

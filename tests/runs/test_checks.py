@@ -15,7 +15,7 @@ NO_DATES = "have no dates to spell out, so `explicit` would change nothing; leav
     ("task", "condition", "reason"),
     [
         ("traveler", "sql", f"condition 'sql' {NO_ROWS}; 'tr-1-00005-explicit-001' has none"),
-        ("time-puzzles", "ci+sql", f"condition 'ci+sql' {NO_ROWS}; 'tp-1-00001' has none"),
+        ("time-puzzles", "python+sql", f"condition 'python+sql' {NO_ROWS}; 'tp-1-00001' has none"),
         ("tdbench", "events", "condition 'events' needs a list of events; 'td-1-00000-0' has none"),
         ("tdbench", "explicit", f"condition 'explicit': these questions of tdbench {NO_DATES}"),
         ("tempreason", "explicit", f"'explicit': these questions of tempreason {NO_DATES}"),

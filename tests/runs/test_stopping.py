@@ -108,7 +108,7 @@ def test_a_run_says_how_many_samples_it_will_take(folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"until": ["ci-base"]}, "contrast 'ci-base': no condition 'ci'"),
+        ({"until": ["python-base"]}, "contrast 'python-base': no condition 'python'"),
         ({"until": ["trend:steps"]}, "a trend has no value for each sample"),
         ({"margin": 0.1}, "go with --until; name a contrast there"),
     ],

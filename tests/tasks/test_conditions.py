@@ -31,13 +31,25 @@ WEB = ("web_search", "open_page")
         ("explicit", "explicit", "explicit", (), "tool-loop"),
         ("web", "web", "implicit", WEB, "tool-loop"),
         ("cal+web", "web+cal", "implicit", (*WEB, "calendars"), "tool-loop"),
-        ("explicit+ci", "explicit+ci", "explicit", ("python",), "tool-loop"),
-        ("ci+explicit-paper", "explicit-paper+ci", "explicit-paper", ("python",), "tool-loop"),
+        ("explicit+python", "explicit+python", "explicit", ("python",), "tool-loop"),
+        (
+            "python+explicit-paper",
+            "explicit-paper+python",
+            "explicit-paper",
+            ("python",),
+            "tool-loop",
+        ),
         ("web-once", "web-once", "implicit", WEB, "one-round"),
-        ("ci+cited", "cited+ci", "implicit", ("python",), "tool-loop"),
+        ("python+cited", "cited+python", "implicit", ("python",), "tool-loop"),
         ("cal+cited:gpt-5.1", "cited:gpt-5.1+cal", "implicit", ("calendars",), "tool-loop"),
-        ("ci+web~auto", "web+ci~auto", "implicit", (*WEB, "python"), "tool-loop"),
-        ("ci+web_search", "ci+web_search", "implicit", ("python", "web_search"), "tool-loop"),
+        ("python+web~auto", "web+python~auto", "implicit", (*WEB, "python"), "tool-loop"),
+        (
+            "python+web_search",
+            "python+web_search",
+            "implicit",
+            ("python", "web_search"),
+            "tool-loop",
+        ),
     ],
 )
 def test_a_name_says_wording_tools_and_strategy_in_one_order(text, name, wording, tools, strategy):
@@ -50,14 +62,15 @@ def test_a_name_says_wording_tools_and_strategy_in_one_order(text, name, wording
 
 
 def test_a_tools_name_is_a_part_and_its_alias_the_same_condition():
-    assert parse_condition("python+calendars") == parse_condition("cal+ci")
+    assert parse_condition("python+calendars") == parse_condition("cal+python")
+    assert parse_condition("web+ci~auto").name == "web+python~auto"  # as it was called before
     assert parse_condition("query_events").name == "events"
 
 
 def test_a_plain_cited_stands_for_every_set_of_pages():
-    made = parse_conditions(["base", "cited", "ci+cited"], ["cited:a", "cited:b"])
+    made = parse_conditions(["base", "cited", "python+cited"], ["cited:a", "cited:b"])
     names = [condition.name for condition in made]
-    assert names == ["base", "cited:a", "cited:b", "cited:a+ci", "cited:b+ci"]
+    assert names == ["base", "cited:a", "cited:b", "cited:a+python", "cited:b+python"]
     assert [c.name for c in parse_conditions(["cited"], ["cited"])] == ["cited"]
 
 
@@ -83,7 +96,7 @@ NAMES = {
     "wbe": "unknown condition 'wbe': no part 'wbe'; join these by +: base, facts, explicit, expl",
     "web+": "no part ''",
     "web+web": "names a part twice",
-    "base+ci": "base means without anything",
+    "base+python": "base means without anything",
     "web+web-once": "web and web-once exclude each other",
     "explicit+explicit-paper": "explicit and explicit-paper exclude each other",
     "web+cited": "cited gives the pages that web would look for, so they exclude each other",
@@ -91,7 +104,7 @@ NAMES = {
     "cited:a+cited:b": "only one set of cited pages at a time",
     "cited:": "no part 'cited:'",
     "cited:a/b": "no part 'cited:a/b'",
-    "ci:a": "no part 'ci:a'",
+    "python:a": "no part 'python:a'",
     "web+web_search": "'web+web_search' has the tool web_search twice",
     "web~maybe": "after ~ write one of required, auto, none",
     "base~auto": "condition 'base~auto' offers no tools, so it has no choice",
@@ -145,18 +158,18 @@ def test_what_cannot_be_says_what_is_wrong(make, given, reason):
 
 
 def test_each_condition_with_tools_has_the_first_step_that_is_asked_of_it():
-    conditions = parse_conditions(["base", "web", "ci", "web+ci"])
+    conditions = parse_conditions(["base", "web", "python", "web+python"])
 
     def steps(*asked):
         return [c.first_step for c in with_first_steps(conditions, asked)]
 
     assert steps() == ["auto", "required", "required", "required"]
     assert steps("none") == ["auto", "none", "none", "none"]
-    assert steps("ci+web=none", "web=auto") == ["auto", "auto", "required", "none"]
-    assert steps("ci=required", "auto") == ["auto", "auto", "required", "auto"]
-    made = with_first_steps(conditions[:3], ["both", "ci=none"])
+    assert steps("python+web=none", "web=auto") == ["auto", "auto", "required", "none"]
+    assert steps("python=required", "auto") == ["auto", "auto", "required", "auto"]
+    made = with_first_steps(conditions[:3], ["both", "python=none"])
     assert [(c.name, c.first_step) for c in made] == [
-        ("base", "auto"), ("web", "required"), ("web~auto", "auto"), ("ci", "none"),
+        ("base", "auto"), ("web", "required"), ("web~auto", "auto"), ("python", "none"),
     ]  # fmt: skip
     free = parse_condition("web~auto")
     assert with_first_steps([free], ["none"]) == (free,)
@@ -167,10 +180,11 @@ SHIFTED = Disturbance(suffix="shifted", ablation="shifted")
 
 def test_a_disturbance_makes_a_twin_of_each_condition_that_it_concerns():
     faults = Disturbance(suffix="faults", faults=(Fault(tool="python", kind="crash", rate=0.1),))
-    made = with_disturbances(parse_conditions(["base", "web+ci", "ci"]), [SHIFTED, faults])
+    made = with_disturbances(parse_conditions(["base", "web+python", "python"]), [SHIFTED, faults])
     assert [(c.name, c.disturbance) for c in made] == [
-        ("base", None), ("web+ci", None), ("web+ci~shifted", SHIFTED), ("web+ci~faults", faults),
-        ("ci", None), ("ci~faults", faults),
+        ("base", None), ("web+python", None), ("web+python~shifted", SHIFTED),
+        ("web+python~faults", faults),
+        ("python", None), ("python~faults", faults),
     ]  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def home(tmp_path):
 
 def run(home):
     return agent_env(
-        "run", "tempreason", "--model", "my.py:model", "--condition", "web+ci", "--limit", "1",
+        "run", "tempreason", "--model", "my.py:model", "--condition", "web+python", "--limit", "1",
         "--web", "record", "--search", "my.py:Pocket", "--fetcher", "my.py:Shelf",
         "--sandbox", "my.py:box", "--strategy", "my.py:politely", "--out", "run", cwd=home,
     )  # fmt: skip
@@ -75,7 +75,7 @@ def run(home):
 def test_each_is_used_and_noted(home):
     done = run(home)
     assert done.returncode == 0, done.stderr
-    trace = next((home / "run/episodes/web+ci").glob("*.jsonl"))
+    trace = next((home / "run/episodes/web+python").glob("*.jsonl"))
     answer = json.loads(trace.read_text().splitlines()[-1])["answer"]
     for part in ("https://pocket.example/a", "All is well on", "42", "Please help."):
         assert part in answer

@@ -121,7 +121,7 @@ def foreign(tmp_path, canary, monkeypatch):
 
 
 def plant_sandbox(run):
-    run.plant(sandbox="unsafe-subprocess", conditions=[{"name": "ci", "tools": ["python"]}])
+    run.plant(sandbox="unsafe-subprocess", conditions=[{"name": "python", "tools": ["python"]}])
     run.write("python", {"code": f"open({str(run.file)!r}, 'w').write('out')"})
 
 

@@ -26,7 +26,7 @@ from tests.plans import run_of
 def own(tmp_path, monkeypatch):
     """A run that this user made, with code outside a sandbox and a reply cache."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    options = RunOptions("time-puzzles", conditions=("ci",), limit=1, out=tmp_path / "run",
+    options = RunOptions("time-puzzles", conditions=("python",), limit=1, out=tmp_path / "run",
                          sandbox="unsafe-subprocess")  # fmt: skip
     return asyncio.run(run_of(options))
 

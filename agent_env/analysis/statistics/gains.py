@@ -115,7 +115,7 @@ def tools(comparison: Comparison) -> ResultTable:
 
 
 Tools = frozenset[str]
-ASKED: Tools = frozenset({"web", "cal", "ci"})
+ASKED: Tools = frozenset({"web", "cal", "python"})
 """Whose conditions are named where a study has no complete set."""
 NO_TOOLS = ("base", "facts", "explicit", "explicit-paper", "cited")
 """Parts of a condition that are no tools."""
@@ -240,9 +240,9 @@ def shapley(comparison: Comparison) -> ResultTable:
 
 def _missing(arms: Sequence[Arm]) -> str:
     names = {frozenset(arm.condition.name.split("+")) - {"base"} for arm in arms}
-    order = ("web", "cal", "ci").index
+    order = ("web", "cal", "python").index
     lacking = ["+".join(sorted(s, key=order)) or "base" for s in _subsets(ASKED) if s not in names]
     return (
         "Shapley values of two tools need the four conditions with and without each, in one run; "
-        f"those of web, cal and ci all eight. Missing for these: {', '.join(lacking)}."
+        f"those of web, cal and python all eight. Missing for these: {', '.join(lacking)}."
     )

@@ -4,7 +4,7 @@ extraction or program. Pure.
 Question (Q), context (C), reasoning (R) and answer (A) are in the orders of the paper (section
 4.2); the wording is ours. A family's field `form` gives the form of its answers. An extraction is
 data, parsed and solved here by the fixed solver, without a sandbox. A program is run by the
-condition's interpreter (`ci`), as a tool call of the strategy.
+condition's interpreter (`python`), as a tool call of the strategy.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def run_strategy(parts: StrategyParts, ties: Ties = "all") -> Strategy | None:
     plain = name.removesuffix(ONE_SHOT)
     if plain == "code-run":
         if "python" not in condition.tools:
-            raise ConfigError(f"strategy {name} runs code: use a condition with ci")
+            raise ConfigError(f"strategy {name} runs code: use a condition with python")
         return CodeRun(prompt, condition)
     return ExtractRun(prompt, condition, ties) if plain == "extract-run" else None
 

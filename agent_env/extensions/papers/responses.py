@@ -27,7 +27,7 @@ class ResponseRow:
     """The setup under which the model was asked."""
     model: str
     condition: str
-    """As conditions write it: `base`, `explicit`, `web+ci`."""
+    """As conditions write it: `base`, `explicit`, `web+python`."""
     sample: str
     text: str | None
     """None where the file has no response."""

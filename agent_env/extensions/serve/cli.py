@@ -48,7 +48,7 @@ def serve(
     Every step is recorded in the run's folder, as of any run. An existing --out goes on.
     GET /openapi.json describes the API.
 
-    Example: agent-env serve time-puzzles --condition base --condition web+ci --out runs/served
+    Example: agent-env serve time-puzzles --condition base --condition web+python --out runs/served
     """
     import asyncio
 

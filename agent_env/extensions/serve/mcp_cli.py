@@ -21,7 +21,7 @@ SECTION = "Run it again"
 mcp = typer.Typer(
     rich_markup_mode=None,
     help="MCP servers of a run; tasks and tools for MCP clients.\n\n"
-    "Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam",
+    "Example: agent-env mcp serve time-puzzles --condition web+python --out runs/exam",
 )
 
 
@@ -96,7 +96,7 @@ def serve(
 
     Every call is recorded in the run's folder, as of any run. An existing --out goes on.
 
-    Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
+    Example: agent-env mcp serve time-puzzles --condition web+python --out runs/exam
     """
     import asyncio
 

@@ -121,7 +121,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         form=lambda sample: answer_form(time_question(sample)),
         metrics=METRICS,
         error_metrics=ERROR_METRICS,
-        default_conditions=("base", "cal", "ci"),
+        default_conditions=("base", "cal", "python"),
         analysis=AnalysisHooks(
             _groups, lambda s: s.materials[0] if s.materials else "", "table or graph"
         ),

@@ -27,13 +27,13 @@ from agent_env.sdk.errors import DatasetError
 CONDITIONS = {
     "no_tool_use": "base",
     "with_web_search": "web",
-    "with_code_interpreter": "ci",
-    "with_web_search_and_code_interpreter": "web+ci",
+    "with_code_interpreter": "python",
+    "with_web_search_and_code_interpreter": "web+python",
     "with_pseudo_gpt_web_search_context": "cited",
-    "with_pseudo_gpt_web_search_context_and_code_interpreter": "cited+ci",
+    "with_pseudo_gpt_web_search_context_and_code_interpreter": "cited+python",
 }
 CITED = "with_pseudo_gpt_web_search_context"
-WITH_EXPLICIT = ("base", "ci")
+WITH_EXPLICIT = ("base", "python")
 """Conditions that the paper's experiments have under explicit constraints too."""
 EXPLICIT = "_with_explicit_constraints"
 

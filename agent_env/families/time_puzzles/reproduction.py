@@ -67,10 +67,11 @@ SOLUTION_COUNTS = range(1, 7)
 COUNTS = tuple(Quantity(str(n), "EM %", x=n, group=SOLUTIONS) for n in SOLUTION_COUNTS)
 WEB_COUNTS = COUNTS[::2]
 CONDITIONS = {
-    "base": "implicit", "web": "implicit +Web", "ci": "implicit +CI",
-    "web+ci": "implicit +Web+CI", "explicit-paper": "explicit", "explicit-paper+ci": "explicit +CI",
+    "base": "implicit", "web": "implicit +Web", "python": "implicit +CI",
+    "web+python": "implicit +Web+CI", "explicit-paper": "explicit",
+    "explicit-paper+python": "explicit +CI",
 }  # fmt: skip
-CITED = {"cited": "implicit +cited pages", "cited+ci": "implicit +cited pages+CI"}
+CITED = {"cited": "implicit +cited pages", "cited+python": "implicit +cited pages+CI"}
 """Conditions of response files alone: the pages that a GPT model had cited, as text."""
 FIGURE_3 = tuple(
     Quantity(f"{unit}, {name}", unit)

@@ -194,7 +194,7 @@ def make_task(
         authors_scorer=SCORER,
         metrics=("exact_match", STRICT, "f1", "jaccard", DAYS_OFF),
         error_metrics=frozenset({DAYS_OFF}),
-        default_conditions=("base", "web", "ci", "web+ci", "explicit"),
+        default_conditions=("base", "web", "python", "web+python", "explicit"),
         placeholders={"constraints": True, "first": False, "last": False},
         fields=prompt_fields,
         wording=lambda values: template.format(**values),

@@ -145,7 +145,7 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         scorer=score,
         metrics=METRICS,
         ceiling_metric="of_ceiling",
-        default_conditions=("base", "events", "ci"),
+        default_conditions=("base", "events", "python"),
         placeholders=PLACEHOLDERS,
         fields=prompt_fields,
         wording=lambda values: PROMPT.format(**values),

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 AGENT_ENV = os.environ.get("AGENT_ENV") or shutil.which("agent-env") or ""
-CONDITIONS = ("--condition", "base", "--condition", "web+ci")
+CONDITIONS = ("--condition", "base", "--condition", "web+python")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 AGENT_ENV = os.environ.get("AGENT_ENV") or shutil.which("agent-env") or ""
-CONDITIONS = ("--condition", "base", "--condition", "web+ci")
+CONDITIONS = ("--condition", "base", "--condition", "web+python")
 TOKEN = {"AGENT_ENV_TOKEN": "of-the-tests"}
 
 pytestmark = pytest.mark.skipif(not AGENT_ENV, reason="AGENT_ENV names no agent-env command")
@@ -73,7 +73,7 @@ def test_rewards_are_the_scores_of_a_run(tmp_path: Path) -> None:
     rewards = {t["task"]["data"]["name"]: t["rewards"]["reward"]["score"] for t in traces}
     expected = scores_of(ours)
     assert len(rewards) == len(expected) == 6
-    for condition in ("base/", "web+ci/"):  # the served names are not those of the samples
+    for condition in ("base/", "web+python/"):  # the served names are not those of the samples
         assert sorted(s for name, s in rewards.items() if name.startswith(condition)) == sorted(
             s for name, s in expected.items() if name.startswith(condition)
         )

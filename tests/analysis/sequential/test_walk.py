@@ -33,7 +33,7 @@ ORDER = look_order([f"q{n}" for n in range(40)], seed=1)
 
 
 def scores(arm, row):
-    return {"base": 0.0, "web": 1.0, "ci": float(row % 2)}[arm]
+    return {"base": 0.0, "web": 1.0, "python": float(row % 2)}[arm]
 
 
 def test_the_order_is_that_of_the_seed_and_keeps_clusters_whole():
@@ -122,11 +122,11 @@ def test_the_simulation_of_a_run_and_the_test_itself_agree():
 
 
 def test_the_result_does_not_depend_on_the_order_of_arrival():
-    entries = [(arm, row) for arm in ("base", "web", "ci") for row in range(40)]
+    entries = [(arm, row) for arm in ("base", "web", "python") for row in range(40)]
     results = []
     for seed in (1, 2):
         random.Random(seed).shuffle(entries)
-        walk = Walk((contrast("web", "base"), contrast("ci", "base")), ORDER, StoppingRule())
+        walk = Walk((contrast("web", "base"), contrast("python", "base")), ORDER, StoppingRule())
         for arm, row in entries:
             walk.note(arm, row, scores(arm, row))
             walk.advance()
@@ -139,19 +139,19 @@ def test_the_result_does_not_depend_on_the_order_of_arrival():
 
 
 def test_a_decided_contrast_needs_nothing_more_and_others_go_on():
-    walk = Walk((contrast("web", "base"), contrast("ci", "base")), ORDER, StoppingRule())
+    walk = Walk((contrast("web", "base"), contrast("python", "base")), ORDER, StoppingRule())
     row = 0
     for (row,) in ORDER.looks[:10]:
-        for arm in ("base", "web", "ci"):
+        for arm in ("base", "web", "python"):
             walk.note(arm, row, 1.0 if arm == "web" else 0.0)
     assert walk.advance() == [0]
     (later,) = ORDER.looks[20]
     assert not walk.is_needed("web", later)
-    assert walk.is_needed("ci", later)
+    assert walk.is_needed("python", later)
     assert walk.is_needed("base", later)
     assert walk.is_needed("of no contrast", later)
-    assert not walk.is_needed("ci", row)
-    assert not walk.is_needed("ci", 99)
+    assert not walk.is_needed("python", row)
+    assert not walk.is_needed("python", 99)
 
 
 def test_a_sample_that_failed_is_left_out_and_holds_nothing_up():

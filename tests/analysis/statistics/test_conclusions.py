@@ -11,7 +11,7 @@ from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.records.manifest import StoppingSettings
 from tests.analysis.simulated import Plant, study
 
-EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0}
+EFFECTS = {"base": 0.0, "web": 0.2, "python": 0.0}
 
 
 @cache
@@ -41,13 +41,13 @@ def test_a_difference_is_claimed_with_its_interval_its_model_and_its_n():
 
 
 def test_no_difference_shown_is_not_no_difference():
-    (sentence, _) = conclusions(compared(planted(), "ci:base"))
-    assert "ci against base for lab/A: no difference in exact match shown: " in sentence
+    (sentence, _) = conclusions(compared(planted(), "python:base"))
+    assert "python against base for lab/A: no difference in exact match shown: " in sentence
     assert "minimum detectable effect 0.1" in sentence
 
 
 def test_none_larger_than_the_margin_is_said_where_the_test_shows_it_only():
-    wide, narrow = (compared(planted(), "ci:base", margin=margin) for margin in (0.25, 0.02))
+    wide, narrow = (compared(planted(), "python:base", margin=margin) for margin in (0.25, 0.02))
     assert "no difference in exact match larger than 0.25 (TOST): " in conclusions(wide)[0]
     assert "no difference in exact match shown: " in conclusions(narrow)[0]
 

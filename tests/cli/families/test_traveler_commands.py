@@ -12,7 +12,8 @@ from tests.plans import finished
 
 def test_the_events_stand_in_the_prompt_behind_the_tool_or_in_python(tmp_path):
     run = finished(
-        tmp_path / "run", "traveler", conditions=("base", "events", "ci", "events+ci"), limit=9,
+        tmp_path / "run", "traveler", limit=9,
+        conditions=("base", "events", "python", "events+python"),
         options=("sizes=30",), sandbox="unsafe-subprocess",
     )  # fmt: skip
     scored = score_folder(run, print)
@@ -20,16 +21,16 @@ def test_the_events_stand_in_the_prompt_behind_the_tool_or_in_python(tmp_path):
     assert len(scored) == 36
     assert {score.metrics["of_ceiling"] for _, score in scored} == {1.0}
     calls = {episode.condition: episode.tool_calls for episode, _ in scored}
-    assert calls == {"base": 0, "events": 1, "ci": 1, "events+ci": 1}
+    assert calls == {"base": 0, "events": 1, "python": 1, "events+python": 1}
 
 
 def test_other_tasks_and_a_providers_interpreter_have_no_events(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="'events' needs a list of events; 'tp-1-00001' has none"):
         finished(tmp_path / "x", conditions=("events",), limit=1)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with pytest.raises(ConfigError, match="'ci': a provider's interpreter cannot be prepared"):
+    with pytest.raises(ConfigError, match="'python': a provider's interpreter cannot be prepared"):
         finished(
-            tmp_path / "x", "traveler", model="openai/x", conditions=("ci",),
+            tmp_path / "x", "traveler", model="openai/x", conditions=("python",),
             parameters={"hosted_tools": True},
         )  # fmt: skip
 

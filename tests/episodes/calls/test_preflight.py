@@ -21,7 +21,7 @@ OFFERS = {("web_search",): [SPECS["web_search"]], ("python",): [SPECS["python"]]
 CONDITIONS = (
     Condition(name="base"),
     Condition(name="web", tools=("web_search",), first_step="required"),
-    Condition(name="ci", tools=("python",)),
+    Condition(name="python", tools=("python",)),
 )
 LISTED = ServerFacts(models=("smollm2",))
 
@@ -80,7 +80,7 @@ def test_one_call_without_tools_and_one_for_each_list_of_tools():
     web = Condition(name="explicit+web", tools=("web_search",))
     found = asyncio.run(preflight(server, target, (*CONDITIONS, web), OFFERS, ""))
     assert server.asked == [((), "auto"), (("web_search",), "required"), (("python",), "auto")]
-    assert [check.condition for check in found.conditions] == ["web", "ci", "explicit+web"]
+    assert [check.condition for check in found.conditions] == ["web", "python", "explicit+web"]
 
 
 def test_a_server_that_calls_the_tools_is_good():
@@ -105,7 +105,7 @@ def test_a_server_that_drops_the_tools_is_refused():
         "tools)"
     )
     reason = refusal(found, False)
-    assert reason.startswith("http://127.0.0.1:1/v1: condition web, ci cannot mean anything: ")
+    assert reason.startswith("http://127.0.0.1:1/v1: condition web, python cannot mean anything: ")
     assert "--tool-protocol text" in reason
     assert "--anyway" in reason
     assert "\n" not in reason
@@ -115,7 +115,7 @@ def test_a_server_that_refuses_the_tools_is_refused_with_its_own_words():
     error = ModelError("HTTP 400: no tool parser;\n use --tool-protocol text", kind="bad_request")
     reason = refusal(tried(said("OK"), error), False)
     assert reason == (
-        "http://127.0.0.1:1/v1: condition web, ci cannot mean anything: the server refuses its "
+        "http://127.0.0.1:1/v1: condition web, python cannot mean anything: the server refuses its "
         "tools: HTTP 400: no tool parser; use --tool-protocol text; --anyway runs it and marks it "
         "in every table"
     )

@@ -46,13 +46,13 @@ def played(path, strict=True, prompt="default"):
 
 def test_an_episode_that_failed_is_replayed_to_where_it_failed(tmp_path):
     run(World(broken=True), tmp_path)
-    assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 1)
+    assert played(tmp_path) == ReplayResult("web+python/a.1", "same", 1)
 
 
 def test_an_episode_that_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path):
     run(World(), tmp_path)
     cut(tmp_path, 5)
-    assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 2)
+    assert played(tmp_path) == ReplayResult("web+python/a.1", "same", 2)
 
 
 def test_a_strict_replay_ends_at_the_first_difference_with_a_diff(tmp_path):

@@ -35,7 +35,7 @@ from agent_env.wiring.components import versions
 from tests import TESTS
 from tests.plans import QUIET
 
-CONDITION = parse_condition("web+ci")
+CONDITION = parse_condition("web+python")
 SCRIPT = (
     calls(("web_search", '{"q": 1}'), ("python", '{"code": "x = 1"}'), first_id=1),
     calls(("python", '{"code": "x += 1; x"}'), first_id=3),
@@ -102,7 +102,7 @@ def run(world, path, strict=True, clock=utc_now):
 
 
 def trace_of(path):
-    return path / "episodes/web+ci/a.1.jsonl"
+    return path / "episodes/web+python/a.1.jsonl"
 
 
 def cut(path, events, torn=b'{"v":2,"epi'):
@@ -177,7 +177,8 @@ def test_another_prompt_is_refused_and_accepted_when_asked(tmp_path):
     changed = World(prompt="paper")
     _, refused = run(changed, tmp_path)
     assert (
-        refused.failure == "ReplayError: web+ci/a.1: step 1: the request differs from the recording"
+        refused.failure
+        == "ReplayError: web+python/a.1: step 1: the request differs from the recording"
     )
     assert changed.asked == 0
     events, accepted = run(World(prompt="paper"), tmp_path, strict=False)
@@ -195,7 +196,7 @@ def test_a_broken_trace_goes_on_above_its_defect_and_is_kept(tmp_path):
     again = World()
     _, episode = run(again, tmp_path)
     assert (again.asked, again.searched, episode.status) == (2, 0, "finished")
-    assert (tmp_path / "broken/web+ci/a.1.1.jsonl").read_bytes() == b"".join(lines)
+    assert (tmp_path / "broken/web+python/a.1.1.jsonl").read_bytes() == b"".join(lines)
 
 
 def test_a_trace_of_a_later_version_is_left_alone(tmp_path):

@@ -76,7 +76,7 @@ def test_episodes_that_were_shown_no_page_are_counted():
     assert values(comparison) == [1.0, None, None, None, None, 0.5]
 
 
-@pytest.mark.parametrize("condition", ["web+ci", "web~auto"])
+@pytest.mark.parametrize("condition", ["web+python", "web~auto"])
 def test_a_twin_is_that_of_the_very_same_condition(condition):
     episodes = [scored("a", "web", 1), scored("a", f"{condition}~shifted", 1, 0)]
     names = ("web", f"{condition}~shifted")

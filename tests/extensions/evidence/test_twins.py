@@ -8,7 +8,7 @@ from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import parse_conditions
 
-CONDITIONS = parse_conditions(["web+cal+ci"])
+CONDITIONS = parse_conditions(["web+cal+python"])
 
 
 def test_a_text_names_tools_by_their_names_or_parts():
@@ -25,8 +25,11 @@ def test_several_levels_are_named_by_their_highest_rate_or_their_number():
     def suffixes(*texts):
         return [each.suffix for each in fault_levels(texts, 2, CONDITIONS)]
 
-    assert suffixes("ci=empty:0.1,ci=stale:0.2", "ci=empty:0.05") == ["faults-0.3", "faults-0.05"]
-    assert suffixes("ci=empty:0.1", "ci=stale:0.1") == ["faults-1", "faults-2"]
+    assert suffixes("python=empty:0.1,python=stale:0.2", "python=empty:0.05") == [
+        "faults-0.3",
+        "faults-0.05",
+    ]
+    assert suffixes("python=empty:0.1", "python=stale:0.1") == ["faults-1", "faults-2"]
 
 
 def test_the_tools_of_a_server_are_named_together():
@@ -40,11 +43,11 @@ def test_the_tools_of_a_server_are_named_together():
     ("text", "message"),
     [
         ("sql=error:0.1", "no condition has the tool 'sql'; they have web_search, open_page"),
-        ("ci=slow:0.1", "unknown kind 'slow'; write one of error, timeout,"),
-        ("ci=error:1.2", "rate '1.2'; write TOOL=KIND:RATE with 0 < RATE <= 1"),
-        ("ci=error", "rate ''; write TOOL=KIND:RATE"),
-        ("ci=error:nan", "rate 'nan'"),
-        ("ci=error:0.7,ci=empty:0.4", "the rates of python sum to 1.1; at most 1"),
+        ("python=slow:0.1", "unknown kind 'slow'; write one of error, timeout,"),
+        ("python=error:1.2", "rate '1.2'; write TOOL=KIND:RATE with 0 < RATE <= 1"),
+        ("python=error", "rate ''; write TOOL=KIND:RATE"),
+        ("python=error:nan", "rate 'nan'"),
+        ("python=error:0.7,python=empty:0.4", "the rates of python sum to 1.1; at most 1"),
         ("cal=crash:0.1", "calendars runs no program that could crash; write error"),
         ("web_search=other:0.1", "web_search opens no page by its address"),
     ],
@@ -64,7 +67,11 @@ def test_tools_of_the_provider_have_no_faults():
     ("name", "conditions", "message"),
     [
         ("phishing", ["web"], "--attack phishing: write one of instruction, false-page, forged-"),
-        ("false-page", ["ci"], "--attack false-page: no condition reads the web; add --condition"),
+        (
+            "false-page",
+            ["python"],
+            "--attack false-page: no condition reads the web; add --condition",
+        ),
     ],
 )
 def test_attacks_that_no_page_could_make_are_refused(name, conditions, message):

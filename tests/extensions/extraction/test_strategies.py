@@ -69,7 +69,7 @@ L1 = TASK.sample_type(
 def test_a_question_of_time_and_time_is_asked_without_facts(strategy):
     """`code-run` has the program, which a sandbox would run, in the reply."""
     if strategy == "code-run":
-        (prompt,) = TASK.prompt(L1, Condition(name="ci", strategy=strategy))
+        (prompt,) = TASK.prompt(L1, Condition(name="python", strategy=strategy))
         code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
         printed = []
         exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})
@@ -119,7 +119,7 @@ def test_a_program_follows_the_tie_break_of_its_prompt(ties, relation, name):
         }
     )  # fmt: skip
     task = make_task("tempreason", "either", "reasonqa", ties=ties)
-    (prompt,) = task.prompt(sample, Condition(name="ci", strategy="code-run"))
+    (prompt,) = task.prompt(sample, Condition(name="python", strategy="code-run"))
     code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
     printed = []
     exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})

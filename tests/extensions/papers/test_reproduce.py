@@ -255,7 +255,7 @@ def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path):
         ("with_pseudo_gpt_web_search_context", "cited", ["web", "single-solution"]),
         ("with_pseudo_gpt_web_search_contextgpt-5-2025-08-07", "cited:gpt-5-2025-08-07",
          ["web", "single-solution"]),
-        ("with_pseudo_gpt_web_search_context_and_code_interpreter", "cited+ci",
+        ("with_pseudo_gpt_web_search_context_and_code_interpreter", "cited+python",
          ["single-solution"]),
     ],
 )  # fmt: skip

@@ -116,7 +116,7 @@ def test_an_object_is_begun_only_where_no_tool_may_be_called():
     for question in questions(found):
         begun = task.prompt(question, BASE)[-1].role == "assistant"
         assert begun == bool(question.keys)
-        assert task.prompt(question, parse_condition("ci"))[-1].role == "user"
+        assert task.prompt(question, parse_condition("python"))[-1].role == "user"
 
 
 def test_a_continued_object_counts_like_a_whole_one():

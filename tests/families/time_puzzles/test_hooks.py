@@ -217,7 +217,7 @@ def test_the_prompt_has_the_implicit_puzzle_then_the_sentences(puzzles):
 
 
 def test_facts_is_a_wording_with_the_implicit_gold(puzzles):
-    assert wording_of("facts+ci") == "facts"
+    assert wording_of("facts+python") == "facts"
     other = puzzles[0].model_copy(update={"explicit_gold": ("1900-01-01",)})
     assert other.worded("facts").gold == puzzles[0].gold
     assert other.worded("explicit").gold == ("1900-01-01",)

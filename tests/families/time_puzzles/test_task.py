@@ -81,7 +81,9 @@ def test_unreadable_failed_and_unfinished_are_outcomes_of_their_own():
 
 def test_each_wording_is_scored_against_its_own_gold():
     sample = puzzle().model_copy(update={"explicit_gold": ("1983-04-02",)})
-    explicit = episode("MY ANSWER: 1983-04-02").model_copy(update={"condition": "explicit+ci~auto"})
+    explicit = episode("MY ANSWER: 1983-04-02").model_copy(
+        update={"condition": "explicit+python~auto"}
+    )
     task = make_task()
     assert task.score(sample, explicit).metrics["exact_match"] == 1.0
     assert task.score(sample, episode("MY ANSWER: 1983-04-02")).metrics["exact_match"] == 0.0

@@ -100,7 +100,7 @@ def test_a_file_without_facts_is_neither_called_right_nor_asked_without_them(tmp
         (("run", "time-puzzles", "--limit", "1", "--condition", "base", "--strategy", "standard"),
          "unknown strategy 'standard'; known: tool-loop, one-round, cot, few-shot"),
         (("run", "tempreason", "--condition", "base", "--strategy", "code-run"),
-         "strategy code-run runs code: use a condition with ci"),
+         "strategy code-run runs code: use a condition with python"),
         (("generate", "tempreason", "--out", "x.jsonl", "--option", "kinds=king"),
          "unknown relation 'king'"),
         (("tempreason", "inspect", "nowhere.jsonl"), "nowhere.jsonl"),

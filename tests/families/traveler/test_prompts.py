@@ -55,7 +55,7 @@ def test_extended_dates_tell_weekday_and_calendar_week():
 
 
 def test_the_list_is_not_in_the_prompt_where_a_tool_holds_it():
-    for condition, where in (("events", "query_events"), ("ci", "`events`")):
+    for condition, where in (("events", "query_events"), ("python", "`events`")):
         text = prompt("default", condition)
         assert where in text
         assert "On September" not in text
@@ -74,7 +74,7 @@ def test_python_gets_the_events_and_the_moment():
 
 def test_the_gold_and_the_chances_never_stand_in_a_prompt():
     vague = traveler_sample(next(s for s in MADE.samples if traveler_sample(s).chances))
-    for condition in ("base", "events", "ci"):
+    for condition in ("base", "events", "python"):
         (message,) = task("default").prompt(vague, parse_condition(condition))
         for chances in vague.chances.values():
             assert not any(str(p) in message.content for p in chances)

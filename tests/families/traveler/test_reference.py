@@ -80,7 +80,7 @@ def test_its_programs_print_what_fits_page_by_page():
     task = make_task("default", tables)
     tool = ToolSpec(name="python", description="", parameters={})
     for sample in made.samples:
-        condition = parse_condition("ci")
+        condition = parse_condition("python")
         messages = list(task.prompt(sample, condition))
         session = {}
         exec(task.setup(sample, condition), session)

@@ -42,7 +42,7 @@ repeats = 0
 conditions = [
   "base", "web",
 ]
-contrasts = ["web:base", "ci:base"]
+contrasts = ["web:base", "python:base"]
 repeat = 2
 
 [budget]
@@ -68,7 +68,7 @@ seed = 3
 """
     assert mistakes(tmp_path, text) == [
         "1: repeats: 0: must be greater than or equal to 1",
-        "5: contrasts: 'ci:base': no condition 'ci'; known conditions: base, web",
+        "5: contrasts: 'python:base': no condition 'python'; known conditions: base, web",
         "6: unknown field 'repeat'; did you mean 'repeats'?",
         "9: unknown key 'budget.token'; known: tokens, cost_usd, time_s",
         "10: budget.cost_usd needs the prices of every model, and a has none; write prices in "

@@ -34,7 +34,7 @@ from agent_env.extensions.interop.inspect_chat import (  # noqa: E402
 from agent_env.extensions.interop.inspect_tasks import TASKS, episode_score  # noqa: E402
 
 ASKED = {
-    "time-puzzles": {"condition": "web+ci+cal", "count": 1, "sandbox": "unsafe-subprocess"},
+    "time-puzzles": {"condition": "web+python+cal", "count": 1, "sandbox": "unsafe-subprocess"},
     "tdbench": {"condition": "base", "count": 1},
     "temp-answers": {"condition": "cal", "count": 1},
     "tempreason": {"condition": "base", "count": 1},

@@ -16,8 +16,8 @@ def _options(**parameters):
 
 
 def test_parameters_are_those_of_a_run_under_one_condition():
-    options = _options(condition="ci+web", count=60, seed=7, steps=4, tool_protocol="text")
-    assert (options.conditions, options.limit, options.seed) == (("ci+web",), 60, 7)
+    options = _options(condition="python+web", count=60, seed=7, steps=4, tool_protocol="text")
+    assert (options.conditions, options.limit, options.seed) == (("python+web",), 60, 7)
     assert (options.limits, options.parameters) == ({"steps": 4}, {"tool_protocol": "text"})
 
 
@@ -33,7 +33,7 @@ def test_values_are_taken_as_yaml_gives_them():
         ({"conut": 3}, "-T conut: there is no such parameter; did you mean count?"),
         ({"temperature": 1}, "-T temperature: Inspect has an option for it: --temperature"),
         ({"fsync": "all"}, "-T fsync: agent-env run has this option; its tasks in Inspect do not"),
-        ({"condition": ["web", "ci"]}, "-T condition=web,ci: name one, as a log has one"),
+        ({"condition": ["web", "python"]}, "-T condition=web,python: name one, as a log has one"),
         ({"count": 0}, "count=0: must be greater than or equal to 1"),
     ],
 )
