@@ -32,7 +32,7 @@ def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path):
     unknown = agent_env("episodes", "run", "--where", "condition=wbe", cwd=tmp_path)
     assert (unknown.returncode, unknown.stderr) == (
         2,
-        "agent-env: --where: no condition 'wbe'; known: base, web, web-once, web+python, "
+        "agent-env: --where: no condition 'wbe'; known: base, web, web-once, web+ci, "
         "explicit+cal\n",
     )
     reason = agent_env("episodes", "run", "--where", "stop_reason=step", cwd=tmp_path)
