@@ -45,11 +45,13 @@ def list_registry(
 
 
 def new(
-    kind: Annotated[str, typer.Argument(help="family or tool.")],
+    kind: Annotated[
+        str, typer.Argument(help="family, tool, scorer, metric, model or exporter.")
+    ],
     name: Annotated[str, typer.Argument(help="Of the package, such as leap-days.")],
     out: Annotated[Path | None, typer.Option(help="The folder; default: NAME.")] = None,
 ) -> None:
-    """Write a package with a family or a tool of your own: it works, and its test checks it.
+    """Write a package with something of your own: it works as it is, and its test checks it.
 
     Example: agent-env new family leap-days
     """
@@ -58,12 +60,9 @@ def new(
     skeleton = write_skeleton(kind, name, out)
     for file in skeleton.files:
         print(file)
-    use = f"run {skeleton.name}"
-    if kind == "tool":
-        use = f"run time-puzzles --limit 4 --condition {skeleton.name}"
     say(f"install it: pip install -e {skeleton.folder}")
     say(f"check it:   python -m pytest {skeleton.folder}")
-    say(f"use it:     agent-env {use}")
+    say(f"use it:     {skeleton.command}")
 
 
 def trust(
