@@ -72,7 +72,7 @@ def test_a_model_a_scorer_and_a_metric_of_ones_own_make_a_run(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("sandbox", "x"), "no skeleton of a 'sandbox'; write one of family, tool, scorer, metric, m"),
+        (("sandbox", "x"), "no skeleton of a 'sandbox'; write one of family, tool, scorer, metric"),
         (("tool", "json"), "'json' is a module of Python or of an installed package already"),
         (("tool", "class"), "'class' is a module of Python"),
         (("tool", "../x"), "'../x' is no name for a package; write up to 40 small letters"),
