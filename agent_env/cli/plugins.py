@@ -45,9 +45,7 @@ def list_registry(
 
 
 def new(
-    kind: Annotated[
-        str, typer.Argument(help="family, tool, scorer, metric, model or exporter.")
-    ],
+    kind: Annotated[str, typer.Argument(help="family, tool, scorer, metric, model or exporter.")],
     name: Annotated[str, typer.Argument(help="Of the package, such as leap-days.")],
     out: Annotated[Path | None, typer.Option(help="The folder; default: NAME.")] = None,
 ) -> None:
