@@ -152,12 +152,11 @@ class Row:
     """Of a contrast within one of several runs."""
 
 
-def forest(comparison: Comparison) -> Figure | None:
-    """Every difference with its 95 % interval and, thin, the one that holds for all together; those
-    of the same conditions stand together, a row for each model. None without differences."""
-    rows = _rows(comparison)
-    shown = [row for row in rows if row.contrast is not None]
-    if not shown:
+def forest(comparison: Comparison, rows: Sequence[Row] | None = None) -> Figure | None:
+    """Every difference, or these, with its 95 % interval and, thin, the one that holds for all
+    together. None without differences."""
+    rows = forest_rows(comparison) if rows is None else rows
+    if all(row.contrast is None for row in rows):
         return None
     labels = [wrapped(row.label) for row in rows]
     lines = [label.count("\n") + 1 for label in labels]
@@ -192,8 +191,16 @@ def forest(comparison: Comparison) -> Figure | None:
     return figure
 
 
-def _rows(comparison: Comparison) -> list[Row]:
-    """Headings and contrasts, those of one run by their conditions."""
+def rows_that_fit(rows: Sequence[Row], most: int) -> Sequence[Row]:
+    """The first rows, of so many lines at most; whole groups where a group fits."""
+    ends = np.cumsum([wrapped(row.label).count("\n") + 1 for row in rows])
+    count = max(1, int((ends <= most).sum()))
+    heads = [place for place in range(1, count + 1) if rows[place:] and not rows[place].contrast]
+    return rows if count >= len(rows) else rows[: heads[-1] if heads else count]
+
+
+def forest_rows(comparison: Comparison) -> list[Row]:
+    """Headings and contrasts: those of the same conditions together, a row for each model."""
     several = len({arm.run for arm in comparison.study.arms}) > 1
     groups: dict[str, list[Row]] = {}
     for contrast in comparison.contrasts:

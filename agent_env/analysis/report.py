@@ -1,37 +1,36 @@
-"""A comparison as one HTML file: it loads nothing, and no text of a run can become code in it.
+"""A comparison as one HTML file: its first page, then results, evidence, method and appendix.
 
-Everything is escaped, control characters and turners of direction are seen; the page's own script
-is allowed by its digest and no other is.
-
-It has the method section of a paper on the runs compared, as text and as a table.
+Results, evidence and method are printed; the appendix is printed where a reader has opened it. The
+method section is that of a paper on the runs compared, as text and as a table.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-from matplotlib import rc_context
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables
-from agent_env.analysis.figures import all_figures
+from agent_env.analysis.figures import all_figures, forest, forest_rows, rows_that_fit
+from agent_env.analysis.first_page import (
+    FOREST,
+    LINES,
+    SENTENCES,
+    FirstPage,
+    SvgFigure,
+    first_page,
+)
+from agent_env.analysis.html import LANDSCAPE, PORTRAIT, inline_svg, page
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.statistics import statistics_of, tables_of
+from agent_env.analysis.statistics import statistics_of
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
 from agent_env.models.addresses import short_names
-from agent_env.records.escaping import visible
 from agent_env.records.manifest import Manifest, Preflight
 
 
@@ -180,38 +179,48 @@ def _pairs_text(values: Mapping[str, object]) -> str | None:
     return ", ".join(pairs) or None
 
 
-CAPTIONS = {
-    "forest": "Every difference, paired by sample, with its 95 % interval; thin: the interval that "
-    "holds for all of them together. Filled: significant after Holm's correction.",
-    "dose-steps": "The main metric over the steps of an episode; the line is the slope within "
-    "samples. An association: models choose their steps.",
-    "dose-tokens": "The main metric over the tokens of an episode; the line is the slope within "
-    "samples. An association: models choose their tokens.",
-    "by-solutions": "The main metric over the number of solutions, a panel per run.",
-    "conditions": "The main metric and output tokens by condition, with 95 % intervals.",
-    "frontier": "The main metric against what an episode costs; the line joins what nothing "
-    "cheaper equals. Without conditions that give the answer away.",
-    "flips": "On how many samples each difference goes up and down.",
-    "reliability": "pass^k: the chance that k episodes of one sample are all right.",
-}
+FIGURES = {
+    "conditions": ("conditions", "The score and output tokens by condition, with 95 % intervals."),
+    "frontier": ("use", "The score against what an episode costs; the line joins what nothing "
+                 "cheaper equals. Without conditions that give the answer away."),
+    "by-solutions": ("by-solutions", "The score over the number of solutions, a panel per run."),
+    "flips": ("differences", "On how many questions each difference goes up and down."),
+    "dose-steps": ("", "The score over the steps of an episode; the line is the slope within "
+                   "questions. An association: models choose their steps."),
+    "dose-tokens": ("", "The score over the tokens of an episode; the line is the slope within "
+                    "questions. An association: models choose their tokens."),
+    "reliability": ("reliability", "pass^k: the chance that k episodes of one question are all "
+                    "right."),
+}  # fmt: skip
+"""By name: the table that the figure follows, and its caption."""
+EVIDENCE = ("treatment", "outcomes", "kinds", "tool-use")
+"""Tables that say why, beside those of the section on faults and attacks."""
+MOST_ROWS = 24
+"""A longer table stands in the appendix."""
+ROWS_OF_PART = 40
+"""Of a figure in the appendix."""
+
+
+Block = ResultTable | SvgFigure
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with its tables."""
+    """A heading with paragraphs, tables and figures."""
 
     name: str
     title: str
-    tables: Sequence[ResultTable]
+    blocks: Sequence[Block]
+    words: Sequence[str] = ()
+    is_open: bool = False
+    is_printed: bool = True
+    """Though it may be folded on the screen."""
 
-
-@dataclass(frozen=True, slots=True)
-class SvgFigure:
-    """A figure as SVG; the text is ours and the plotting library's, names in it are escaped."""
-
-    name: str
-    caption: str
-    svg: Markup
+    @property
+    def content(self) -> str:
+        """Its tables, in a line."""
+        titles = dict.fromkeys(each.title for each in self.blocks if isinstance(each, ResultTable))
+        return "; ".join(titles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +231,8 @@ class Chapter:
     """Of the task, where there are several."""
     prefix: str
     """Of the chapter's ids in the page; "" where it is the only one."""
-    conclusions: Sequence[str]
-    words: Sequence[str]
-    """Of the method."""
+    first: FirstPage | None
     sections: Sequence[Section]
-    settings: ResultTable
-    figures: Sequence[SvgFigure]
 
 
 def chapter_of(
@@ -238,18 +243,8 @@ def chapter_of(
 ) -> Chapter:
     """The chapter of a comparison; the title tells several apart."""
     prefix = f"{re.sub('[^A-Za-z0-9]+', '-', title)}-" if title else ""
-    return Chapter(
-        title=title,
-        prefix=prefix,
-        conclusions=conclusions(comparison),
-        words=method_words(comparison, manifests),
-        sections=_sections(comparison, diagnoses),
-        settings=settings(manifests),
-        figures=[
-            SvgFigure(name, CAPTIONS.get(name, name), inline_svg(figure, f"{prefix}{name}"))
-            for name, figure in all_figures(comparison).items()
-        ],
-    )
+    sections = _sections(comparison, manifests, diagnoses, prefix)
+    return Chapter(title, prefix, first_page(comparison, prefix), sections)
 
 
 def report_of(chapters: Sequence[Chapter], title: str) -> str:
@@ -265,83 +260,104 @@ def report_of_tables(
     manifests: Mapping[str, Manifest],
 ) -> str:
     """One page with these tables as results, and the figures with their captions, by name."""
-    chapter = Chapter(
-        title="",
-        prefix="",
-        conclusions=(),
-        words=(method,),
-        sections=[Section("results", "Results", [table.without_empty() for table in tables])],
-        settings=settings(manifests),
-        figures=[
-            SvgFigure(name, caption, inline_svg(figure, name))
-            for name, (caption, figure) in figures.items()
-        ],
-    )
-    return report_of([chapter], title)
-
-
-def page(template: str, **values: object) -> str:
-    """The template as one file, with the tables' script and style in it."""
-    environment = Environment(
-        loader=PackageLoader("agent_env.analysis"),
-        autoescape=True,
-        finalize=lambda value: (
-            visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-        ),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"weight": _weight}
-    loader = environment.loader
-    assert loader is not None
-    script = loader.get_source(environment, "report.js")[0]
-    style = loader.get_source(environment, "report.css")[0]
-    return environment.get_template(template).render(
-        script=Markup(script),  # files of this package, like the style
-        style=Markup(style),
-        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        **values,
-    )
-
-
-def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list[Section]:
-    titles: dict[str, list[ResultTable]] = {}
-    for statistic in statistics_of(comparison):
-        if statistic.name == "conclusions":  # they stand above everything
-            continue
-        titles.setdefault(statistic.section, []).extend(tables_of(comparison, [statistic]))
-    titles["Broken down"] = [breakdown(comparison, name) for name in comparison.groups]
-    titles["Why answers are wrong"] = [t for run in diagnoses for t in diagnosis_tables(run)]
-    return [
-        Section(
-            re.sub("[^a-z]+", "-", title.lower()),
-            title,
-            [t.without_empty() for t in tables],
-        )
-        for title, tables in titles.items()
-        if tables
+    drawn = [SvgFigure(n, caption, inline_svg(f, n)) for n, (caption, f) in figures.items()]
+    results = [*(table.without_empty() for table in tables), *drawn]
+    sections = [
+        Section("results", "Results", results, is_open=True),
+        Section("method", "Method", [settings(manifests)], (method,)),
     ]
+    return report_of([Chapter("", "", None, sections)], title)
 
 
-def _weight(cell: Cell, column: Column) -> str:
-    """What a table is sorted by; empty for what is unknown."""
-    value = cell[0] if isinstance(cell, tuple) else cell
-    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
+def _sections(
+    comparison: Comparison,
+    manifests: Mapping[str, Manifest],
+    diagnoses: Sequence[RunDiagnosis],
+    prefix: str,
+) -> list[Section]:
+    """Results, evidence, method, appendix: those that have something."""
+    results, evidence, appendix = list[Block](), list[Block](), list[Block]()
+    figures = _figures(comparison, prefix)
+    same: list[str] = []
+    further = conclusions(comparison)[SENTENCES:]
+    results += _sentences("Further conclusions", further[:MOST_ROWS])
+    results += _grid(comparison)
+    for table, place in _tables(comparison, diagnoses):
+        whole = table.without_empty()
+        telling = whole.without_constant({comparison.metric})
+        section = {"results": results, "evidence": evidence}.get(place, appendix)
+        if len(telling.columns) == 1 and len(whole.columns) > 1:
+            same.append(f"{table.title}. {telling.notes[0]}")
+            continue
+        if section is not appendix:
+            fitted = telling.fitted(LANDSCAPE if table.name == "differences" else PORTRAIT)
+            if len(telling.rows) > MOST_ROWS:
+                section = appendix
+            elif fitted != telling:
+                appendix.append(replace(telling, title=f"{table.title}, all columns", notes=()))
+        section.append(telling if section is appendix else fitted)
+        section += figures.pop(table.name, [])
+    evidence += _sentences("The same everywhere, without a table", same)
+    appendix += [figure for rest in figures.values() for figure in rest]
+    appendix += _sentences("All other conclusions", further[MOST_ROWS:])
+    sections = [
+        Section("results", "Results", results, is_open=True),
+        Section("evidence", "Evidence", evidence),
+        Section("method", "Method", [settings(manifests)], method_words(comparison, manifests)),
+        Section("appendix", "Appendix", appendix, is_printed=False),
+    ]
+    return [section for section in sections if section.blocks or section.words]
 
 
-def inline_svg(figure: Figure, name: str) -> Markup:
-    """The figure without prolog, its ids apart from those of other figures."""
-    FigureCanvasAgg(figure)
-    out = io.StringIO()
-    with rc_context({"svg.hashsalt": name}):  # else its ids are random
-        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
-    text = out.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>(?:(?!<metadata>).)*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(
-        r"<!--(?:(?!<!--).)*?-->\s*", "", text, flags=re.DOTALL
-    )  # it names glyphs, labels too
-    text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", text)
-    return Markup(text)
+def _sentences(title: str, sentences: Sequence[str]) -> list[ResultTable]:
+    """Sentences as a list; none without any."""
+    rows = tuple((text,) for text in sentences)
+    return [ResultTable("sentences", title, (Column(""),), rows)] if rows else []
+
+
+def _grid(comparison: Comparison) -> list[ResultTable]:
+    """The score by model and condition, where there are several of both."""
+    arms, means = comparison.study.arms, comparison.means[comparison.metric]
+    scores = {(a.run, a.name_in_run): m.value for a, m in zip(arms, means, strict=True)}
+    labels = {arm.run: arm.model_label for arm in arms}
+    names = list(dict.fromkeys(arm.name_in_run for arm in arms))
+    if len(labels) < 2 or len(names) < 2 or len(names) == len(arms):
+        return []
+    rows = tuple((label, *(scores.get((run, n)) for n in names)) for run, label in labels.items())
+    columns = (Column("model"), *map(Column, names))
+    return [ResultTable("grid", f"{comparison.metric} by model and condition", columns, rows)]
+
+
+def _tables(
+    comparison: Comparison, diagnoses: Sequence[RunDiagnosis]
+) -> Iterator[tuple[ResultTable, str]]:
+    """Every table that has rows, with the name of its section."""
+    for statistic in statistics_of(comparison):
+        is_shown = statistic.name != "conclusions" and not statistic.is_layout
+        if is_shown and (table := statistic(comparison)).rows:
+            is_result = statistic.is_main or statistic.section == "Results"
+            is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"
+            yield table, "evidence" if is_evidence else "results" if is_result else "appendix"
+    for run in diagnoses:
+        for table in diagnosis_tables(run):
+            is_evidence = table.name in EVIDENCE and len(diagnoses) <= SENTENCES
+            yield table, "evidence" if is_evidence else "appendix"
+    if len(comparison.study.arms) <= MOST_ROWS:
+        yield from ((breakdown(comparison, name), "appendix") for name in comparison.groups)
+
+
+def _figures(comparison: Comparison, prefix: str) -> dict[str, list[Block]]:
+    """By the table that they follow; the forest is on the first page, and whole here where that has
+    a part of it."""
+    figures: dict[str, list[Block]] = {}
+    for name, figure in all_figures(comparison).items():
+        after, caption = FIGURES.get(name, ("", name))
+        drawn = SvgFigure(name, caption, inline_svg(figure, f"{prefix}{name}"))
+        figures.setdefault(after, []).append(drawn)
+    rows = forest_rows(comparison)
+    for place in range(0, len(rows) if rows_that_fit(rows, LINES) != rows else 0, ROWS_OF_PART):
+        if part := forest(comparison, rows[place : place + ROWS_OF_PART]):
+            name = f"forest-{place}"
+            drawn = SvgFigure(name, FOREST, inline_svg(part, f"{prefix}{name}"))
+            figures.setdefault("", []).append(drawn)
+    return figures

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -93,6 +93,34 @@ class ResultTable:
         first = last - 1 if self.columns[last].is_second else last
         return self.of_columns([i for i in range(len(self.columns)) if not first <= i <= last])
 
+    def without_constant(self, kept: Collection[str] = ()) -> ResultTable:
+        """The table without columns that say the same in all rows, or the same as an earlier one;
+        a note has what they say. Those named in `kept` stay."""
+        places, same, repeated = [0], list[str](), list[str]()
+        for i, column in enumerate(self.columns[1:] if len(self.rows) > 1 else (), 1):
+            cells = [_point(row[i]) for row in self.rows]
+            twins = [k for k in places[1:] if cells == [_point(row[k]) for row in self.rows]]
+            if column.name in kept:
+                places.append(i)
+            elif len(set(cells)) == 1:
+                same.append(f"{column.name} {column.text(cells[0])}")
+            elif twins:
+                repeated.append(f"{column.name} equals {self.columns[twins[0]].name}")
+            else:
+                places.append(i)
+        notes = [f"In all rows: {', '.join(texts)}." for texts in (same, repeated) if texts]
+        if not notes:
+            return self
+        return replace(self.of_columns(places), notes=(*notes, *self.notes))
+
+    def fitted(self, width: int) -> ResultTable:
+        """The table without as many of its secondary columns as do not fit into `width`
+        characters."""
+        table, fewer = self, self.fewer_columns()
+        while fewer is not None and table.dense_width() > width:
+            table, fewer = fewer, fewer.fewer_columns()
+        return table
+
     def of_columns(self, places: Sequence[int]) -> ResultTable:
         """The same rows with these columns only."""
         return replace(
@@ -104,9 +132,11 @@ class ResultTable:
     def __str__(self) -> str:
         return self.without_empty().markdown()
 
-    def _repr_markdown_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """For notebooks."""
-        return str(self)
+        from agent_env.analysis.html import in_notebook
+
+        return in_notebook("show", self.without_empty())
 
     @property
     def is_list(self) -> bool:
@@ -242,6 +272,11 @@ def _has_content(cell: Cell) -> bool:
     if isinstance(cell, tuple):
         return cell != (None, None, None)
     return cell is not None and not (isinstance(cell, int) and cell == 0)
+
+
+def _point(cell: Cell) -> Cell:
+    """A figure without its interval, where it has one."""
+    return cell[0] if isinstance(cell, tuple) and cell[0] is not None else cell
 
 
 def render(tables: Sequence[ResultTable], to: Format) -> str:

@@ -35,6 +35,8 @@ class Statistic:
     """Whether `compare` shows it unasked."""
     in_score: bool = False
     """Whether `score` shows it, too."""
+    is_layout: bool = False
+    """Whether it sets results out as a paper does, for who has that paper; the report has not."""
     without_rows: str = ""
     """Why a table without rows has none, and what would give it some."""
     needs: tuple[str, ...] = ()

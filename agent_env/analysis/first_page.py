@@ -1,0 +1,209 @@
+"""The first page of a report: the question, the differences drawn, three conclusions, what the data
+cannot show, and what they cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.figures import condition_bars, forest, forest_rows, rows_that_fit
+from agent_env.analysis.html import inline_svg
+from agent_env.analysis.result_tables import Column
+from agent_env.analysis.statistics.conclusions import conclusions
+from agent_env.analysis.statistics.results import best_shortcut
+from agent_env.analysis.study import Arm
+from agent_env.analysis.totals import sum_known
+
+SENTENCES = 3
+NAMES = 5
+"""More models or conditions than these are counted."""
+LINES = 14
+"""Of the figure."""
+SUSPICIOUS = 0.5
+"""Of the best condition's score: a shortcut that reaches this share of it is named."""
+FOREST = (
+    "Differences, paired by question. Thick: 95 % CI; thin: 95 % CI of all together; filled: "
+    "significant after Holm's correction."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SvgFigure:
+    """A figure as SVG; the text is ours and the plotting library's, names in it are escaped."""
+
+    name: str
+    caption: str
+    svg: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPage:
+    """What a reader sees first."""
+
+    question: str
+    setting: str
+    """What was asked of whom, how often."""
+    figure: SvgFigure | None
+    sentences: Sequence[str]
+    caveats: Sequence[str]
+    cost: Sequence[str]
+
+
+def first_page(comparison: Comparison, prefix: str = "") -> FirstPage:
+    """The first page of a comparison; `prefix` begins its ids."""
+    return FirstPage(
+        question=question_of(comparison),
+        setting=_setting(comparison),
+        figure=_figure(comparison, prefix),
+        sentences=conclusions(comparison)[:SENTENCES] or tuple(_means(comparison)),
+        caveats=tuple(_caveats(comparison)),
+        cost=tuple(_cost(comparison.study.arms)),
+    )
+
+
+def question_of(comparison: Comparison) -> str:
+    """Does MODEL get better with X on TASK? In words, of any number of models and conditions."""
+    arms, task = comparison.study.arms, comparison.study.task
+    if all(arm.is_log for arm in arms):
+        return f"Which does best on {task}: {_listed([arm.run for arm in arms], 'or', 'logs')}?"
+    models = list(dict.fromkeys(arm.model_label for arm in arms))
+    first, *others = dict.fromkeys(arm.condition.name for arm in arms)
+    who = _listed(models, "and", "models")
+    if not others and len(models) > 1:
+        return f"Which does best on {task}: {_listed(models, 'or', 'models')}?"
+    if not others:
+        return f"How well does {who} do on {task}?"
+    verb = "Does" if len(models) == 1 else "Do"
+    ways = _listed(others, "or", "conditions")
+    return f"{verb} {who} get better on {task} with {ways} than under {first}?"
+
+
+def _listed(names: Sequence[str], last: str, nouns: str) -> str:
+    """a, b or c; of many, how many."""
+    if len(names) > NAMES:
+        return f"one of {len(names)} {nouns}" if last == "or" else f"{len(names)} {nouns}"
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _setting(comparison: Comparison) -> str:
+    study = comparison.study
+    tools: dict[str, str] = {}
+    for arm in study.arms:
+        name = f" ({', '.join(arm.condition.tools)})" if arm.condition.tools else ""
+        tools.setdefault(arm.name_in_run, f"{arm.name_in_run}{name}")
+    ways = f"under {_listed(list(tools.values()), 'and', 'conditions')}"
+    each = max((arm.asked for arm in study.arms), default=0) / (len(study.samples) or 1)
+    times = f", {each:.3g} times each" if each > 1 else ""
+    kind = "the less the better" if comparison.is_error else "the mean over questions"
+    return (
+        f"{_number(len(study.samples), 'question')} {ways}{times}. "
+        f"Score: {comparison.metric.replace('_', ' ')}, {kind}."
+    )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' if count != 1 else ''}"
+
+
+def _figure(comparison: Comparison, prefix: str) -> SvgFigure | None:
+    """The differences, as many as fit; without any the scores."""
+    rows, name = forest_rows(comparison), f"{prefix}first"
+    shown = rows_that_fit(rows, LINES)
+    if figure := forest(comparison, shown):
+        counts = [sum(row.contrast is not None for row in each) for each in (shown, rows)]
+        rest = f" {counts[0]} of {counts[1]}; the appendix has all." if shown != rows else ""
+        return SvgFigure(name, f"{FOREST}{rest}", inline_svg(figure, name))
+    if len(comparison.study.arms) > NAMES:
+        return None
+    return SvgFigure(name, "The scores.", inline_svg(condition_bars(comparison), name))
+
+
+def _means(comparison: Comparison) -> Iterator[str]:
+    """The scores in words, where there is nothing to compare."""
+    metric = comparison.metric.replace("_", " ")
+    means = comparison.means[comparison.metric]
+    for arm, mean in list(zip(comparison.study.arms, means, strict=True))[:SENTENCES]:
+        score = "no episode finished" if mean.value is None else Column("").text(mean.cell)
+        yield f"{arm.model_label} under {arm.name_in_run}: {metric} {score}, n = {mean.samples}."
+
+
+def _caveats(comparison: Comparison) -> Iterator[str]:
+    """What the data cannot show, and what is missing in them."""
+    study, clusters = comparison.study, comparison.cluster_count
+    shared = "" if clusters == len(study.samples) else f", of {clusters} {comparison.hooks.shared}s"
+    sizes = [each.detectable for each in comparison.contrasts if each.detectable is not None]
+    smallest = (
+        f" can show a difference of {max(sizes):.2f} or more (in 4 of 5 cases, at 5 %); a smaller "
+        "one may be missed." if sizes else " bear these figures; no smallest difference can be "
+        "told from them."
+    )  # fmt: skip
+    yield f"{_number(len(study.samples), 'question')}{shared}{smallest}"
+    for arm in study.arms:
+        if arm.problem is not None:
+            yield f"{arm.label} cannot mean anything: {arm.problem}."
+    yield _failures(study.arms)
+    yield from _suspicion(comparison)
+    if more := len(comparison.remarks):
+        yield f"{_number(more, 'remark')} beside the results: how the runs differ, what is missing."
+
+
+def _failures(arms: Sequence[Arm]) -> str:
+    kinds = sum((arm.outcomes for arm in arms), Counter[str]())
+    kinds["never begun"] = sum(arm.missing for arm in arms)
+    asked = _number(sum(arm.asked for arm in arms), "episode")
+    names = {"failed": "failed", "unfinished": "were cut off", "never begun": "never began",
+             "scorer_failed": "have no score, as the scorer failed"}  # fmt: skip
+    gaps = [f"{kinds[kind]:,} {words}" for kind, words in names.items() if kinds[kind]]
+    unreadable = f" {kinds['unreadable']:,} answers could not be read and score 0."
+    text = f"Of {asked} {', '.join(gaps)}: these are in no mean." if gaps else f"No episode of {asked} failed."
+    return f"{text}{unreadable if kinds['unreadable'] else ''}"
+
+
+def _suspicion(comparison: Comparison) -> Iterator[str]:
+    """A shortcut that comes near the best condition."""
+    scores = [e.value for e in comparison.means[comparison.metric] if e.value is not None]
+    best = None if comparison.is_error else best_shortcut(comparison)
+    if best is None or not scores:
+        return
+    label, column = best
+    score = float(np.nanmean(column))
+    if score >= SUSPICIOUS * max(scores):
+        below = [
+            arm.label
+            for arm, mean in zip(
+                comparison.study.arms, comparison.means[comparison.metric], strict=True
+            )
+            if mean.value is not None and mean.value <= score
+        ]
+        no_better = f", no less than {_listed(below, 'and', 'conditions')}" if below else ""
+        yield f"The {label}, which needs no model, scores {score:.3f}{no_better}."
+
+
+def _cost(arms: Sequence[Arm]) -> Iterator[str]:
+    """Tokens, money and time of all conditions, failed episodes too."""
+    spent = [arm.spent for arm in arms if arm.spent is not None]
+    if not spent:
+        yield "Not known."
+        return
+    sums = {
+        name: sum_known([getattr(each, name) for each in spent])
+        for name in ("input_tokens", "output_tokens", "cost_usd")
+    }
+    into, out, money = sums.values()
+    tokens = "unknown" if into is None or out is None else f"{into:,} in, {out:,} out"
+    yield f"Tokens: {tokens}, in {_number(sum(each.calls for each in spent), 'model call')}."
+    yield "Money: unknown, as prices or counts are." if money is None else f"Money: ${money:,.2f}."
+    times = [o.used.get("duration_s") for arm in arms for o in arm.observations]
+    seconds = sum_known(times)
+    yield f"Time: {'unknown' if seconds is None else _duration(seconds)}, the sum of all episodes'."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

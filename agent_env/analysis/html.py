@@ -1,0 +1,127 @@
+"""HTML of results: one set of templates for the report, papers' pages, the viewer and notebooks.
+
+Guaranteed: everything is escaped, control characters and turners of direction are seen; a page
+loads nothing, and its own script is allowed by its digest and no other is.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from agent_env.extras import missing_of
+from agent_env.records.escaping import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+    from agent_env.analysis.result_tables import Cell, Column, ResultTable
+
+PORTRAIT, LANDSCAPE = 104, 160
+"""Characters of a printed table's line; a wider table stands on a landscape page."""
+
+
+def page(template: str, **values: object) -> str:
+    """The template as one file, with the tables' script and style in it."""
+    from markupsafe import Markup
+
+    script = _source("report.js")
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            script=Markup(script),  # files of this package, like the style
+            style=Markup(_source("tables.css") + _source("report.css")),
+            script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            **values,
+        )
+    )
+
+
+def part(macro: str, *values: object) -> Markup:
+    """What a macro of tables.html makes, for other pages."""
+    made: Markup = getattr(_environment().get_template("tables.html").module, macro)(*values)
+    return made
+
+
+def in_notebook(macro: str, *values: object) -> str | None:
+    """The same with its style, for the cell of a notebook; None without the extra `analysis`: the
+    notebook then shows the text."""
+    if missing_of("jinja2"):
+        return None
+    made = part(macro, *values)
+    return f'<div class="agent-env"><style>{_source("tables.css")}</style>{made}</div>'
+
+
+def inline_svg(figure: Figure, name: str) -> Markup:
+    """The figure without prolog, its ids apart from those of other figures."""
+    from markupsafe import Markup
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    out = io.StringIO()
+    with rc_context({"svg.hashsalt": name}):  # else its ids are random
+        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>(?:(?!<metadata>).)*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(
+        r"<!--(?:(?!<!--).)*?-->\s*", "", text, flags=re.DOTALL
+    )  # it names glyphs, labels too
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", text)
+    return Markup(text)
+
+
+class Figures(dict[str, "Figure"]):
+    """Figures by name; a notebook shows all of them."""
+
+    def _repr_html_(self) -> str | None:
+        return in_notebook(
+            "pictures", {name: inline_svg(figure, name) for name, figure in self.items()}
+        )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("agent_env.analysis"),
+        autoescape=True,
+        finalize=lambda value: (
+            visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        ),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: Mapping[str, object] = {"weight": _weight}
+    environment.filters |= filters
+    environment.tests["wide"] = _is_wide
+    return environment
+
+
+def _source(name: str) -> str:
+    loader = _environment().loader
+    assert loader is not None
+    return loader.get_source(_environment(), name)[0]
+
+
+def _weight(cell: Cell, column: Column) -> str:
+    """What a table is sorted by; empty for what is unknown."""
+    value = cell[0] if isinstance(cell, tuple) else cell
+    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _is_wide(table: ResultTable) -> bool:
+    return table.dense_width() > PORTRAIT
