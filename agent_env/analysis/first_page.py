@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 
 import numpy as np
 from markupsafe import Markup
@@ -26,10 +27,9 @@ LINES = 14
 """Of the figure."""
 SUSPICIOUS = 0.5
 """Of the best condition's score: a shortcut that reaches this share of it is named."""
-FOREST = (
-    "Differences, paired by question. Thick: 95 % CI; thin: 95 % CI of all together; filled: "
-    "significant after Holm's correction."
-)
+FOREST = "Differences, paired by question."
+MOST_REMARKS, LONGEST = 2, 240
+"""Remarks, and characters of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +99,11 @@ def _setting(comparison: Comparison) -> str:
     ways = f"under {_listed(list(tools.values()), 'and', 'conditions')}"
     each = max((arm.asked for arm in study.arms), default=0) / (len(study.samples) or 1)
     times = f", {each:.3g} times each" if each > 1 else ""
-    kind = "the less the better" if comparison.is_error else "the mean over questions"
-    return (
-        f"{_number(len(study.samples), 'question')} {ways}{times}. "
-        f"Score: {comparison.metric.replace('_', ' ')}, {kind}."
-    )
+    means = zip(study.arms, comparison.means[comparison.metric], strict=True)
+    scores = [f"{arm.label} {Column('').text(mean.cell)}" for arm, mean in means]
+    metric = f"{comparison.metric.replace('_', ' ')}{', the less the better' * comparison.is_error}"
+    values = f": {', '.join(scores)}" if len(scores) <= 2 * NAMES else ""
+    return f"{_number(len(study.samples), 'question')} {ways}{times}. Mean {metric}{values}."
 
 
 def _number(count: int, noun: str) -> str:
@@ -118,9 +118,8 @@ def _figure(comparison: Comparison, prefix: str) -> SvgFigure | None:
         counts = [sum(row.contrast is not None for row in each) for each in (shown, rows)]
         rest = f" {counts[0]} of {counts[1]}; the appendix has all." if shown != rows else ""
         return SvgFigure(name, f"{FOREST}{rest}", inline_svg(figure, name))
-    if len(comparison.study.arms) > NAMES:
-        return None
-    return SvgFigure(name, "The scores.", inline_svg(condition_bars(comparison), name))
+    bars = condition_bars(comparison) if len(comparison.study.arms) <= NAMES else None
+    return None if bars is None else SvgFigure(name, "The scores.", inline_svg(bars, name))
 
 
 def _means(comparison: Comparison) -> Iterator[str]:
@@ -135,21 +134,22 @@ def _means(comparison: Comparison) -> Iterator[str]:
 def _caveats(comparison: Comparison) -> Iterator[str]:
     """What the data cannot show, and what is missing in them."""
     study, clusters = comparison.study, comparison.cluster_count
-    shared = "" if clusters == len(study.samples) else f", of {clusters} {comparison.hooks.shared}s"
+    shared = "" if clusters == len(study.samples) else f" ({clusters} {comparison.hooks.shared}s)"
     sizes = [each.detectable for each in comparison.contrasts if each.detectable is not None]
     smallest = (
         f" can show a difference of {max(sizes):.2f} or more (in 4 of 5 cases, at 5 %); a smaller "
-        "one may be missed." if sizes else " bear these figures; no smallest difference can be "
-        "told from them."
+        "one may be missed." if sizes else " give no smallest difference that could be shown."
     )  # fmt: skip
     yield f"{_number(len(study.samples), 'question')}{shared}{smallest}"
     for arm in study.arms:
         if arm.problem is not None:
             yield f"{arm.label} cannot mean anything: {arm.problem}."
     yield _failures(study.arms)
-    yield from _suspicion(comparison)
-    if more := len(comparison.remarks):
-        yield f"{_number(more, 'remark')} beside the results: how the runs differ, what is missing."
+    yield from suspicion(comparison)
+    for remark in study.notes[:MOST_REMARKS]:
+        yield shorten(remark, LONGEST, placeholder=" …")
+    if (more := len(study.notes) - MOST_REMARKS) > 0:
+        yield f"{_number(more, 'more remark')} with the table of conditions."
 
 
 def _failures(arms: Sequence[Arm]) -> str:
@@ -160,11 +160,11 @@ def _failures(arms: Sequence[Arm]) -> str:
              "scorer_failed": "have no score, as the scorer failed"}  # fmt: skip
     gaps = [f"{kinds[kind]:,} {words}" for kind, words in names.items() if kinds[kind]]
     unreadable = f" {kinds['unreadable']:,} answers could not be read and score 0."
-    text = f"Of {asked} {', '.join(gaps)}: these are in no mean." if gaps else f"No episode of {asked} failed."
+    text = f"Of {asked} {', '.join(gaps)}; they are in no mean." if gaps else f"All {asked} ended."
     return f"{text}{unreadable if kinds['unreadable'] else ''}"
 
 
-def _suspicion(comparison: Comparison) -> Iterator[str]:
+def suspicion(comparison: Comparison) -> Iterator[str]:
     """A shortcut that comes near the best condition."""
     scores = [e.value for e in comparison.means[comparison.metric] if e.value is not None]
     best = None if comparison.is_error else best_shortcut(comparison)
@@ -200,7 +200,7 @@ def _cost(arms: Sequence[Arm]) -> Iterator[str]:
     yield "Money: unknown, as prices or counts are." if money is None else f"Money: ${money:,.2f}."
     times = [o.used.get("duration_s") for arm in arms for o in arm.observations]
     seconds = sum_known(times)
-    yield f"Time: {'unknown' if seconds is None else _duration(seconds)}, the sum of all episodes'."
+    yield f"Time: {'unknown' if seconds is None else _duration(seconds)} over all episodes."
 
 
 def _duration(seconds: float) -> str:

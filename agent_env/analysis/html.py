@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent_env.analysis.result_tables import Cell, Column, ResultTable
 
-PORTRAIT, LANDSCAPE = 104, 160
+PORTRAIT = 104
 """Characters of a printed table's line; a wider table stands on a landscape page."""
 
 
@@ -124,4 +124,4 @@ def _weight(cell: Cell, column: Column) -> str:
 
 
 def _is_wide(table: ResultTable) -> bool:
-    return table.dense_width() > PORTRAIT
+    return table.name != "settings" and table.dense_width() > PORTRAIT

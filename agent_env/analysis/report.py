@@ -23,8 +23,9 @@ from agent_env.analysis.first_page import (
     FirstPage,
     SvgFigure,
     first_page,
+    suspicion,
 )
-from agent_env.analysis.html import LANDSCAPE, PORTRAIT, inline_svg, page
+from agent_env.analysis.html import PORTRAIT, inline_svg, page
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import statistics_of
 from agent_env.analysis.statistics.conclusions import conclusions
@@ -32,6 +33,8 @@ from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
 from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, Preflight
+
+Block = ResultTable | SvgFigure
 
 
 def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> list[str]:
@@ -112,6 +115,21 @@ def settings(manifests: Mapping[str, Manifest]) -> ResultTable:
     return ResultTable("settings", "How the runs were made", heads, tuple(rows))
 
 
+def _settings_tables(manifests: Mapping[str, Manifest]) -> list[Block]:
+    """What is the same in all runs, and what differs, a run a row."""
+    table = settings(manifests)
+    same = tuple(row[:2] for row in table.rows if len(set(row[1:])) == 1)
+    differing = [row for row in table.rows if len(set(row[1:])) > 1]
+    values = Column("value" if len(manifests) == 1 else "in all runs")
+    tables: list[Block] = [replace(table, columns=(Column("setting"), values), rows=same)]
+    if differing:
+        names, *columns = zip(*differing, strict=True)
+        rows = tuple((run, *cells) for run, cells in zip(manifests, columns, strict=True))
+        heads = (Column("run"), *(Column(str(name)) for name in names))
+        tables.append(ResultTable("settings", "What differs between the runs", heads, rows))
+    return tables
+
+
 def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
     web = manifest.web_settings
     yield "run", manifest.id
@@ -184,7 +202,7 @@ FIGURES = {
     "frontier": ("use", "The score against what an episode costs; the line joins what nothing "
                  "cheaper equals. Without conditions that give the answer away."),
     "by-solutions": ("by-solutions", "The score over the number of solutions, a panel per run."),
-    "flips": ("differences", "On how many questions each difference goes up and down."),
+    "flips": ("", "On how many questions each difference goes up and down."),
     "dose-steps": ("", "The score over the steps of an episode; the line is the slope within "
                    "questions. An association: models choose their steps."),
     "dose-tokens": ("", "The score over the tokens of an episode; the line is the slope within "
@@ -199,9 +217,6 @@ MOST_ROWS = 24
 """A longer table stands in the appendix."""
 ROWS_OF_PART = 40
 """Of a figure in the appendix."""
-
-
-Block = ResultTable | SvgFigure
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,10 +276,10 @@ def report_of_tables(
 ) -> str:
     """One page with these tables as results, and the figures with their captions, by name."""
     drawn = [SvgFigure(n, caption, inline_svg(f, n)) for n, (caption, f) in figures.items()]
-    results = [*(table.without_empty() for table in tables), *drawn]
+    results: list[Block] = [*(table.without_empty() for table in tables), *drawn]
     sections = [
         Section("results", "Results", results, is_open=True),
-        Section("method", "Method", [settings(manifests)], (method,)),
+        Section("method", "Method", _settings_tables(manifests), (method,)),
     ]
     return report_of([Chapter("", "", None, sections)], title)
 
@@ -276,7 +291,9 @@ def _sections(
     prefix: str,
 ) -> list[Section]:
     """Results, evidence, method, appendix: those that have something."""
-    results, evidence, appendix = list[Block](), list[Block](), list[Block]()
+    results: list[Block] = []
+    evidence: list[Block] = []
+    appendix: list[Block] = []
     figures = _figures(comparison, prefix)
     same: list[str] = []
     further = conclusions(comparison)[SENTENCES:]
@@ -290,11 +307,12 @@ def _sections(
             same.append(f"{table.title}. {telling.notes[0]}")
             continue
         if section is not appendix:
-            fitted = telling.fitted(LANDSCAPE if table.name == "differences" else PORTRAIT)
+            fitted = telling.fitted(PORTRAIT)
             if len(telling.rows) > MOST_ROWS:
                 section = appendix
             elif fitted != telling:
                 appendix.append(replace(telling, title=f"{table.title}, all columns", notes=()))
+                fitted = replace(fitted, notes=(*fitted.notes, "The appendix has all columns."))
         section.append(telling if section is appendix else fitted)
         section += figures.pop(table.name, [])
     evidence += _sentences("The same everywhere, without a table", same)
@@ -303,7 +321,9 @@ def _sections(
     sections = [
         Section("results", "Results", results, is_open=True),
         Section("evidence", "Evidence", evidence),
-        Section("method", "Method", [settings(manifests)], method_words(comparison, manifests)),
+        Section(
+            "method", "Method", _settings_tables(manifests), method_words(comparison, manifests)
+        ),
         Section("appendix", "Appendix", appendix, is_printed=False),
     ]
     return [section for section in sections if section.blocks or section.words]
@@ -337,6 +357,7 @@ def _tables(
         if is_shown and (table := statistic(comparison)).rows:
             is_result = statistic.is_main or statistic.section == "Results"
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"
+            is_result &= statistic.name != "shortcuts" or bool([*suspicion(comparison)])
             yield table, "evidence" if is_evidence else "results" if is_result else "appendix"
     for run in diagnoses:
         for table in diagnosis_tables(run):

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from agent_env.analysis.drawing import save as save
     from agent_env.analysis.drawing import series_look as series_look
     from agent_env.analysis.figures import estimate_lines as estimate_lines
+    from agent_env.analysis.first_page import SvgFigure as SvgFigure
+    from agent_env.analysis.html import inline_svg as inline_svg
+    from agent_env.analysis.html import page as page
     from agent_env.analysis.intervals import Estimate as Estimate
     from agent_env.analysis.intervals import Measurement as Measurement
     from agent_env.analysis.intervals import mean_intervals as mean_intervals
     from agent_env.analysis.intervals import wilson as wilson
-    from agent_env.analysis.report import inline_svg as inline_svg
-    from agent_env.analysis.report import page as page
     from agent_env.analysis.report import report_of_tables as report_of_tables
     from agent_env.analysis.result_tables import Cell as Cell
     from agent_env.analysis.result_tables import Column as Column

@@ -9,7 +9,8 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import LONGEST, literal
 from agent_env.analysis.figures import all_figures
-from agent_env.analysis.report import chapter_of, inline_svg, report_of, settings
+from agent_env.analysis.html import inline_svg
+from agent_env.analysis.report import chapter_of, report_of, settings
 from agent_env.records.escaping import visible
 from agent_env.records.manifest import WebSettings
 from tests.analysis.simulated import Plant, study

@@ -70,7 +70,7 @@ def tables_of(each: ExperimentResult) -> list[ResultTable]:
 def _write_page(result: ReproduceResult) -> list[Path]:
     """The pictures, and the page with them."""
     from agent_env.extensions.papers.figures import CAPTION, paper_figure
-    from agent_env.sdk.results import inline_svg, page, save
+    from agent_env.sdk.results import SvgFigure, inline_svg, page, save
 
     sections, files = list[dict[str, object]](), list[Path]()
     for each in result.results:
@@ -81,8 +81,7 @@ def _write_page(result: ReproduceResult) -> list[Path]:
             {
                 "name": name,
                 "title": each.experiment.title,
-                "svg": None if figure is None else inline_svg(figure, name),
-                "caption": CAPTION,
+                "figure": figure and SvgFigure(name, CAPTION, inline_svg(figure, name)),
                 "tables": [table.without_empty() for table in tables_of(each)],
             }
         )
