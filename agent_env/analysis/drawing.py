@@ -6,7 +6,6 @@ library is changed for longer than a file is written.
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -43,14 +42,6 @@ def save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
             yield file
     except OSError as exc:
         raise StorageError(f"cannot write {folder}: {exc.strerror}") from exc
-
-
-def png_of(figure: Figure) -> bytes:
-    """The picture for a notebook: IPython.display.Image(png_of(figure))."""
-    FigureCanvasAgg(figure)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=DPI, bbox_inches="tight")
-    return out.getvalue()
 
 
 def literal(text: str) -> str:

@@ -258,6 +258,15 @@ class ResultTable:
         return {"title": self.title, "rows": rows, "notes": list(self.notes)}
 
 
+class Tables(list[ResultTable]):
+    """Tables below each other, for notebooks too."""
+
+    def _repr_html_(self) -> str | None:
+        from agent_env.analysis.html import in_notebook
+
+        return in_notebook("all_of", [table.without_empty() for table in self])
+
+
 def _number(value: float | None, column: Column) -> str:
     if value is None:
         return "–"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from agent_env.api.runs import Preflight
 from agent_env.errors import ConfigError
+from agent_env.extras import FOR_REPORT, missing_of
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.compare import CompareOptions, TaskComparison
 from agent_env.runs.keywords import from_arguments, with_keywords
@@ -18,8 +19,8 @@ from agent_env.runs.waiting import wait_for
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
+    from agent_env.analysis.html import Figures
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.runs.keyword_types import CompareKeywords
 
@@ -88,11 +89,12 @@ class Comparison:
 
         return episodes(self._comparison)
 
-    def figures(self) -> Mapping[str, Figure]:
+    def figures(self) -> Figures:
         """Every figure that the comparison has data for, by name. Needs matplotlib."""
+        from agent_env.analysis.html import Figures
         from agent_env.runs.compare import figures_of
 
-        return figures_of(self._comparison)
+        return Figures(figures_of(self._comparison))
 
     def save(self, file: Path | str) -> None:
         """Writes everything: `.html` a report with figures, `.md`, `.json`, `.tex` the tables,
@@ -120,10 +122,15 @@ class Comparison:
 
         return [statistic.name for statistic in statistics_of(self._comparison)]
 
-    def _repr_markdown_(self) -> str:
-        """For notebooks: the conclusions, then the conditions and the differences."""
-        names = ("conclusions", "conditions", "differences")
-        return "\n".join(str(self.table(name)) for name in names)
+    def _repr_html_(self) -> str | None:
+        """For notebooks: the first page of its report, then the conditions and the differences."""
+        if missing_of(*FOR_REPORT):
+            return None
+        from agent_env.analysis.first_page import first_page
+        from agent_env.analysis.html import in_notebook
+
+        tables = [self.table(name).without_empty() for name in ("conditions", "differences")]
+        return in_notebook("whole", first_page(self._comparison), tables)
 
     def __repr__(self) -> str:
         study = self._comparison.study

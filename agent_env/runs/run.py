@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.diagnosis import Diagnosis
-    from agent_env.analysis.result_tables import ResultTable
+    from agent_env.analysis.result_tables import Tables
     from agent_env.analysis.study import RunData
     from agent_env.episodes.index import EpisodeRow, Totals
     from agent_env.episodes.rerun.replay import ReplayResult
@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from agent_env.runs.objects import ModelLike
     from agent_env.tasks.faults import ConstraintRef
     from agent_env.tasks.task import FaultFinder, Task
+
+MOST_IN_NOTEBOOK = 2_000
+"""Episodes of a run whose scores a notebook shows unasked."""
 
 
 class Run(RunFolder):
@@ -371,11 +374,23 @@ class Run(RunFolder):
 
         return episodes(self.comparison(say))
 
-    def scores(self) -> list[ResultTable]:
+    def scores(self) -> Tables:
         """The tables of `agent-env score`, first the means of each condition."""
+        from agent_env.analysis.result_tables import Tables
         from agent_env.runs.score import read_scores
 
-        return read_scores(self, None, say).tables()
+        return Tables(read_scores(self, None, say).tables())
+
+    def _repr_html_(self) -> str | None:
+        """For notebooks: what it is, and its scores unless that takes long."""
+        from agent_env.analysis.html import in_notebook
+
+        is_large = self.manifest.planned_episodes > MOST_IN_NOTEBOOK
+        try:
+            tables = [] if is_large else [table.without_empty() for table in self.scores()]
+            return in_notebook("titled", repr(self), tables)
+        except AgentEnvError:
+            return None
 
     @property
     def folder(self) -> Run:

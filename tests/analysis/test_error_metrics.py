@@ -3,8 +3,9 @@
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.drawing import literal, png_of
+from agent_env.analysis.drawing import literal
 from agent_env.analysis.figures import all_figures
+from agent_env.analysis.html import inline_svg
 from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.schema import Sample
@@ -48,5 +49,5 @@ def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison):
 def test_a_dollar_in_a_name_begins_no_formula(comparison):
     (axes,) = all_figures(comparison)["flips"].axes
     axes.set_title(literal("big$model$x"))
-    assert png_of(axes.get_figure())
+    assert inline_svg(axes.get_figure(), "flips")
     assert axes.title._preprocess_math(axes.get_title()) == ("big$model$x", False)

@@ -95,8 +95,8 @@ def test_the_report_is_one_page_with_a_chapter_for_each_task(study, monkeypatch)
     done = agent_env("study", "report", "s", cwd=study)
     assert done.returncode == 0, done.stderr
     text = (study / "s/report.html").read_text()
-    assert [f'<h1 id="{task}-chapter">{task}</h1>' in text for task in ("few", "other")] == [
-        True
-    ] * 2
+    assert [
+        f'id="{task}-first"><p class="setting">{task}</p>' in text for task in ("few", "other")
+    ] == [True] * 2
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))

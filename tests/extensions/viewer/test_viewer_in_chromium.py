@@ -1,6 +1,6 @@
 """The viewer and the report in a real browser; skipped where there is none."""
 
-import json
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -168,39 +168,55 @@ def test_the_default_name_of_a_run_stands_on_one_line(browser, tmp_path):
     assert tall["height"] < low["height"] + 5
 
 
-def test_the_report_sorts_filters_and_loads_nothing(browser, tmp_path):
+@pytest.fixture
+def report(browser, tmp_path):
+    """The page of a report on two models, one of them of a hostile name; it loads nothing."""
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.2}, ("a", HOSTILE), seed=1)
     folder = make_run(tmp_path / "run", ["s1"], model=HOSTILE)
     file = tmp_path / "report.html"
     comparison = Comparison(made, Options(resamples=1000))
     chapter = chapter_of(comparison, {HOSTILE: folder.manifest})
     file.write_text(report_of([chapter], HOSTILE))
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
     seen = []
     page.on("console", lambda message: seen.append(message.text))
     page.on("request", lambda request: seen.append(request.url))
     page.goto(file.as_uri())
+    yield page
     assert seen == [file.as_uri()]
     assert page.evaluate("window.hacked") is None
-    assert page.locator("figure svg").count() == 5
+    page.close()
+
+
+def test_the_report_begins_with_a_page_and_sorts_and_filters_its_tables(report):
+    first = report.locator(".first").bounding_box()
+    assert first["y"] + first["height"] <= 800
+    assert report.locator(".first figure svg").count() == 1
     wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
-    assert page.evaluate(f"{wide}.map(e => e.parentElement.id)") == []
-    heads = page.locator("#differences-2 th").all_inner_texts()
-    assert "difference" in heads
-    assert "unpaired" not in heads
-    head = page.locator("#conditions-1 th button", has_text="exact_match").first
+    assert report.evaluate(f"{wide}.map(e => e.parentElement.id)") == []
+    assert "difference" in report.locator(".differences th").all_inner_texts()
+    table = report.locator("#results .table.conditions")
+    head = table.locator("th button", has_text="exact_match").first
     column = head.evaluate("b => [...b.closest('tr').children].indexOf(b.parentElement)")
-    cells = f"#conditions-1 tbody tr td:nth-child({column + 1})"
     found = []
     for _ in range(2):
         head.click()
-        found.append([float(t.split()[0]) for t in page.locator(cells).all_inner_texts()])
+        texts = table.locator(f"tbody tr td:nth-child({column + 1})").all_inner_texts()
+        found.append([float(text.split()[0]) for text in texts])
     assert found[0] == sorted(found[0], reverse=True)
     assert found[1] == sorted(found[0])
-    page.fill("#settings .table input", "sandbox")
-    assert page.locator("#settings tbody tr:visible").count() == 0
-    page.fill("#settings .table input", "seed")
-    assert json.dumps(page.locator("#settings tbody tr:visible").all_inner_texts()) == (
-        json.dumps(["seed\t1"])
-    )
-    page.close()
+    assert not report.locator("#method .settings").is_visible()
+    report.evaluate("location.hash = 'method'")
+    report.fill("#method .settings input", "sandbox")
+    assert report.locator("#method .settings tbody tr:visible").count() == 0
+    report.fill("#method .settings input", "seed")
+    assert report.locator("#method .settings tbody tr:visible").all_inner_texts() == ["seed\t1"]
+
+
+def test_the_report_is_printed_on_few_pages_without_its_appendix(report):
+    """What is folded on the screen is on paper, the appendix unless it is open."""
+    pages = [len(re.findall(rb"/Type\s*/Page\b", report.pdf(prefer_css_page_size=True)))]
+    assert not report.locator("#method").evaluate("each => each.open")
+    report.evaluate("document.getElementById('appendix').open = true")
+    pages.append(len(re.findall(rb"/Type\s*/Page\b", report.pdf(prefer_css_page_size=True))))
+    assert 2 < pages[0] <= 6 < pages[1]
