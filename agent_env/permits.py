@@ -48,7 +48,7 @@ class Permit:
         if not self.covers(reach, value):
             raise ConfigError(
                 f"the {reach.value} {value} is not allowed, as it comes from a folder that you did "
-                "not make here: agent-env trust FOLDER lists what it asks for"
+                "not make here: agent-env episodes trust FOLDER lists what it asks for"
             )
 
     def implying(self, by: tuple[Reach, str], reach: Reach, value: str) -> Permit:

@@ -127,7 +127,16 @@ class Golden:
         out = self.folder / f"{task}{name}{seed}.jsonl"
         options = [part for option in own for part in ("--option", option)]
         done = self._call(
-            "generate", task, "--count", "12", "--seed", str(seed), *options, "--out", out
+            "questions",
+            "generate",
+            task,
+            "--limit",
+            "12",
+            "--seed",
+            str(seed),
+            *options,
+            "--out",
+            out,
         )
         label = f"generate {task} {name}".strip() + f" seed {seed}"
         self._file(label, out, done.returncode)
@@ -146,7 +155,7 @@ class Golden:
         self._file(f"report {task}", html, figures.returncode)
         for kind in EXPORTS:
             out = self.folder / f"{task}-{kind}"
-            done = self._call("export", run, "--to", kind, "--out", out)
+            done = self._call("episodes", "export", run, "--to", kind, "--out", out)
             files = (each for each in out.rglob("*") if each.is_file())
             parts = sorted(f"{self._plain(str(each))}\n{self._content(each)}" for each in files)
             self._keep(f"export {task} {kind}", "\n".join(parts), done.returncode)
@@ -161,9 +170,9 @@ class Golden:
 
     def _readings(self, name: str, run: Path) -> None:
         """What commands make of a run folder."""
-        self._output(f"score {name}", "score", run, "--json")
-        self._output(f"diagnose {name}", "diagnose", run)
-        self._output(f"episodes {name}", "episodes", run, "--json")
+        self._output(f"score {name}", "show", run, "--json")
+        self._output(f"diagnose {name}", "show", run, "--why")
+        self._output(f"episodes {name}", "episodes", "list", run, "--json")
         done = self._call("replay", run)
         self._keep(f"replay {name}", "", done.returncode)
         compare = ("compare", run, "--resamples", "1000")

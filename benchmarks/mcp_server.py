@@ -2,7 +2,7 @@
 
     python benchmarks/mcp_server.py [CLIENTS]
 
-Starts `agent-env mcp serve --many --http 0` and a bare server of the official SDK with one tool
+Starts `agent-env serve mcp --many --http 0` and a bare server of the official SDK with one tool
 that answers at once. The official client calls both; CPU time is that of the server's process.
 Then CLIENTS (50) clients sit an episode each at the same time; every call must be in a trace, and
 every trace must replay.
@@ -101,7 +101,7 @@ def main() -> None:
     clients = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     with tempfile.TemporaryDirectory() as folder:
         run = f"{folder}/run"
-        exam = ("-m", "agent_env", "mcp", "serve", "time-puzzles", "--condition", "cal", "--limit",
+        exam = ("-m", "agent_env", "serve", "mcp", "time-puzzles", "--condition", "cal", "--limit",
                 str(clients + CALLS), "--out", run, "--many", "--http", "0")  # fmt: skip
         with served("-c", BARE) as (url, pid):
             bare = asyncio.run(per_call(url, pid, is_exam=False))

@@ -309,7 +309,7 @@ class Server:
 @contextmanager
 def served(*arguments: str) -> Iterator[Server]:
     """A fake server while the context lasts."""
-    command = [sys.executable, "-m", "agent_env", "fake-server", *arguments]
+    command = [sys.executable, "-m", "agent_env", "serve", "fake", *arguments]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

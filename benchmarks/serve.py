@@ -1,4 +1,4 @@
-"""What `agent-env serve` adds to a step, and many clients at once.
+"""What `agent-env serve http` adds to a step, and many clients at once.
 
     python benchmarks/serve.py [CLIENTS]
 
@@ -71,9 +71,9 @@ async def in_process(environment: Environment, samples: Sequence[Sample]) -> flo
 @contextmanager
 def served(run: Path, episodes: int) -> Iterator[tuple[str, int]]:
     """The server's address and process."""
-    command = [sys.executable, "-m", "agent_env", "serve", "time-puzzles", "--condition", "cal",
-               "--limit", str(episodes), "--steps", "100", "--tool-calls", "100", "--out", str(run),
-               "--port", "0", "--no-token"]  # fmt: skip
+    command = [sys.executable, "-m", "agent_env", "serve", "http", "time-puzzles",
+               "--condition", "cal", "--limit", str(episodes), "--steps", "100",
+               "--tool-calls", "100", "--out", str(run), "--port", "0", "--no-token"]  # fmt: skip
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

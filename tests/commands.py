@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from agent_env.cli.app import Commands, main
+from agent_env.cli.app import main
+from agent_env.cli.tree import Commands
 
 _make_command, _MADE = Commands.get_command, {}
 
@@ -23,9 +24,10 @@ def _command(self, ctx, name):
     """A command of ours is made of its signature once, and not at every call."""
     if not self.paths.get(name, "").startswith("agent_env."):
         return _make_command(self, ctx, name)
-    if name not in _MADE:
-        _MADE[name] = _make_command(self, ctx, name)
-    return _MADE[name]
+    key = f"{self.prefix}{name}"
+    if key not in _MADE:
+        _MADE[key] = _make_command(self, ctx, name)
+    return _MADE[key]
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def small_run(tmp_path_factory):
 
     run = tmp_path_factory.mktemp("small") / "run"
     run_puzzles(run, limit=2, conditions=("base", "explicit"))
-    assert agent_env("episodes", str(run)).returncode == 0  # makes index.db
+    assert agent_env("episodes", "list", str(run)).returncode == 0  # makes index.db
     return run
 
 

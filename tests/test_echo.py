@@ -88,11 +88,13 @@ def test_a_fork_echoes_to_the_same_server_and_model_and_to_no_other(tmp_path, mo
     with served(tmp_path, mode) as server:
         _, trace = asked(tmp_path, server)
         server.recent.clear()
-        same = agent_env("fork", str(trace), "--at", "2", "--out", str(tmp_path / "same"))
+        same = agent_env(
+            "episodes", "fork", str(trace), "--at", "2", "--out", str(tmp_path / "same")
+        )
         echoed = [body for body in server.recent if "messages" in body]
         server.recent.clear()
         other = agent_env(
-            "fork", str(trace), "--at", "2", "--out", str(tmp_path / "other"),
+            "episodes", "fork", str(trace), "--at", "2", "--out", str(tmp_path / "other"),
             "--model", "compatible/other", "--trust-run",
         )  # fmt: skip
         elsewhere = [body for body in server.recent if "messages" in body]

@@ -89,12 +89,12 @@ def _commands(runs):
     odd = str(runs / "odd")
     return {
         "show": ("show", f"{odd}/{TRACE}"),
-        "score": ("score", odd),
-        "episodes": ("episodes", odd),
-        "diagnose": ("diagnose", odd),
+        "score": ("show", odd),
+        "episodes": ("episodes", "list", odd),
+        "diagnose": ("show", "--why", odd),
         "replay": ("replay", odd),
         "replay model": ("replay", odd, "--model", "live"),
-        "export": ("export", odd, "--to", "jsonl"),
+        "export": ("episodes", "export", odd, "--to", "jsonl"),
         "resume": ("resume", odd),
         "compare": ("compare", str(runs)),
     }
@@ -122,7 +122,7 @@ def test_a_trace_that_is_no_file_is_named_and_the_others_are_scored(runs, kind):
     file = runs / "odd" / TRACE
     file.unlink()
     KINDS[kind](file, runs.parent / "outside")
-    done = agent_env("score", str(runs / "odd"))
+    done = agent_env("show", str(runs / "odd"))
     assert done.returncode == 0
     assert f"left out: {file}: it " in done.stderr
 
@@ -135,7 +135,7 @@ def test_a_run_without_a_plain_run_json_keeps_no_command_from_the_others(runs, k
     done = agent_env("compare", str(runs))
     assert done.returncode == 0
     assert f"passed over: {runs}/odd/run.json is no plain file" in done.stderr
-    assert agent_env("score", str(runs / "odd")).returncode == 2
+    assert agent_env("show", str(runs / "odd")).returncode == 2
 
 
 @pytest.mark.parametrize("kind", ONE_OF_EACH)
@@ -161,7 +161,7 @@ def test_score_writes_through_no_link(runs):
         (runs / "odd" / name).unlink()
         (runs / "odd" / name).symlink_to(outside)
         (runs / "odd" / f"{name.split('.')[0]}.part").symlink_to(outside)
-    assert agent_env("score", str(runs / "odd")).returncode == 0
+    assert agent_env("show", str(runs / "odd")).returncode == 0
     assert outside.read_bytes() == SECRET
     assert not (runs / "odd/scores.jsonl").is_symlink()
 
@@ -221,7 +221,7 @@ def test_a_table_that_never_ends_is_made_again(runs):
             "SELECT 'a' AS episode, 'b' AS name, i AS value FROM n"
         )
     base.close()
-    assert agent_env("episodes", str(runs / "odd")).returncode == 0
+    assert agent_env("episodes", "list", str(runs / "odd")).returncode == 0
     with sqlite3.connect(file) as base:
         assert base.execute("SELECT type FROM sqlite_master WHERE name = 'metrics'").fetchall() == [
             ("table",)
@@ -238,7 +238,7 @@ def test_a_store_of_texts_that_never_ends_is_named(runs):
             "SELECT 'a' AS digest, 'b' AS text FROM n"
         )
     base.close()
-    done = agent_env("score", str(runs / "odd"))
+    done = agent_env("show", str(runs / "odd"))
     assert "its view 'texts' is not ours" in done.stderr
 
 
@@ -300,7 +300,7 @@ def _reads(file):
     return text.count(".read_bytes()") + text.count(".read_text(")
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "replay", "resume"])
+@pytest.mark.parametrize("command", ["show", "compare", "replay", "resume"])
 def test_a_run_without_conditions_is_named(runs, command):
     file = runs / "odd/run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"conditions": []}))

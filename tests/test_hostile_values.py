@@ -59,7 +59,7 @@ def _check(*words):
 def test_texts_that_are_no_bytes_are_named(run, value):
     _change(run / "texts.db", f"UPDATE texts SET text = {value}")
     (trace,) = (run / "episodes").glob("*/*.jsonl")
-    for words in (("show", str(trace)), ("score", str(run)), ("replay", str(run))):
+    for words in (("show", str(trace)), ("show", str(run)), ("replay", str(run))):
         _check(*words)
     assert "texts.db" in agent_env("show", str(trace)).stderr
 
@@ -85,21 +85,21 @@ def test_texts_that_are_no_bytes_are_named(run, value):
 def test_pages_of_other_types_are_named(run, tmp_path, statement):
     url = next(SqlitePages(run / "pages.db", read_only=True).urls())
     _change(run / "pages.db", statement)
-    _check("pages", "list", str(run), "--json")
-    _check("pages", "list", str(run), "--searches")
-    _check("pages", "show", str(run), url)
-    _check("pages", "verify", str(run))
-    _check("pages", "merge", str(tmp_path / "all.db"), str(run))
-    _check("pages", "export", str(run), "--warc", str(tmp_path / "all.warc.gz"))
-    _check("context", "build", str(run), "--out", str(tmp_path / "context.jsonl"))
+    _check("web", "pages", "list", str(run), "--json")
+    _check("web", "pages", "list", str(run), "--searches")
+    _check("web", "pages", "show", str(run), url)
+    _check("web", "pages", "verify", str(run))
+    _check("web", "pages", "merge", str(tmp_path / "all.db"), str(run))
+    _check("web", "pages", "export", str(run), "--warc", str(tmp_path / "all.warc.gz"))
+    _check("web", "context", "build", str(run), "--out", str(tmp_path / "context.jsonl"))
 
 
 @pytest.mark.parametrize("value", ["x'ff00'", "'<b>'", "9e999"])
 @pytest.mark.parametrize("column", ["condition", "stop_reason", "steps", "duration_s", "repeat"])
 def test_a_table_of_other_types_is_made_anew(run, column, value):
-    expected = agent_env("episodes", str(run), "--json").stdout
+    expected = agent_env("episodes", "list", str(run), "--json").stdout
     _change(run / "index.db", f"UPDATE episodes SET {column} = {value}")
-    done = agent_env("episodes", str(run), "--json")
+    done = agent_env("episodes", "list", str(run), "--json")
     is_text = column in ("condition", "stop_reason") and value == "'<b>'"
     assert done.returncode == 0, done.stderr
     assert (done.stdout == expected) is not is_text  # a text for a text is its owner's to answer
@@ -108,10 +108,10 @@ def test_a_table_of_other_types_is_made_anew(run, column, value):
 def test_numbers_too_large_and_texts_that_are_none_are_shown(run):
     (trace,) = (run / "episodes").glob("*/*.jsonl")
     shutil.copy(trace, trace.with_name(f"tp-1-00001.{'9' * 30}.jsonl"))
-    _check("episodes", str(run))
-    assert agent_env("episodes", str(run)).returncode == 0
+    _check("episodes", "list", str(run))
+    assert agent_env("episodes", "list", str(run)).returncode == 0
     _change(run / "index.db", "UPDATE episodes SET model = CAST(x'ff' AS TEXT)")
-    assert agent_env("episodes", str(run)).returncode == 0
+    assert agent_env("episodes", "list", str(run)).returncode == 0
     assert count(10**4000) == "very many"
     assert count(1234) == "1,234"
 

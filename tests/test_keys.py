@@ -143,8 +143,8 @@ def test_a_judge_gets_the_key_that_is_named_and_the_servers_tokenizer_that_of_it
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         agent_env(
-            "judge", str(out), "--model", f"compatible/b@{b.url}", "--api-key-env", "B_SECRET",
-            env=KEYS,
+            "episodes", "judge", str(out), "--model", f"compatible/b@{b.url}", "--api-key-env",
+            "B_SECRET", env=KEYS,
         )  # fmt: skip
     assert a.seen <= {bearer("A_SECRET"), ""}
     assert bearer("B_SECRET") in b.seen

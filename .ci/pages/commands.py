@@ -15,27 +15,24 @@ WIDE = {"max_content_width": WIDTH, "terminal_width": WIDTH}
 
 
 def commands_page() -> str:
-    """The page: the help text of each command, in its section."""
+    """The page: the help text of each command, groups with what they hold."""
     import typer
 
     root = typer.main.get_command(app)
-    context = root.context_class(root, info_name="agent-env")
-    parts = [HEAD]
-    for section, names in root.sections(context).items():  # type: ignore[attr-defined]
-        parts += [f"## {section}"] if names else []
-        for name in names:
-            parts += _entries(root.get_command(context, name), f"agent-env {name}", 3)  # type: ignore[attr-defined]
-    return "\n\n".join(parts)
+    context = root.context_class(root, info_name="agent-env", **WIDE)
+    names = root.list_commands(context)  # type: ignore[attr-defined]
+    own = [part for name in names for part in _entries(root, context, name, "agent-env", 2)]
+    return "\n\n".join([HEAD, f"```text\n{root.get_help(context).strip()}\n```", *own])
 
 
-def _entries(command: Any, name: str, level: int) -> Iterator[str]:
+def _entries(group: Any, context: Any, name: str, above: str, level: int) -> Iterator[str]:
     """The command's help, then those of its subcommands."""
-    context = command.context_class(command, info_name=name, **WIDE)
-    text = command.get_help(context).strip()
-    yield f"{'#' * level} {name.removeprefix('agent-env ')}\n\n```text\n{text}\n```"
-    for sub in getattr(command, "list_commands", lambda context: [])(context):
-        if not (own := command.get_command(context, sub)).hidden:
-            yield from _entries(own, f"{name} {sub}", level + 1)
+    command, whole = group.get_command(context, name), f"{above} {name}"
+    own = command.context_class(command, info_name=whole, **WIDE)
+    heading = f"{'#' * level} {whole.removeprefix('agent-env ')}"
+    yield f"{heading}\n\n```text\n{command.get_help(own).strip()}\n```"
+    for sub in getattr(command, "list_commands", lambda context: [])(own):
+        yield from _entries(command, own, sub, whole, level + 1)
 
 
 if __name__ == "__main__":

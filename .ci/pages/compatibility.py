@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_env.cli.check import seen_word
 from agent_env.cli.docs import SOURCES
-from agent_env.cli.probe import seen_word
 from agent_env.records.model_server import ServerProbe
 
 RECORDS = SOURCES / "compatibility"
 HEAD = """# Servers that were tried
 
-`agent-env probe http://HOST:PORT/v1 --out probe.json` makes about twenty short calls to any server
+`agent-env check http://HOST:PORT/v1 --out probe.json` makes about twenty short calls to any server
 of the Chat Completions API (`--api responses` for the other) and prints what it saw. Its record
 holds neither the address nor the key: put it into `docs/compatibility/` as SERVER-MODEL.json, or
 send it in, and `python .ci/pages/compatibility.py > docs/compatibility.md` writes this

@@ -15,10 +15,10 @@ HEAD = """# The fields of samples
 
 `python .ci/pages/samples.py > docs/samples.md` writes this page from the code.
 
-`--dataset FILE` takes JSON lines, one sample a line, as `agent-env generate TASK` writes them. An
-unknown field is an error, and all errors of a file are reported at once, by line and field. For
-questions of your own see [qa](qa.md): it takes any columns. In the examples here, long texts and
-lists are shortened (…)."""
+`--dataset FILE` takes JSON lines, one sample a line, as `agent-env questions generate TASK`
+writes them. An unknown field is an error, and all errors of a file are reported at once, by line
+and field. For questions of your own see [qa](qa.md): it takes any columns. In the examples here,
+long texts and lists are shortened (…)."""
 
 LONGEST = 100
 MOST = 2

@@ -44,7 +44,7 @@ def episode_table(rows: Sequence[EpisodeRow], totals: Totals) -> ResultTable:
     unknown = ", ".join(f"{name} of {number}" for name, number in totals.unknown.items())
     notes = [f"unknown, and not in the sums: {unknown}"] if unknown else []
     if totals.metrics:
-        notes.append("means: over samples, repeats of one sample averaged first, as in `score`")
+        notes.append("means: over samples, repeats of one sample averaged first, as in `show`")
     heads = tuple(map(Column, ("episode", "status", "ended by", *names)))
     return ResultTable("episodes", "Episodes", heads, tuple(cells), tuple(notes))
 

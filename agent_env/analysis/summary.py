@@ -1,4 +1,4 @@
-"""What one run gave, condition by condition: the short table of `score`, and its JSON.
+"""What one run gave, condition by condition: the short table of `show`, and its JSON.
 
 It counts the samples whose event is later than the model's knowledge cutoff.
 """

@@ -1,10 +1,9 @@
-"""Commands that look at finished runs: compare and diagnose."""
+"""`compare`: conditions and runs, paired by sample."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.runs.compare import CompareOptions
-
-Runs = Annotated[
-    list[Path], typer.Argument(help="Folders of runs, or of several runs.", metavar="RUN...")
-]
 
 
 @with_options("agent_env.runs.compare:CompareOptions")
@@ -86,34 +81,3 @@ def _print(
         print_table(each, wide)
     if spent := [(a.label, a.spent) for a in comparison.study.arms if a.spent and with_spending]:
         print_table(spent_table(spent), wide)
-
-
-def diagnose(
-    runs: Runs,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object: the sums, and every episode.")
-    ] = False,
-    episode: Annotated[
-        list[str] | None,
-        typer.Option(help="Tell of one: CONDITION/SAMPLE.REPEAT. Repeatable."),
-    ] = None,
-    wide: Wide = False,
-) -> None:
-    """Say why answers are wrong: which constraints, and at which step, by rules.
-
-    Example: agent-env diagnose runs/a
-    """
-    from agent_env.analysis.diagnosis_tables import diagnosis_tables, in_lines
-    from agent_env.runs.compare import diagnose_folders, diagnosis_json
-
-    diagnoses = diagnose_folders(runs, episode or (), say)
-    if as_json:
-        print(json.dumps(diagnosis_json(diagnoses), allow_nan=False))
-        return
-    if episode:
-        for diagnosis in (each for run in diagnoses for each in run.diagnoses):
-            print("\n".join(in_lines(diagnosis)), end="\n\n")
-        return
-    for run in diagnoses:
-        for table in diagnosis_tables(run):
-            print_table(table, wide)

@@ -1,4 +1,4 @@
-"""Commands on cited contexts: build one from a run, show it, prove that runs read the same."""
+"""The same pages for every model: build them from a run, verify who read what."""
 
 from __future__ import annotations
 
@@ -20,19 +20,12 @@ if TYPE_CHECKING:
     from agent_env.tasks.contexts import SampleContext
 
 
-contexts = typer.Typer(
-    help="The same pages for every model: build them from a run, verify who read what.",
-    no_args_is_help=True,
-)
-
-
-@contexts.command()
 @with_options("agent_env.runs.context:BuildOptions")
 def build(options: BuildOptions, as_json: AsJson = False) -> None:
     """Write, for each sample, the pages that a run's model found, to be given to any model. Of a
     study, --out is a folder with a file for each run.
 
-    Example: agent-env context build runs/first --out pages.jsonl
+    Example: agent-env web context build runs/first --out pages.jsonl
     """
 
     def write(path: Path, name: str) -> None:
@@ -99,14 +92,13 @@ def _why_empty(row: SampleContext) -> str:
     }[row.episode]
 
 
-@contexts.command()
 def show(
-    file: Annotated[Path, typer.Argument(help="What `context build` wrote.", metavar="FILE")],
+    file: Annotated[Path, typer.Argument(help="What `web context build` wrote.", metavar="FILE")],
     sample: Annotated[str | None, typer.Option(help="Print what this one is given.")] = None,
 ) -> None:
     """Print a context file's header and samples, or the very text that one sample is given.
 
-    Example: agent-env context show pages.jsonl --sample tp-1-00001
+    Example: agent-env web context show pages.jsonl --sample tp-1-00001
     """
     from agent_env.errors import ConfigError
     from agent_env.tasks.contexts import read_contexts
@@ -123,7 +115,6 @@ def show(
         print(pages.by_sample[sample].text, end="")
 
 
-@contexts.command()
 def verify(
     runs: Annotated[list[Path], typer.Argument(help="Runs with cited pages.", metavar="RUN...")],
     all_samples: Annotated[bool, typer.Option("--all", help="A line for equal ones too.")] = False,
@@ -131,7 +122,7 @@ def verify(
 ) -> None:
     """Say for each sample whether the runs' models read the same bytes; exit 1 where not.
 
-    Example: agent-env context verify runs/gpt runs/qwen
+    Example: agent-env web context verify runs/gpt runs/qwen
     """
     from agent_env.runs.context import verify as compared
 

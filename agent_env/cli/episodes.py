@@ -77,7 +77,7 @@ def fork(
 ) -> None:
     """Keep an episode up to step K and let it go on otherwise.
 
-    Example: agent-env fork runs/first/web/tp-1-00001.1 --at 2
+    Example: agent-env episodes fork runs/first/web/tp-1-00001.1 --at 2
     --edit page.txt --repeats 3 --out runs/forked
     """
     import asyncio
@@ -92,7 +92,7 @@ def fork(
 def forks(folder: RunPath, as_json: AsJson = False) -> None:
     """Show the forks of a run beside their parent.
 
-    Example: agent-env forks runs/forked
+    Example: agent-env episodes forks runs/forked
     """
     from agent_env.runs.run import Run
 
@@ -122,7 +122,7 @@ def _print_forks(run: Run, as_json: bool) -> None:
     print_table(fork_table(group.episodes, group.metrics, title))
 
 
-def episodes(
+def list_episodes(
     folder: RunPath,
     where: Annotated[
         list[str] | None,
@@ -135,7 +135,7 @@ def episodes(
 ) -> None:
     """List a run's episodes with sums, from an index of its traces.
 
-    Example: agent-env episodes runs/first --where condition=web --where exact_match=0
+    Example: agent-env episodes list runs/first --where condition=web --where exact_match=0
     """
     from dataclasses import asdict
 

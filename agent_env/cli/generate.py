@@ -22,7 +22,7 @@ SHOWN_SOLVED = 5
 def generate(options: GenerateOptions) -> None:
     """Make a set of puzzles, or of another task's questions.
 
-    Example: agent-env generate time-puzzles --count 600 --seed 7 --out puzzles.jsonl
+    Example: agent-env questions generate time-puzzles --limit 600 --seed 7 --out puzzles.jsonl
     """
     import asyncio
 

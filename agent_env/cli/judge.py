@@ -29,10 +29,10 @@ MAX_SHOWN = 300
 def judge(options: JudgeOptions, as_json: AsJson = False) -> None:
     """Have a model judge the answers of a run; its verdicts go into the traces.
 
-    Scores stay those of the answer parser; `score` reports each judge's agreement with it.
+    Scores stay those of the answer parser; `show` reports each judge's agreement with it.
 
-    Example: agent-env judge runs/td --model compatible/Qwen/Qwen3-8B
-    --base-url http://127.0.0.1:8000/v1 --sample 200
+    Example: agent-env episodes judge runs/td --model compatible/Qwen/Qwen3-8B
+    --base-url http://127.0.0.1:8000/v1 --limit 200
     """
     from agent_env.runs.judge import judge_budget
 
@@ -98,7 +98,7 @@ def label(
         list[Path] | None,
         typer.Option(help="A sheet with labels, one for each annotator. Repeatable."),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, help="How many answers.")] = 125,
+    limit: Annotated[int, typer.Option(min=1, help="How many answers.")] = 125,
     seed: Annotated[int, typer.Option(help="Of the choice.")] = 1,
     metric: Annotated[str | None, typer.Option(help="Default: the task's main one.")] = None,
     as_json: AsJson = False,
@@ -106,8 +106,8 @@ def label(
     """Write a blind sheet of a run's answers for people to label; read labelled ones back. Of a
     study, one sheet has answers of all its runs.
 
-    Example: agent-env label runs/td --sample 125 --out sheet.csv, then
-    agent-env label runs/td --read ada.csv --read carl.csv
+    Example: agent-env episodes label runs/td --limit 125 --out sheet.csv, then
+    agent-env episodes label runs/td --read ada.csv --read carl.csv
     """
     from agent_env.errors import ConfigError
     from agent_env.runs.label import CLASSES, read_sheets, write_sheet
@@ -117,7 +117,7 @@ def label(
         raise ConfigError("label needs --out FILE to write a sheet, or --read FILE to read some")
     runs = find_runs([run], say)
     if out is not None:
-        count = write_sheet(runs, sample, seed, metric, out, say)
+        count = write_sheet(runs, limit, seed, metric, out, say)
         print(f"{count} answers in {out}; write into `label` one of: {', '.join(CLASSES)}")
         return
     agreement = read_sheets(runs, read or [], metric, say)

@@ -85,7 +85,7 @@ def serve_model(
 ) -> None:
     """Keep a local model's server running, for several runs and other commands; Ctrl-C ends it.
 
-    Example: agent-env serve-model local/qwen3-0.6b.gguf --port 8080
+    Example: agent-env serve model local/qwen3-0.6b.gguf --port 8080
     """
     import asyncio
     from contextlib import AsyncExitStack

@@ -1,4 +1,4 @@
-"""Commands on page stores: pages list, show, verify, merge, export, import."""
+"""Stored pages and searches."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ Store = Annotated[Path, typer.Argument(help="A page store, or the folder of a ru
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Warc = Annotated[Path, typer.Option("--warc", help="A WARC file; .warc.gz is packed.")]
 
-pages = typer.Typer(help="Stored pages and searches.", no_args_is_help=True)
-
 
 def _open(file: Path, read_only: bool = True) -> SqlitePages:
     from agent_env.web.page_store import SqlitePages
@@ -28,7 +26,6 @@ def _open(file: Path, read_only: bool = True) -> SqlitePages:
     return SqlitePages(store_path(file), read_only)
 
 
-@pages.command("list")
 def list_pages(
     file: Store,
     every: Annotated[bool, typer.Option("--all", help="Earlier answers too.")] = False,
@@ -37,7 +34,7 @@ def list_pages(
 ) -> None:
     """List what a store holds, a line each.
 
-    Example: agent-env pages list runs/first
+    Example: agent-env web pages list runs/first
     """
     store = _open(file)
     if searches:
@@ -64,7 +61,6 @@ def _line(fetch: Fetch) -> str:
     return f"{digest}  {fetch.status or '---'}  {fetch.fetched_at}  {address}  {note}"
 
 
-@pages.command()
 def show(
     file: Store,
     page: Annotated[str, typer.Argument(help="An address, or the beginning of a digest.")],
@@ -72,7 +68,7 @@ def show(
 ) -> None:
     """Print a page as models read it, or its bytes.
 
-    Example: agent-env pages show runs/first https://example.org/
+    Example: agent-env web pages show runs/first https://example.org/
     """
     from agent_env.errors import ConfigError
     from agent_env.web.stored import page_key
@@ -89,7 +85,7 @@ def show(
         None,
     )
     if fetch is None:
-        raise ConfigError(f"{store.file} has no page {page}; agent-env pages list names them")
+        raise ConfigError(f"{store.file} has no page {page}; agent-env web pages list names them")
     if fetch.digest is None:
         print(f"{fetch.asked}\nnot stored: {fetch.error}")
     elif raw:
@@ -104,11 +100,10 @@ def show(
         print(store.text(fetch.text_digest or ""))
 
 
-@pages.command()
 def verify(file: Store, as_json: AsJson = False) -> None:
     """Check every page against its digest; exit code 1 where something is wrong.
 
-    Example: agent-env pages verify runs/first
+    Example: agent-env web pages verify runs/first
     """
     from agent_env.web.page_store import problems
 
@@ -133,14 +128,13 @@ def verify(file: Store, as_json: AsJson = False) -> None:
         sys.exit(1)
 
 
-@pages.command()
 def merge(
     out: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
     others: Annotated[list[Path], typer.Argument(help="Stores to take in.")],
 ) -> None:
     """Take other stores into one; where both have an answer, that of the first goes on to stand.
 
-    Example: agent-env pages merge all.db runs/first runs/second
+    Example: agent-env web pages merge all.db runs/first runs/second
     """
     from agent_env.web.page_store import merge as merge_stores
 
@@ -154,25 +148,23 @@ def merge(
         )
 
 
-@pages.command()
 def export(file: Store, warc: Warc) -> None:
     """Write a store as a WARC file.
 
-    Example: agent-env pages export runs/first --warc first.warc.gz
+    Example: agent-env web pages export runs/first --warc first.warc.gz
     """
     from agent_env.web.warc import export_warc
 
     print(f"{export_warc(_open(file), warc)} pages in {warc}")
 
 
-@pages.command("import")
-def import_(
+def import_pages(
     file: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
     warc: Warc,
 ) -> None:
     """Add the pages of a WARC file to a store.
 
-    Example: agent-env pages import pages.db --warc crawl.warc.gz
+    Example: agent-env web pages import pages.db --warc crawl.warc.gz
     """
     from agent_env.cli.run import say
     from agent_env.errors import ConfigError

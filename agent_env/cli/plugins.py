@@ -72,7 +72,7 @@ def trust(
     """Show what a run or study asks for outside its folder (commands, addresses, keys, files,
     code, hosts, prices), and what of it you allowed; nothing is done. --trust-run allows it.
 
-    Example: agent-env trust runs/from-a-colleague
+    Example: agent-env episodes trust runs/from-a-colleague
     """
     import json
     from dataclasses import asdict

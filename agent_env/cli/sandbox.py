@@ -15,10 +15,7 @@ Backend = Annotated[str, typer.Option("--sandbox", help="auto or a backend that 
 Memory = Annotated[int, typer.Option("--memory", min=1, help="MB for the whole session.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0.01, help="Seconds for a call.")]
 
-sandbox_commands = typer.Typer(help="Try a sandbox by hand.", no_args_is_help=True)
 
-
-@sandbox_commands.command("run")
 def run_file(
     file: Annotated[Path, typer.Argument(help="Python source.")],
     sandbox: Backend = "auto",
@@ -45,7 +42,6 @@ def run_file(
     print(asyncio.run(go()).model_dump_json(indent=2))
 
 
-@sandbox_commands.command()
 def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 512) -> None:
     """A Python prompt inside a sandbox; Ctrl-D ends it.
 

@@ -1,4 +1,7 @@
-"""The commands on studies: several models and tasks by one file."""
+"""Several models and tasks by one file, side by side, with planned contrasts.
+
+Example: agent-env study new web-and-code
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,6 @@ if TYPE_CHECKING:
     from agent_env.runs.options import ResumeOptions
     from agent_env.runs.studies.folder import StudyFolder
 
-study = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Several models and tasks by one file, side by side, with planned contrasts.\n\n"
-    "Example: agent-env study new web-and-code",
-)
 StudyPath = Annotated[
     Path, typer.Argument(help="A study's folder, or its study.toml.", metavar="STUDY")
 ]
@@ -30,7 +27,6 @@ Anyway = Annotated[
 ]
 
 
-@study.command()
 def new(
     folder: Annotated[Path, typer.Argument(help="A new folder.", metavar="STUDY")],
 ) -> None:
@@ -45,7 +41,6 @@ def new(
     say(f"edit it, then: agent-env study check {folder}")
 
 
-@study.command()
 def check(
     folder: StudyPath,
     like: Annotated[
@@ -73,7 +68,6 @@ def check(
     print_checks(options, as_json, like or (), plan.contrasts, limits, models_at_once=True)
 
 
-@study.command()
 def run(folder: StudyPath, no_preflight: NoPreflight = False, anyway: Anyway = False) -> None:
     """Run a study: all models side by side, the tasks of each one after the other.
 
@@ -87,7 +81,6 @@ def run(folder: StudyPath, no_preflight: NoPreflight = False, anyway: Anyway = F
     _go(opened, lambda listen: opened.start(listen, say, how))
 
 
-@study.command()
 def resume(
     folder: StudyPath,
     accept_changes: Annotated[
@@ -144,7 +137,6 @@ def _resume(
     _go(opened, lambda listen: opened.resume(listen, say, how))
 
 
-@study.command()
 def status(folder: StudyPath, as_json: AsJson = False) -> None:
     """Show what each run of a study has: episodes done and failed, tokens, money.
 
@@ -162,7 +154,6 @@ def status(folder: StudyPath, as_json: AsJson = False) -> None:
         print_table(status_table(folder, rows))
 
 
-@study.command()
 def report(
     folder: StudyPath,
     out: Annotated[Path | None, typer.Option(help="The page; default: STUDY/report.html.")] = None,

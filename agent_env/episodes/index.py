@@ -85,7 +85,7 @@ class Totals:
     unknown: dict[str, int]
     """Number of episodes with an unknown value, by SUMS."""
     metrics: dict[str, dict[str, float]]
-    """By condition and metric: the mean over samples, as `score` has it."""
+    """By condition and metric: the mean over samples, as `show` has it."""
 
 
 def metric_means(

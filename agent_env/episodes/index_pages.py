@@ -42,13 +42,13 @@ class ConditionSummary:
     counts: dict[str, int]
     """By status."""
     steps: float | None
-    """Mean over the samples of the finished episodes, as `score` has it, like those below; None
+    """Mean over the samples of the finished episodes, as `show` has it, like those below; None
     where an episode does not tell it."""
     input_tokens: float | None
     output_tokens: float | None
     duration_s: float | None
     metrics: dict[str, float]
-    """Means over the samples, as `score` has them."""
+    """Means over the samples, as `show` has them."""
 
     @property
     def episodes(self) -> int:

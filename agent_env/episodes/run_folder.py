@@ -39,8 +39,8 @@ ROOM = 4 * 1024 * 1024
 """Bytes that must be free on the disk before a run starts."""
 NOT_THERE = (
     "is not there. A served run keeps its questions in memory until it is over: the same "
-    "`agent-env serve`, or `agent-env mcp serve --http 0`, with the same --out goes on with it, "
-    "and writes them when Ctrl-C ends it"
+    "`agent-env serve http`, or `agent-env serve mcp --http 0`, with the same --out goes on with "
+    "it, and writes them when Ctrl-C ends it"
 )
 LOCK_TRIES = 5
 LOCK_PAUSE_S = 0.02

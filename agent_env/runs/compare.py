@@ -1,4 +1,4 @@
-"""The commands `compare` and `diagnose`: read runs, analyse them, write tables."""
+"""`compare` and `show --why`: read runs, analyse them, write tables."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskC
     if runs := [path for path in options.runs if path.is_dir() and not logs().is_log(path)]:
         raise ConfigError(
             f"{runs[0]} is no log: compare runs with runs, and logs with logs; "
-            "agent-env import makes a run of a log"
+            "agent-env episodes import makes a run of a log"
         )
     study, manifests = logs().study_of_logs(
         options.runs, options.columns, options.cluster, options.strict, note

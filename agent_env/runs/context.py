@@ -38,7 +38,7 @@ FETCHED = "fetched.db"
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """Options of `context build`."""
+    """Options of `web context build`."""
 
     run: Annotated[Path, Opt("A run whose model had a web.", metavar="RUN", argument=True)]
     out: Annotated[Path, Opt("The file to write.")]

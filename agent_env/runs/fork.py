@@ -169,7 +169,7 @@ def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
 
     parent = run.manifest.parent
     if parent is None:
-        raise ConfigError(f"{run.path} is no run of forks; agent-env fork makes one")
+        raise ConfigError(f"{run.path} is no run of forks; agent-env episodes fork makes one")
     before = read_parent(run)
     task, scored = run.task, score_folder(run, note)
     (sample,) = run.samples

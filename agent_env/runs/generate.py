@@ -40,12 +40,12 @@ class GenerateOptions:
 
     task: Annotated[str, Opt("time-puzzles, or another", metavar="TASK", argument=True)]
     out: Annotated[Path, Opt("The file to write.")]
-    count: Annotated[int, Opt("How many questions.", min=1)] = 100
+    limit: Annotated[int, Opt("How many questions.", min=1)] = 100
     seed: Annotated[int, Opt("The same seed gives the same bytes.")] = 1
     options: Annotated[
         tuple[str, ...],
         Opt(
-            "An option of the task: KEY=VALUE. Repeatable. `generate TASK --help` lists them.",
+            "An option of the task: KEY=VALUE. Repeatable. TASK --help lists them.",
             flag="--option",
         ),
     ] = ()
@@ -141,7 +141,7 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
     _check_writable(options.out)
     if options.screened_by:
         chosen = await _screened(chosen, family, options, listener)
-    sample_set = family.make_samples(options.count, options.seed, chosen)
+    sample_set = family.make_samples(options.limit, options.seed, chosen)
     wording = None
     if model is not None:
         sample_set, wording = await _reword(sample_set, model, options, listener)
@@ -297,7 +297,7 @@ def _write(
         "task": options.task,
         "generator": next(iter(generators)) if len(generators) == 1 else None,
         "seed": options.seed,
-        "asked": options.count,
+        "asked": options.limit,
         "made": len(sample_set.samples),
         "options": chosen.model_dump(mode="json"),
         "left_out": dict(sample_set.left_out),

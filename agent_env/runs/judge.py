@@ -52,7 +52,7 @@ class JudgeOptions:
     conditions: Annotated[
         tuple[str, ...], Opt("Only answers under it. Repeatable.", flag="--condition")
     ] = ()
-    sample: Annotated[
+    limit: Annotated[
         int | None, Opt("So many answers of a run, drawn randomly; default: all.", min=1)
     ] = None
     seed: Annotated[int, Opt("Of the drawing.")] = 1
@@ -174,8 +174,8 @@ def _cases(
     if not answers:
         raise ConfigError(f"{run.path} has no finished answer for which '{metric}' is defined")
     check_yes_or_no(metric, answers)
-    if options.sample is not None:
-        answers = Random(options.seed).sample(answers, min(options.sample, len(answers)))
+    if options.limit is not None:
+        answers = Random(options.seed).sample(answers, min(options.limit, len(answers)))
     cases = [
         Case(EpisodeKey(e.sample, e.condition, e.repeat), messages, e.judged)
         for e, _ in answers

@@ -156,7 +156,7 @@ class RunOptions:
     cited_from: Annotated[
         tuple[str, ...],
         Opt(
-            "What `context build` wrote, for cited or cited:NAME. Repeatable.",
+            "What `web context build` wrote, for cited or cited:NAME. Repeatable.",
             WHAT,
             metavar="[NAME=]FILE",
             manifest="contexts",

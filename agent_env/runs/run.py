@@ -375,7 +375,7 @@ class Run(RunFolder):
         return episodes(self.comparison(say))
 
     def scores(self) -> Tables:
-        """The tables of `agent-env score`, first the means of each condition."""
+        """The tables of `agent-env show`, first the means of each condition."""
         from agent_env.analysis.result_tables import Tables
         from agent_env.runs.score import read_scores
 
@@ -454,8 +454,8 @@ class Run(RunFolder):
     @with_keywords(CurveOptions)
     async def curve(self, *, progress: bool = True, **options: Unpack[CurveKeywords]) -> Any:
         """Accuracy against model calls, tokens and cost: each episode is forked where its budget
-        `at` ends, and must answer there; `tables()` are those of `agent-env curve`, whose options
-        the other keywords are. Nothing is asked twice.
+        `at` ends, and must answer there; `tables()` are those of `agent-env episodes curve`, whose
+        options the other keywords are. Nothing is asked twice.
 
         Examples:
             >>> import agent_env as ae, asyncio
@@ -528,7 +528,7 @@ class Episode:
     ) -> Run:
         """Keeps the episode up to step `at` and lets it go on otherwise; gives back the run of the
         forks, by default in RUN/forks/. `edit={"1": text}` replaces the result of that step's first
-        tool call; the other keywords are the options of `agent-env fork`.
+        tool call; the other keywords are the options of `agent-env episodes fork`.
 
         Examples:
             >>> import agent_env as ae, asyncio
@@ -555,7 +555,8 @@ class Episode:
         self, *, progress: bool = True, **options: Unpack[AttributeKeywords]
     ) -> Any:
         """Where its outcome turned: forks of each step are asked anew, and the share of right ends
-        is compared before and after it. The keywords are the options of `agent-env attribute`.
+        is compared before and after it. The keywords are the options of `agent-env episodes
+        attribute`.
 
         Examples:
             >>> import agent_env as ae, asyncio

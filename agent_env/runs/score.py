@@ -37,7 +37,7 @@ def score_folder(run: Run, note: Callable[[str], None]) -> list[tuple[Episode, S
         run.write_scores([score for _, score in scored])
         keep_version(run, version_of(run.task.scorer))
     except StorageError as exc:
-        note(f"{exc}; the traces are safe, agent-env score {run.path} makes it again")
+        note(f"{exc}; the traces are safe, agent-env show {run.path} makes it again")
     return scored
 
 
@@ -52,7 +52,7 @@ def facts_of(
 
 @dataclass(frozen=True, slots=True)
 class RunScores:
-    """The result of `score`: a study of one run."""
+    """The result of `show`: a study of one run."""
 
     folder: RunFolder
     manifest: Manifest
@@ -69,7 +69,7 @@ class RunScores:
         return bool(observations) and not any(each.counts for each in observations)
 
     def tables(self) -> list[ResultTable]:
-        """The summary and the other tables of `score`."""
+        """The summary and the other tables of `show`."""
         from agent_env.analysis.judges import judge_table
         from agent_env.analysis.summary import summary_table
 
@@ -137,7 +137,7 @@ class RunScores:
         if self.late is not None and self.late.samples:
             yield (
                 f"{len(self.late.samples)} of {self.late.asked} samples ask for an event after the "
-                f"model's knowledge cutoff, {self.late.knowledge_cutoff}; agent-env score --json "
+                f"model's knowledge cutoff, {self.late.knowledge_cutoff}; agent-env show --json "
                 "lists them"
             )
 

@@ -64,7 +64,7 @@ class Trail:
 
 
 def trail_of(sample: Sample, episode: Episode, score: Score, web_tools: Container[str]) -> Trail:
-    """The episode's trail; `score`: by the sample's task; `web_tools`: names of the tools whose
+    """The episode's trail; `show`: by the sample's task; `web_tools`: names of the tools whose
     results show the web."""
     shown, reply_text = _tool_text(episode, web_tools), model_text(episode, web_tools)
     lookups = tuple(_lookup(proof, episode, score, shown, reply_text) for proof in sample.proofs)

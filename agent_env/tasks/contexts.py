@@ -140,7 +140,7 @@ def parse_contexts(file: Path, data: bytes) -> Contexts:
     """The contexts in the bytes of a file."""
     lines = data.splitlines()
     if not lines:
-        raise DatasetError(file, None, "is empty; make it by: agent-env context build")
+        raise DatasetError(file, None, "is empty; make it by: agent-env web context build")
     header = _parse(file, 1, lines[0], ContextHeader)
     by_sample: dict[str, SampleContext] = {}
     for number, line in enumerate(lines[1:], start=2):

@@ -308,12 +308,14 @@ class SqlitePages:
 
     def _unpacked(self, row: tuple[bytes, int] | None) -> bytes:
         if row is None:
-            raise StorageError(f"{self.file} lacks the bytes of a page; run agent-env pages verify")
+            raise StorageError(
+                f"{self.file} lacks the bytes of a page; run agent-env web pages verify"
+            )
         try:
             return unpacked(self._unpack, *row)
         except zstandard.ZstdError as exc:
             raise StorageError(
-                f"{self.file} has a broken page; run agent-env pages verify"
+                f"{self.file} has a broken page; run agent-env web pages verify"
             ) from exc
 
     @contextmanager

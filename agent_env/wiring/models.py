@@ -159,7 +159,7 @@ def _address(name: str, api: Api, base_url: str | None, plugins: Plugins) -> tup
         return api_url, plugins.permit.implying(by_default, Reach.ADDRESS, api_url)
     if url is None:
         raise ConfigError(
-            f"model {name} is not served here: start it by agent-env serve-model, and name it "
+            f"model {name} is not served here: start it by agent-env serve model, and name it "
             "compatible/NAME@URL as that says"
             if name.startswith(LOCAL)
             else f"model {name} needs --base-url, like http://127.0.0.1:8000/v1, or {name}@URL"

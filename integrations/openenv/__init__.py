@@ -1,4 +1,4 @@
-"""Tasks of `agent-env serve` as an OpenEnv environment."""
+"""Tasks of `agent-env serve http` as an OpenEnv environment."""
 
 from .client import AgentEnvClient
 from .models import AgentEnvAction, AgentEnvObservation

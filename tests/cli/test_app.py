@@ -50,7 +50,7 @@ def test_scores_are_made_again_from_the_traces_alone(run):
     out, conditions = run
     before = (out / "scores.jsonl").read_bytes()
     (out / "scores.jsonl").unlink()
-    done = agent_env("score", str(out), "--json")
+    done = agent_env("show", str(out), "--json")
     assert json.loads(done.stdout)["conditions"] == conditions
     assert (out / "scores.jsonl").read_bytes() == before
 
@@ -161,7 +161,7 @@ def test_failed_and_missing_episodes_are_run_again_by_resume(copied):
     lines.append('{"v":1,"episode":"explicit/tp-1-00001.1",' + failed)
     trace.write_text("\n".join(lines) + "\n")
     (copied / "episodes/base/tp-1-00002.1.jsonl").unlink()
-    told = json.loads(agent_env("score", str(copied), "--json").stdout)["conditions"]
+    told = json.loads(agent_env("show", str(copied), "--json").stdout)["conditions"]
     assert (told["explicit"]["failed"], told["base"]["episodes"]) == (1, 1)
     done = agent_env("resume", str(copied), "--json")
     told = json.loads(done.stdout)["conditions"]
@@ -173,7 +173,7 @@ def test_failed_and_missing_episodes_are_run_again_by_resume(copied):
 def test_a_broken_trace_is_named_and_a_copied_one_not_counted_as_another_episode(copied):
     (copied / TRACE).with_name("copy.1.jsonl").write_bytes((copied / TRACE).read_bytes())
     (copied / "episodes/base/tp-1-00001.1.jsonl").write_text("garbage\n")
-    done = agent_env("score", str(copied), "--json")
+    done = agent_env("show", str(copied), "--json")
     told = json.loads(done.stdout)["conditions"]
     assert (told["base"]["episodes"], told["explicit"]["episodes"]) == (1, 2)
     assert "left out: " in done.stderr
@@ -184,7 +184,7 @@ def test_a_broken_trace_is_named_and_a_copied_one_not_counted_as_another_episode
 def test_samples_that_were_changed_after_the_run_are_refused(copied):
     samples = copied / "samples.jsonl"
     samples.write_text(samples.read_text().replace('"years":"1800-2050"', '"years":"1801-2050"'))
-    done = agent_env("score", str(copied))
+    done = agent_env("show", str(copied))
     assert (done.returncode, "was changed after the run" in done.stderr) == (2, True)
 
 
@@ -198,12 +198,17 @@ def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path):
     assert (told["stdout"], told["value"], told["status"]) == ("1\n", "42", "ok")
 
 
-def test_help_lists_every_command_in_a_section_without_importing_rich():
+def test_help_shows_ten_commands_and_the_groups_without_importing_rich():
     """rich alone would take longer than the 0.3 s in which help answers."""
     shown = agent_env("--help").stdout
-    first = shown.index("Ask models:\n  run ")
-    assert first < shown.index("See what happened:\n  score ") < shown.index("This machine:")
-    assert "\nCommands:" not in shown
+    first, groups = shown.split("\nCommands:\n")[1].split("\nGroups of commands:\n")
+    names = [line.split()[0] for line in first.splitlines() if line[2:3].strip()]
+    assert names == ["run", "resume", "study", "show", "compare", "view", "replay", "new", "check",
+                     "doctor"]  # fmt: skip
+    assert "  questions  Sets of questions: generate, audit, score-answers, " in groups
+    assert groups.endswith("\nAlso: docs, list, models, sandbox.\n")
+    listed = agent_env("web", "--help").stdout
+    assert "  facts    Tables of events: import, build, screen, check.\n" in listed
     code = "import sys; from agent_env.cli import app; sys.argv = ['agent-env', 'run', '--help']\n"
     code += "try: app.main()\nexcept SystemExit: print('rich' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -101,7 +101,7 @@ def test_another_model_reads_the_same_bytes_and_verify_proves_it(readers):
     assert [row.is_equal for row in _of("cited:static", rows)] == [True] * COUNT
     absent = {row.absent for row in _of("cited:agentic", rows)}
     assert absent == {(str(here / "other"),)}  # asked in one of them only
-    done = agent_env("context", "verify", "other", "readers", cwd=here)
+    done = agent_env("web", "context", "verify", "other", "readers", cwd=here)
     assert done.returncode == 1
     assert "cited:agentic  tp-1-00008  not in other" in done.stdout
     assert "8 of 16 contexts: the same bytes in every run" in done.stdout
@@ -146,9 +146,11 @@ def test_a_fork_of_a_reader_keeps_its_pages(readers, tmp_path):
 
 
 def test_show_prints_what_a_sample_is_given(runs):
-    shown = agent_env("context", "show", "static.jsonl", "--sample", "tp-1-00001", cwd=runs).stdout
+    shown = agent_env(
+        "web", "context", "show", "static.jsonl", "--sample", "tp-1-00001", cwd=runs
+    ).stdout
     assert shown == read_contexts(runs / "static.jsonl").by_sample["tp-1-00001"].text
-    listed = agent_env("context", "show", "static.jsonl", cwd=runs).stdout
+    listed = agent_env("web", "context", "show", "static.jsonl", cwd=runs).stdout
     assert '"source_model": "reference-static"' in listed
     assert "tp-1-00008  " in listed
 

@@ -84,15 +84,15 @@ def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path
 
 def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs):
     """reference-static trusts the first snippet, so what it gets wrong it never opened."""
-    told = json.loads(agent_env("diagnose", str(runs), "--json").stdout)
+    told = json.loads(agent_env("show", "--why", str(runs), "--json").stdout)
     assert told["reference"]["kinds"]["web"] == {"right": 12}
     static = told["reference-static"]["kinds"]["web"]
     assert set(static) == {"right", "retrieval"}
     assert set(told["reference"]["kinds"]["base"]) <= {"knowledge", "reasoning", "right"}
     wrong = next(e for e in told["reference-static"]["episodes"] if e["kind"] == "retrieval")
     name = f"web/{wrong['sample']}.1"
-    text = agent_env("diagnose", str(runs / "reference-static"), "--episode", name).stdout
-    assert text.startswith(f"{name}: retrieval (not opened)")
+    text = agent_env("show", str(runs / "reference-static" / name)).stdout
+    assert f"== diagnosis: {name}: retrieval (not opened)" in text
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_folders_without_runs_models_named_twice_and_unknown_episodes(runs, tmp_
     assert "is no run and holds none" in agent_env("compare", str(tmp_path)).stderr
     twice = agent_env("run", "time-puzzles", "--model", "reference", "--model", "reference")
     assert (twice.returncode, "named twice" in twice.stderr) == (2, True)
-    unknown = agent_env("diagnose", str(runs / "reference"), "--episode", "base/x.1")
-    assert (unknown.returncode, "no episode base/x.1" in unknown.stderr) == (2, True)
+    unknown = agent_env("show", str(runs / "reference" / "base/x.1"))
+    assert (unknown.returncode, "x.1.jsonl is no trace" in unknown.stderr) == (2, True)
 
 
 def test_a_named_table_without_rows_says_why_it_has_none(runs):

@@ -26,19 +26,24 @@ def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path):
 
 def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
-    listed = agent_env("episodes", "run", "--where", "exact_match=1", "--json", cwd=tmp_path)
+    listed = agent_env(
+        "episodes", "list", "run", "--where", "exact_match=1", "--json", cwd=tmp_path
+    )
     told = json.loads(listed.stdout)
     assert (told["totals"]["episodes"], len(told["episodes"])) == (3, 3)
-    unknown = agent_env("episodes", "run", "--where", "condition=wbe", cwd=tmp_path)
+    unknown = agent_env("episodes", "list", "run", "--where", "condition=wbe", cwd=tmp_path)
     assert (unknown.returncode, unknown.stderr) == (
         2,
         "agent-env: --where: no condition 'wbe'; known: base, web, web-once, web+ci, "
         "explicit+cal\n",
     )
-    reason = agent_env("episodes", "run", "--where", "stop_reason=step", cwd=tmp_path)
+    reason = agent_env("episodes", "list", "run", "--where", "stop_reason=step", cwd=tmp_path)
     assert "no stop_reason 'step'; known: answered, steps, tool_calls, " in reason.stderr
-    assert agent_env("episodes", "run", "--where", "status=failed", cwd=tmp_path).returncode == 0
-    wrong = agent_env("episodes", "run", "--where", "colour=red", cwd=tmp_path)
+    assert (
+        agent_env("episodes", "list", "run", "--where", "status=failed", cwd=tmp_path).returncode
+        == 0
+    )
+    wrong = agent_env("episodes", "list", "run", "--where", "colour=red", cwd=tmp_path)
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
 
 
@@ -46,14 +51,14 @@ def test_a_figure_without_end_in_stored_scores_is_shown_and_no_traceback(tmp_pat
     shutil.copytree(RUN, tmp_path / "run")
     scores = tmp_path / "run/scores.jsonl"
     scores.write_text(scores.read_text().replace('"exact_match":1.0', '"exact_match":1e999'))
-    assert agent_env("episodes", "run", cwd=tmp_path).returncode == 0
+    assert agent_env("episodes", "list", "run", cwd=tmp_path).returncode == 0
 
 
 def test_a_changed_verdict_can_fail_a_check(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     scores = tmp_path / "run/scores.jsonl"
     scores.write_text(scores.read_text().replace('"exact_match":1.0', '"exact_match":0.0', 1))
-    done = agent_env("score", "run", "--fail-on-change", cwd=tmp_path)
+    done = agent_env("show", "run", "--fail-on-change", cwd=tmp_path)
     assert done.returncode == 1
     assert "1 of 5 earlier verdicts changed; scorer unknown → agent_env.families" in done.stderr
 
@@ -61,7 +66,7 @@ def test_a_changed_verdict_can_fail_a_check(tmp_path):
 def test_a_fork_leaves_its_scores_in_its_folder(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     trace = "run/episodes/base/tp-3-00001.1.jsonl"
-    done = agent_env("fork", trace, "--at", "0", "--out", "forked", cwd=tmp_path)
+    done = agent_env("episodes", "fork", trace, "--at", "0", "--out", "forked", cwd=tmp_path)
     assert done.returncode == 0
     (line,) = (tmp_path / "forked/scores.jsonl").read_text().splitlines()
     assert set(json.loads(line)["metrics"]) == {

@@ -86,7 +86,7 @@ def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(tmp_path, mo
     assert 0 <= unread <= late  # answered after we had given up on it, as on a busy machine
     assert {kind for kind in EVERY_CLASS if counts.get(kind)} == set(EVERY_CLASS)
 
-    scored = json.loads(agent_env("score", str(out), "--json").stdout)
+    scored = json.loads(agent_env("show", str(out), "--json").stdout)
     compared = json.loads(agent_env("compare", str(out), "--json").stdout)
     spent = {name: row["spent"] for name, row in scored["conditions"].items()}
     assert told(spent) == told(compared["spent"]) == added_up(events)
@@ -160,7 +160,7 @@ def test_costs_and_late_samples_are_told(server, tmp_path):
         seed=2,  # both ask for an event with a date
         base_url=server, calls=CallOptions(prices=prices),
     )  # fmt: skip
-    done = agent_env("score", str(run.path), "--json")
+    done = agent_env("show", str(run.path), "--json")
     scored = json.loads(done.stdout)
     spent = scored["conditions"]["base"]["spent"]
     assert spent["cost_usd"] == pytest.approx(

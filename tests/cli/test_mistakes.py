@@ -1,6 +1,7 @@
 """What a user gets wrong on the command line is told in one line, with exit 2."""
 
 import os
+import shlex
 
 import pytest
 
@@ -37,22 +38,33 @@ from tests.commands import agent_env
         ("run time-puzzles --out /proc/run", "cannot write to /proc/run"),
         ("run time-puzzles --prompt x", "unknown prompt 'x'"),
         ("run time-puzzles --tool-limit x=1", "--tool-limit: no tool 'x'; known: calen"),
-        (f"show {os.devnull}", "/dev/null: it is a device, not a file"),
+        (f"show {os.devnull}", "/dev/null is no run, study or folder of runs, and no episode"),
         (
-            f"generate time-puzzles --option facts_table={os.devnull} --out p",
+            f"questions generate time-puzzles --option facts_table={os.devnull} --out p",
             "/dev/null: holds no event; agent-env docs facts",
         ),
         (
-            "generate time-puzzles --facts 5-6 --out p",
+            "questions generate time-puzzles --facts 5-6 --out p",
             "--facts is an option of time-puzzles: write --option facts=VALUE",
         ),
         (
             "run tdbench --tables-seed 5",
             "--tables-seed is an option of tdbench: write --option tables_seed=VALUE",
         ),
-        ("fake-server --port 1 --script none", "none: cannot be read as UTF-8 text"),
-        ("score nowhere", "nowhere is no run"),
-        ("mcp tools tdbench --http 0", "`mcp tools` is gone: `agent-env mcp serve`"),
+        ("serve fake --port 1 --script none", "none: cannot be read as UTF-8 text"),
+        ("show nowhere", "nowhere is no run, study or folder of runs, and no episode"),
+        ("score 'my run' --json", "no command 'score'; type: agent-env show 'my run' --json"),
+        ("diagnose runs/a", "no command 'diagnose'; type: agent-env show runs/a --why"),
+        ("generate qa", "no command 'generate'; type: agent-env questions generate qa"),
+        ("pages list runs/a", "no command 'pages'; type: agent-env web pages list runs/a"),
+        ("import a.eval", "no command 'import'; type: agent-env episodes import a.eval"),
+        ("mcp serve qa", "no command 'mcp'; type: agent-env serve mcp qa"),
+        ("serve qa --port 0", "no command 'qa'; type: agent-env serve http qa --port 0"),
+        ("episodes runs/a", "no command 'runs/a'; type: agent-env episodes list runs/a"),
+        ("episodes frok a", "no command 'frok'; did you mean agent-env episodes fork"),
+        ("docter", "no command 'docter'; did you mean agent-env doctor"),
+        ("web zzz", "no command 'zzz'; agent-env web --help lists them"),
+        ("questions generate qa --count 3", "--count is --limit now"),
         ("resume nowhere", "nowhere is no run"),
         ("run time-puzzles --colour red", "No such option: --colour"),
         ("run time-puzzles --cost-usd 1", "a cost limit needs the prices of reference"),
@@ -65,7 +77,7 @@ from tests.commands import agent_env
     ],
 )  # fmt: skip
 def test_a_mistake_of_the_user_is_one_line_and_exit_2(words, line, tmp_path):
-    done = agent_env(*words.split(), cwd=tmp_path)
+    done = agent_env(*shlex.split(words), cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"agent-env: {line}")
@@ -83,7 +95,7 @@ def test_a_mistake_of_the_user_is_one_line_and_exit_2(words, line, tmp_path):
             "run time-puzzles --condition base,web",
             "name each by itself: --condition base --condition web",
         ),
-        ("show runs/version-1", "is a folder, no trace; agent-env episodes runs/version-1"),
+        ("show runs/version-1/base/x.1", "base/x.1.jsonl is no trace: No such file or directory"),
     ],
 )  # fmt: skip
 def test_a_near_miss_is_told_what_was_meant(words, says):
@@ -119,7 +131,7 @@ def test_a_named_sandbox_that_is_not_there_is_said_with_its_name(tmp_path):
     assert "unix:///nonexistent/docker.sock" in done.stderr
 
 
-@pytest.mark.parametrize("words", [(), ("context",)])
+@pytest.mark.parametrize("words", [(), ("episodes",), ("web", "context")])
 def test_no_command_is_answered_with_help_and_exit_2(words):
     done = agent_env(*words)
     assert (done.returncode, done.stdout[:16], done.stderr) == (2, "Usage: agent-env", "")

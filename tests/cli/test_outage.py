@@ -51,7 +51,7 @@ def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_pat
         async with serve(Reference(), port=port):
             await going
 
-    with running("fake-server", "--latency", "0.1", "--port", str(port)) as server:
+    with running("serve", "fake", "--latency", "0.1", "--port", str(port)) as server:
         assert server.stdout.readline().startswith("http://")
         asyncio.run(go())
     assert ended == {"answered": 16}

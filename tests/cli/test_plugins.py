@@ -1,4 +1,4 @@
-"""`agent-env trust` shows what a folder would do, and does nothing."""
+"""`agent-env episodes trust` shows what a folder would do, and does nothing."""
 
 import json
 
@@ -20,7 +20,7 @@ def test_a_foreign_run_is_shown_and_left_alone(tmp_path):
         model_parameters={"base_url": "http://127.0.0.1:9/v1"},
         reply_cache=str(canary),
     )
-    done = agent_env("trust", str(run), env=state)
+    done = agent_env("episodes", "trust", str(run), env=state)
     assert (done.returncode, done.stderr) == (0, "")
     server, cache, plan = done.stdout.splitlines()
     assert server == f"run.json: server touch {canary} (runs on this machine) [command] asks"
@@ -35,7 +35,7 @@ def test_what_was_allowed_is_said(tmp_path):
     state = {"XDG_STATE_HOME": str(tmp_path / "mine")}
     run = _run(tmp_path, reply_cache=str(tmp_path / "cache"))
     assert agent_env("resume", str(run), "--trust-run", env=state).returncode == 0
-    row, plan = json.loads(agent_env("trust", str(run), "--json", env=state).stdout)
+    row, plan = json.loads(agent_env("episodes", "trust", str(run), "--json", env=state).stdout)
     assert plan["trusted"]
     assert (row["what"], row["reach"], row["trusted"]) == (
         f"reply cache {tmp_path / 'cache'}", "file", True,
@@ -43,9 +43,9 @@ def test_what_was_allowed_is_said(tmp_path):
 
 
 def test_a_folder_without_anything_to_ask_for_is_one_line(small_run, tmp_path):
-    done = agent_env("trust", str(tmp_path))
+    done = agent_env("episodes", "trust", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"agent-env: {tmp_path} is no run and no study, and holds none\n"
-    done = agent_env("trust", str(small_run))
+    done = agent_env("episodes", "trust", str(small_run))
     assert (done.returncode, done.stdout) == (0, "")
     assert "asks for nothing outside" in done.stderr

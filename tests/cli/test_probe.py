@@ -169,7 +169,7 @@ def test_the_record_holds_no_address():
     ],
 )
 def test_mistakes_are_one_line(words, said):
-    done = command("probe", *words)
+    done = command("check", *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
 

@@ -43,8 +43,8 @@ def study(tmp_path_factory):
 @pytest.mark.parametrize(
     "command",
     [
-        ("score", "s"), ("episodes", "s"), ("replay", "s"),
-        ("export", "s", "--to", "jsonl", "--out", "exports"),
+        ("show", "s"), ("episodes", "list", "s"), ("replay", "s"),
+        ("episodes", "export", "s", "--to", "jsonl", "--out", "exports"),
     ],
 )  # fmt: skip
 def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(study, command):
@@ -56,21 +56,21 @@ def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(study, comman
 
 
 def test_an_error_of_one_run_does_not_keep_the_next_from_its_turn(study):
-    done = agent_env("score", "s", "--evidence", cwd=study)
+    done = agent_env("show", "s", "--evidence", cwd=study)
     assert done.returncode == 2
     lines = [line.partition(":")[0] for line in done.stderr.splitlines()]
     assert lines == RUNS
 
 
 def test_one_blind_sheet_has_answers_of_all_runs(study):
-    done = agent_env("label", "s", "--out", "sheet.csv", cwd=study)
+    done = agent_env("episodes", "label", "s", "--out", "sheet.csv", cwd=study)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((study / "sheet.csv").open()))
     assert len({row["item"] for row in rows}) == len(rows) == 20
     (study / "sheet.csv").write_text(
         "\n".join(["item,label", *(f"{row['item']},correct" for row in rows)])
     )
-    agreement = agent_env("label", "s", "--read", "sheet.csv", "--json", cwd=study)
+    agreement = agent_env("episodes", "label", "s", "--read", "sheet.csv", "--json", cwd=study)
     assert json.loads(agreement.stdout)["items"] == 20
 
 

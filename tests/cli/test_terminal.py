@@ -94,10 +94,11 @@ def test_a_foreign_run_is_shown_without_steering(web_run, tmp_path, plant):
     sheet = tmp_path / "sheet.csv"
     shown = ""
     for words in (
-        ("score", str(run)), ("score", str(run), "--json"), ("show", str(run / TRACE)),
-        ("episodes", str(run)), ("diagnose", str(run)), ("compare", str(run)),
-        ("audit", str(run / "samples.jsonl")), ("replay", str(run)), ("resume", str(run)),
-        ("label", str(run), "--sample", "1", "--out", str(sheet)),
+        ("show", str(run)), ("show", str(run), "--json"), ("show", str(run / TRACE)),
+        ("episodes", "list", str(run)), ("show", "--why", str(run)), ("compare", str(run)),
+        ("questions", "audit", str(run / "samples.jsonl")), ("replay", str(run)),
+        ("resume", str(run)),
+        ("episodes", "label", str(run), "--limit", "1", "--out", str(sheet)),
     ):  # fmt: skip
         done = agent_env(*words)
         assert not STEERING.search(done.stdout + done.stderr), words
@@ -108,12 +109,12 @@ def test_a_foreign_run_is_shown_without_steering(web_run, tmp_path, plant):
 @pytest.mark.parametrize(
     "words",
     [
-        ("score", HOSTILE.replace("\0", "")),
+        ("show", HOSTILE.replace("\0", "")),
         ("run", HOSTILE.replace("\0", "")),
         (HOSTILE.replace("\0", ""),),
         ("run", "time-puzzles", "--model", HOSTILE.replace("\0", "")),
         ("run", "time-puzzles", HOSTILE.replace("\0", "")),
-        ("score", "--" + HOSTILE.replace("\0", "")),
+        ("show", "--" + HOSTILE.replace("\0", "")),
     ],
 )
 def test_errors_quote_without_steering(words):

@@ -204,7 +204,9 @@ def test_a_store_is_read_from_where_the_run_says(folder, tmp_path):
 
 
 def test_the_command_names_every_gap_in_a_line(folder):
-    done = agent_env("context", "build", "run", "--out", "pages.jsonl", cwd=folder.path.parent)
+    done = agent_env(
+        "web", "context", "build", "run", "--out", "pages.jsonl", cwd=folder.path.parent
+    )
     assert done.stdout == (
         "3 contexts in pages.jsonl, 2 of them empty; "
         "pages of web: 2 cited, 1 opened, 2 whole, 1 not stored\n"

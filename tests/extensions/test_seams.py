@@ -17,12 +17,12 @@ def _pack(tmp_path, monkeypatch):
 def test_its_command_is_one_of_ours():
     assert agent_env("greet", "Ada").stdout == "Hello, Ada.\n"
     told = agent_env("--help").stdout
-    assert "Greet somebody." in told
+    assert "\nOf other packages:\n  greet  Greet somebody.\n" in told
 
 
 def test_its_exporter_writes_a_run(tmp_path):
     run = str(a_run(tmp_path / "run").path)
-    done = agent_env("export", run, "--to", "ids")
+    done = agent_env("episodes", "export", run, "--to", "ids")
     assert done.stdout.endswith("exports/ids: 4 names\n")
     assert (tmp_path / "run/exports/ids/names.txt").read_text().splitlines()[0] == "web/cut"
 
@@ -34,7 +34,7 @@ def test_its_logs_are_read_compared_and_imported(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     (row,) = json.loads(done.stdout)["by-kind"]["rows"]
     assert (row["kind"], row["first"]["value"], row["second"]["value"]) == ("line", 0.5, 1.0)
-    done = agent_env("import", "first.lines", "--out", "run", cwd=tmp_path)
+    done = agent_env("episodes", "import", "first.lines", "--out", "run", cwd=tmp_path)
     assert done.stdout == (
         "run: 2 episodes of first.lines (lines 1), 0 with their conversation; scores: right\n"
     )

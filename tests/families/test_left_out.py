@@ -71,7 +71,7 @@ def disturbed(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("command", ["resume", "replay", "score", "compare"])
+@pytest.mark.parametrize("command", ["resume", "replay", "show", "compare"])
 def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(command, disturbed, tmp_path):
     before = {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")}
     ended = ended_without("extensions/evidence", tmp_path, command, str(disturbed))

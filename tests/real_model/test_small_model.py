@@ -34,7 +34,7 @@ def packages() -> None:
 @pytest.fixture(scope="module")
 def url(packages: None) -> Iterator[str]:
     """The address of a model that is kept running."""
-    with running("serve-model", "--slots", "1", "--threads", "1") as process:
+    with running("serve", "model", "--slots", "1", "--threads", "1") as process:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
         process.terminate()

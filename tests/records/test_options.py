@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 import typer
 
-from agent_env.cli.app import Sectioned
+from agent_env.cli.help import Sectioned
 from agent_env.cli.options import with_options
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.records.manifest import Manifest

@@ -45,8 +45,9 @@ def invented(tmp_path_factory):
         lambda note: None,
     )  # fmt: skip
     made = agent_env(
-        "generate", "time-puzzles", "--option", f"facts_table={folder / 'pages.facts.csv'}",
-        "--count", "2", "--out", str(folder / "q.jsonl"),
+        "questions", "generate", "time-puzzles", "--option",
+        f"facts_table={folder / 'pages.facts.csv'}", "--limit", "2",
+        "--out", str(folder / "q.jsonl"),
     )  # fmt: skip
     assert made.returncode == 0
     return folder

@@ -127,7 +127,7 @@ def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run):
 
 
 def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run):
-    assert judged(run, *TRUTHFUL, sample=3).says.keys() <= {"right", "wrong"}
+    assert judged(run, *TRUTHFUL, limit=3).says.keys() <= {"right", "wrong"}
     again = judged(run, *TRUTHFUL)
     assert (again.chosen, again.kept, sum(again.says.values())) == (8, 3, 5)
     told = judged(run, {"match": ".", "text": "VERDICT: CORRECT"}, again=True)
@@ -223,11 +223,13 @@ def test_a_metric_between_yes_and_no_is_refused(run):
 
 def test_the_command_line_judges_and_score_tells_the_agreement(run):
     with serving(FakeServer(script_policy(script(run.parent, *TRUTHFUL)))) as url:
-        done = agent_env("judge", str(run), "--model", "compatible/j", "--base-url", url, "--json")
+        done = agent_env(
+            "episodes", "judge", str(run), "--model", "compatible/j", "--base-url", url, "--json"
+        )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert (said["says"], said["chosen"]) == ({"right": 4, "wrong": 4}, 8)
-    told = json.loads(agent_env("score", str(run), "--json").stdout)
+    told = json.loads(agent_env("show", str(run), "--json").stdout)
     (judge,) = told["judges"]
     assert judge["agreement"]["value"] == judge["kappa"]["value"] == 1.0
     shown = list(transcript(read_trace(next(Run(run).traces()))))
@@ -238,8 +240,8 @@ def test_the_command_line_judges_and_score_tells_the_agreement(run):
 
 def test_a_judge_that_is_not_there_is_told_with_its_reason(run):
     done = agent_env(
-        "judge", str(run), "--model", "compatible/j", "--base-url", "http://127.0.0.1:9/v1",
-        "--sample", "2", "--retries", "0", "--retry-time-s", "1",
+        "episodes", "judge", str(run), "--model", "compatible/j", "--base-url", "http://127.0.0.1:9/v1",
+        "--limit", "2", "--retries", "0", "--retry-time-s", "1",
     )  # fmt: skip
     assert done.returncode == 1
     assert "the run waits for its server, at most 1 s: http://127.0.0.1:9/v1 (j)" in done.stderr

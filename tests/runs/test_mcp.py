@@ -80,7 +80,7 @@ def test_a_run_replays_forks_and_resumes_without_its_server(home):
     (trace,) = (home / "run").glob("episodes/*/*.jsonl")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("agent_env.mcp.hosts.PAUSES_S", ())
-        forked = agent_env("fork", str(trace), "--at", "1", "--out", "forks", cwd=home)
+        forked = agent_env("episodes", "fork", str(trace), "--at", "1", "--out", "forks", cwd=home)
     assert forked.returncode == 0, forked.stderr
     assert "calls that its parent has are answered as there" in forked.stderr
     assert results(home / "forks") == results(home / "run")
@@ -101,7 +101,7 @@ def test_resume_refuses_changed_tools_or_names_them(home):
     assert refused.returncode == 2
     assert all(line in refused.stderr for line in drift)
 
-    compared = agent_env("mcp", "diff", "run", f"{sys.executable} server.py", cwd=home)
+    compared = agent_env("serve", "mcp-diff", "run", f"{sys.executable} server.py", cwd=home)
     assert compared.returncode == 1
     assert set(drift) <= set(compared.stdout.splitlines())
 

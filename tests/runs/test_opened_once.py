@@ -55,7 +55,7 @@ def test_a_run_and_what_follows_it_open_each_thing_once(opened, tmp_path):
         "make_model": 1, "why_it_does_not_hold": 1, "render_all": 1, "manifest": 1,
         "parse_samples": 1,
     }  # fmt: skip
-    for command in ("resume", "score", "replay"):
+    for command in ("resume", "show", "replay"):
         opened.clear()
         assert agent_env(command, out).returncode == 0
         assert opened == {"manifest": 1, "parse_samples": 1}, command

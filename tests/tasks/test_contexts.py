@@ -65,7 +65,7 @@ def test_a_file_is_read_back_as_it_was_written(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda lines: [], "is empty; make it by: agent-env context build"),
+        (lambda lines: [], "is empty; make it by: agent-env web context build"),
         (lambda lines: lines[1:], ":1: not a context file's header: "),
         (lambda lines: [lines[0], b"{", lines[2]], ":2: not a context: "),
         (lambda lines: [*lines, lines[1]], ":4: sample 'one' is there twice"),

@@ -86,8 +86,8 @@ def test_a_later_reader_needs_no_code_of_it(home):
     start = json.loads(trace.read_text().splitlines()[0])
     (stored,) = start["condition"]["own_tools"]
     assert (stored["name"], stored["path"], stored["keeps_state"]) == ("tally", CONDITION, True)
-    for command in ("score", "replay", "diagnose"):
-        assert agent_env(command, "run", cwd=home).returncode == 0
+    for command in (("show",), ("replay",), ("show", "--why")):
+        assert agent_env(*command, "run", cwd=home).returncode == 0
 
 
 def test_its_code_is_not_run_for_a_folder_from_elsewhere(home):

@@ -134,7 +134,7 @@ def test_verifying_names_what_was_changed_or_lost(store):
     assert f"body {digest} is not what its name says" in told
     assert any(line.startswith(f"body {other} cannot be unpacked") for line in told)
     assert f"{A} has no text" in told
-    with pytest.raises(StorageError, match="agent-env pages verify"):
+    with pytest.raises(StorageError, match="agent-env web pages verify"):
         asyncio.run(store.get(A))
     with pytest.raises(ConfigError, match="is not sound"):
         merge(SqlitePages(Path(":memory:")), store)

@@ -33,7 +33,7 @@ def test_a_run_of_files_alone(home):
     for command in (("resume", "../run"), ("replay", "../run", "--tools", "live")):
         assert agent_env(*command, cwd=elsewhere).returncode == 0
     forked = agent_env(
-        "fork", "run/episodes/cal+almanac/wd-1.1.jsonl", "--at", "0", "--out", "fork",
+        "episodes", "fork", "run/episodes/cal+almanac/wd-1.1.jsonl", "--at", "0", "--out", "fork",
         "--model", "reference", "--condition", "almanac", cwd=home,
     )  # fmt: skip
     assert forked.returncode == 0, forked.stderr
@@ -43,7 +43,7 @@ def test_a_run_of_files_alone(home):
 
 def test_a_set_is_generated_by_it(home):
     done = agent_env(
-        "generate", "my_family.py:FAMILY", "--count", "2", "--out", "set.jsonl",
+        "questions", "generate", "my_family.py:FAMILY", "--limit", "2", "--out", "set.jsonl",
         "--option", "first_year=1990", cwd=home,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -124,7 +124,7 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
     own = ("--scorer", "m.py:strict", "--metric", "m.py:letters")
     done = agent_env(*command, *own, "--out", "run", "--json", cwd=home)
     assert done.returncode == 0, done.stderr
-    again = agent_env("score", str(home / "run"), "--json", cwd=home / "..")
+    again = agent_env("show", str(home / "run"), "--json", cwd=home / "..")
     for out in (done.stdout, again.stdout):
         base = json.loads(out)["conditions"]["base"]
         assert base["letters"] == len("Monday")
@@ -142,5 +142,5 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
     assert "metric unknown gave a NoneType" in (home / "none/scores.jsonl").read_text()
     make_foreign(home / "run")
     (home / "m.py").write_text("raise AssertionError('imported')")
-    refused = agent_env("score", "run", cwd=home).stderr
+    refused = agent_env("show", "run", cwd=home).stderr
     assert all(f"{kind} {home}/m.py" in refused for kind in ("scorer", "metric"))

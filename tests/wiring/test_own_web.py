@@ -96,7 +96,7 @@ def test_a_folder_from_elsewhere_uses_none(home):
     run(home)
     make_foreign(home / "run")
     (home / "my.py").write_text("raise AssertionError('imported')")
-    for command in (("score",), ("replay",), ("replay", "--tools", "live"), ("resume",)):
+    for command in (("show",), ("replay",), ("replay", "--tools", "live"), ("resume",)):
         done = agent_env(command[0], "run", *command[1:], cwd=home)
         assert (done.returncode, "strategy" in done.stderr) == (2, True), done.stderr
 

@@ -35,7 +35,7 @@ def test_every_command_takes_it(tmp_path, pack):
         ("family", "day-names"), ("model", "mondays"), ("tool", "almanac"),
     ]  # fmt: skip
     assert {(use["package"], use["version"]) for use in uses} == {("weekday-pack", "0.1")}
-    scores = json.loads(agent_env("score", "run", "--json", cwd=tmp_path).stdout)
+    scores = json.loads(agent_env("show", "run", "--json", cwd=tmp_path).stdout)
     assert scores["conditions"]["almanac"]["right"] == 1.0
     trace = "run/episodes/base/wd-1.1.jsonl"
     for command in (
@@ -43,10 +43,10 @@ def test_every_command_takes_it(tmp_path, pack):
         ("replay", "run"),
         ("replay", "run", "--tools", "live"),
         ("replay", "run", "--model", "live"),
-        ("fork", trace, "--at", "0", "--condition", "almanac", "--out", "fork"),
-        ("forks", "fork"),
+        ("episodes", "fork", trace, "--at", "0", "--condition", "almanac", "--out", "fork"),
+        ("episodes", "forks", "fork"),
         ("compare", "run"),
-        ("diagnose", "run"),
+        ("show", "--why", "run"),
         ("show", trace),
     ):
         done = agent_env(*command, cwd=tmp_path)
@@ -85,14 +85,14 @@ def test_a_folder_from_elsewhere_imports_nothing_of_it(tmp_path, pack, monkeypat
     make_foreign(tmp_path / "run")
     for name in [name for name in sys.modules if name.startswith("weekday_pack")]:
         monkeypatch.delitem(sys.modules, name)
-    for command in ("score", "replay", "resume", "compare", "diagnose"):
-        done = agent_env(command, "run", cwd=tmp_path)
+    for command in (("show",), ("replay",), ("resume",), ("compare",), ("show", "--why")):
+        done = agent_env(*command, "run", cwd=tmp_path)
         assert done.returncode == 2
         assert "family day-names (its code runs here)" in done.stderr
     assert not [name for name in sys.modules if name.startswith("weekday_pack")]
     confirmed = agent_env("resume", "run", "--trust-run", cwd=tmp_path)
     assert "trusted in run: tool almanac (its code runs here)" in confirmed.stderr
-    assert agent_env("score", "run", cwd=tmp_path).returncode == 0
+    assert agent_env("show", "run", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_no_entry_of_run_json_smuggles_an_import_in(forged, plain, tmp_path, pac
     shutil.copytree(plain, tmp_path / "run")
     stored = manifest(tmp_path) | {"id": "0" * 12} | forged
     (tmp_path / "run/run.json").write_text(json.dumps(stored))
-    for command in (("score",), ("replay",), ("replay", "--tools", "live"), ("resume",)):
+    for command in (("show",), ("replay",), ("replay", "--tools", "live"), ("resume",)):
         agent_env(command[0], "run", *command[1:], cwd=tmp_path)
     assert not [name for name in sys.modules if name.startswith("weekday_pack")]
 

@@ -58,7 +58,15 @@ class Foreign:
             "resume": ["resume", str(self.path), "--accept-changes"],
             "replay tools": ["replay", str(self.path), "--tools", "live", "--lenient"],
             "replay model": ["replay", str(self.path), "--model", "live", "--lenient"],
-            "fork": ["fork", trace, "--at", self.at, "--out", str(self.path.with_name("forked"))],
+            "fork": [
+                "episodes",
+                "fork",
+                trace,
+                "--at",
+                self.at,
+                "--out",
+                str(self.path.with_name("forked")),
+            ],
         }[name]
         return agent_env(*words, *more, env=self.environment)
 
@@ -236,8 +244,8 @@ def test_reading_needs_no_trust_and_obeys_nothing(foreign):
     )  # fmt: skip
     run, trace = str(foreign.path), f"{foreign.path}/episodes/web/{foreign.sample}.1.jsonl"
     for words in (
-        ["show", trace], ["score", run], ["score", run, "--evidence"], ["episodes", run],
-        ["diagnose", run], ["compare", run], ["export", run, "--to", "jsonl"],
+        ["show", trace], ["show", run], ["show", run, "--evidence"], ["episodes", "list", run],
+        ["show", "--why", run], ["compare", run], ["episodes", "export", run, "--to", "jsonl"],
         ["replay", run, "--lenient"],
     ):  # fmt: skip
         done = agent_env(*words, env=foreign.environment)
@@ -287,7 +295,7 @@ def test_a_server_that_the_user_names_gets_no_key_that_a_foreign_run_names(forei
     sent = {"name": "srv", "command": ["serve"], "environment": ["MY_SECRET"]}
     foreign.plant(mcp=[sent | {"tools": [{"name": "t", "offered": "t"}]}])
     command = f"sh -c 'echo $MY_SECRET >{foreign.file}'"
-    done = agent_env("mcp", "diff", str(foreign.path), command, env=foreign.environment)
+    done = agent_env("serve", "mcp-diff", str(foreign.path), command, env=foreign.environment)
     assert (done.returncode, "the key MY_SECRET is not allowed" in done.stderr) == (2, True)
     assert not foreign.file.exists()
 
@@ -295,7 +303,7 @@ def test_a_server_that_the_user_names_gets_no_key_that_a_foreign_run_names(forei
 def test_pages_are_not_read_from_where_a_foreign_run_says(foreign):
     plant_page_store(foreign)
     for words in (
-        ["pages", "list", str(foreign.path)],
+        ["web", "pages", "list", str(foreign.path)],
         ["run", "time-puzzles", "--web", "frozen", "--pages", str(foreign.path)],
     ):
         done = agent_env(*words, env=foreign.environment)

@@ -1,7 +1,7 @@
 """The statistics of a study: every `Statistic` that a module of this package defines.
 
 It holds the statistic's name, its place, what it needs, and the table that it makes of a study. All
-that shows statistics (`score`, `compare`, the report, JSON, CSV, LaTeX) goes through `tables_of`.
+that shows statistics (`show`, `compare`, the report, JSON, CSV, LaTeX) goes through `tables_of`.
 A family brings its own by dotted path, see `AnalysisHooks.statistics`; an installed package by an
 entry point of the group `agent_env.statistics`.
 """
@@ -34,7 +34,7 @@ class Statistic:
     is_main: bool = False
     """Whether `compare` shows it unasked."""
     in_score: bool = False
-    """Whether `score` shows it, too."""
+    """Whether `show` shows it, too."""
     is_layout: bool = False
     """Whether it sets results out as a paper does, for who has that paper; the report has not."""
     without_rows: str = ""

@@ -1,5 +1,5 @@
 """Short calls that show what a server does: whether the conditions are valid on it, before the
-first episode, and which other features it has, for `probe`.
+first episode, and which other features it has, for `check`.
 
 The preflight is one call without tools and one for each distinct list of tools, without retries:
 after a rate limit, an outage or a broken reply the result is reported as unknown.

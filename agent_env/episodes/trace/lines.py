@@ -186,7 +186,7 @@ def read_events(path: Path) -> Lines:
         raise _unsafe_trace(path, exc) from exc
     except IsADirectoryError as exc:
         raise ConfigError(
-            f"{path} is a folder, no trace; agent-env episodes {path} lists a run's episodes"
+            f"{path} is a folder, no trace; agent-env episodes list {path} lists a run's episodes"
         ) from exc
     except (FileNotFoundError, NotADirectoryError) as exc:
         raise ConfigError(f"{path} is no trace: {exc.strerror}") from exc

@@ -22,8 +22,6 @@ from agent_env.sdk.commands import (
 if TYPE_CHECKING:
     from agent_env.sdk.run import AttributeOptions, CurveOptions
 
-SECTION = "Run it again"
-
 Check = Annotated[
     bool, typer.Option("--check", help="Only say what the forks will use: ask nothing.")
 ]
@@ -46,7 +44,7 @@ def curve(
     """Accuracy against steps, tokens and cost from one run: each episode is forked where its budget
     ends, and must answer there.
 
-    Example: agent-env curve runs/first --at 1,2,4,8 --html curve.html
+    Example: agent-env episodes curve runs/first --at 1,2,4,8 --html curve.html
     """
     import asyncio
     from dataclasses import asdict, replace
@@ -93,7 +91,7 @@ def attribute(
     """At which step an episode's outcome turned: forks of each step are asked anew, and the share
     of right ends is compared before and after it.
 
-    Example: agent-env attribute runs/first/web/tp-1-00001.1 --forks 200
+    Example: agent-env episodes attribute runs/first/web/tp-1-00001.1 --forks 200
     """
     import asyncio
     from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Commands on tables of events: import, build, screen, check."""
+"""Tables of events: import, build, screen, check."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from agent_env.sdk.commands import say, with_options
 if TYPE_CHECKING:
     from agent_env.sdk.run import RunOptions
 
-SECTION = "Make questions, facts and pages"
-
 Out = Annotated[Path, typer.Option(help="The file to write.")]
 Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
 Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]
@@ -23,10 +21,8 @@ RunFolder = Annotated[Path, typer.Option("--run", help="The run's folder, kept."
 RECORD = "agent_env.runs.options:RunOptions"
 RUN_OPTIONS = ("base_url", "api_key_env", "limit", "concurrency")
 """Options of a run that `screen` and `check` have."""
-facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_args_is_help=True)
 
 
-@facts.command("import")
 def import_table(
     file: Annotated[Path, typer.Argument(help="CSV, JSON lines, Parquet, SQLite or DuckDB.")],
     out: Out,
@@ -40,7 +36,7 @@ def import_table(
 ) -> None:
     """Check an event table of your own and write it in full form.
 
-    Example: agent-env facts import mine.csv --out events.csv --option event=name
+    Example: agent-env web facts import mine.csv --out events.csv --option event=name
     """
     from agent_env.extensions.facts.tables.user_tables import EventTableOptions, import_events
     from agent_env.sdk.family import record_options
@@ -52,7 +48,6 @@ def import_table(
     print(f"{result.events} events in {result.out}, {result.lasting} of them still lasting")
 
 
-@facts.command("import-wikidata")
 def import_wikidata(
     out: Out,
     kind: Annotated[list[str], typer.Option(help="Such as war; repeatable.")],
@@ -65,7 +60,7 @@ def import_wikidata(
 ) -> None:
     """Build an event table from the Wikidata query service.
 
-    Example: agent-env facts import-wikidata --kind war --limit 500 --out wars.csv
+    Example: agent-env web facts import-wikidata --kind war --limit 500 --out wars.csv
     """
     import asyncio
 
@@ -81,7 +76,6 @@ def import_wikidata(
     print(f"{result.events} events in {result.out} from {result.pages} pages; left out: {skipped}")
 
 
-@facts.command()
 @with_options(RECORD, only=RUN_OPTIONS, task="")
 def screen(
     options: RunOptions,
@@ -93,12 +87,11 @@ def screen(
 ) -> None:
     """Mark the events that a model can date without tools.
 
-    Example: agent-env facts screen --model openai/gpt-5 --run runs/screen --out known.csv
+    Example: agent-env web facts screen --model openai/gpt-5 --run runs/screen --out known.csv
     """
     _run("screen", table, out, replace(options, model=model, out=run), stated_now(now))
 
 
-@facts.command()
 @with_options(RECORD, only=(*RUN_OPTIONS, "web", "search", "pages"), task="")
 def check(
     options: RunOptions,
@@ -110,7 +103,7 @@ def check(
 ) -> None:
     """Have a model with web tools judge each row: correct or not, why, by which pages.
 
-    Example: agent-env facts check --model openai/gpt-5 --web record --search brave --run runs/c
+    Example: agent-env web facts check --model openai/gpt-5 --web record --search brave --run runs/c
     --out judged.csv
     """
     _run("check", table, out, replace(options, model=model, out=run), stated_now(now))

@@ -19,17 +19,7 @@ if TYPE_CHECKING:
     from agent_env.extensions.facts.tables.tables import FactTables
     from agent_env.sdk.records import MaterialTable
 
-SECTION = "Make questions, facts and pages"
 
-web = typer.Typer(help="The sealed web: build one of your own.", no_args_is_help=True)
-
-
-@web.callback()
-def _group() -> None:
-    """The sealed web: build one of your own."""
-
-
-@web.command()
 def build(
     out: Annotated[Path, typer.Option(help="The page store to write, such as pages.db.")],
     world: Annotated[
@@ -80,7 +70,7 @@ def build(
     if result.facts is not None:
         print(f"facts in {result.facts}, intervals in {result.intervals}")
         puzzles = f"--option facts_table={result.facts} --out puzzles.jsonl"
-        print(f"puzzles of it: agent-env generate time-puzzles {puzzles}")
+        print(f"puzzles of it: agent-env questions generate time-puzzles {puzzles}")
         print(f"ask them:      agent-env run time-puzzles --dataset puzzles.jsonl --pages {out}")
 
 

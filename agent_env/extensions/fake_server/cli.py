@@ -1,4 +1,4 @@
-"""agent-env fake-server."""
+"""agent-env serve fake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from agent_env.extensions.fake_server.conversation import Policy
     from agent_env.extensions.fake_server.server import ServerOptions
 
-SECTION = "Ask models"
 POLICIES = ("reference", "reference-static")
 
 
@@ -19,7 +18,7 @@ POLICIES = ("reference", "reference-static")
 def fake_server(options: ServerOptions) -> None:
     """Serve both model APIs on loopback, to rehearse a run before paying for it.
 
-    Example: agent-env fake-server --policy reference --mode deepseek --errors 429:0.1,cut:0.02
+    Example: agent-env serve fake --policy reference --mode deepseek --errors 429:0.1,cut:0.02
     """
     import asyncio
 

@@ -10,8 +10,6 @@ import typer
 
 from agent_env.sdk.commands import AsJson, RunPath, for_each_run, say
 
-SECTION = "See what happened"
-
 Endpoint = Annotated[
     str,
     typer.Option(
@@ -47,7 +45,7 @@ def export(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="FIELD=A,B as in `agent-env episodes`. Repeatable."),
+        typer.Option(help="FIELD=A,B as in `agent-env episodes list`. Repeatable."),
     ] = None,
     min_score: Annotated[
         float | None, typer.Option(help="Only episodes with at least this score.")
@@ -68,7 +66,7 @@ def export(
     """Write a run's episodes as tables, logs, spans, trajectories or training data, or its results
     for Every Eval Ever (eee) or a model repository (hf).
 
-    Example: agent-env export runs/first --to sft --min-score 1 --where condition=web
+    Example: agent-env episodes export runs/first --to sft --min-score 1 --where condition=web
     """
     from dataclasses import asdict
 
@@ -111,7 +109,7 @@ def import_log(
     Conversations become traces, where the format has them. Scores are the log's own; an imported
     run cannot be resumed, replayed or forked.
 
-    Example: agent-env import logs/2026-05-01_gsm8k.eval --out runs/gsm8k
+    Example: agent-env episodes import logs/2026-05-01_gsm8k.eval --out runs/gsm8k
     """
     from agent_env.extensions.interop.foreign.as_run import import_logs
 

@@ -29,7 +29,7 @@ EXPORTERS: Registry[Callable[[Source, Path], dict[str, int]]] = Registry(
 )
 """By the name of the format."""
 OF_RESULTS = ("eee", "hf")
-"""Formats of means, which are those of `score`."""
+"""Formats of means, which are those of `show`."""
 _BENCHMARK = re.compile(r"([A-Za-z0-9][\w.-]*/[\w.-]+)(?::([\w.-]+))?", re.ASCII)
 
 
@@ -92,7 +92,7 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
 
 
 def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None]) -> Results:
-    """The means of whole conditions, with the intervals of `score`."""
+    """The means of whole conditions, with the intervals of `show`."""
     from agent_env.extensions.interop.export.source import Results
 
     fields = [parse_where(text).field for text in options.where]
@@ -142,7 +142,7 @@ def _means(comparison: Comparison, conditions: Collection[str]) -> Iterator[Mean
 
 
 def _choice(run: Run, options: ExportOptions) -> Choice:
-    """The episodes by the filters of `agent-env episodes`, and by score."""
+    """The episodes by the filters of `agent-env episodes list`, and by score."""
     from agent_env.extensions.interop.export.source import Choice
 
     if options.metric is not None and options.metric not in run.task.metrics:

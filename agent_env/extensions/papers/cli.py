@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from agent_env.extensions.papers.engine import ReproduceOptions
     from agent_env.sdk.run import Listener
 
-SECTION = "See what happened"
-
 
 @with_options("agent_env.extensions.papers.engine:ReproduceOptions")
 def reproduce(
@@ -31,7 +29,7 @@ def reproduce(
 ) -> None:
     """Run a paper's experiments and set its figures beside ours, as tables, figures, one page.
 
-    Example: agent-env reproduce time-puzzles --model openai/gpt-5 --file puzzles.json --limit 60
+    Example: agent-env study reproduce time-puzzles --model openai/gpt-5 --file puzzles.json
     """
     import asyncio
 

@@ -1,4 +1,4 @@
-"""`agent-env serve`: episodes over HTTP."""
+"""`agent-env serve http`: episodes over HTTP."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from agent_env.extensions.serve.http_server import EpisodeServer
     from agent_env.extensions.serve.served_run import ServedRun
     from agent_env.sdk.run import RunOptions
-
-SECTION = "Ask models"
 
 
 @with_options("agent_env.runs.options:RunOptions", only=(*WHAT, "tokens", "out"))
@@ -48,7 +46,7 @@ def serve(
     Every step is recorded in the run's folder, as of any run. An existing --out goes on.
     GET /openapi.json describes the API.
 
-    Example: agent-env serve time-puzzles --condition base --condition web+python --out runs/served
+    Example: agent-env serve http time-puzzles --condition web+python --out runs/served
     """
     import asyncio
 
@@ -86,4 +84,4 @@ async def _serve(
                 print(f"token: {token}", flush=True)
             say(f"Serves {folder.path} (Ctrl-C ends it); GET /openapi.json describes the API.")
             await serve_app(server.app(), listener)
-    say(f"agent-env score {folder.path} scores the episodes; the same --out goes on.")
+    say(f"agent-env show {folder.path} scores the episodes; the same --out goes on.")

@@ -1,4 +1,4 @@
-"""`agent-env serve`: the episodes of a run over HTTP, for any number of agents at once, with the
+"""`agent-env serve http`: the episodes of a run over HTTP, for many agents at once, with the
 OpenAPI description of what is sent and answered.
 
 Guaranteed: nothing of the run's folder is served but the prompt, what tools and rules say, and the
@@ -222,7 +222,7 @@ def openapi(has_token: bool) -> dict[str, Any]:
         entry[method] = operation
     made_of: dict[str, Any] = {
         "openapi": "3.1.0",
-        "info": {"title": "agent-env serve", "version": agent_env.__version__},
+        "info": {"title": "agent-env serve http", "version": agent_env.__version__},
         "paths": paths,
         "components": {"schemas": schemas},
     }

@@ -1,4 +1,4 @@
-"""agent-env mcp: MCP servers, those of a run and our own."""
+"""Commands on MCP: a server of questions, and servers as a run recorded them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,7 @@ from agent_env.sdk.errors import ConfigError
 if TYPE_CHECKING:
     from agent_env.sdk.run import RunOptions
 
-SECTION = "Run it again"
 
-mcp = typer.Typer(
-    rich_markup_mode=None,
-    help="MCP servers of a run; tasks and tools for MCP clients.\n\n"
-    "Example: agent-env mcp serve time-puzzles --condition web+python --out runs/exam",
-)
-
-
-@mcp.command()
 def diff(
     folder: RunPath,
     command: Annotated[
@@ -39,7 +30,7 @@ def diff(
 ) -> None:
     """Compare a server with the one that a run recorded; exit 1 where they differ.
 
-    Example: agent-env mcp diff runs/first mcp-server-time
+    Example: agent-env serve mcp-diff runs/first mcp-server-time
     """
     import asyncio
 
@@ -77,7 +68,6 @@ Http = Annotated[
 ]
 
 
-@mcp.command()
 @with_options("agent_env.runs.options:RunOptions", only=(*WHAT, "out"))
 def serve(
     options: RunOptions,
@@ -96,7 +86,7 @@ def serve(
 
     Every call is recorded in the run's folder, as of any run. An existing --out goes on.
 
-    Example: agent-env mcp serve time-puzzles --condition web+python --out runs/exam
+    Example: agent-env serve mcp time-puzzles --condition web+python --out runs/exam
     """
     import asyncio
 
@@ -123,17 +113,11 @@ def serve(
                 await serve_stdio(server)
             else:
                 await serve_http(server, http, token, say)
-        say(f"agent-env score {folder.path} scores the answers.")
+        say(f"agent-env show {folder.path} scores the answers.")
 
     check_sdk()
     with suppress(KeyboardInterrupt):
         asyncio.run(main())
-
-
-@mcp.command(hidden=True, context_settings={"ignore_unknown_options": True})
-def tools(words: Annotated[list[str] | None, typer.Argument()] = None) -> None:
-    """Say where the command went."""
-    raise ConfigError("`mcp tools` is gone: `agent-env mcp serve` offers the same tools")
 
 
 def silent(key: Any, score: Any) -> None:

@@ -10,8 +10,6 @@ import typer
 from agent_env.sdk.commands import need_extra, say
 from agent_env.sdk.errors import ConfigError
 
-SECTION = "See what happened"
-
 
 def view(
     folder: Annotated[

@@ -177,7 +177,9 @@ def _judged(question: QaSample, episode: Episode) -> Score:
 
     def measure(text: str | None) -> dict[str, object]:
         if not says:
-            rule = "no verdict yet: agent-env judge RUN --model MODEL --metric judged_right"
+            rule = (
+                "no verdict yet: agent-env episodes judge RUN --model MODEL --metric judged_right"
+            )
             return {"outcome": "scorer_failed", "rule": rule}
         rule = f"verdict of {says[-1].judge}"
         metrics = {"judged_right": float(says[-1].says == "right")}

@@ -40,7 +40,8 @@ class QaOptions(TableOptions):
     scorer: ScorerName = "normalised"
     """exact; normalised (without case, accents, articles, punctuation); number; date (to the
     precision of the right one); dates and set (all members, in any order); choice (a letter or
-    its text); regex (a pattern in the answer); judge (a model's verdict, by `agent-env judge`)."""
+    its text); regex (a pattern in the answer); judge (a model's verdict, by `agent-env episodes
+    judge`)."""
     question: str = "question"
     """The column with the question."""
     answer: str = "answer"

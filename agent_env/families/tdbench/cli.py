@@ -1,4 +1,4 @@
-"""Commands on TDBench: import, doctor."""
+"""Questions from temporal tables: published files, tables of your own."""
 
 from __future__ import annotations
 
@@ -16,13 +16,6 @@ from agent_env.sdk.commands import AsJson, print_table, say
 if TYPE_CHECKING:
     from agent_env.families.tdbench.commands import ImportReport
 
-SECTION = "Families of questions"
-
-
-tdbench = typer.Typer(
-    help="Questions from temporal tables: published files, tables of your own.",
-    no_args_is_help=True,
-)
 MAX_LISTED = 20
 """Differences that are printed without --json."""
 
@@ -35,7 +28,6 @@ class DifferingChoice(StrEnum):
     RETURNED = "returned"
 
 
-@tdbench.command("import")
 def import_command(
     folder: Annotated[Path, typer.Argument(help="Holds CSVs and question files.", metavar="DIR")],
     now: Annotated[
@@ -53,7 +45,7 @@ def import_command(
 ) -> None:
     """Prove a published set: find the reading of each file that returns its stored rows.
 
-    Example: agent-env tdbench import tdbench_public --out published.jsonl
+    Example: agent-env questions tdbench import tdbench_public --out published.jsonl
     """
     from agent_env.families.tdbench.commands import import_published
 
@@ -68,7 +60,6 @@ def import_command(
         sys.exit(1)
 
 
-@tdbench.command()
 def doctor(
     files: Annotated[
         list[Path],
@@ -84,7 +75,7 @@ def doctor(
     """Show how a table is read, what keeps questions from it, and how many questions come out.
 
     Exit code 1 where a problem is left. Example:
-    agent-env tdbench doctor leaders.csv --option repair=standard
+    agent-env questions tdbench doctor leaders.csv --option repair=standard
     """
     from agent_env.families.tdbench.commands import examine
 
@@ -106,19 +97,6 @@ def doctor(
         else:
             print(f"to make questions, with all that was found out:\n  {report.command}")
     sys.exit(int(report.is_blocked))
-
-
-@tdbench.command(
-    hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
-)
-def tables() -> None:
-    """The old name of `compare --table`."""
-    from agent_env.sdk.errors import ConfigError
-
-    raise ConfigError(
-        "tdbench tables is gone: agent-env compare RUN... --table table4 (table5, ..., figure5; "
-        "--labels SHEET) has its figures, agent-env reproduce tdbench draws them beside the paper's"
-    )
 
 
 def _print_import(report: ImportReport) -> None:

@@ -1,5 +1,5 @@
 """What the commands on TDBench do: import a published set, lay runs out as in the paper, and
-examine a user's tables (`tdbench doctor`)."""
+examine a user's tables (`questions tdbench doctor`)."""
 
 from __future__ import annotations
 
@@ -260,7 +260,9 @@ def examine(files: Sequence[Path], texts: Sequence[str], out: Path | None) -> In
     kinds = () if any(r.is_blocked for r in reports) or not is_askable else _kinds(options)
     chosen = options.model_dump(exclude_defaults=True)
     given = (part for text in option_texts(chosen) for part in ("--option", text))
-    command = shlex.join(["agent-env", "generate", "tdbench", "--out", "mine.jsonl", *given])
+    command = shlex.join(
+        ["agent-env", "questions", "generate", "tdbench", "--out", "mine.jsonl", *given]
+    )
     log_file = None if out is None else _write(mended[0], reports[0].log, out)
     shown = command if is_askable else ""
     return IntakeReport(tuple(reports), policies_of(options), kinds, shown, out, log_file)

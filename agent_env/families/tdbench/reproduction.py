@@ -1,4 +1,4 @@
-"""The experiments of the TDBench paper, for `agent-env reproduce tdbench`, with the authors' files
+"""The experiments of the TDBench paper, for `study reproduce tdbench`, with the authors' files
 as their questions and the corrected gold of these."""
 
 from __future__ import annotations
@@ -235,7 +235,9 @@ CONSTRUCTION = tuple(
 
 SHIPPED = ("tables=shipped",)
 WIKIPEDIA = (*SHIPPED, "domains=offices,organisations")
-PUBLISHED = "the authors' folder (tables and question files) or what `tdbench import` writes of it"
+PUBLISHED = (
+    "the authors' folder (tables and question files), or what `questions tdbench import` writes"
+)
 COUNTS = {
     "alignment": (2079, (*WIKIPEDIA, "kinds=current")),
     "reasoning": (5406, (*WIKIPEDIA, "kinds=relation")),
@@ -300,8 +302,8 @@ def _experiment(
 
 
 _PEOPLE = (
-    "it needs answers judged by people: `agent-env label RUN`, then `agent-env compare RUN --table "
-    "table{} --labels SHEET`"
+    "it needs answers judged by people: `agent-env episodes label RUN`, then `agent-env compare "
+    "RUN --table table{} --labels SHEET`"
 )
 _NO_VALUES = "The paper draws this figure and prints no values of it."
 EXPERIMENTS = (

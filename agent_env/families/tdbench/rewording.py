@@ -500,6 +500,6 @@ FAMILY = Family.of_wording(
     WordingSample,
     _prompt,
     score,
-    "queries are worded by: agent-env generate tdbench --wording model:NAME",
+    "queries are worded by: agent-env questions generate tdbench --wording model:NAME",
 )
 REWORDING = Rewording(NAME, PROMPT, PROMPT_DIGEST, wording_samples, reworded)

@@ -197,8 +197,8 @@ class TdbenchOptions(TemporalTableOptions):
     """`dependent`: only questions whose columns determine the answer at any time (a TFD), none
     about the rows that the table happens to list; for the closed-book setting."""
     repair: tuple[str, ...] = ()
-    """Repairs of a file's rows before questions are made, as of `tdbench doctor`: `standard`, or
-    PROBLEM=POLICY such as `zero-length=drop`."""
+    """Repairs of a file's rows before questions are made, as of `questions tdbench doctor`:
+    `standard`, or PROBLEM=POLICY such as `zero-length=drop`."""
     templates: str | None = None
     """A TOML file with sentences for the columns of a file's table; see docs/tdbench.md."""
     book: Literal["open", "closed"] | None = None

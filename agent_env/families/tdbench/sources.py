@@ -118,7 +118,7 @@ def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
             )  # fmt: skip
         except DatasetError as exc:
             problems = exc.lines if isinstance(exc, DatasetErrors) else (str(exc),)
-            hint = f"`agent-env tdbench doctor {file}` says how to repair them"
+            hint = f"`agent-env questions tdbench doctor {file}` says how to repair them"
             raise ConfigErrors(problems if options.repair else (*problems, hint)) from exc
         domain = Domain(table.name, VERBS["entry"], (), ())
         if not hops:

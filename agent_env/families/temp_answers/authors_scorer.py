@@ -1,7 +1,7 @@
 """The rules by which the authors of TempAnswerQA score a response, for one answer of a run.
 
 MASE is left out: it divides by clusters over the labels of all response files together
-(`agent-env score-answers --mode paper`).
+(`agent-env questions score-answers --mode paper`).
 """
 
 from __future__ import annotations

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from agent_env.families.temp_answers.responses import ResponseFile
     from agent_env.sdk.results import Cell
 
-SECTION = "See what happened"
-
 
 @with_options("agent_env.families.temp_answers.commands:ScoreOptions")
 def score_answers(
@@ -26,21 +24,14 @@ def score_answers(
     disagreements: Annotated[
         Path | None, typer.Option(help="Write here a CSV of what the modes judge differently.")
     ] = None,
-    tables: Annotated[Path | None, typer.Option(hidden=True)] = None,
-    figures: Annotated[Path | None, typer.Option(hidden=True)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score time answers as numbers: exact match, sMAPE, MASE, errors and their causes.
 
-    Example: agent-env score-answers responses/ttqa_head_*.csv --mode v2 --json
+    Example: agent-env questions score-answers responses/ttqa_head_*.csv --mode v2 --json
     """
     from agent_env.families.temp_answers import commands
 
-    if tables is not None or figures is not None:
-        raise ConfigError(
-            "--tables and --figures are gone: agent-env reproduce temp-answers --responses FILE "
-            "writes the paper's tables as CSV and draws its figures"
-        )
     scored = commands.score_answers(options)
     if disagreements is not None:
         _write(disagreements, scored)

@@ -1,4 +1,4 @@
-"""`agent-env score-answers`: scores response files in both modes; where these differ."""
+"""`agent-env questions score-answers`: scores response files in both modes; where these differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that the TempAnswerQA paper prints, by table and row, for `agent-env reproduce`."""
+"""The values that the TempAnswerQA paper prints, by table and row, for `study reproduce`."""
 
 from __future__ import annotations
 

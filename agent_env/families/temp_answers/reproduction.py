@@ -1,4 +1,4 @@
-"""The experiments of TempAnswerQA (Abbood et al. 2025), for `agent-env reproduce`.
+"""The experiments of TempAnswerQA (Abbood et al. 2025), for `agent-env study reproduce`.
 
 Response files in the published layout and runs on generated questions are scored alike, apart from
 each other, in both modes: `paper` (the published rules) and `v2` (ours).
@@ -147,8 +147,8 @@ PAPER = Reproduction(
     source="Auss Abbood, Zaiqiao Meng, Nigel Collier, 2025",
     questions=(
         Questions(
-            "questions", NAME, "a set of `generate temp-answers` (the authors' response files are "
-            "scored by --responses FILE, which needs no questions)", count=3434,
+            "questions", NAME, "a set of `questions generate temp-answers` (the authors' response "
+            "files are scored by --responses FILE, which needs no questions)", count=3434,
         ),
     ),
     setups=(

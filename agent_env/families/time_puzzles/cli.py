@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from agent_env.families.time_puzzles.audit import AuditReport
     from agent_env.families.time_puzzles.gold_readings import ReadingScore, RunReadingScore
 
-SECTION = "Make questions, facts and pages"
-
 SHOWN = 5
 """Unread texts listed of each wording."""
 
@@ -45,7 +43,7 @@ def audit(
 
     Each finding is an error, the file's own rule, or debatable; --fix mends errors only.
 
-    Example: agent-env audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
+    Example: agent-env questions audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
     from agent_env.families.time_puzzles.audit import audit_file
     from agent_env.families.time_puzzles.gold_readings import scores_of_runs

@@ -142,6 +142,6 @@ FAMILY = Family.of_wording(
     WordingSample,
     _prompt,
     score,
-    "puzzles are worded by: agent-env generate time-puzzles --wording model:NAME",
+    "puzzles are worded by: agent-env questions generate time-puzzles --wording model:NAME",
 )
 REWORDING = Rewording(NAME, PROMPT, PROMPT_DIGEST, wording_samples, reworded)

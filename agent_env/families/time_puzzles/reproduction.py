@@ -1,4 +1,4 @@
-"""The experiments of the Time Puzzles paper (Wang and Dong 2026), for `agent-env reproduce`."""
+"""The experiments of the Time Puzzles paper (Wang and Dong 2026), for `study reproduce`."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ PAPER = Reproduction(
             "facts",
             "Appendix A.1: 400 questions of TempReason, screened by gpt-oss-20b, 50 events kept",
             (),
-            not_reproduced="it was curated by hand; `agent-env facts screen` does the like",
+            not_reproduced="it was curated by hand; `agent-env web facts screen` does the like",
         ),
     ),
     models=MODELS,

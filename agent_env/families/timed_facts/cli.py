@@ -1,4 +1,4 @@
-"""Commands on questions of timed facts: tempreason inspect, draw."""
+"""TempReason and TimeQA: look into a file, draw from it."""
 
 from __future__ import annotations
 
@@ -13,28 +13,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.sdk.commands import AsJson
-from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent_env.families.timed_facts.sample import TimedQuestion
 
-SECTION = "Families of questions"
-
 File = Annotated[Path, typer.Argument(help="Questions: our samples, or a published file.")]
 MAX_SHOWN = 20
 
-reason = typer.Typer(
-    help="TempReason and TimeQA: look into a file, draw from it.", no_args_is_help=True
-)
 
-
-@reason.command()
 def inspect(file: File, as_json: AsJson = False) -> None:
     """Count a file's questions, list what could not be read, hold the solver against the answers.
 
     Exit code 1 where no answer could be judged.
 
-    Example: agent-env tempreason inspect test_l2.json
+    Example: agent-env questions tempreason inspect test_l2.json
     """
     result = inspect_file(file)
     if as_json:
@@ -63,7 +55,6 @@ def _print_report(result: FileReport) -> None:
         print(f"solver and answer differ: {', '.join(result.differ[:MAX_SHOWN])}")
 
 
-@reason.command()
 def draw(
     file: File,
     out: Annotated[Path, typer.Option(help="The file to write.")],
@@ -72,22 +63,11 @@ def draw(
 ) -> None:
     """Draw so many questions of each level and number of answers.
 
-    Example: agent-env tempreason draw test_l2.json --per-cell 500 --out drawn.jsonl
+    Example: agent-env questions tempreason draw test_l2.json --per-cell 500 --out drawn.jsonl
     """
     for cell, count in draw_cells(file, per_cell, seed, out).items():
         short = f", as the file has no more (wanted {per_cell})" if count < per_cell else ""
         print(f"{cell}: {count}{short}", file=sys.stderr)
-
-
-@reason.command(
-    hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
-)
-def table() -> None:
-    """The old name of `compare --by cell`."""
-    raise ConfigError(
-        "tempreason table is gone: agent-env compare RUN... --by cell has its figures, "
-        "agent-env reproduce tempreason sets the paper's beside them"
-    )
 
 
 @dataclass(frozen=True, slots=True)

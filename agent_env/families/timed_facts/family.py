@@ -42,8 +42,8 @@ class TempReasonOptions(TimedOptions):
     """L1 (time and time), L2 (time and event), L3 (event and event)."""
     ties: Ties = "all"
     """Answer of L3 where several facts begin in the same month: all of them, the nearest (last to
-    end before, first to end after), or the first-ending or last-ending. `tempreason inspect` says
-    which one agrees with a file."""
+    end before, first to end after), or the first-ending or last-ending. `questions
+    tempreason inspect` says which one agrees with a file."""
 
 
 def _make_tempreason(count: int, seed: int, options: TempReasonOptions) -> SampleSet:

@@ -1,4 +1,4 @@
-"""Extraction and reasoning apart: a table of `compare` and `score`."""
+"""Extraction and reasoning apart: a table of `compare` and `show`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""OpenEnv's server before `agent-env serve`."""
+"""OpenEnv's server before `agent-env serve http`."""

@@ -1,4 +1,4 @@
-"""A session's environment: each episode is one of `agent-env serve`, reached over HTTP."""
+"""A session's environment: each episode is one of `agent-env serve http`, reached over HTTP."""
 
 from __future__ import annotations
 
@@ -121,4 +121,4 @@ def _body(answer: httpx.Response) -> dict[str, Any]:
         message = answer.json()["error"]["message"]
     except (ValueError, KeyError, TypeError):
         message = answer.text[:200]
-    raise RuntimeError(f"agent-env serve answered {answer.status_code}: {message}")
+    raise RuntimeError(f"agent-env serve http answered {answer.status_code}: {message}")

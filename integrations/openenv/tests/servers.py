@@ -42,8 +42,18 @@ def process(command: list[str], **environment: str) -> Iterator[str]:
 
 @contextmanager
 def openenv(task: str, run: Path, limit: int = 3) -> Iterator[str]:
-    """The address of OpenEnv's server before `agent-env serve TASK`."""
-    words = [AGENT_ENV, "serve", task, *CONDITIONS, "--limit", str(limit), "--out", str(run)]
+    """The address of OpenEnv's server before `agent-env serve http TASK`."""
+    words = [
+        AGENT_ENV,
+        "serve",
+        "http",
+        task,
+        *CONDITIONS,
+        "--limit",
+        str(limit),
+        "--out",
+        str(run),
+    ]
     with (
         process(
             [*words, "--port", "0", "--token-env", "AGENT_ENV_TOKEN", "--show-metrics"],
@@ -60,6 +70,6 @@ def openenv(task: str, run: Path, limit: int = 3) -> Iterator[str]:
 
 def scores_of(run: Path) -> dict[str, float]:
     """The main metric by condition/sample."""
-    subprocess.run([AGENT_ENV, "score", str(run)], check=True, capture_output=True)
+    subprocess.run([AGENT_ENV, "show", str(run)], check=True, capture_output=True)
     lines = [json.loads(line) for line in (run / "scores.jsonl").read_text().splitlines()]
     return {f"{s['condition']}/{s['sample']}": next(iter(s["metrics"].values())) for s in lines}

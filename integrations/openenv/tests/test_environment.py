@@ -47,7 +47,7 @@ def play(client, model: httpx.Client, **wish) -> float | None:
 
 def test_rewards_are_the_scores_of_a_run(tmp_path: Path) -> None:
     ours, served = tmp_path / "ours", tmp_path / "served"
-    with process([AGENT_ENV, "fake-server", "--policy", "reference-static"]) as model:
+    with process([AGENT_ENV, "serve", "fake", "--policy", "reference-static"]) as model:
         subprocess.run(
             [AGENT_ENV, "run", "time-puzzles", *CONDITIONS, "--limit", "3", "--out", str(ours),
              "--model", "compatible/reference-static", "--base-url", f"{model}/v1"],
@@ -77,8 +77,8 @@ def test_rewards_are_the_scores_of_a_run(tmp_path: Path) -> None:
 
 def test_the_oracle_earns_one_the_floor_nothing_and_both_again(tmp_path: Path) -> None:
     run, file = tmp_path / "run", tmp_path / "questions.jsonl"
-    subprocess.run([AGENT_ENV, "generate", "time-puzzles", "--count", "20", "--out", str(file)],
-                   check=True, capture_output=True)  # fmt: skip
+    subprocess.run([AGENT_ENV, "questions", "generate", "time-puzzles", "--limit", "20",
+                    "--out", str(file)], check=True, capture_output=True)  # fmt: skip
     with openenv("time-puzzles", run, limit=20) as url:
         answers = oracle().gold_answers(file)
         earned = [oracle().rewards(url, answers) for _ in range(2)]

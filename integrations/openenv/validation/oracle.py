@@ -1,6 +1,6 @@
 """Plays every sample of a served run of time-puzzles with its gold answer; every reward must be 1.
 
-    agent-env generate time-puzzles --count 12 --out FILE
+    agent-env questions generate time-puzzles --limit 12 --out FILE
     python validation/oracle.py FILE [URL]
 
 FILE has the questions that are served (the same count and seed), URL is the OpenEnv server's

@@ -1,4 +1,4 @@
-"""Where `agent-env serve` is, and clients for it."""
+"""Where `agent-env serve http` is, and clients for it."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ def body(answer: httpx.Response) -> dict[str, Any]:
         message = answer.json()["error"]["message"]
     except (ValueError, KeyError, TypeError):
         message = answer.text[:200]
-    raise RuntimeError(f"agent-env serve answered {answer.status_code}: {message}")
+    raise RuntimeError(f"agent-env serve http answered {answer.status_code}: {message}")

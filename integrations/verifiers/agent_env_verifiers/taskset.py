@@ -39,7 +39,7 @@ class AgentEnvTask(vf.Task[AgentEnvData]):
 
 
 class AgentEnvConfig(vf.TasksetConfig):
-    """Where `agent-env serve` is."""
+    """Where `agent-env serve http` is."""
 
     url: str | None = None
     """Its address; else the variable AGENT_ENV_URL, else http://127.0.0.1:8322."""

@@ -35,14 +35,6 @@ def test_other_tasks_and_a_providers_interpreter_have_no_events(tmp_path, monkey
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [("study", "--out", "x"), ("tables", "runs/study"), ()])
-def test_the_old_commands_name_what_replaces_them(words):
-    told = agent_env("traveler", *words)
-    assert (told.returncode, told.stdout) == (2, "")
-    assert "`agent-env reproduce traveler` prints the slides' tables" in told.stderr
-    assert len(told.stderr.strip().splitlines()) == 1
-
-
 @pytest.fixture(scope="module")
 def twelve(tmp_path_factory):
     """Twelve questions on eight lists, four of them vague."""

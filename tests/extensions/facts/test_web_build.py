@@ -76,15 +76,15 @@ def test_nothing_is_overwritten(tmp_path):
 def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):
     web = ["web", "build", "--world", "fictional", "--entities", "300", "--out", "pages.db"]
     assert "pages in pages.db" in agent_env(*web, cwd=tmp_path).stdout
-    made = ["--option", "facts_table=pages.facts.csv", "--count", "8", "--out", "puzzles.jsonl"]
-    assert agent_env("generate", "time-puzzles", *made, cwd=tmp_path).returncode == 0
+    made = ["--option", "facts_table=pages.facts.csv", "--limit", "8", "--out", "puzzles.jsonl"]
+    assert agent_env("questions", "generate", "time-puzzles", *made, cwd=tmp_path).returncode == 0
     asked = ["--dataset", "puzzles.jsonl", "--pages", "pages.db", "--out", "run", "--json"]
     conditions = ["--condition", "base", "--condition", "web"]
     ran = agent_env("run", "time-puzzles", *asked, *conditions, cwd=tmp_path)
     scores = json.loads(ran.stdout)["conditions"]
     assert scores["web"]["exact_match"] == 1.0
     assert scores["base"]["exact_match"] < 0.5
-    told = agent_env("score", "run", "--evidence", "--json", cwd=tmp_path)
+    told = agent_env("show", "run", "--evidence", "--json", cwd=tmp_path)
     found = json.loads(told.stdout)["conditions"]
     assert found.keys() == {"web"}
     assert found["web"]["verdicts"]["fine"] == 8

@@ -238,20 +238,20 @@ def test_options_that_do_not_fit_are_named_before_anything_is_made(options, said
 
 
 def test_pages_are_listed_shown_verified_merged_and_exported(recorded, tmp_path, capsys):
-    listed = told_by(capsys, "pages", "list", recorded, "--json").splitlines()
+    listed = told_by(capsys, "web", "pages", "list", recorded, "--json").splitlines()
     first = next(row for row in map(json.loads, listed) if row["digest"])
-    shown = told_by(capsys, "pages", "show", recorded, first["digest"][:10])
+    shown = told_by(capsys, "web", "pages", "show", recorded, first["digest"][:10])
     assert f"asked: {first['asked']}" in shown
     assert "The war began on 2 April 1982. café" in shown
-    searches = told_by(capsys, "pages", "list", recorded, "--searches")
+    searches = told_by(capsys, "web", "pages", "list", recorded, "--searches")
     assert f"serper  5  {LocalWeb.searches[0]}  " in searches
     warc, copy, merged = (tmp_path / name for name in ("x.warc.gz", "copy.db", "all.db"))
-    assert str(warc) in told_by(capsys, "pages", "export", recorded, "--warc", warc)
-    assert "left out: nothing" in told_by(capsys, "pages", "import", copy, "--warc", warc)
-    done = told_by(capsys, "pages", "merge", merged, recorded, copy)
+    assert str(warc) in told_by(capsys, "web", "pages", "export", recorded, "--warc", warc)
+    assert "left out: nothing" in told_by(capsys, "web", "pages", "import", copy, "--warc", warc)
+    done = told_by(capsys, "web", "pages", "merge", merged, recorded, copy)
     assert done.endswith("copy.db: 0 pages and 0 searches were new, 0 differ from what stands\n")
     held = [
-        json.loads(told_by(capsys, "pages", "verify", file, "--json"))
+        json.loads(told_by(capsys, "web", "pages", "verify", file, "--json"))
         for file in (recorded, copy, merged)
     ]
     assert held[0] == held[1] == held[2]
@@ -263,8 +263,8 @@ def test_a_broken_store_is_told_by_its_exit_code(recorded, tmp_path):
     file = tmp_path / "broken.db"
     file.write_bytes((recorded / "pages.db").read_bytes())
     change(file, "UPDATE bodies SET body = x'00' WHERE rowid = 1")
-    done = agent_env("pages", "verify", str(file))
+    done = agent_env("web", "pages", "verify", str(file))
     assert done.returncode == 1
     assert "cannot be unpacked" in done.stdout
-    missing = agent_env("pages", "show", str(file), "https://no.example/")
+    missing = agent_env("web", "pages", "show", str(file), "https://no.example/")
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)

@@ -1,4 +1,4 @@
-"""`agent-env export` as a user meets it: folders, filters, mistakes."""
+"""`agent-env episodes export` as a user meets it: folders, filters, mistakes."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from tests.extensions.interop.export.runs import a_run
 
 
 def _export(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["agent-env", "export", *arguments])
+    monkeypatch.setattr(sys, "argv", ["agent-env", "episodes", "export", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()
     return int(ended.value.code or 0)

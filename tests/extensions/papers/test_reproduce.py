@@ -1,4 +1,4 @@
-"""`agent-env reproduce`: runs, response files and files of questions beside a paper's values."""
+"""`study reproduce`: runs, response files and files of questions beside a paper's values."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def done(tmp_path_factory):
 
 
 def reproduce(folder, *arguments):
-    return agent_env("reproduce", "time-puzzles", "--out", "out", *arguments, cwd=folder)
+    return agent_env("study", "reproduce", "time-puzzles", "--out", "out", *arguments, cwd=folder)
 
 
 def rows(done, model):
@@ -201,8 +201,8 @@ def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path):
     (tmp_path / "l2.json").write_text(json.dumps(line) + "\n")
     asked = ("--only", "table7", "--only", "table3", "--json", "--out", "out")
     done = agent_env(
-        "reproduce", "tempreason", "--file", "l2=l2.json", "--file", "timeqa=gone.json", *asked,
-        cwd=tmp_path,
+        "study", "reproduce", "tempreason", "--file", "l2=l2.json", "--file", "timeqa=gone.json",
+        *asked, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "--file timeqa: --file gone.json: there is no such file" in done.stderr
@@ -214,12 +214,12 @@ def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path):
                     "context": "Bo Rask led Marn from 1989 to 1992."}) + "\n"
     )  # fmt: skip
     later = agent_env(
-        "reproduce", "tempreason", "--file", "l2=l2.json", "--file", "timeqa=timeqa.json",
+        "study", "reproduce", "tempreason", "--file", "l2=l2.json", "--file", "timeqa=timeqa.json",
         "--option", "setting=open-book", *asked, cwd=tmp_path,
     )  # fmt: skip
     assert "has options" in later.stderr, "another option is another plan; another file is not"
     nothing = agent_env(
-        "reproduce", "tempreason", "--file", "l2=gone.json", "--out", "new", cwd=tmp_path
+        "study", "reproduce", "tempreason", "--file", "l2=gone.json", "--out", "new", cwd=tmp_path
     )
     assert nothing.returncode == 2
     assert "--file gone.json: there is no such file" in nothing.stderr
@@ -231,8 +231,8 @@ def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path):
                     "targets": ["Marn"], "context": "Bo Rask led Marn from 1989 to 1992."}) + "\n"
     )  # fmt: skip
     done = agent_env(
-        "reproduce", "tempreason", "--file", "timeqa=timeqa.json", "--option", "setting=open-book",
-        "--only", "table3", "--json", "--out", "out", cwd=tmp_path,
+        "study", "reproduce", "tempreason", "--file", "timeqa=timeqa.json", "--option",
+        "setting=open-book", "--only", "table3", "--json", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)["experiments"]["table3"]["table3"]["rows"]
@@ -241,8 +241,8 @@ def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path):
     assert verdicts == {f"not comparable: {script}"}
     published = Path(__file__).parents[2] / "data" / "published" / "tdbench"
     done = agent_env(
-        "reproduce", "tdbench", "--file", f"alignment={published}", "--only", "table4", "--json",
-        "--out", "tdbench", cwd=tmp_path,
+        "study", "reproduce", "tdbench", "--file", f"alignment={published}", "--only", "table4",
+        "--json", "--out", "tdbench", cwd=tmp_path,
     )  # fmt: skip
     table = json.loads(done.stdout)["experiments"]["table4"]["table4"]["rows"]
     assert {row["verdict"] for row in table if row["row"] == "reference"} == {script}
@@ -317,5 +317,5 @@ def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path):
     refused = reproduce(tmp_path, "--responses", str(no_such))
     assert refused.returncode == 2
     assert "no experiment of the paper has the condition 'with_web_search_with" in refused.stderr
-    listed = agent_env("reproduce", "time-puzzles", "--list", "--wide").stdout
+    listed = agent_env("study", "reproduce", "time-puzzles", "--list", "--wide").stdout
     assert "Table 3: exact match against F1 and Jaccard" in listed

@@ -19,7 +19,9 @@ def folder(tmp_path_factory):
     """A set and a run of it by the reference."""
     out = tmp_path_factory.mktemp("td")
     small = ("--option", "rows=60", "--option", "domains=clubs,laws")
-    made = typed("generate", "tdbench", "--count", 12, "--out", out / "td.jsonl", *small)
+    made = typed(
+        "questions", "generate", "tdbench", "--limit", 12, "--out", out / "td.jsonl", *small
+    )
     assert made == (0, "", made[2])
     told = made[2].splitlines()
     assert told[0] == f"12 questions in {out}/td.jsonl; told in full in {out}/td.summary.json"
@@ -39,7 +41,7 @@ def test_a_set_tells_what_made_it_and_is_answered(folder):
         "wording": "template",
     }  # fmt: skip
     assert summary["options"]["rows"] == 60
-    code, out, _ = typed("score", folder / "run", "--json")
+    code, out, _ = typed("show", folder / "run", "--json")
     told = json.loads(out)
     assert (code, told["conditions"]["base"]["answer"]) == (0, 1.0)
     assert told["phrasings"]["base"]["queries"] == 4
@@ -48,7 +50,7 @@ def test_a_set_tells_what_made_it_and_is_answered(folder):
 
 def test_labels_are_read_back_for_a_run_of_tables(folder, tmp_path):
     sheet = tmp_path / "sheet.csv"
-    code, out, _ = typed("label", folder / "run", "--sample", 8, "--out", sheet)
+    code, out, _ = typed("episodes", "label", folder / "run", "--limit", 8, "--out", sheet)
     assert (code, out.splitlines()[0][:20]) == (0, "8 answers in " + str(sheet)[:7])
     with sheet.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -57,7 +59,7 @@ def test_labels_are_read_back_for_a_run_of_tables(folder, tmp_path):
         writer = csv.DictWriter(lines, rows[0])
         writer.writeheader()
         writer.writerows(r | {"label": label} for r, label in zip(rows, labels, strict=True))
-    code, out, _ = typed("label", folder / "run", "--read", sheet, "--json")
+    code, out, _ = typed("episodes", "label", folder / "run", "--read", sheet, "--json")
     told = json.loads(out)
     assert (code, told["items"], told["metric"]) == (0, 7, "answer")
     correct = next(each for each in told["classes"] if each["name"] == "correct")
@@ -68,12 +70,6 @@ def test_labels_are_read_back_for_a_run_of_tables(folder, tmp_path):
     rows = {row["figure"]: row for row in json.loads(out)["table23"]["rows"]}
     assert rows["reasoning P"]["% (95 % CI)"]["value"] == pytest.approx(600 / 7)
     assert (rows["reasoning R"]["n"], rows["reasoning R"]["answers by"]) == (6, "base")
-
-
-def test_the_old_command_of_tables_says_where_they_are(folder):
-    code, out, said = typed("tdbench", "tables", folder / "run", "--layout", "5")
-    assert (code, out, len(said.splitlines())) == (2, "", 1)
-    assert "agent-env compare RUN... --table table4" in said
 
 
 def test_a_published_set_is_checked_and_written_as_samples(tmp_path):
@@ -91,7 +87,7 @@ def test_a_published_set_is_checked_and_written_as_samples(tmp_path):
     entries = [{**entry, "idx": 0, "correct_rows": rows}, {**entry, "idx": 1, "correct_rows": []}]
     (tmp_path / "questions.json").write_text(json.dumps(entries))
     out = tmp_path / "out" / "published.jsonl"
-    found = typed("tdbench", "import", tmp_path, "--out", out, "--json")
+    found = typed("questions", "tdbench", "import", tmp_path, "--out", out, "--json")
     told = json.loads(found[1])
     assert (found[0], told["questions"], told["equal"], told["samples"]) == (0, 2, 1, 2)
     assert told["differences"][0]["extra"] != []
@@ -109,12 +105,12 @@ def test_a_table_is_examined_and_repaired_with_a_log(tmp_path):
     file, out = tmp_path / "posts.csv", tmp_path / "mended.csv"
     file.write_text("Post,Who,Start,End\na,P,2001,2005\na,Q,2005,2005\na,R,2005,nan\n")
     columns = ("--option", "question=Post", "--option", "answer=Who")
-    code, shown, said = typed("tdbench", "doctor", file, *columns)
+    code, shown, said = typed("questions", "tdbench", "doctor", file, *columns)
     assert (code, "--option repair=standard" in said) == (1, True)
     assert "zero-length" in shown
     assert "line 3: 2005 to 2005" in shown
     repair = ("--option", "repair=standard", "--out", out)
-    code, shown, _ = typed("tdbench", "doctor", file, *columns, *repair, "--json")
+    code, shown, _ = typed("questions", "tdbench", "doctor", file, *columns, *repair, "--json")
     report = json.loads(shown)
     assert (code, report["blocked"], len(report["tables"][0]["log"])) == (0, False, 2)
     assert out.read_text() == "post,who,start,end\na,P,2001,2005\na,R,2005,\n"
@@ -131,7 +127,7 @@ def test_a_table_as_it_comes_is_examined_and_asked_by_the_command_that_is_shown(
     )  # fmt: skip
     file = tmp_path / "könige.csv"
     file.write_bytes(f"Land;Amt;Name;Von;Bis\n{rows}".encode("cp1252"))
-    code, shown, _ = typed("tdbench", "doctor", file, "--json")
+    code, shown, _ = typed("questions", "tdbench", "doctor", file, "--json")
     report = json.loads(shown)
     assert (code, report["blocked"]) == (0, False)
     kinds = {each["kind"]: each for each in report["kinds"]}
@@ -140,7 +136,7 @@ def test_a_table_as_it_comes_is_examined_and_asked_by_the_command_that_is_shown(
     assert kinds["count"]["why"] == "needs an answer that comes twice in its group"
     assert kinds["hops"]["why"].startswith("hops need two or three tables")
     command = shlex.split(report["command"].replace("mine.jsonl", str(tmp_path / "mine.jsonl")))
-    code, _, said = typed(*command[1:], "--option", "phrasings=1", "--count", 9)
+    code, _, said = typed(*command[1:], "--option", "phrasings=1", "--limit", 9)
     assert code == 0, said
     assert "asked by" not in said  # the command states all roles
     assert "könige.csv: encoding cp1252" in said
@@ -152,7 +148,9 @@ def test_a_mistake_is_one_line_and_writes_nothing(tmp_path):
     (tmp_path / "posts.csv").write_text(rows)
     given = [f"tables={tmp_path}/posts.csv", "question=order", "answer=who", "now=2025-01-01"]
     options = [part for text in given for part in ("--option", text)]
-    code, out, err = typed("generate", "tdbench", "--out", tmp_path / "td.jsonl", *options)
+    code, out, err = typed(
+        "questions", "generate", "tdbench", "--out", tmp_path / "td.jsonl", *options
+    )
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert err.startswith("agent-env: order → who does not hold in posts, in 1 pairs of rows: ")
     assert [file.name for file in tmp_path.iterdir()] == ["posts.csv"]

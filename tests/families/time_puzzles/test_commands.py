@@ -17,7 +17,7 @@ SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\
 def puzzles(tmp_path_factory):
     out = tmp_path_factory.mktemp("sets") / "puzzles.jsonl"
     done = agent_env(
-        "generate", "time-puzzles", "--count", "40", "--seed", "3", "--out", str(out),
+        "questions", "generate", "time-puzzles", "--limit", "40", "--seed", "3", "--out", str(out),
         "--option", "processes=1",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -28,7 +28,7 @@ def puzzles(tmp_path_factory):
 def test_any_number_of_processes_gives_the_same_bytes(puzzles, tmp_path):
     out = tmp_path / "again.jsonl"
     agent_env(
-        "generate", "time-puzzles", "--count", "40", "--seed", "3", "--out", str(out),
+        "questions", "generate", "time-puzzles", "--limit", "40", "--seed", "3", "--out", str(out),
         "--option", "processes=3",
     )  # fmt: skip
     assert out.read_bytes() == puzzles.read_bytes()
@@ -41,9 +41,10 @@ def test_without_its_table_a_set_has_no_guess_rates(tmp_path):
     with table.open("w", newline="") as file:
         csv.writer(file).writerows([head, *([f"{row[0]} of Ys", *row[1:]] for row in rows)])
     made = agent_env(
+        "questions",
         "generate",
         "time-puzzles",
-        "--count",
+        "--limit",
         "4",
         "--option",
         f"facts_table={table}",
@@ -51,14 +52,16 @@ def test_without_its_table_a_set_has_no_guess_rates(tmp_path):
         str(own),
     )
     assert made.returncode == 0, made.stderr
-    without = agent_env("audit", str(own))
+    without = agent_env("questions", "audit", str(own))
     assert "guess rates: unknown" in without.stdout
     assert without.stderr == (
         "4 of 4 puzzles name events that the shipped table lacks, so guess rates are unknown; "
         "name the puzzles' own table by --facts-table EVENTS.csv\n"
     )
     for option in ("--facts-table", "--facts"):
-        told = json.loads(agent_env("audit", str(own), option, str(table), "--json").stdout)
+        told = json.loads(
+            agent_env("questions", "audit", str(own), option, str(table), "--json").stdout
+        )
         assert told["guess_rates"]["ignore_event"] == 0.0
 
 
@@ -67,13 +70,15 @@ def test_an_audit_finds_and_mends_a_wrong_gold(puzzles, tmp_path):
     rows[5]["gold"] = ["1999-12-31"]
     broken, mended = tmp_path / "broken.jsonl", tmp_path / "mended.jsonl"
     broken.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    told = json.loads(agent_env("audit", str(broken), "--json", "--fix", str(mended)).stdout)
+    told = json.loads(
+        agent_env("questions", "audit", str(broken), "--json", "--fix", str(mended)).stdout
+    )
     assert told["wrong_gold"] == 1
     assert (
         told["per_puzzle"][5]["solutions"]
         == json.loads(puzzles.read_text().splitlines()[5])["gold"]
     )
-    again = json.loads(agent_env("audit", str(mended), "--json").stdout)
+    again = json.loads(agent_env("questions", "audit", str(mended), "--json").stdout)
     assert again["wrong_gold"] == 0
 
 
@@ -84,13 +89,13 @@ def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(puzzles, tmp_
         json.dumps({**row, "facts": [], "constraints": ["?"], "gold": []}) + "\n" for row in rows
     ]
     bare.write_text("".join(lines))
-    done = agent_env("audit", str(bare), "--json", "--fix", str(mended))
+    done = agent_env("questions", "audit", str(bare), "--json", "--fix", str(mended))
     told = json.loads(done.stdout)
     assert (done.returncode, told["puzzles"], told["judged"]) == (1, 3, 0)
     assert (told["wrong_gold"], told["any_unnecessary"], told["guess_rates"]) == (None, None, None)
     assert [row["gold"] for row in told["per_puzzle"]] == [None, None, None]
     assert not mended.exists()
-    shown = agent_env("audit", str(bare))
+    shown = agent_env("questions", "audit", str(bare))
     assert shown.stdout.startswith("judged 0 of 3 puzzles\njudged ")
     assert "wrong" not in shown.stdout
     assert "guess" not in shown.stdout
@@ -102,7 +107,7 @@ def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(puzzles, tmp_
 def test_the_published_format_can_be_written_and_run(tmp_path):
     out = tmp_path / "published.json"
     agent_env(
-        "generate", "time-puzzles", "--count", "4", "--seed", "2", "--out", str(out),
+        "questions", "generate", "time-puzzles", "--limit", "4", "--seed", "2", "--out", str(out),
         "--format", "published",
     )  # fmt: skip
     assert {"identifier", "constraints_meta", "solutions"} <= json.loads(out.read_text())[0].keys()
@@ -116,20 +121,20 @@ def test_the_published_format_can_be_written_and_run(tmp_path):
 def test_sets_with_all_calendars_and_without_solutions(tmp_path):
     out = tmp_path / "mixed.jsonl"
     done = agent_env(
-        "generate", "time-puzzles", "--count", "12", "--option", "solutions=0-2",
+        "questions", "generate", "time-puzzles", "--limit", "12", "--option", "solutions=0-2",
         "--option", "calendars=all", "--out", str(out),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [len(row["gold"]) for row in rows] == [0, 1, 2] * 4
-    told = json.loads(agent_env("audit", str(out), "--json").stdout)
+    told = json.loads(agent_env("questions", "audit", str(out), "--json").stdout)
     assert not [row for row in told["per_puzzle"] if row["causes"]]
 
 
 def test_a_set_with_an_impossible_shape_is_refused_at_once(tmp_path):
     out = tmp_path / "some.jsonl"
     done = agent_env(
-        "generate", "time-puzzles", "--count", "3000", "--option", "facts=1-4",
+        "questions", "generate", "time-puzzles", "--limit", "3000", "--option", "facts=1-4",
         "--option", "solutions=7", "--out", str(out),
     )  # fmt: skip
     assert done.returncode == 2
@@ -163,6 +168,6 @@ def test_a_set_with_an_impossible_shape_is_refused_at_once(tmp_path):
 def test_a_mistake_is_one_line_and_exit_2(options, line, tmp_path):
     (tmp_path / "small.csv").write_text(SMALL)
     where = [] if "--out" in options else ["--out", str(tmp_path / "x.jsonl")]
-    done = agent_env("generate", "time-puzzles", *where, *options, cwd=tmp_path)
+    done = agent_env("questions", "generate", "time-puzzles", *where, *options, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert line in done.stderr

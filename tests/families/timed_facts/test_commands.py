@@ -13,7 +13,14 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reason")
     options = ["--option", "levels=L2", "--option", "per-cell=20"]
     done = agent_env(
-        "generate", "tempreason", "--seed", "3", *options, "--out", str(folder / "q.jsonl")
+        "questions",
+        "generate",
+        "tempreason",
+        "--seed",
+        "3",
+        *options,
+        "--out",
+        str(folder / "q.jsonl"),
     )
     told = f"40 questions in {folder / 'q.jsonl'}; told in full in {folder / 'q.summary.json'}\n"
     first, shortcuts, too_easy = done.stderr.splitlines(keepends=True)
@@ -49,12 +56,6 @@ def test_execution_answers_everything_and_reading_years_does_not(made):
     assert {figure["value"] for figure in extraction.values()} == {1.0}
 
 
-def test_the_former_table_says_where_its_figures_are(made):
-    refused = agent_env("tempreason", "table", str(made / "extract-run"), "--layout", "7")
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "compare RUN... --by cell" in refused.stderr
-
-
 def test_a_set_of_the_one_family_is_not_asked_as_the_other(made):
     refused = agent_env("run", "timeqa", "--dataset", str(made / "q.jsonl"))
     assert refused.returncode == 2
@@ -62,12 +63,21 @@ def test_a_set_of_the_one_family_is_not_asked_as_the_other(made):
 
 
 def test_a_file_is_inspected_and_drawn_from(made):
-    told = json.loads(agent_env("tempreason", "inspect", str(made / "q.jsonl"), "--json").stdout)
+    told = json.loads(
+        agent_env("questions", "tempreason", "inspect", str(made / "q.jsonl"), "--json").stdout
+    )
     assert told["cells"] == {"L2-multi": 20, "L2-single": 20}
     assert told["agree"] == told["solved"] == told["cells"]
     out = made / "drawn.jsonl"
     drawn = agent_env(
-        "tempreason", "draw", str(made / "q.jsonl"), "--per-cell", "25", "--out", str(out)
+        "questions",
+        "tempreason",
+        "draw",
+        str(made / "q.jsonl"),
+        "--per-cell",
+        "25",
+        "--out",
+        str(out),
     )
     assert "L2-multi: 20, as the file has no more (wanted 25)" in drawn.stderr
     assert len(out.read_text().splitlines()) == 40
@@ -80,7 +90,7 @@ def test_a_file_without_facts_is_neither_called_right_nor_asked_without_them(tmp
         "question_type": "in_implicit", "idx": "/wiki/Karvel#P6#0",
     }  # fmt: skip
     file.write_text(json.dumps(record))
-    told = agent_env("tempreason", "inspect", str(file))
+    told = agent_env("questions", "tempreason", "inspect", str(file))
     assert told.returncode == 1
     assert "judged 0 of 1; the others have no readable facts" in told.stdout
     out = tmp_path / "run"
@@ -101,9 +111,9 @@ def test_a_file_without_facts_is_neither_called_right_nor_asked_without_them(tmp
          "unknown strategy 'standard'; known: tool-loop, one-round, cot, few-shot"),
         (("run", "tempreason", "--condition", "base", "--strategy", "code-run"),
          "strategy code-run runs code: use a condition with python"),
-        (("generate", "tempreason", "--out", "x.jsonl", "--option", "kinds=king"),
+        (("questions", "generate", "tempreason", "--out", "x.jsonl", "--option", "kinds=king"),
          "unknown relation 'king'"),
-        (("tempreason", "inspect", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("questions", "tempreason", "inspect", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line_and_exit_2(arguments, reason, tmp_path, monkeypatch):

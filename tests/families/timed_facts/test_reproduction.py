@@ -1,4 +1,4 @@
-"""`agent-env reproduce tempreason`: the paper's tables beside runs, files and responses."""
+"""`agent-env study reproduce tempreason`: the paper's tables beside runs, files and responses."""
 
 import json
 
@@ -29,7 +29,9 @@ EXTRACTION = {
 
 
 def reproduce(folder, *arguments):
-    return agent_env("reproduce", "tempreason", "--out", "out", "--json", *arguments, cwd=folder)
+    return agent_env(
+        "study", "reproduce", "tempreason", "--out", "out", "--json", *arguments, cwd=folder
+    )
 
 
 def values(done, table):

@@ -1,4 +1,4 @@
-"""`agent-env reproduce traveler`: the slides' tables beside runs and responses."""
+"""`agent-env study reproduce traveler`: the slides' tables beside runs and responses."""
 
 import json
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def whole(folder):
     only = ("--only", "table6", "--only", "figure6", "--limit", "33")
-    return agent_env("reproduce", "traveler", "--out", "a", *only, "--json", cwd=folder)
+    return agent_env("study", "reproduce", "traveler", "--out", "a", *only, "--json", cwd=folder)
 
 
 def test_categories_and_templates_stand_beside_what_needs_no_time(whole):
@@ -58,7 +58,7 @@ def test_responses_of_a_model_of_the_slides_stand_beside_its_row(whole, folder):
     file = folder / "responses.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)))
     done = agent_env(
-        "reproduce", "traveler", "--out", "b", "--responses", str(file),
+        "study", "reproduce", "traveler", "--out", "b", "--responses", str(file),
         "--file", f"all-sizes={questions}", "--only", "table6", "--json", cwd=folder,
     )  # fmt: skip
     assert rows(done, "table6")["gpt-4-0125-preview", "explicit"] == (0.84, 0.0, 11)

@@ -118,7 +118,7 @@ def test_run_folders_without_study_json_are_foreign_too(sent):
     assert not (sent.parent / "canary").exists()
 
 
-@pytest.mark.parametrize("command", ["study resume", "resume", "study status", "trust"])
+@pytest.mark.parametrize("command", ["study resume", "resume", "study status", "episodes trust"])
 def test_a_study_that_was_never_begun_is_obeyed_by_run_and_check_alone(sent, command):
     shutil.rmtree(sent / "few")
     (sent / "study.json").unlink()
@@ -144,6 +144,6 @@ def test_a_plan_that_is_no_plain_file_of_the_folder_is_not_opened(sent, kind):
     else:
         (sent.parent / "elsewhere.toml").write_text(PLAN)
         (sent / "study.toml").symlink_to(sent.parent / "elsewhere.toml")
-    for words in (["study", "status"], ["study", "resume"], ["trust"], ["compare"]):
+    for words in (["study", "status"], ["study", "resume"], ["episodes", "trust"], ["compare"]):
         done = _as("me", sent, *words, str(sent))
         assert (done.returncode, "cannot read" in done.stderr) == (2, True), words

@@ -159,7 +159,7 @@ def _event(raw: dict[str, str]) -> EventRow:
     if missing := [name for name in COLUMNS if name not in raw]:
         raise ValueError(
             f"no column '{missing[0]}'; first make the full form of it: "
-            "agent-env facts import YOURS.csv --out events.csv"
+            "agent-env web facts import YOURS.csv --out events.csv"
         )
     start = PartialDate.parse(raw["start"]) if raw["start"] else None
     end = PartialDate.parse(raw["end"]) if raw["end"] else None

@@ -114,7 +114,7 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
 
 
 def _results(source: Source, samples: Sequence[Any]) -> Any:
-    """The means of `agent-env score`, over samples; of an imported log that is exported whole, its
+    """The means of `agent-env show`, over samples; of an imported log that is exported whole, its
     own results."""
     from inspect_ai.log import EvalMetric, EvalResults, EvalScore
 

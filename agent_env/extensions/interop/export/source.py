@@ -18,7 +18,7 @@ COMPATIBLE, LOCAL = "compatible/", "local/"
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """The mean of a metric over the finished episodes of a condition, as `score` has it."""
+    """The mean of a metric over the finished episodes of a condition, as `show` has it."""
 
     condition: str
     metric: str

@@ -1,7 +1,5 @@
 """A command."""
 
-SECTION = "Greetings"
-
 
 def greet(name: str) -> None:
     """Greet somebody.

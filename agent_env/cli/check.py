@@ -1,4 +1,4 @@
-"""`probe`: what a server can do, by short calls."""
+"""`check`: what a server can do, by short calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent_env.records.model_server import ServerProbe
 
 
-def probe(
+def check(
     url: Annotated[str, typer.Argument(metavar="URL", help="Such as http://127.0.0.1:8000/v1.")],
     model: Annotated[
         str | None, typer.Option(help="Its name there; default: the only one listed.")
@@ -34,7 +34,7 @@ def probe(
     """Try any OpenAI-compatible server by about twenty short calls: tools, streams, usage, JSON
     schema, seed, what it wants of an agent's requests. The record holds neither address nor key.
 
-    Example: agent-env probe http://127.0.0.1:8000/v1 --out probe.json
+    Example: agent-env check http://127.0.0.1:8000/v1 --out probe.json
     """
     import asyncio
 

@@ -1,0 +1,207 @@
+"""The tree of commands: what stands on the first page of the help, what in which group, and what to
+type instead of a name that there is not.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from itertools import accumulate
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from agent_env.cli.help import Sectioned, write_sections
+from agent_env.registry import installed, load_path
+
+FIRST = (
+    "run", "resume", "study", "show", "compare", "view", "replay", "new", "check", "doctor",
+)  # fmt: skip
+"""The commands that the first page of the help explains, in its order."""
+GROUPS = {
+    "episodes": "Recorded episodes",
+    "questions": "Sets of questions",
+    "serve": "Servers of questions and models",
+    "web": "Webs, pages and facts",
+}
+LAST = ("docs", "list", "models", "sandbox")
+"""Those that the last line names."""
+OTHERS = "Of other packages"
+
+COMMANDS: Mapping[str, str] = {
+    "run": "ask:run",
+    "resume": "ask:resume",
+    "study.new": "study:new",
+    "study.check": "study:check",
+    "study.run": "study:run",
+    "study.resume": "study:resume",
+    "study.status": "study:status",
+    "study.report": "study:report",
+    "show": "show:show",
+    "compare": "compare:compare",
+    "replay": "episodes:replay",
+    "new": "plugins:new",
+    "check": "check:check",
+    "doctor": "sandbox:doctor",
+    "episodes.list": "episodes:list_episodes",
+    "episodes.fork": "episodes:fork",
+    "episodes.forks": "episodes:forks",
+    "episodes.label": "judge:label",
+    "episodes.judge": "judge:judge",
+    "episodes.trust": "plugins:trust",
+    "questions.generate": "generate:generate",
+    "serve.model": "local:serve_model",
+    "web.pages.list": "pages:list_pages",
+    "web.pages.show": "pages:show",
+    "web.pages.verify": "pages:verify",
+    "web.pages.merge": "pages:merge",
+    "web.pages.export": "pages:export",
+    "web.pages.import": "pages:import_pages",
+    "web.context.build": "context:build",
+    "web.context.show": "context:show",
+    "web.context.verify": "context:verify",
+    "docs": "docs:docs",
+    "list": "plugins:list_registry",
+    "models": "local:models",
+    "sandbox.run": "sandbox:run_file",
+    "sandbox.shell": "sandbox:shell",
+}
+"""`module:function` of this package by the command's name, with a point after the name of each
+group. Those of families, extensions and other packages are entry points of `agent_env.commands`."""
+
+RENAMED = {
+    "score": "show",
+    "diagnose": "show {} --why",
+    "probe": "check",
+    "serve-model": "serve model",
+    "fake-server": "serve fake",
+    "mcp serve": "serve mcp",
+    "mcp diff": "serve mcp-diff",
+    "serve": "serve http",
+    "episodes": "episodes list",
+}
+"""What replaces a command of an earlier version, where another word does; {} stands for its
+arguments, which else follow. One that has moved into a group is found there."""
+
+UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
+"""What typer raises for any mistake in the options; it has no public name of its own."""
+
+
+class Commands(TyperGroup):
+    """The commands of a group, each made from its module when it is asked for: to make them all
+    takes longer than to import typer. Help, and exit code 2, where none is named."""
+
+    def __init__(self, prefix: str = "", **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.prefix = prefix
+        """The names of the groups around them, with a point after each."""
+        self.paths: dict[str, str] = {}
+        """MODULE:NAME of each command below here, by its name without the prefix."""
+        self._take({name: f"agent_env.cli.{path}" for name, path in COMMANDS.items()})
+
+    def _take(self, paths: Mapping[str, str]) -> None:
+        for name in paths:
+            if name.startswith(self.prefix):
+                self.paths.setdefault(name.removeprefix(self.prefix), paths[name])
+
+    def add_installed(self) -> None:
+        """Take up the commands of families, extensions and other packages; ours go first."""
+        points = {point.name: point.value for point in installed("agent_env.commands")}
+        self._take({name: points[name] for name in sorted(points)})
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """What is left of the arguments for the command."""
+        if not args:
+            print(ctx.get_help())
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: typer.Context, name: str) -> Any:  # type: ignore[override]
+        """The command, or the group of commands; None where there is none of that name."""
+        if name not in self.paths:
+            self.add_installed()
+        if (path := self.paths.get(name)) is not None:
+            holder = typer.Typer(add_completion=False, rich_markup_mode=None)
+            holder.command(name, cls=Sectioned)(load_path(path))
+            return typer.main.get_command(holder)
+        if name not in self.list_commands(ctx):
+            return None
+        below = f"{self.prefix}{name}."
+        return Commands(below, name=name, help=self.text(name), rich_markup_mode=None)
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The names of commands and groups; on top in the order of the first page."""
+        self.add_installed()
+        names = dict.fromkeys(name.partition(".")[0] for name in self.paths)
+        if self.prefix:
+            return list(names)
+        others = [name for name in names if name not in {*FIRST, *GROUPS, *LAST}]
+        return [name for name in (*FIRST, *GROUPS, *others, *LAST) if name in names]
+
+    def text(self, name: str) -> str:
+        """What a command does, or what a group holds; of what cannot be imported, why."""
+        from agent_env.errors import ConfigError
+
+        within = [each for each in self.paths if each.startswith(f"{name}.")]
+        try:
+            if name in self.paths:
+                return inspect.getdoc(load_path(self.paths[name])) or ""
+            if not self.prefix and name in GROUPS:
+                words = dict.fromkeys(each.split(".")[1] for each in within)
+                return f"{GROUPS[name]}: {', '.join(words)}"
+            return inspect.getdoc(import_module(self.paths[within[0]].partition(":")[0])) or ""
+        except ConfigError as exc:
+            return str(exc)
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the names, each with the first sentence about it; on top also the groups, and a
+        line of the others."""
+        rows, last = [], () if self.prefix else LAST
+        for name in self.list_commands(ctx):
+            heading = "Commands"
+            if not self.prefix and name not in FIRST:
+                heading = "Groups of commands" if name in GROUPS else OTHERS
+            if name not in last:
+                first, point, _ = " ".join(self.text(name).split()).partition(". ")
+                rows.append((heading, (name, f"{first}{point.strip()}")))
+        write_sections(formatter, rows)
+        if last:
+            formatter.write_paragraph()
+            formatter.write_text(f"Also: {', '.join(last)}.")
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """The command that the first word names; an error says what to type instead."""
+        try:
+            return super().resolve_command(ctx, args)
+        except UsageError:
+            ctx.fail(self._advice(args))
+
+    def _advice(self, args: Sequence[str]) -> str:
+        """What replaces the command, is in another group, or is called nearly so."""
+        everything = Commands()
+        everything.add_installed()
+        groups = self.prefix.split(".")[:-1]
+        paths = [each.split(".") for each in everything.paths]
+        names = [name for path in paths for name in accumulate(path, "{}.{}".format)]
+        ends = {n: n.rpartition(".")[2] for n in names if n.startswith(self.prefix)}
+        close = get_close_matches(args[0], set(ends.values()))
+        problem, words = f"no command '{args[0]}'", [*groups, *args]
+        for length in (2, 1) if not (groups and close) else ():
+            if new := RENAMED.get(" ".join(words[:length])):
+                return f"{problem}; type: {_line(new, words[length:])}"
+        if places := [name for name in names if name.rpartition(".")[2] == args[0]]:
+            new = min(places, key=lambda name: name.count("."))
+            return f"{problem}; type: {_line(new.replace('.', ' '), args[1:])}"
+        if close:
+            near = [_line(name.replace(".", " ")) for name, end in ends.items() if end in close]
+            return f"{problem}; did you mean {' or '.join(near)}?"
+        return f"{problem}; {_line(' '.join([*groups, '--help']))} lists them"
+
+
+def _line(command: str, arguments: Sequence[str] = ()) -> str:
+    words = shlex.join(arguments)
+    return f"agent-env {command.format(words) if '{}' in command else f'{command} {words}'.strip()}"
