@@ -322,16 +322,12 @@ Point = tuple[float, float, int]
 
 def all_figures(comparison: Comparison) -> dict[str, Figure]:
     """By file name, those that the study has something for."""
-    makers: dict[str, Callable[[Comparison], Figure | None]] = {
-        "forest": forest,
-        "by-solutions": by_solutions,
-        "conditions": condition_bars,
-        "frontier": frontier,
-        **{f"dose-{dose}": partial(dose_response, dose=dose) for dose in FIGURE_DOSES},
-        "flips": flips,
-        "reliability": reliability,
-    }
-    figures = ((name, make(comparison)) for name, make in makers.items())
+    return drawn(comparison, MAKERS)
+
+
+def drawn(comparison: Comparison, names: Iterable[str]) -> dict[str, Figure]:
+    """The same of these names."""
+    figures = ((name, MAKERS[name](comparison)) for name in names)
     return {name: figure for name, figure in figures if figure is not None}
 
 
@@ -570,3 +566,14 @@ def reliability(comparison: Comparison) -> Figure | None:
     for axes in figure.axes:
         axes.set_ylim(-0.04, 1.04)  # a share, whatever the metric is
     return figure
+
+
+MAKERS: Mapping[str, Callable[[Comparison], Figure | None]] = {
+    "forest": forest,
+    "by-solutions": by_solutions,
+    "conditions": condition_bars,
+    "frontier": frontier,
+    **{f"dose-{dose}": partial(dose_response, dose=dose) for dose in FIGURE_DOSES},
+    "flips": flips,
+    "reliability": reliability,
+}

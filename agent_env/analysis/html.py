@@ -45,7 +45,7 @@ def page(template: str, **values: object) -> str:
     )
 
 
-def part(macro: str, *values: object) -> Markup:
+def rendered(macro: str, *values: object) -> Markup:
     """What a macro of tables.html makes, for other pages."""
     made: Markup = getattr(_environment().get_template("tables.html").module, macro)(*values)
     return made
@@ -56,7 +56,7 @@ def in_notebook(macro: str, *values: object) -> str | None:
     notebook then shows the text."""
     if missing_of("jinja2"):
         return None
-    made = part(macro, *values)
+    made = rendered(macro, *values)
     return f'<div class="agent-env"><style>{_source("tables.css")}</style>{made}</div>'
 
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.analysis.treatment import Treatment, bare_of, treatment_table, with_mark
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import ConditionSummary, IndexPages
 from agent_env.errors import AgentEnvError
+from agent_env.extras import FOR_FIGURES, missing_of
 from agent_env.records.safe_files import check_database
 from agent_env.runs.run import Run
 
+if TYPE_CHECKING:
+    from agent_env.analysis.first_page import FirstPage
+
 LARGE = 5_000
 """Episodes."""
+SHOWN = ("conditions", "frontier", "by-solutions", "reliability")
+"""Figures of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,18 @@ class RunSummary:
     """Whether the tools arrived; no rows where none were offered."""
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedRuns:
+    """A comparison as a page shows it."""
+
+    tables: Sequence[ResultTable]
+    """The conclusions, the conditions, the differences."""
+    first: FirstPage | None
+    """What a report begins with; None without matplotlib."""
+    figures: Mapping[str, str]
+    """By name, as SVG."""
+
+
 class IndexedRun(Run):
     """A run with the table of its episodes, which stays open."""
 
@@ -46,6 +65,7 @@ class IndexedRun(Run):
         self._inode: int | None = None
         self._opening = Lock()
         self._summary: tuple[str, RunSummary] | None = None
+        self._compared: tuple[object, ComparedRuns] | None = None
 
     @property
     def written_at(self) -> int:
@@ -110,13 +130,35 @@ class IndexedRun(Run):
             self._summary = state, RunSummary(groups, index.stop_reasons(), index.metrics, table)
         return self._summary[1]
 
-    def compared(self, paths: Sequence[Path]) -> list[ResultTable]:
-        """What a comparison of these runs shows first; ConfigError where there is none."""
+    def compared(self, runs: Sequence[IndexedRun]) -> ComparedRuns:
+        """The comparison of these runs, kept until one of them changes; ConfigError where there is
+        none."""
+        key = [(run.path, run.stamp) for run in runs]
+        if self._compared is None or self._compared[0] != key:
+            self._compared = key, self._compare([run.path for run in runs])
+        return self._compared[1]
+
+    def _compare(self, paths: Sequence[Path]) -> ComparedRuns:
         from agent_env.runs.compare import CompareOptions, compare_folders, select_tables
 
         options = CompareOptions(runs=tuple(paths))
         comparison = compare_folders(options, lambda text: None, self.objects)
-        return select_tables(comparison, ("conclusions", "conditions", "differences"), ())
+        names = ("conclusions", "conditions", "differences")
+        tables = [
+            table.without_empty().without_constant({comparison.metric})
+            for table in select_tables(comparison, names, ())
+        ]
+        if missing_of(*FOR_FIGURES):
+            return ComparedRuns(tables, None, {})
+        from agent_env.analysis.figures import drawn
+        from agent_env.analysis.first_page import first_page
+        from agent_env.analysis.html import inline_svg
+
+        figures = {name: inline_svg(each, name) for name, each in drawn(comparison, SHOWN).items()}
+        first = first_page(comparison)
+        if first.figure is not None:
+            figures["first"] = first.figure.svg
+        return ComparedRuns(tables, first, figures)
 
     def _treatments(self, index: IndexPages) -> list[tuple[str, Treatment]]:
         counts, manifest = {each.condition: each for each in index.arrivals()}, self.manifest

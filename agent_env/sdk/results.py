@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.first_page import SvgFigure as SvgFigure
     from agent_env.analysis.html import inline_svg as inline_svg
     from agent_env.analysis.html import page as page
+    from agent_env.analysis.html import rendered as rendered
     from agent_env.analysis.intervals import Estimate as Estimate
     from agent_env.analysis.intervals import Measurement as Measurement
     from agent_env.analysis.intervals import mean_intervals as mean_intervals

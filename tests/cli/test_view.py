@@ -9,10 +9,11 @@ import httpx
 from tests.commands import agent_env, running
 
 
-def test_view_prints_its_address_serves_there_and_ends_with_ctrl_c(small_run):
-    with running("view", str(small_run.parent), "--port", "0", stderr=subprocess.PIPE) as server:
+def test_view_prints_the_address_of_the_run_serves_there_and_ends_with_ctrl_c(small_run):
+    with running("view", str(small_run), "--port", "0", stderr=subprocess.PIPE) as server:
         address = server.stdout.readline().strip()
         assert address.startswith("http://127.0.0.1:")
+        assert address.endswith(f"/run/{small_run.name}/")
         assert "reference" in httpx.get(address, timeout=300.0).text
         server.send_signal(signal.SIGINT)
         _, errors = server.communicate(timeout=300)

@@ -16,11 +16,14 @@ import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
@@ -41,10 +44,9 @@ from agent_env.extensions.viewer.story import (
     token_chart,
 )
 from agent_env.sdk.errors import AgentEnvError, ConfigError
-from agent_env.sdk.records import visible
-from agent_env.sdk.run import (
-    IndexedRun,
-)
+from agent_env.sdk.records import Sample, visible
+from agent_env.sdk.results import rendered
+from agent_env.sdk.run import IndexedRun
 
 _LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)
 
@@ -62,6 +64,8 @@ def environment() -> Environment:
         "plain": plain,
         "count": count,
         "score": score,
+        "table": partial(rendered, "show"),
+        "summary": partial(rendered, "summary"),
         "seconds": seconds,
         "usd": usd,
         "moment": moment,
@@ -207,6 +211,7 @@ def make_app(library: Library, port: int) -> Starlette:
             Route("/run/{run}/", pages.run),
             Route("/run/{run}/samples", pages.samples),
             Route("/run/{run}/compare", pages.compare),
+            Route("/run/{run}/figure/{figure}", pages.figure),
             Route("/run/{run}/sample/{sample}", pages.sample),
             Route("/run/{run}/episode/{episode:path}", pages.episode),
             Route("/state/", pages.state),
@@ -280,8 +285,10 @@ class _Pages:
             name: {c: [r for r in rows if r.values["condition"] == c] for c in conditions}
             for name, rows in rows_by_sample.items()
         }
+        questions = {name: _question(run.sample(name)) for name in table}
         return self._page(
             "samples.html", run=run, manifest=run.manifest, table=table, conditions=conditions,
+            questions=questions,
             total=total, at=at, last=max(0, -(-total // SAMPLES) - 1), given=fields,
             metric=run.main_metric, state=f"/state/{quote(run.key)}", size=SAMPLES,
             stamp=self._library.stamp(run),
@@ -289,18 +296,35 @@ class _Pages:
 
     def compare(self, request: Request) -> Response:
         """Conclusions and differences of a run's conditions, or of all runs of the same samples."""
+        run, others, shown = self._alike(request)
+        fields = {"run": run, "others": others, "shown": shown}
+        try:
+            compared = run.compared(shown)
+        except ConfigError as exc:
+            return self._page("compare.html", **fields, compared=None, problem=str(exc))
+        first = compared.first
+        if first is not None and first.figure is not None:  # the page's policy takes its style away
+            address = f"figure/first{query(request.query_params)}"
+            picture = Markup('<img src="{}" alt="">').format(address)
+            first = replace(first, figure=replace(first.figure, svg=picture))
+        return self._page("compare.html", **fields, compared=compared, first=first, problem=None,
+                          given=request.query_params)  # fmt: skip
+
+    def figure(self, request: Request) -> Response:
+        """A figure of the comparison as a picture."""
+        run, _, shown = self._alike(request)
+        name = request.path_params["figure"]
+        svg = run.compared(shown).figures.get(name)
+        if svg is None:
+            raise _missing(f"There is no figure {name}.")
+        return Response(svg, media_type="image/svg+xml")
+
+    def _alike(self, request: Request) -> tuple[IndexedRun, list[IndexedRun], list[IndexedRun]]:
+        """A run, the others of its samples, and those that are to be compared."""
         run = self._run(request)
         others = [o for o in self._library.runs() if o.key != run.key and _asks_same(o, run)]
-        shown = [run, *others] if request.query_params.get("runs") == "all" else [run]
-        try:
-            tables = run.compared([each.path for each in shown])
-        except ConfigError as exc:
-            return self._page("compare.html", run=run, others=others, shown=shown, tables=[],
-                              problem=str(exc))  # fmt: skip
-        return self._page(
-            "compare.html", run=run, others=others, shown=shown, problem=None,
-            tables=[table.without_empty() for table in tables if table.rows],
-        )  # fmt: skip
+        is_all = request.query_params.get("runs") == "all"
+        return run, others, [run, *others] if is_all else [run]
 
     def sample(self, request: Request) -> Response:
         """One sample: what is asked, the right answer, and every attempt, of other runs too."""
@@ -436,6 +460,16 @@ class _Opened:
         return self.name.partition("/")[0]
 
 
+def _question(sample: Sample | None) -> str:
+    """What it asks: its question or constraints, else the fields of its family."""
+    own = {} if sample is None else sample.model_dump(exclude=set(Sample.model_fields))
+    if isinstance(question := own.get("question"), str):
+        return question
+    if isinstance(constraints := own.get("constraints"), list | tuple):
+        return " ".join(map(str, constraints))
+    return ", ".join(f"{name} {value}" for name, value in own.items() if value)
+
+
 def _missing(words: str) -> Exception:
     from starlette.exceptions import HTTPException
 
@@ -479,12 +513,14 @@ def _file_stamp(file: Path | None) -> str:
 
 
 def serve(root: Path, port: int, ready: Callable[[str], None]) -> None:
-    """Serve the runs below `root`; `ready` gets the address. Returns after Ctrl-C. A `port` of
+    """Serve the runs below `root`; `ready` gets the address, of the run where it is one. Returns
+    after Ctrl-C. A `port` of
     0 takes a free one; ConfigError where the port is taken."""
     with listening(port) as listener:
         bound = listener.getsockname()[1]
         library = Library(root)
         library.warm()
         app = make_app(library, bound)
-        ready(f"http://{LOOPBACK}:{bound}/")
+        own = next((f"run/{quote(run.key)}/" for run in library.runs() if run.path == root), "")
+        ready(f"http://{LOOPBACK}:{bound}/{own}")
         asyncio.run(serve_app(app, listener))

@@ -1,5 +1,6 @@
 """The viewer's pages as a browser gets them, without one."""
 
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -67,12 +68,30 @@ def test_a_run_shows_counts_means_and_episodes(client):
     assert "<td>1.000</td>" in text
 
 
-def test_the_comparison_of_a_run_begins_with_conclusions_in_words(client):
+def test_the_comparison_of_a_run_begins_with_the_question_and_conclusions(client):
     text = client.get("/run/one/compare").text
-    assert text.index("Conclusions") < text.index("base against web") < text.index("Conditions of")
+    question = text.index("Does one get better on time-puzzles with base than under web?")
+    assert question < text.index("base against web") < text.index("Conditions of")
     assert "Differences, paired by sample" in text
     both = client.get("/run/one/compare?runs=all").text
     assert "two web − one web" in both
+
+
+def test_its_figures_are_pictures_of_their_own(client):
+    text = client.get("/run/one/compare?runs=all").text
+    pictures = re.findall(r'<img src="(figure/[a-z-]+\?runs=all)"', text)
+    assert pictures[0] == "figure/first?runs=all"
+    assert len(pictures) > 1
+    for address in pictures:
+        picture = client.get(f"/run/one/{address}")
+        assert picture.headers["content-type"] == "image/svg+xml"
+        assert picture.text.startswith("<svg")
+    assert client.get("/run/one/figure/none").status_code == 404
+
+
+def test_the_list_of_samples_has_their_questions(client):
+    text = client.get("/run/one/samples").text
+    assert "same as that of the first day of the Falklands War." in text
 
 
 def test_of_one_condition_there_is_nothing_to_compare(client):
@@ -94,7 +113,7 @@ def test_a_run_tells_whether_its_tools_arrived(tmp_path):
     with viewer(tmp_path) as client:
         client.get("/run/run/")
         text = client.get("/run/run/").text
-    assert "<td>web (!)</td><td>auto</td><td>+0</td><td>1.00</td><td>–</td><td>0</td>" in text
+    assert '<td>web (!)</td><td>auto</td><td class="n">+0</td><td class="n">1.00</td>' in text
     assert "web (!): cannot mean anything: &lt;b&gt;dropped&lt;/b&gt;." in text
     assert "Whether the tools arrived" not in client_text(tmp_path, ("base",))
 
