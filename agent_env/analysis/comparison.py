@@ -85,7 +85,7 @@ class Comparison:
         self.is_error = self.metric in study.error_metrics
         """Whether the main metric says how far off an answer is: the less the better."""
         self.of_all_metric = study.metrics[0] if self.is_error else self.metric
-        """The metric of the column `of all`, in which a missing answer counts 0: never an error."""
+        """The metric of the column that counts failures as 0: never an error."""
         self.hooks = study.hooks
         self._columns: dict[tuple[str, str], Floats] = {}
         self._estimates: dict[str, list[Estimate]] = {}

@@ -44,7 +44,7 @@ from agent_env.analysis.significance import (
     tost_p,
 )
 from agent_env.analysis.study import Arm
-from agent_env.analysis.treatment import MARK
+from agent_env.analysis.tools_check import MARK
 from agent_env.errors import ConfigError
 from agent_env.tasks.conditions import is_twin
 

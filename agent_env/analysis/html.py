@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from agent_env.analysis.text_tables import fits
 from agent_env.extras import missing_of
 from agent_env.records.escaping import visible
 
@@ -124,4 +125,4 @@ def _weight(cell: Cell, column: Column) -> str:
 
 
 def _is_wide(table: ResultTable) -> bool:
-    return table.name != "settings" and table.dense_width() > PORTRAIT
+    return table.name != "settings" and not fits(table, PORTRAIT)

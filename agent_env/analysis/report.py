@@ -31,6 +31,7 @@ from agent_env.analysis.statistics import statistics_of
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
+from agent_env.analysis.text_tables import fitted
 from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, Preflight
 
@@ -87,7 +88,7 @@ def _outcome_text(comparison: Comparison) -> str:
     return (
         f"Of {planned:,} episodes asked for, {finished:,} finished; {kinds['failed']:,} failed, "
         f"{kinds['unfinished']:,} were cut off and {missing:,} never began or have no readable "
-        "trace: these enter no mean, and are counted as 0 where a figure is said to be of all. "
+        "trace: these enter no mean, and are 0 in a figure that says it counts failures as 0. "
         f"{kinds['unreadable']:,} finished episodes gave an answer that the reading rules cannot "
         f"read; they score 0.{unscored_text}"
     )
@@ -211,7 +212,7 @@ FIGURES = {
                     "right."),
 }  # fmt: skip
 """By name: the table that the figure follows, and its caption."""
-EVIDENCE = ("treatment", "outcomes", "kinds", "tool-use")
+EVIDENCE = ("tools_check", "outcomes", "kinds", "tool-use")
 """Tables that say why, beside those of the section on faults and attacks."""
 MOST_ROWS = 24
 """A longer table stands in the appendix."""
@@ -307,13 +308,13 @@ def _sections(
             same.append(f"{table.title}. {telling.notes[0]}")
             continue
         if section is not appendix:
-            fitted = telling.fitted(PORTRAIT)
+            narrow = fitted(telling, PORTRAIT)
             if len(telling.rows) > MOST_ROWS:
                 section = appendix
-            elif fitted != telling:
+            elif narrow != telling:
                 appendix.append(replace(telling, title=f"{table.title}, all columns", notes=()))
-                fitted = replace(fitted, notes=(*fitted.notes, "The appendix has all columns."))
-        section.append(telling if section is appendix else fitted)
+                narrow = replace(narrow, notes=(*narrow.notes, "The appendix has all columns."))
+        section.append(telling if section is appendix else narrow)
         section += figures.pop(table.name, [])
     evidence += _sentences("The same everywhere, without a table", same)
     appendix += [figure for rest in figures.values() for figure in rest]

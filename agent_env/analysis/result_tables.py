@@ -1,14 +1,14 @@
 """A table of results: rows of typed cells, and the ways to show and write them.
 
-For a terminal, as Markdown, LaTeX, CSV and JSON, as a pandas frame; the report's and the viewer's
-templates take the cells' texts from here.
+As lines of text (`text_tables`), as Markdown, LaTeX, CSV and JSON, as a pandas frame; the report's
+and the viewer's templates take the cells' texts from here.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,14 +17,11 @@ from agent_env.records.escaping import csv_text, latex_text, markdown_text
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table as RichTable
 
 
 Cell = str | int | float | None | tuple[float | None, float | None, float | None]
 """A figure may come with its interval: (value, low, high). None is shown as a dash."""
 
-NARROWEST, WORD = 16, 24
-"""Characters at least of a text that wraps, and of a word of it that is longer."""
 Format = Literal["md", "csv", "json", "latex"]
 FORMATS: tuple[Format, ...] = ("md", "csv", "json", "latex")
 
@@ -36,22 +33,22 @@ class Column:
     name: str
     digits: int = 3
     signed: bool = False
-    is_kept: bool = False
-    """Shown to a person even where it holds only zeros."""
-    is_secondary: bool = False
-    """Left out on a terminal that is too narrow for all columns; the last first."""
-    is_second: bool = False
-    """Shown only together with the column before it."""
+    rank: int = 0
+    """Where a line is too short for all columns, those of the highest rank are left out first, all
+    together; those of rank 0 are never left out."""
+    if_any: bool = False
+    """Whether a person sees it only where a row has something else than 0: it counts troubles."""
 
-    def text(self, cell: Cell) -> str:
+    def text(self, cell: Cell, most_digits: int = 9, interval: str = " [{}, {}]") -> str:
         """A cell of it as a person reads it."""
         if cell is None:
             return "–"
+        short = replace(self, digits=min(self.digits, most_digits))
         if isinstance(cell, tuple):
-            value, low, high = (_number(part, self) for part in cell)
-            interval = "" if cell[1] is None else f"[{low}, {high}]"
-            return value if not interval else interval if cell[0] is None else f"{value} {interval}"
-        return _number(cell, self) if isinstance(cell, float) else str(cell)
+            value, low, high = (_number(part, short) for part in cell)
+            ends = "" if cell[1] is None else interval.format(low, high)
+            return ends.lstrip(" ,") if ends and cell[0] is None else value + ends
+        return _number(cell, short) if isinstance(cell, float) else str(cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +61,8 @@ class ResultTable:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    brief: str = ""
+    """What a person reads in its place where nothing in it is unexpected."""
 
     def texts(self) -> list[list[str]]:
         """The rows as a person reads them."""
@@ -73,25 +72,11 @@ class ResultTable:
         ]
 
     def without_empty(self) -> ResultTable:
-        """The table without columns of only dashes or zeros; columns of a pair stay together."""
-        filled = [
-            i == 0 or column.is_kept or any(_has_content(row[i]) for row in self.rows)
-            for i, column in enumerate(self.columns)
-        ]
-        for i, column in enumerate(self.columns):
-            if column.is_second:
-                filled[i - 1] = filled[i] = filled[i - 1] or filled[i]
-        return self.of_columns([i for i, is_shown in enumerate(filled) if is_shown])
-
-    def fewer_columns(self) -> ResultTable | None:
-        """The table without the last of its secondary columns, of a pair without both; None where
-        it has none."""
-        secondary = [i for i, column in enumerate(self.columns) if column.is_secondary]
-        if not secondary:
-            return None
-        last = secondary[-1]
-        first = last - 1 if self.columns[last].is_second else last
-        return self.of_columns([i for i in range(len(self.columns)) if not first <= i <= last])
+        """The table without columns of only dashes, and of troubles that no row had."""
+        return self.of_columns(
+            i for i, column in enumerate(self.columns)
+            if i == 0 or any(_says_something(row[i], column) for row in self.rows)
+        )  # fmt: skip
 
     def without_constant(self, kept: Collection[str] = ()) -> ResultTable:
         """The table without columns that say the same in all rows, or the same as an earlier one;
@@ -113,20 +98,13 @@ class ResultTable:
             return self
         return replace(self.of_columns(places), notes=(*notes, *self.notes))
 
-    def fitted(self, width: int) -> ResultTable:
-        """The table without as many of its secondary columns as do not fit into `width`
-        characters."""
-        table, fewer = self, self.fewer_columns()
-        while fewer is not None and table.dense_width() > width:
-            table, fewer = fewer, fewer.fewer_columns()
-        return table
-
-    def of_columns(self, places: Sequence[int]) -> ResultTable:
+    def of_columns(self, places: Iterable[int]) -> ResultTable:
         """The same rows with these columns only."""
+        kept = tuple(places)
         return replace(
             self,
-            columns=tuple(self.columns[i] for i in places),
-            rows=tuple(tuple(row[i] for i in places) for row in self.rows),
+            columns=tuple(self.columns[i] for i in kept),
+            rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
         )
 
     def __str__(self) -> str:
@@ -143,41 +121,9 @@ class ResultTable:
         """Whether it has one column, and its rows are sentences."""
         return len(self.columns) == 1
 
-    def terminal(self, is_dense: bool = False) -> RichTable:
-        """The rows for a terminal; title and notes are lines of their own. Of a dense table the
-        words of a heading stand on lines, and texts may wrap."""
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1))
-        for i, column in enumerate(self.columns):
-            is_text = self._is_text(i)
-            table.add_column(
-                Text(column.name.replace(" ", "\n") if is_dense else column.name),
-                justify="left" if is_text else "right", no_wrap=not (is_dense and is_text),
-                overflow="fold", min_width=self._narrowest(i) if is_dense else None,
-            )  # fmt: skip
-        for row in self.texts():
-            table.add_row(*map(Text, row))
-        return table
-
-    def dense_width(self) -> int:
-        """Characters that the lines of a dense table need at least."""
-        return sum(self._narrowest(place) + 3 for place in range(len(self.columns))) + 1
-
-    def _is_text(self, place: int) -> bool:
+    def is_text(self, place: int) -> bool:
+        """Whether a column holds words, which begin at its left."""
         return place == 0 or all(isinstance(row[place], str | None) for row in self.rows)
-
-    def _narrowest(self, place: int) -> int:
-        """Characters that a column of a dense table needs."""
-        texts = [row[place] for row in self.texts()]
-        heading = max(map(len, self.columns[place].name.split()), default=0)
-        whole = max(map(len, texts), default=0)
-        if not self._is_text(place):
-            return max(heading, whole)
-        word = max((len(word) for text in texts for word in text.split()), default=0)
-        return max(heading, min(whole, max(NARROWEST, min(word, WORD))))
 
     def markdown(self) -> str:
         """A pipe table under a heading, its notes as a list."""
@@ -277,10 +223,10 @@ def _number(value: float | None, column: Column) -> str:
     return f"{rounded:{'+' if column.signed else ''},.{digits}f}"
 
 
-def _has_content(cell: Cell) -> bool:
+def _says_something(cell: Cell, column: Column) -> bool:
     if isinstance(cell, tuple):
         return cell != (None, None, None)
-    return cell is not None and not (isinstance(cell, int) and cell == 0)
+    return cell is not None and not (column.if_any and cell == 0)
 
 
 def _point(cell: Cell) -> Cell:

@@ -13,8 +13,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, JsonValue
 
+from agent_env.analysis.tools_check import MARK, Arrival, arrival, served_notice, with_mark
 from agent_env.analysis.totals import Totals, episode_cost
-from agent_env.analysis.treatment import MARK, Arrival, arrival, served_notice, with_mark
 from agent_env.episodes.disturbances import disturbances
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_names
@@ -304,7 +304,7 @@ def assemble(
         *_served(runs), *_differences(runs), *_gaps(arms),
         *(f"{run.name}: {run.broken} traces could not be read and are missing."
           for run in runs if run.broken),
-        *_early(runs), *_left_out(runs),
+        *_early(runs), *(f"{run.name}: {each}" for run in runs for each in left_out(run.manifest)),
     )  # fmt: skip
     if all(run.is_log for run in runs):
         remarks = (*remarks, *_scales(arms, metrics))
@@ -428,15 +428,14 @@ def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], 
     return tuple(s for name, s in runs[0].samples.items() if name in shared), notes
 
 
-def _left_out(runs: Sequence[RunData]) -> Iterable[str]:
-    """The samples that a web ablation could not ask."""
-    for run in runs:
-        for reason, number in Counter(run.manifest.left_out.values()).items():
-            names = [name for name, why in run.manifest.left_out.items() if why == reason]
-            yield (
-                f"{run.name}: {number} samples were asked under no condition, as {reason}: "
-                f"{', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}."
-            )
+def left_out(manifest: Manifest) -> Iterator[str]:
+    """The samples that a run left out, by reason, as a web ablation could not ask them."""
+    for reason, number in Counter(manifest.left_out.values()).items():
+        names = [name for name, why in manifest.left_out.items() if why == reason]
+        yield (
+            f"{number} samples were left out of all conditions, as {reason}: "
+            f"{', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}."
+        )
 
 
 def _digest(sample: Sample) -> str:
@@ -530,7 +529,7 @@ def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
         if gaps:
             yield (
                 f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They are no answers: "
-                "means are over the finished episodes, and `of all` counts them as 0."
+                "means are over the finished episodes; one column is counting failures as 0."
             )
         if unscored := counts["scorer_failed"]:
             yield f"{arm.label}: the scorer failed on {unscored} episodes, which enter no figure."

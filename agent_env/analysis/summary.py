@@ -13,8 +13,8 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import FEWEST, Estimate
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.study import RARE, Arm
+from agent_env.analysis.tools_check import MARK
 from agent_env.analysis.totals import Totals, sum_known
-from agent_env.analysis.treatment import MARK
 from agent_env.records.schema import Condition, ModelFacts, Sample
 from agent_env.scoring.sample_means import SampleMeans
 
@@ -137,17 +137,18 @@ def summary_table(comparison: Comparison, title: str, notes: Sequence[str] = ())
     """Conditions by row; `notes` come last below it."""
     rows, metrics = summarise(comparison), comparison.study.metrics
     columns = (
-        Column("condition"), Column("episodes", 0), Column("finished", 0, is_kept=True),
-        *(Column(name.replace("_", " "), 0) for name in TROUBLES),
-        *(Column(name, is_secondary=name != comparison.metric) for name in metrics),
-        Column("steps", 1), Column("calls", 1),
-        *(Column(heading, 0, is_secondary=name in RARE) for name, heading in TOKENS.items()),
-        Column("USD", 5),
+        Column("condition"), Column("episodes", 0),
+        *(Column(name.replace("_", " "), 0, if_any=True) for name in TROUBLES),
+        *(Column(name, rank=0 if name == comparison.metric else i + 4)
+          for i, name in enumerate(metrics)),
+        Column("steps", 1, rank=1), Column("calls", 1, rank=1),
+        *(Column(heading, 0, rank=3 if name in RARE else 2) for name, heading in TOKENS.items()),
+        Column("USD", 5, rank=1),
     )  # fmt: skip
     cells = tuple(_cells(row) for row in rows)
     problems = {arm.label: arm.problem for arm in comparison.study.arms if arm.problem is not None}
     notes = (
-        *_on_means(rows, metrics), *_on_calls(rows),
+        *_on_means(rows, comparison.metric), *_on_calls(rows),
         *on_forms(arm.condition for arm in comparison.study.arms),
         *(f"{label.removesuffix(MARK)}{MARK} cannot mean anything: {problem}"
           for label, problem in problems.items()),
@@ -158,28 +159,24 @@ def summary_table(comparison: Comparison, title: str, notes: Sequence[str] = ())
 
 def _cells(row: Summary) -> tuple[Cell, ...]:
     return (
-        row.label, row.episodes, row.finished, *row.troubles.values(),
+        row.label, row.episodes, *row.troubles.values(),
         *(estimate.cell for estimate in row.metrics.values()),
         row.used["steps"], row.used["tool_calls"], *(row.used[name] for name in TOKENS),
         row.used["cost_usd"],
     )  # fmt: skip
 
 
-def _on_means(rows: Sequence[Summary], metrics: Sequence[str]) -> Iterator[str]:
-    """What the means are of."""
+def _on_means(rows: Sequence[Summary], metric: str) -> Iterator[str]:
+    """What the means are of; `metric` is the main one."""
     sources = sorted({source for row in rows for source in row.usage_sources})
     source = f"by {' and '.join(sources)}" if sources else "unknown"
-    yield f"means over samples, repeats averaged first, with 95 % CIs; tokens {source}"
-    for name in metrics:
-        fewer = [f"{row.condition} {row.defined[name]}" for row in rows
-                 if row.defined.get(name, row.finished) < row.finished]  # fmt: skip
-        if fewer:
-            yield f"{name} over fewer: {', '.join(fewer)}"
-    bare = {name for row in rows for name, e in row.metrics.items()
-            if e.method and e.low is None and e.value is not None}  # fmt: skip
-    if bare:
-        why = f"all values are equal or clusters fewer than {FEWEST}"
-        yield f"{', '.join(sorted(bare))} without interval where {why}"
+    yield f"Means over samples, repeats averaged first [95 % interval]; tokens {source}."
+    fewer = [f"{row.condition} {row.defined[metric]}" for row in rows
+             if row.defined.get(metric, row.finished) < row.finished]  # fmt: skip
+    if fewer:
+        yield f"{metric} over fewer: {', '.join(fewer)}"
+    if any(e.value is not None and e.low is None for e in (row.metrics[metric] for row in rows)):
+        yield f"No interval where all values are equal or clusters fewer than {FEWEST}."
 
 
 def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
@@ -197,19 +194,19 @@ def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
 def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
     """What of the episodes no column tells."""
     if silent := [f"{row.condition} {row.without_call}" for row in rows if row.without_call]:
-        yield f"episodes that called no tool: {', '.join(silent)}"
+        yield f"Episodes that called no tool: {', '.join(silent)}"
     if hosted := [f"{row.condition} {row.hosted_calls:.1f}" for row in rows if row.hosted_calls]:
-        yield f"the provider's own tools called: {', '.join(hosted)}"
+        yield f"The provider's own tools called: {', '.join(hosted)}"
     if cut := [f"{row.condition} {row.cut_outputs}" for row in rows if row.cut_outputs]:
-        yield f"tool outputs cut to fit into the context: {', '.join(cut)}"
+        yield f"Tool outputs cut to fit into the context: {', '.join(cut)}"
     reasons = sum((Counter(row.stop_reasons) for row in rows), Counter[str]())
     if reasons.keys() - {"answered"}:
-        yield f"ended by {', '.join(f'{k} {n}' for k, n in reasons.most_common())}"
+        yield f"Ended by {', '.join(f'{k} {n}' for k, n in reasons.most_common())}"
     loops = [row for row in rows if "repetition" in row.stop_reasons]
     if loops:
         saved = sum_known([row.saved_tokens for row in loops])
         tokens = "an unknown number of" if saved is None else f"about {saved}"
-        yield f"replies that repeated themselves were cut, which saved {tokens} tokens (estimate)"
+        yield f"Replies that repeated themselves were cut, which saved {tokens} tokens (estimate)"
     spent = [row.spent for row in rows if row.spent is not None]
     failed, unknown = (
         sum(getattr(s, n) for s in spent) for n in ("failed_calls", "uncounted_calls")
@@ -218,7 +215,7 @@ def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
         calls = "1 model call" if failed == 1 else f"{failed} model calls"
         yield f"{calls} failed, {unknown} of unknown size"
     if charged := sum(each.charged_tokens for each in spent):
-        yield f"limits count {charged} tokens for calls of unknown size"
+        yield f"Limits count {charged} tokens for calls of unknown size"
     if hits := sum(each.cache_hits for each in spent):
         yield f"{hits} replies from the reply cache"
 

@@ -80,7 +80,7 @@ def spent_table(rows: Sequence[tuple[str, Totals]]) -> ResultTable:
         for name, total in rows
     )  # fmt: skip
     columns = (
-        Column("condition"), *(Column(name, 0, is_secondary=name == "cached") for name in heads),
+        Column("condition"), *(Column(name, 0, if_any=name == "failed") for name in heads),
         Column("USD", 4),
     )  # fmt: skip
     return ResultTable("spent", "Spent in all", columns, cells)

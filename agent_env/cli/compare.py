@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -73,11 +74,11 @@ def compare(
 
 
 def _print(
-    comparison: Comparison, tables: Sequence[ResultTable], with_spending: bool, wide: bool
+    comparison: Comparison, tables: Sequence[ResultTable], unasked: bool, wide: bool
 ) -> None:
     from agent_env.analysis.totals import spent_table
 
     for each in tables:
-        print_table(each, wide)
-    if spent := [(a.label, a.spent) for a in comparison.study.arms if a.spent and with_spending]:
+        print_table(each if unasked else replace(each, brief=""), wide)
+    if spent := [(a.label, a.spent) for a in comparison.study.arms if a.spent and unasked]:
         print_table(spent_table(spent), wide)

@@ -57,7 +57,7 @@ class ConditionSummary:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalCounts:
-    """Counts over one condition's finished episodes; see analysis.treatment."""
+    """Counts over one condition's finished episodes; see analysis.tools_check."""
 
     condition: str
     episodes: int

@@ -64,7 +64,7 @@ class CompareOptions:
     tables: Annotated[
         tuple[str, ...],
         Opt(
-            "Which tables: conclusions, conditions, shortcuts, differences, treatment, use, "
+            "Which tables: conclusions, conditions, shortcuts, differences, tools_check, use, "
             "outcomes, noise, reliability, correlations, rankings, gap, tools, shapley, those of "
             "the task's paper (table1, figure4, ...), or all. Repeatable.",
             flag="--table",

@@ -1,4 +1,4 @@
-"""The table of a run's episodes that stays open, for the viewer: counts, groups, treatment."""
+"""The table of a run's episodes that stays open, for the viewer: counts, groups, tools check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from agent_env.analysis.result_tables import ResultTable
-from agent_env.analysis.treatment import Treatment, bare_of, treatment_table, with_mark
+from agent_env.analysis.tools_check import ToolsCheck, bare_of, tools_check_table, with_mark
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import ConditionSummary, IndexPages
 from agent_env.errors import AgentEnvError
@@ -37,7 +37,7 @@ class RunSummary:
     """By condition, in the manifest's order."""
     stop_reasons: list[str]
     metrics: tuple[str, ...]
-    treatment: ResultTable
+    tools_check: ResultTable
     """Whether the tools arrived; no rows where none were offered."""
 
 
@@ -126,7 +126,7 @@ class IndexedRun(Run):
         if self._summary is None or self._summary[0] != state:
             place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
             groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
-            table = treatment_table(self._treatments(index))
+            table = tools_check_table(self._tools_checks(index))
             self._summary = state, RunSummary(groups, index.stop_reasons(), index.metrics, table)
         return self._summary[1]
 
@@ -160,7 +160,7 @@ class IndexedRun(Run):
             figures["first"] = first.figure.svg
         return ComparedRuns(tables, first, figures)
 
-    def _treatments(self, index: IndexPages) -> list[tuple[str, Treatment]]:
+    def _tools_checks(self, index: IndexPages) -> list[tuple[str, ToolsCheck]]:
         counts, manifest = {each.condition: each for each in index.arrivals()}, self.manifest
         rows = []
         for condition in manifest.conditions:
@@ -169,7 +169,7 @@ class IndexedRun(Run):
                 continue
             bare = bare_of(condition, manifest.conditions)
             added = (None, 0) if bare is None else index.added_tokens(condition.name, bare.name)
-            row = Treatment(
+            row = ToolsCheck(
                 condition=condition.name,
                 first_step=condition.first_step,
                 added_input_tokens=added[0],

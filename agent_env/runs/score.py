@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,10 @@ def facts_of(
     return manifest.model_facts if prices is None else model_facts(prices, manifest.model, note)
 
 
+SENTENCES = 3
+"""Conclusions that stand before the tables."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunScores:
     """The result of `show`: a study of one run."""
@@ -68,20 +72,37 @@ class RunScores:
         observations = [o for arm in self.comparison.study.arms for o in arm.observations]
         return bool(observations) and not any(each.counts for each in observations)
 
+    @property
+    def title(self) -> str:
+        """Task, model and folder."""
+        manifest = self.manifest
+        return f"{manifest.task} · {short_name(manifest.model)} · {self.folder.path}"
+
+    def sentences(self) -> ResultTable:
+        """The first conclusions; no rows where there is nothing to conclude."""
+        from agent_env.analysis.statistics.conclusions import in_words
+
+        words = in_words(self.comparison)
+        more = len(words.rows) - SENTENCES
+        rest = (f"{more} more, and the tests: agent-env compare {self.folder.path}",)
+        rows = words.rows[:SENTENCES]
+        return replace(words, title=self.title, rows=rows, notes=rest if more > 0 else ())
+
     def tables(self) -> list[ResultTable]:
         """The summary and the other tables of `show`."""
         from agent_env.analysis.judges import judge_table
+        from agent_env.analysis.study import left_out
         from agent_env.analysis.summary import summary_table
 
-        where = self.folder.path
-        title = f"{self.manifest.task} · {short_name(self.manifest.model)} · {where}"
         missing = never_began(self.folder, self.manifest)
         notes = [f"{never} of {total} episodes of {name} never began"
                  for name, (never, total) in missing.items()]  # fmt: skip
         notes += [f"{name}: up to {most} tries at a sample, where the run asks {asked}"
                   for name, (most, asked) in tries(self.folder, self.manifest).items()]  # fmt: skip
-        tables = [summary_table(self.comparison, title, notes), *self._statistics()]
-        return [*tables, judge_table(self.judges, f"judges · {where}")] if self.judges else tables
+        notes += left_out(self.manifest)
+        tables = [summary_table(self.comparison, self.title, notes), *self._statistics()]
+        judged = [judge_table(self.judges, f"judges · {self.folder.path}")] if self.judges else []
+        return [*tables, *judged]
 
     def _statistics(self) -> list[ResultTable]:
         from agent_env.analysis.statistics import statistics_of, tables_of
@@ -109,7 +130,7 @@ class RunScores:
             fields["phrasings"] = {row.condition: row.as_json() for row in same}
         fields |= {
             "judges": [row.as_json() for row in self.judges],
-            "treatment": {row.condition: row.as_json() for _, row in arrivals(self.comparison)},
+            "tools_check": {row.condition: row.as_json() for _, row in arrivals(self.comparison)},
             "preflight": preflight_totals(self.manifest, self.facts),
             "served_models": self._served(),
             "tables": as_objects(self._statistics()),
@@ -142,7 +163,7 @@ class RunScores:
             )
 
     def _served(self) -> str | None:
-        from agent_env.analysis.treatment import served_notice
+        from agent_env.analysis.tools_check import served_notice
 
         seen = (o.served_models for arm in self.comparison.study.arms for o in arm.observations)
         return served_notice(self.manifest, seen)

@@ -2,13 +2,16 @@
 
 Against names, answers, pages and tool outputs that would steer the terminal or change the direction
 of text. `main` puts the two standard streams behind it, whatever they lead to; styles and the
-progress bar are ours and go to the stream itself (`raw`), their text by `visible`.
+progress bar are ours and go to the stream itself (`raw`), their text by `visible`. Also what is
+known of the terminal: its width, and whether plain text is asked for.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
+from shutil import get_terminal_size
 from typing import Any, TextIO, cast
 
 from agent_env.records.escaping import visible
@@ -46,6 +49,20 @@ def _guarded(stream: TextIO) -> TextIO:
 def raw(stream: TextIO) -> TextIO:
     """The stream itself, for what holds no foreign text."""
     return stream.stream if isinstance(stream, VisibleStream) else stream
+
+
+PLAIN = "AGENT_ENV_PLAIN"
+"""The variable that `--plain` sets: text without lines of signs, for a screen reader."""
+
+
+def is_plain() -> bool:
+    """Whether plain text is asked for."""
+    return bool(os.environ.get(PLAIN))
+
+
+def room() -> int | None:
+    """Characters of a line of standard output: COLUMNS, else the terminal's; None for a pipe."""
+    return get_terminal_size((0, 0)).columns or None
 
 
 def say(text: str) -> None:

@@ -43,7 +43,7 @@ def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison):
     assert (base.value, base.samples, base.method) == (4.0, 5, "cluster bootstrap")
     table = conditions(comparison)
     assert table.notes[1].endswith("over the samples where it is defined: base 5, python 6.")
-    assert table.columns[-1].name == "exact_match of all"
+    assert table.columns[-1].name == "exact_match, counting failures as 0"
 
 
 def test_a_dollar_in_a_name_begins_no_formula(comparison):

@@ -49,21 +49,7 @@ def test_latex_escapes_its_own_signs():
     assert r"50 \% of it" in text
 
 
-def test_a_person_sees_no_column_that_says_nothing():
-    columns = (Column("name"), Column("failed", 0), Column("n", 0), Column("cost"))
-    table = ResultTable("t", "t", columns, (("a", 0, 1, None), ("b", 0, 0, None)))
-    assert [column.name for column in table.without_empty().columns] == ["name", "n"]
-
-
-def test_columns_of_a_pair_are_shown_or_left_out_together():
-    columns = (
-        Column("name"),
-        Column("better", 0, is_secondary=True),
-        Column("worse", 0, is_secondary=True, is_second=True),
-    )
-    filled = ResultTable("t", "t", columns, (("a", 0, 18),)).without_empty()
-    assert [column.name for column in filled.columns] == ["name", "better", "worse"]
-    narrow = filled.fewer_columns()
-    assert [column.name for column in narrow.columns] == ["name"]
-    empty = ResultTable("t", "t", columns, (("a", 0, 0),)).without_empty()
-    assert [column.name for column in empty.columns] == ["name"]
+def test_a_column_is_left_out_for_want_of_values_never_for_zeros_except_of_troubles():
+    columns = (Column("name"), Column("right"), Column("failed", 0, if_any=True), Column("cost"))
+    table = ResultTable("t", "t", columns, (("a", 0.0, 0, None), ("b", 0.0, 0, None)))
+    assert [column.name for column in table.without_empty().columns] == ["name", "right"]

@@ -1,4 +1,4 @@
-"""Tables fit the terminal: in parts where it is narrow, whole where nobody says how wide."""
+"""Tables fit the terminal, whatever its width; a pipe has all of them; plain text is sentences."""
 
 import pytest
 
@@ -6,72 +6,100 @@ from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.summary import summary_table
-from agent_env.cli.run import in_parts, print_table
+from agent_env.cli.run import print_table
 from tests.analysis.simulated import Plant, study
+
+CONDITIONS = {
+    "base": 0.0, "web": 0.2, "python": 0.1, "web+python": 0.2, "explicit": 0.2, "cal": 0.0,
+}  # fmt: skip
 
 
 def five_columns():
-    names = ("condition", "exact_match", "f1", "steps", "calls")
-    row = ("web", (1.0, 0.76, 1.0), 1.0, "3.7", "3.5")
-    return ResultTable("t", "runs", tuple(map(Column, names)), (row,), ("means",))
+    names = {"condition": 0, "exact_match": 0, "f1": 2, "tool calls": 0, "tokens in": 1}
+    columns = tuple(Column(name, rank=rank) for name, rank in names.items())
+    rows = (("web", (1.0, 0.76, 1.0), 1.0, 3.5, 14.0), ("base", (0.1, 0.0, 0.2), 0.2, 0.0, 0.0))
+    return ResultTable("t", "runs", columns, rows, ("means",))
+
+
+def printed(capsys, monkeypatch, table, width, **options):
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_table(table, **options)
+    return capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
-    ("width", "parts"),
+    ("width", "heading", "row", "hidden"),
     [
-        (80, ["condition exact_match f1 steps calls"]),
-        (48, ["condition exact_match f1", "condition steps calls"]),
-        (10, ["condition exact_match", "condition f1", "condition steps", "condition calls"]),
+        (70, "condition exact_match f1 tool calls tokens in",
+         "web 1.000 [0.760, 1.000] 1.000 3.500 14.000", None),
+        (53, "condition exact_match f1 calls in", "web 1.000 [0.760, 1.000] 1.000 3.500 14.000",
+         None),
+        (50, "condition exact_match f1 calls in", "web 1.00 [0.76, 1.00] 1.00 3.50 14.00", None),
+        (44, "condition exact_match calls in", "web 1.00 [0.76, 1.00] 3.50 14.00", "f1"),
+        (36, "condition exact_match calls", "web 1.00 [0.76, 1.00] 3.50", "f1, tokens in"),
     ],
-)
-def test_a_wide_table_is_told_in_parts_that_all_say_whose_row_it_is(width, parts):
-    told = [part for part, _ in in_parts(five_columns(), width)]
-    assert [" ".join(column.name for column in part.columns) for part in told] == parts
-    assert told[-1].rows[0][-1] == "3.5"
+)  # fmt: skip
+def test_headings_wrap_then_figures_are_short_then_columns_are_left_out_by_rank(
+    capsys, monkeypatch, width, heading, row, hidden
+):
+    lines = printed(capsys, monkeypatch, five_columns(), width)
+    assert max(map(len, lines)) <= width
+    place = next(i for i, line in enumerate(lines) if "─" in line)
+    assert " ".join(lines[place - 1].split()) == heading
+    assert " ".join(lines[place + 1].split()) == row
+    told = " ".join(" ".join(lines).split())
+    assert (f"More columns with --wide: {hidden}." in told) is (hidden is not None)
 
 
-def test_of_a_table_that_is_too_wide_secondary_columns_are_left_out_from_the_last_and_named(capsys):
-    columns = tuple(Column(f"column {i}" + "x" * 20, is_secondary=i in (2, 3)) for i in range(4))
-    table = ResultTable("t", "runs", columns, (("web", 1.0, 2.0, 3.0),))
-    print_table(table)
-    narrow = capsys.readouterr().out
-    assert max(map(len, narrow.splitlines())) <= 100
-    assert "column 2" in narrow
-    assert "More columns with --wide: column 3" in narrow
-    print_table(table, wide=True)
-    assert "3.000" in capsys.readouterr().out
+def test_where_no_column_fits_beside_another_a_row_is_a_sentence(capsys, monkeypatch):
+    lines = printed(capsys, monkeypatch, five_columns(), 24)
+    assert lines[1:4] == ["web: exact_match 1.000,", "  0.760 to 1.000; f1", "  1.000; tool calls"]
 
 
-def test_title_rows_and_notes_are_lines_that_do_not_wrap(capsys):
+def test_with_wide_and_in_a_pipe_all_columns_stand_unwrapped(capsys, monkeypatch):
+    wide = printed(capsys, monkeypatch, five_columns(), 40, wide=True)
+    assert wide[1].split() == "condition exact_match f1 tool calls tokens in".split()
+    monkeypatch.delenv("COLUMNS")
     print_table(five_columns())
-    told = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip(" ─")]
-    assert told == [
-        ["runs"],
-        ["condition", "exact_match", "f1", "steps", "calls"],
-        ["web", "1.000", "[0.760,", "1.000]", "1.000", "3.7", "3.5"],
-        ["means"],
+    assert capsys.readouterr().out.splitlines() == wide
+
+
+def test_plain_text_has_a_sentence_for_each_row_and_no_rule(capsys, monkeypatch):
+    monkeypatch.setenv("AGENT_ENV_PLAIN", "1")
+    assert printed(capsys, monkeypatch, five_columns(), 40) == [
+        "runs",
+        "web: exact_match 1.000, 0.760 to 1.000; f1 1.000; tool calls 3.500; tokens in 14.000",
+        "base: exact_match 0.100, 0.000 to 0.200; f1 0.200; tool calls 0.000; tokens in 0.000",
+        "  means",
+        "",
     ]
 
 
-def test_cells_are_no_markup(capsys):
-    print_table(ResultTable("t", "runs", (Column("a"), Column("b")), (("[b]:x:\\", ":cat:"),)))
-    assert "[b]:x:\\   :cat:" in capsys.readouterr().out
+def test_cells_are_no_markup_and_wide_letters_keep_the_columns(capsys):
+    rows = (("[b]:x:\\", ":cat:"), ("日本", "b"), ("שלום", "c"))
+    print_table(ResultTable("t", "runs", (Column("name"), Column("text")), rows))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3:6] == ["[b]:x:\\  :cat:", "日本     b", "שלום     c"]
 
 
-def test_every_table_of_three_models_with_long_names_keeps_to_100_columns(capsys):
-    models = ("router/lab/a-model-with-a-very-long-name-of-2026-11-22", "lab/B", "other/C-235B")
-    conditions = {
-        "base": 0.0,
-        "web": 0.2,
-        "python": 0.1,
-        "web+python": 0.2,
-        "explicit": 0.2,
-        "cal": 0.0,
-    }
-    made = study(Plant(samples=10, repeats=2, base=0.45), conditions, models, seed=1)
+def test_without_rows_it_says_none(capsys):
+    print_table(ResultTable("t", "runs", (Column("a"), Column("b")), ()))
+    assert capsys.readouterr().out == "runs\n  none\n\n"
+
+
+def test_what_it_says_in_brief_stands_in_its_place_unless_all_is_asked_for(capsys):
+    table = ResultTable("t", "runs", (Column("a"),), (("row",),), brief="All is well.")
+    print_table(table)
+    assert capsys.readouterr().out == "All is well.\n\n"
+    print_table(table, wide=True)
+    assert "row" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_every_table_of_three_models_with_long_names_keeps_to_the_width(capsys, monkeypatch, width):
+    models = ("router/lab/" + "a-model-with-a-very-long-name-" * 6, "lab/B", "other/C-235B")
+    made = study(Plant(samples=10, repeats=2, base=0.45), CONDITIONS, models, seed=1)
     comparison = Comparison(made, Options(resamples=1000, margin=0.1))
     shown = [each for each in statistics_of(comparison) if each.is_main or each.name == "use"]
     for table in [*tables_of(comparison, shown), summary_table(comparison, "t")]:
-        print_table(table)
-        lines = capsys.readouterr().out.splitlines()
-        assert max(map(len, lines)) <= 100, table.name
+        assert max(map(len, printed(capsys, monkeypatch, table, width))) <= width, table.name

@@ -14,7 +14,8 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import ORACLE, QUANTITIES, RARE
 from agent_env.analysis.summary import on_forms
-from agent_env.analysis.treatment import Treatment, treatment_table, treatments
+from agent_env.analysis.tools_check import ToolsCheck, tools_check_table, tools_checks
+from agent_env.tasks.shortcuts import Shortcut
 
 
 @Statistic("conditions", order=10, section="Results", is_main=True).of
@@ -30,12 +31,16 @@ def conditions(comparison: Comparison) -> ResultTable:
         troubles = [outcomes[kind] for kind in kinds]
         rows.append((arm.label, arm.asked, len(arm.finished), *troubles, arm.missing, *scores,
                      comparison.of_all[i].cell))  # fmt: skip
-    heads = ("episodes", "finished", *(k.replace("_", " ") for k in kinds), "never begun")
     columns = (
         Column("condition"),
-        *(Column(name, 0) for name in heads),
-        *(Column(name, is_secondary=name != comparison.metric) for name in metrics),
-        Column(f"{comparison.of_all_metric} of all"),
+        Column("episodes", 0),
+        Column("finished", 0, rank=2),
+        *(Column(name.replace("_", " "), 0, if_any=True) for name in (*kinds, "never begun")),
+        *(
+            Column(name, rank=0 if name == comparison.metric else i + 3)
+            for i, name in enumerate(metrics)
+        ),
+        Column(f"{comparison.of_all_metric}, counting failures as 0", rank=1),
     )
     methods = {e.method for name in metrics for e in comparison.means[name] if e.method}
     notes = (
@@ -69,15 +74,12 @@ def differences(comparison: Comparison) -> ResultTable:
     margin = comparison.options.margin
     columns = (
         Column("difference"), Column("status"), Column(comparison.metric, 3, signed=True),
-        Column("95 % CI, simultaneous", 3, signed=True, is_secondary=True),
-        Column("better", 0, is_secondary=True),
-        Column("worse", 0, is_secondary=True, is_second=True),
-        Column("p", is_secondary=True), Column("p (Holm)"),
-        Column("p McNemar, exact", is_secondary=True),
-        Column("p McNemar, mid", is_secondary=True),
-        Column("p TOST", is_secondary=True), Column("p TOST (Holm)"),
-        Column("minimum detectable effect"), Column(f"n for {effect:g}", 0, is_secondary=True),
-        Column("pairs", 0), Column("unpaired", 0),
+        Column("95 % CI, simultaneous", 3, signed=True, rank=4),
+        Column("better", 0, rank=3), Column("worse", 0, rank=3), Column("p", rank=5),
+        Column("p (Holm)"), Column("p McNemar, exact", rank=7), Column("p McNemar, mid", rank=7),
+        Column("p TOST", rank=6), Column("p TOST (Holm)"),
+        Column("minimum detectable effect", rank=1), Column(f"n for {effect:g}", 0, rank=2),
+        Column("pairs", 0), Column("unpaired", 0, if_any=True),
     )  # fmt: skip
     rows = tuple(_difference_row(c) for c in comparison.contrasts)
     tested = sum(c.p_value is not None for c in comparison.contrasts)
@@ -152,7 +154,25 @@ def shortcuts(comparison: Comparison) -> ResultTable:
     rules = tuple(f"{arm.label}: {arm.model}." for arm in baselines)
     rules += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
     title = "Shortcuts on the same samples"
-    return ResultTable("shortcuts", title, columns, tuple(rows), rules)
+    brief = "" if best is None else _none_below(comparison, *best)
+    return ResultTable("shortcuts", title, columns, tuple(rows), rules, brief)
+
+
+def _none_below(comparison: Comparison, label: str, scores: np.ndarray) -> str:
+    """That every condition whose world is not disturbed scored above the best shortcut; "" where
+    one did not."""
+    best = float(np.nanmean(scores))
+    sign = -1 if comparison.is_error else 1
+    for arm, value in zip(
+        comparison.study.arms, comparison.values_of(comparison.metric), strict=True
+    ):
+        is_plain = arm.condition.disturbance is None
+        if is_plain and (value is None or sign * (value - best) <= 0):
+            return ""
+    return (
+        "Shortcuts: every condition is above the best one that sees no gold, "
+        f"{label.removeprefix(Shortcut.ROW)} ({comparison.metric} {best:.3f})."
+    )
 
 
 def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
@@ -169,13 +189,13 @@ def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
     return label, by_score[label]
 
 
-@Statistic("treatment", order=30, section="Results", is_main=True, in_score=True).of
-def treatment(comparison: Comparison) -> ResultTable:
+@Statistic("tools_check", order=30, section="Results", is_main=True, in_score=True).of
+def tools_check(comparison: Comparison) -> ResultTable:
     """Whether the tools of each arm arrived; no rows where none has any."""
-    return treatment_table(arrivals(comparison))
+    return tools_check_table(arrivals(comparison))
 
 
-def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
+def arrivals(comparison: Comparison) -> list[tuple[str, ToolsCheck]]:
     """What the finished episodes of each condition with tools tell, with the arm's label."""
     pairs = []
     for run in dict.fromkeys(arm.run for arm in comparison.study.arms):
@@ -187,7 +207,7 @@ def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
         problems = {name: arm.problem for name, arm in arms.items() if arm.problem is not None}
         conditions = [arm.condition for arm in arms.values()]
         in_text = any(arm.in_text for arm in arms.values())
-        rows = treatments(conditions, by_condition, problems, in_text)
+        rows = tools_checks(conditions, by_condition, problems, in_text)
         pairs += [(arms[row.condition].label, row) for row in rows]
     return pairs
 
@@ -247,7 +267,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 DIGITS = {"cost_usd": 4, "steps": 1, "tool_calls": 1, "duration_s": 2}
 """Of the quantities; tokens have none."""
-SECONDARY = (*RARE, "tool_calls", "duration_s")
+RANKS = {"tool_calls": 2, "duration_s": 1, **dict.fromkeys(RARE, 3)}
 
 
 @Statistic("use", order=40, section="Results").of
@@ -264,7 +284,14 @@ def use(comparison: Comparison) -> ResultTable:
     )
     columns = (
         Column("condition"),
-        *(Column(name, DIGITS.get(name, 0), is_secondary=name in SECONDARY) for name in present),
+        *(
+            Column(
+                name,
+                DIGITS.get(name, 0),
+                rank=RANKS.get(name, 0),
+            )
+            for name in present
+        ),
     )
     unknown = [name for name in QUANTITIES if name not in present]
     notes = ["Means over samples, repeats averaged first; cluster bootstrap intervals."]

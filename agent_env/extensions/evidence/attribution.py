@@ -69,7 +69,7 @@ class Attribution:
         """A row for each step."""
         columns = (
             Column("step", 0), Column("actions"), Column("forks", 0), Column("right before"),
-            Column("change", signed=True), Column("turning point", 2, is_kept=True),
+            Column("change", signed=True), Column("turning point", 2),
         )  # fmt: skip
         rows = tuple(
             (

@@ -182,7 +182,7 @@ class BudgetCurves:
         columns = (
             Column("condition"), Column("model calls"), Column("samples", 0), Column("forced", 0),
             Column(self.comparison.metric), Column("tokens", 0), Column("USD", 5),
-            Column("steps", 1, is_secondary=True),
+            Column("steps", 1, rank=1),
         )  # fmt: skip
         rows = tuple(
             (

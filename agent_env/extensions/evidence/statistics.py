@@ -59,15 +59,15 @@ def faults(comparison: Comparison) -> ResultTable:
     pairs = twins_of(comparison, lambda arm: bool(arm.condition.disturbance.faults))  # type: ignore[union-attr]
     by_k = pass_hat(comparison)
     columns = (
-        Column("condition"), Column("rate", 2, is_kept=True), Column("lost", 3, signed=True),
-        Column("landed"), Column("recovery"), Column("n landed", 0, is_second=True),
-        Column("after explicit"), Column("n explicit", 0, is_second=True),
-        Column("after implicit"), Column("n implicit", 0, is_second=True),
-        Column("notices"), Column("says so", is_secondary=True),
-        Column("retries", is_secondary=True), Column("asks otherwise", is_secondary=True),
-        Column("more calls", 2, signed=True), Column("more tokens", 0, signed=True),
-        Column("no effect", 0), Column("n", 0),
-        *(Column(f"pass^{k}", is_secondary=k > 1) for k in by_k),
+        Column("condition"), Column("rate", 2), Column("lost", 3, signed=True),
+        Column("landed", rank=1), Column("recovery"), Column("n landed", 0),
+        Column("after explicit", rank=3), Column("n explicit", 0, rank=3),
+        Column("after implicit", rank=3), Column("n implicit", 0, rank=3),
+        Column("notices", rank=2), Column("says so", rank=5), Column("retries", rank=5),
+        Column("asks otherwise", rank=5),
+        Column("more calls", 2, signed=True, rank=4), Column("more tokens", 0, signed=True, rank=4),
+        Column("no effect", 0, if_any=True), Column("n", 0),
+        *(Column(f"pass^{k}", rank=6) for k in by_k),
     )  # fmt: skip
     places = {arm.label: place for place, arm in enumerate(comparison.study.arms)}
     rows: list[tuple[Cell, ...]] = []
@@ -212,12 +212,11 @@ ATTACK_NOTES = (
 def attacks(comparison: Comparison) -> ResultTable:
     """A row for each condition whose web attacks."""
     columns = (
-        Column("condition"), Column("success", is_kept=True), Column("by chance", is_kept=True),
-        Column("exposed"), Column("success where exposed"), Column("n exposed", 0, is_second=True),
-        Column("planted answer given", is_secondary=True),
-        Column("canary used", is_secondary=True), Column("lost", 3, signed=True),
-        Column("more calls", 2, signed=True), Column("more tokens", 0, signed=True),
-        Column("n", 0),
+        Column("condition"), Column("success", rank=1), Column("by chance", rank=2),
+        Column("exposed", rank=3), Column("success where exposed"), Column("n exposed", 0),
+        Column("planted answer given", rank=5), Column("canary used", rank=5),
+        Column("lost", 3, signed=True), Column("more calls", 2, signed=True, rank=4),
+        Column("more tokens", 0, signed=True, rank=4), Column("n", 0),
     )  # fmt: skip
     rows = tuple(
         _attack_row(comparison, plain, twin)
@@ -289,8 +288,8 @@ def ablation(comparison: Comparison) -> ResultTable:
     splits = splits_of(comparison)
     columns = (
         Column("condition"),
-        *(Column(name) for name in SHARES),
-        Column("no page seen", is_kept=True, is_secondary=True),
+        *(Column(name, rank=rank) for rank, name in enumerate(SHARES)),
+        Column("no page seen", rank=9),
         Column("n", 0),
     )
     rows: list[tuple[Cell, ...]] = []

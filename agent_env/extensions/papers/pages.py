@@ -114,7 +114,7 @@ def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:
         for each in paper.experiments
     )  # fmt: skip
     heads = ("name", "the paper's", "questions", "conditions", "not reproduced because")
-    columns = tuple(Column(name, is_secondary=name == "questions") for name in heads)
+    columns = tuple(Column(name, rank=int(name == "questions")) for name in heads)
     experiments = ResultTable("experiments", paper.title, columns, rows)
     questions = tuple(
         (each.name, each.about, each.count,

@@ -177,7 +177,8 @@ def experiment_table(result: ExperimentResult) -> ResultTable:
     columns = (
         Column("row"), Column("model"), Column("gold"), Column("quantity"), Column("unit"),
         Column("paper", digits), Column("ours (95 % CI)", digits),
-        Column("ours under their rules", digits), Column("difference", digits, signed=True),
+        Column("ours under their rules", digits, rank=1),
+        Column("difference", digits, signed=True, rank=2),
         Column("n", 0), Column("verdict"),
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
@@ -218,7 +219,7 @@ def overview(results: Sequence[ExperimentResult]) -> ResultTable:
             each.not_reproduced or None,
         ))  # fmt: skip
     columns = (
-        Column("name"), Column("the paper's"), Column("values of ours", 0, is_kept=True),
+        Column("name"), Column("the paper's"), Column("values of ours", 0),
         Column("with a paper value", 0), Column("equal", 0), Column("inside the interval", 0),
         Column("outside", 0), Column(NOT_COMPARABLE, 0), Column("not reproduced because"),
     )  # fmt: skip

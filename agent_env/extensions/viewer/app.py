@@ -268,8 +268,9 @@ class _Pages:
             "run.html", run=run, line=_RunLine(run, self._library),
             manifest=run.manifest, groups=summary.groups, span=span, given=fields, at=at,
             last=max(0, -(-span.total // ROWS) - 1), metrics=summary.metrics, sorts=run.index.SORTS,
-            stops=summary.stop_reasons, treatment=summary.treatment, verdicts=run.index.VERDICTS,
-            reading=reading, state=f"/state/{quote(run.key)}", stamp=self._library.stamp(run),
+            stops=summary.stop_reasons, tools_check=summary.tools_check,
+            verdicts=run.index.VERDICTS, reading=reading, state=f"/state/{quote(run.key)}",
+            stamp=self._library.stamp(run),
         )  # fmt: skip
 
     def samples(self, request: Request) -> Response:

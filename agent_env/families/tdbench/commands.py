@@ -170,7 +170,7 @@ class TableReport:
                 rows.append((problem, count, policy, len(left), names, example))
         columns = ("problem", "rows", "policy", "left", "policies", "for example")
         notes = (*self.notes, *(f"{row[0]}: {MEANINGS[str(row[0])]}" for row in rows))
-        heads = tuple(Column(name, 0, is_kept=True) for name in columns)
+        heads = tuple(Column(name, 0) for name in columns)
         return ResultTable("doctor", f"{self.name}: {self.rows} rows", heads, tuple(rows), notes)
 
 
@@ -223,7 +223,7 @@ class IntakeReport:
             for each in self.kinds
         )
         names = ("kind", "queries", "one answer", "several", "none", "why none is made")
-        heads = tuple(Column(name, 0, is_kept=True) for name in names)
+        heads = tuple(Column(name, 0) for name in names)
         note = f"At most {MOST_QUERIES} of a kind are counted; each is worded --option phrasings=N"
         return ResultTable("kinds", "Queries that can be made", heads, rows, (f"{note} times.",))
 

@@ -46,7 +46,7 @@ def certificate(comparison: Comparison) -> ResultTable:
             own[1] += not one.agrees
             golds |= set() if one.agrees else {one.gold}
     heads = ("stored results", "that come out", "samples", "of them differing")
-    columns = (Column("file"), Column("reading"), *(Column(h, 0, is_kept=True) for h in heads))
+    columns = (Column("file"), Column("reading"), *(Column(h, 0) for h in heads))
     rest = {
         "stored": "Of a differing sample the gold is the published one.",
         "returned": "Of a differing sample the gold is what its statement returns.",
@@ -403,7 +403,7 @@ def _measurement_table(
         by_quantity.setdefault(each.quantity, []).append(each)
     columns = (
         Column("figure"), Column("answers by"), Column(f"{unit} (95 % CI)", 1),
-        Column("n", 0, is_kept=True), Column("clusters", 0, is_kept=True),
+        Column("n", 0), Column("clusters", 0),
     )  # fmt: skip
     rows = tuple(
         (each.quantity, each.row, own.cell, own.samples, own.clusters)

@@ -85,9 +85,9 @@ def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
     from agent_env.runs.progress import scores_text
 
     columns = (
-        Column("run"), Column("state"), Column("finished", is_kept=True), Column("of"),
-        Column("failed", is_kept=True), Column("metric"), Column("score"), Column("tokens"),
-        Column("USD", digits=4),
+        Column("run"), Column("state"), Column("finished"), Column("of"), Column("failed"),
+        Column("metric", rank=1), Column("score"), Column("tokens", rank=2),
+        Column("USD", 4, rank=2),
     )  # fmt: skip
     return ResultTable(
         "status",

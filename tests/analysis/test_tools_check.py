@@ -2,12 +2,12 @@
 
 import pytest
 
-from agent_env.analysis.treatment import (
+from agent_env.analysis.tools_check import (
     arrival,
     bare_of,
     served_notice,
-    treatment_table,
-    treatments,
+    tools_check_table,
+    tools_checks,
     with_mark,
 )
 from agent_env.records.manifest import Manifest, Preflight
@@ -41,7 +41,7 @@ def treatments_of(run, episodes):
         c.name: [arrival(each) for each in episodes if each.condition == c.name]
         for c in run.conditions
     }
-    found = treatments(run.conditions, own, run.problems)
+    found = tools_checks(run.conditions, own, run.problems)
     return [(with_mark(row.condition, run.problems), row) for row in found]
 
 
@@ -97,7 +97,7 @@ def test_the_table_says_what_is_wrong():
     )  # fmt: skip
     run = manifest(BASE, WEB, preflights=(tried,))
     found = treatments_of(run, [episode(BASE, "a", 31), episode(WEB, "a", 31)])
-    table = treatment_table(found)
+    table = tools_check_table(found)
     (row,) = table.rows
     assert [column.text(cell) for cell, column in zip(row, table.columns, strict=True)] == [
         "web (!)", "required", "+0", "0.00", "–", "0",
@@ -108,7 +108,7 @@ def test_the_table_says_what_is_wrong():
 
 def test_dropped_tools_are_said_without_a_preflight_too():
     found = treatments_of(manifest(BASE, WEB), [episode(BASE, "a", 31), episode(WEB, "a", 31)])
-    assert treatment_table(found).notes[1] == (
+    assert tools_check_table(found).notes[1] == (
         "web: the first calls had no more input tokens than without tools."
     )
 

@@ -1,4 +1,4 @@
-"""Whether the tools of a condition arrived: what must be read beside every effect of tools.
+"""The tools check: whether a condition's tools arrived, which is read beside every effect of tools.
 
 All from the traces: input tokens of first calls against those of the run's condition without tools,
 episodes with a call, first steps that had to call a tool, calls that a model wrote as text.
@@ -40,7 +40,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Treatment:
+class ToolsCheck:
     """What the finished episodes of one condition with tools tell."""
 
     condition: str
@@ -68,6 +68,15 @@ class Treatment:
     in_text: bool = False
     """Whether tools are offered by the text protocol."""
 
+    @property
+    def is_well(self) -> bool:
+        """Whether the tools arrived, and were called where they had to be."""
+        is_silent = self.obeyed < self.required or self.called == 0
+        has_arrived = self.added_input_tokens is None or self.added_input_tokens > 0
+        return has_arrived and not (
+            is_silent or self.calls_in_text or self.invented or self.problem is not None
+        )
+
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
         return asdict(self)
@@ -86,12 +95,12 @@ def arrival(episode: Episode) -> Arrival:
     )
 
 
-def treatments(
+def tools_checks(
     conditions: Sequence[Condition],
     arrivals: Mapping[str, Iterable[Arrival]],
     problems: Mapping[str, str],
     in_text: bool = False,
-) -> list[Treatment]:
+) -> list[ToolsCheck]:
     """One for each condition with tools; arrivals and problems by the conditions' names."""
     by_condition = {name: list(each) for name, each in arrivals.items()}
     rows = []
@@ -100,7 +109,7 @@ def treatments(
             bare = bare_of(condition, conditions)
             without = by_condition.get(bare.name, []) if bare is not None else []
             problem = problems.get(condition.name)
-            row = _treatment(condition, by_condition.get(condition.name, []), without, problem)
+            row = _tools_check(condition, by_condition.get(condition.name, []), without, problem)
             rows.append(replace(row, in_text=in_text))
     return rows
 
@@ -114,15 +123,15 @@ def bare_of(condition: Condition, conditions: Iterable[Condition]) -> Condition 
     return next((c for c in conditions if not c.tools and asks(c) == asks(condition)), None)
 
 
-def _treatment(
+def _tools_check(
     condition: Condition, arrivals: Sequence[Arrival], bare: Sequence[Arrival], problem: str | None
-) -> Treatment:
+) -> ToolsCheck:
     offered = [each for each in arrivals if each.is_offered]
     after, before = _by_sample(arrivals), _by_sample(bare)
     added = [after[sample] - before[sample] for sample in after if sample in before]
     forms = Counter(each.call_in_text for each in offered if each.call_in_text is not None)
     required = [each.required_call for each in offered if each.required_call is not None]
-    return Treatment(
+    return ToolsCheck(
         condition=condition.name,
         first_step=condition.first_step,
         added_input_tokens=fmean(added) if added else None,
@@ -146,22 +155,36 @@ def _by_sample(arrivals: Iterable[Arrival]) -> dict[str, float]:
     return {sample: fmean(values) for sample, values in tokens.items()}
 
 
-def treatment_table(rows: Sequence[tuple[str, Treatment]]) -> ResultTable:
+def tools_check_table(rows: Sequence[tuple[str, ToolsCheck]]) -> ResultTable:
     """A table of the conditions with tools, each with its label."""
     columns = (
         Column("condition"), Column("first step"), Column("added tokens in", 0, signed=True),
-        Column("with a call", 2), Column("required obeyed"), Column("calls in text", 0),
+        Column("with a call", 2), Column("required obeyed"),
+        Column("calls in text", 0, if_any=True),
     )  # fmt: skip
     return ResultTable(
-        "treatment",
-        "Whether the tools arrived",
+        "tools_check",
+        "Tools check",
         columns,
         tuple(_cells(label, row) for label, row in rows),
-        tuple(treatment_notes(rows)),
+        tuple(tools_check_notes(rows)),
+        brief=_brief([row for _, row in rows]),
     )
 
 
-def _cells(label: str, row: Treatment) -> tuple[Cell, ...]:
+def _brief(rows: Sequence[ToolsCheck]) -> str:
+    """That all is well; "" where it is not."""
+    if not all(row.is_well for row in rows):
+        return ""
+    called, episodes = sum(row.called for row in rows), sum(row.episodes for row in rows)
+    if required := sum(row.required for row in rows):
+        return (
+            f"Tools check: every first step that had to call a tool did, {required} of {required}."
+        )
+    return f"Tools check: tools were called in {called} of the {episodes} episodes that had them."
+
+
+def _cells(label: str, row: ToolsCheck) -> tuple[Cell, ...]:
     return (
         label,
         row.first_step,
@@ -172,7 +195,7 @@ def _cells(label: str, row: Treatment) -> tuple[Cell, ...]:
     )
 
 
-def treatment_notes(rows: Sequence[tuple[str, Treatment]]) -> list[str]:
+def tools_check_notes(rows: Sequence[tuple[str, ToolsCheck]]) -> list[str]:
     """What the columns mean, and what is wrong."""
     notes = [
         "Added: input tokens of the first call, over the same samples without tools. Required: "
