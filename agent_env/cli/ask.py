@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent_env.cli.config import read_config
 from agent_env.cli.options import with_options
 from agent_env.cli.preflight import print_checks
 from agent_env.cli.run import (
@@ -23,6 +24,7 @@ from agent_env.cli.run import (
 )
 from agent_env.cli.study import resume_study
 from agent_env.errors import ConfigError
+from agent_env.records.options import RUNNING
 
 if TYPE_CHECKING:
     from agent_env.runs.many import ListenerFor
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
     from agent_env.runs.start import Engine
 
 SERVER, SCALE_OUT = "The model", "Scale-out"
+FIRST = (
+    "model", "condition", "limit", "repeats", "option", "dataset", "base-url", "api-key-env",
+    "first-step", "web", "run-tokens", "run-cost-usd", "out", "config", "check",
+)  # fmt: skip
+"""What `run --help` shows; `--help-all` shows the rest."""
 WithPreflight = Annotated[
     bool,
     typer.Option(
@@ -65,6 +72,18 @@ Like = Annotated[
         rich_help_panel=SERVER,
     ),
 ]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help='A TOML file with options, as limit = 12, condition = ["base", "web"]; the command '
+        "line goes before it.",
+        metavar="FILE",
+        callback=read_config,
+        is_eager=True,
+        rich_help_panel=RUNNING,
+    ),
+]
 EngineName = Annotated[
     str, typer.Option("--engine", help="local, or ray (extra).", rich_help_panel=SCALE_OUT)
 ]
@@ -81,7 +100,7 @@ Workers = Annotated[
 ]
 
 
-@with_options("agent_env.runs.options:RunOptions")
+@with_options("agent_env.runs.options:RunOptions", first=FIRST)
 def run(
     options: RunOptions,
     model: list[str] | None = None,
@@ -92,6 +111,7 @@ def run(
     engine: EngineName = "local",
     address: Address = None,
     workers: Workers = None,
+    config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a model the samples of a task under several conditions.

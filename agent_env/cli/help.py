@@ -15,21 +15,26 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from agent_env.cli.options import OptionHelp
 
+ALL = "--help-all"
 EXAMPLE = "Example: "
 _SEVERAL = re.compile(r", (?:or|then) (?=agent-env )")
 
 
 class Sectioned(TyperCommand):
     """A command whose options stand in sections, by their `rich_help_panel`; one with a task lists
-    that task's options too."""
+    that task's options too. One with many options shows the `first` of them, and all by
+    `--help-all`."""
 
     words: Sequence[str] = ()
     """What was typed after the command's name."""
+    first: Sequence[str] = ()
+    """Options that `--help` shows, without their dashes; () for all."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Keep the words for the help, which is shown before any of them is understood."""
         self.words = tuple(args)
-        return super().parse_args(ctx, args)
+        is_whole = bool(self.first) and ALL in args
+        return super().parse_args(ctx, ["--help"] if is_whole else args)
 
     def format_help_text(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write the paragraphs wrapped, and each example on one line, so that it can be pasted."""
@@ -45,12 +50,22 @@ class Sectioned(TyperCommand):
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write arguments first, then the sections in the order in which they come up."""
-        rows = []
-        for parameter in self.get_params(ctx):
+        rows, parameters, is_short = (
+            [],
+            self.get_params(ctx),
+            bool(self.first) and ALL not in self.words,
+        )
+        for parameter in parameters:
+            is_argument = parameter.param_type_name == "argument"
+            flag = parameter.opts[0].removeprefix("--")
+            if is_short and not is_argument and flag not in (*self.first, "help"):
+                continue
             if (row := parameter.get_help_record(ctx)) is None:
                 continue
-            plain = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            rows.append((getattr(parameter, "rich_help_panel", None) or plain, row))
+            panel = None if is_short else getattr(parameter, "rich_help_panel", None)
+            rows.append((panel or ("Arguments" if is_argument else "Options"), row))
+        if is_short:
+            rows.append(("Options", (ALL, f"Show all {len(parameters)} options, by groups.")))
         if any(parameter.name == "task" for parameter in self.params):
             heading, options = help_rows(self.words)
             rows += [(heading, row) for row in options]

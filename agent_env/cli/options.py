@@ -41,12 +41,13 @@ class WithOptions:
         function: Callable[..., None],
         record: str,
         only: tuple[str, ...],
+        first: tuple[str, ...],
         fixed: Mapping[str, Any],
     ) -> None:
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__annotations__: dict[str, Any] = {}  # all of it is in the signature
         self._function, self._path = function, record
-        self._only, self._fixed = only, fixed
+        self._only, self._fixed, self.first = only, fixed, first
         self._first, *self._parameters = inspect.signature(function).parameters.values()
 
     def __call__(self, **values: Any) -> None:
@@ -88,11 +89,12 @@ class WithOptions:
 
 
 def with_options(
-    record: str, only: tuple[str, ...] = (), **fixed: Any
+    record: str, only: tuple[str, ...] = (), first: tuple[str, ...] = (), **fixed: Any
 ) -> Callable[[Callable[..., None]], WithOptions]:
     """Makes a command of the record at MODULE:NAME, or of those of its options that are named;
-    `fixed` are values that the command line does not have."""
-    return lambda function: WithOptions(function, record, only, fixed)
+    `first` are the options that `--help` shows where it does not show all, `fixed` values that the
+    command line does not have."""
+    return lambda function: WithOptions(function, record, only, first, fixed)
 
 
 def _path() -> type:

@@ -125,9 +125,14 @@ class Commands(TyperGroup):
         if name not in self.paths:
             self.add_installed()
         if (path := self.paths.get(name)) is not None:
-            holder = typer.Typer(add_completion=False, rich_markup_mode=None)
-            holder.command(name, cls=Sectioned)(load_path(path))
-            return typer.main.get_command(holder)
+            function, holder = (
+                load_path(path),
+                typer.Typer(add_completion=False, rich_markup_mode=None),
+            )
+            holder.command(name, cls=Sectioned)(function)
+            command: Any = typer.main.get_command(holder)
+            command.first = getattr(function, "first", ())
+            return command
         if name not in self.list_commands(ctx):
             return None
         below = f"{self.prefix}{name}."

@@ -209,7 +209,9 @@ def test_help_shows_ten_commands_and_the_groups_without_importing_rich():
     assert groups.endswith("\nAlso: docs, list, models, sandbox.\n")
     listed = agent_env("web", "--help").stdout
     assert "  facts    Tables of events: import, build, screen, check.\n" in listed
-    code = "import sys; from agent_env.cli import app; sys.argv = ['agent-env', 'run', '--help']\n"
+    code = (
+        "import sys; from agent_env.cli import app; sys.argv = ['agent-env', 'run', '--help-all']\n"
+    )
     code += "try: app.main()\nexcept SystemExit: print('rich' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "The web:\n  --web " in done.stdout

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from agent_env.sdk.run import Listener
 
 
-@with_options("agent_env.extensions.papers.engine:ReproduceOptions")
+@with_options(
+    "agent_env.extensions.papers.engine:ReproduceOptions",
+    first=("model", "file", "responses", "only", "limit", "option", "base-url", "api-key-env",
+           "out", "run-tokens", "run-cost-usd", "list", "wide"),
+)  # fmt: skip
 def reproduce(
     options: ReproduceOptions,
     listed: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.extensions.serve.mcp_cli import WHAT, NoToken, TokenEnv, told
+from agent_env.extensions.serve.mcp_cli import FIRST, WHAT, NoToken, TokenEnv, told
 from agent_env.sdk.commands import say, with_options
 
 if TYPE_CHECKING:
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from agent_env.sdk.run import RunOptions
 
 
-@with_options("agent_env.runs.options:RunOptions", only=(*WHAT, "tokens", "out"))
+@with_options(
+    "agent_env.runs.options:RunOptions",
+    only=(*WHAT, "tokens", "out"),
+    first=(*FIRST, "port", "host", "tries", "show-metrics"),
+)
 def serve(
     options: RunOptions,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8322,

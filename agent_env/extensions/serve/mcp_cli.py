@@ -51,6 +51,8 @@ WHAT = (
     "allow_host", "sandbox", "steps", "tool_calls", "time_s", "tool_limit",
 )  # fmt: skip
 """Options of `run` that ask for something else than a model of ours."""
+FIRST = ("condition", "limit", "option", "dataset", "out", "token-env", "no-token", "agent")
+"""What the help of both servers shows of their options."""
 TokenEnv = Annotated[
     str | None,
     typer.Option(
@@ -68,7 +70,11 @@ Http = Annotated[
 ]
 
 
-@with_options("agent_env.runs.options:RunOptions", only=(*WHAT, "out"))
+@with_options(
+    "agent_env.runs.options:RunOptions",
+    only=(*WHAT, "out"),
+    first=(*FIRST, "http", "many", "tell-score"),
+)
 def serve(
     options: RunOptions,
     http: Http = None,

@@ -131,15 +131,18 @@ class StudyPlan(Scope):
         covers; ConfigError for a value that cannot be."""
         asked, answering = self.tasks[task], self.models[model]
         values = self.options_of_run | asked.options_of_run | answering.options_of_run
-        values = {name: _found(folder, value) for name, value in values.items()}
+        values = {name: with_files(folder, value) for name, value in values.items()}
         if isinstance(texts := values.get("options"), Mapping):
             values["options"] = list(option_texts(texts))
-        names = {"task": _found(folder, asked.task), "model": _found(folder, answering.model)}
+        names = {
+            "task": with_files(folder, asked.task),
+            "model": with_files(folder, answering.model),
+        }
         values |= {**names, "out": str(folder / task / model)}
         if answering.api_key_env is not None:
             values["api_key_envs"] = answering.api_key_env
         if isinstance(answering.prices, str):
-            values["prices"] = _found(folder, answering.prices)
+            values["prices"] = with_files(folder, answering.prices)
         options: RunOptions = from_arguments(RunOptions, values, "study")
         if isinstance(answering.prices, ModelFacts):
             options = replace(options, calls=replace(options.calls, prices=answering.prices))
@@ -188,10 +191,10 @@ _FILE = re.compile(r"(?P<before>[\w-]+=)?(?P<file>[^:=]+\.\w+)(?P<after>:[A-Za-z
 """A text that may name a file: FILE, NAME=FILE, FILE.py:NAME."""
 
 
-def _found(folder: Path, value: Any) -> Any:
-    """The value with each file of the study's folder that it names under its whole path."""
+def with_files(folder: Path, value: Any) -> Any:
+    """The value with each file of the folder that it names under its whole path."""
     if isinstance(value, list):
-        return [_found(folder, inner) for inner in value]
+        return [with_files(folder, inner) for inner in value]
     match = _FILE.fullmatch(value) if isinstance(value, str) else None
     if match is None or not (folder / match["file"]).is_file():
         return value

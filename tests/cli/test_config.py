@@ -1,0 +1,58 @@
+"""Options of `run` from a TOML file."""
+
+import json
+
+import pytest
+
+from tests.commands import agent_env
+
+
+def test_the_file_gives_the_options_and_the_command_line_goes_before_it(tmp_path):
+    (tmp_path / "given").mkdir()
+    file = tmp_path / "given/run.toml"
+    file.write_text(
+        'task = "time-puzzles"\nlimit = 3\ncondition = ["base", "explicit"]\nout = "made"\n'
+        'repeats = 2\nsystem = "words.txt"\npreflight = false\n'
+        "[option]\nyears = '1900-1950'\nsolutions = 1\n"
+        '[tool-limit]\npython = 2\n'
+    )  # fmt: skip
+    (tmp_path / "given/words.txt").write_text("Be brief.")
+    done = agent_env("run", "--config", "given/run.toml", "--limit", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / "given/made/run.json").read_text())
+    assert (made["samples"], made["repeats"], made["system_file"]["name"]) == (1, 2, "words.txt")
+    assert [each["name"] for each in made["conditions"]] == ["base", "explicit"]
+    assert made["limits"]["per_tool"] == {"python": 2}
+    assert (made["options"]["years"], made["options"]["solutions"]) == ("1900-1950", "1")
+    (tmp_path / "given/made/episodes/base/tp-1-00001.1.jsonl").unlink()
+    file.unlink()
+    assert agent_env("resume", "given/made", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("seed = 1\nlimt = 3", "run.toml:2: limt: there is no such option; did you mean 'limit'?"),
+        ("limit = 'many'", "run.toml:1: limit: Input should be a valid integer"),
+        ("limit = true", "run.toml:1: limit: True is no value; write a text or a number"),
+        ("limit = [1]", "run.toml:1: limit: [1] is no value; write a text or a number"),
+        ("stream = 1", "run.toml:1: stream: write true or false, not 1"),
+        ("limit = 1 2", "run.toml:1: is not TOML: "),
+        ("config = 'x'", "run.toml:1: config: there is no such option"),
+    ],
+)
+def test_a_mistake_in_it_is_one_line_with_file_line_and_key(text, problem, tmp_path):
+    (tmp_path / "run.toml").write_text(text)
+    done = agent_env("run", "time-puzzles", "--config", "run.toml", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"agent-env: {problem}")
+    gone = agent_env("run", "time-puzzles", "--config", "none.toml", cwd=tmp_path)
+    assert gone.stderr.startswith("agent-env: --config none.toml cannot be read: ")
+
+
+def test_run_help_is_short_and_help_all_has_every_option():
+    short, whole = (agent_env("run", words).stdout for words in ("--help", "--help-all"))
+    assert short.count("\n  --") == 17
+    assert "--help-all" in short
+    assert whole.count("\n  --") > 90
+    assert "\nThe web:\n  --web " in whole
