@@ -115,12 +115,13 @@ class Caller:
         options: ReplyOptions,
     ) -> Reply:
         tries, began, waited = Tries(self.calls.retries), time.monotonic(), self.meter.waited_s
-        outage = self.calls.outage
+        outage, replies = self.calls.outage, 0
         for attempt in itertools.count(1):
             if outage.is_waited_for:
                 with self.meter.unclocked():
                     await outage.passage()
-            mark = outage.replies
+            if attempt == 1:
+                replies = outage.replies
             call = await self._one(messages, tools, attempt, record, options)
             if call.reply is not None:
                 record(call)
@@ -128,13 +129,14 @@ class Caller:
                 return call.reply
             assert isinstance(call.error, ModelError)
             self.lost.append(brief(call.error))
+            before, replies = replies, outage.replies
             with self.meter.unclocked():
-                is_away = await outage.is_outage(call.error, mark)
+                is_away = await outage.is_outage(call.error, before)
             if is_away:
-                if await self._sit_out(call, call.error, record):
+                if await self._sit_out(call, call.error, record, tries):
                     continue
-                away = f"no reply came for {outage.away_s:.0f} s, though the server is up"
-                raise final_error(call.error, [call.error], away)
+                given_up = f"given up after {attempt} calls, though the server is up"
+                raise final_error(call.error, [*tries.errors, call.error], given_up)
             elapsed = time.monotonic() - began - (self.meter.waited_s - waited)
             verdict = tries.verdict(call.error, elapsed, self.rng.random())
             wait = verdict.wait_s if isinstance(verdict, Retry) else None
@@ -146,13 +148,13 @@ class Caller:
         raise AssertionError("counting has no end")
 
     async def _sit_out(
-        self, call: CallTry, error: ModelError, record: Callable[[CallTry], None]
+        self, call: CallTry, error: ModelError, record: Callable[[CallTry], None], request: object
     ) -> bool:
         """Waits for the server, outside the episode's time; returns whether to call again."""
         began = time.monotonic()
         try:
             with self.meter.unclocked():
-                return await self.calls.outage.wait(error)
+                return await self.calls.outage.wait(error, request)
         finally:
             record(replace(call, away_s=round(time.monotonic() - began, 3)))
 

@@ -171,6 +171,7 @@ def outage_of(
         is_up,
         connect_s=retries.connect_time_s,
         has_answered=has_answered,
+        attempts=retries.attempts,
         note=note,
         first_wait_s=retries.first_wait_s,
         longest_wait_s=retries.longest_wait_s,

@@ -8,8 +8,10 @@ All calls of a run wait together for a server that is away: refused connections,
 connections that broke off while the server is down count towards no limit on failures and use no
 time of an episode; one waiter at a time polls the server; `longest_s` after the last sign of life
 the run stops and can be resumed, as it does `connect_s` after the first refused connection of a
-server that never answered. Not covered: a server that accepts a connection and sends nothing (a
-timeout); an error while other calls get replies (a failure of its call).
+server that never answered. A server that answers others is not away: an error is its request's own
+where other calls got replies since the request failed before, and where it alone fails, `attempts`
+times in a row, at a server that is up and has answered. Not covered: a server that accepts a
+connection and sends nothing (a timeout).
 """
 
 from __future__ import annotations
@@ -110,7 +112,7 @@ class GiveUp:
     reason: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Tries:
     """The failed calls of one request so far."""
 
@@ -230,11 +232,15 @@ class Outage:
     """For a server that refuses connections and never answered; None: as `longest_s`."""
     has_answered: bool = False
     """Whether it did so before this start."""
+    attempts: int = 6
+    """Calls of the only request that fails at a server that is up."""
     replies: int = 0
     since_s: float | None = None
     """When the outage was noticed; None while the server is up."""
     _rounds: int = 0
     """Waits in this outage; calls that failed together wait once."""
+    _failing: set[object] = field(default_factory=set)
+    """The requests that failed since the last reply."""
     _most_s: float | None = None
     """Maximum of this wait."""
     _passed: int = 0
@@ -254,6 +260,7 @@ class Outage:
     def answered(self) -> None:
         """A reply came."""
         self.replies += 1
+        self._failing.clear()
         if self.since_s is not None:
             self.note(f"the server is back after {self.away_s:.0f} s; the run goes on")
             self.since_s, self._rounds = None, 0
@@ -263,10 +270,10 @@ class Outage:
         """How long the server has been away."""
         return 0.0 if self.since_s is None else self.clock() - self.since_s
 
-    async def is_outage(self, error: ModelError, mark: int) -> bool:
-        """Whether a call failed because the server is away; `mark`: the number of replies when the
-        call began."""
-        if self.replies != mark:
+    async def is_outage(self, error: ModelError, replies: int) -> bool:
+        """Whether a call failed because the server is away; `replies`: their number when
+        its request failed before, or was first sent."""
+        if self.replies != replies:
             return False
         if self.since_s is not None or error.unsent or error.status in AWAY:
             return error.unsent or error.status in AWAY or error_kind(error) == "connection"
@@ -277,10 +284,11 @@ class Outage:
                 self._begin(error)
         return self.since_s is not None
 
-    async def wait(self, error: ModelError) -> bool:
+    async def wait(self, error: ModelError, request: object = None) -> bool:
         """Returns True when another call may succeed, False if not though the server is up; raises
-        RunStopped if it stays away."""
+        RunStopped if it stays away. `request` tells the calls of one request from others."""
         passed = self._passed
+        self._failing.add(request)
         if self.since_s is None:
             self._begin(error)
         async with self._waiting:
@@ -316,6 +324,10 @@ class Outage:
         self._rounds += 1
         wait_s = doubled_s(self._rounds, self.first_wait_s, self.longest_wait_s)
         wait_s = max(wait_s, error.retry_after_s or 0.0)
+        is_alone = len(self._failing) == 1 and (self.replies or self.has_answered)
+        if is_alone and self._rounds >= self.attempts and self.is_up and await self.is_up():
+            self.since_s, self._rounds = None, 0
+            return False
         while self._most_s is None or self.away_s + wait_s <= self._most_s:
             await asyncio.sleep(wait_s)
             if self.is_up is None or await self.is_up():

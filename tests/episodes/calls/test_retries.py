@@ -196,7 +196,33 @@ def test_a_server_that_stays_away_stops_the_run_with_the_last_error(tmp_path):
 def test_a_request_that_never_succeeds_at_a_server_that_is_up_fails_alone(tmp_path):
     server = Server([LOADING] * 1000)
     (episode,) = run(runner(tmp_path, lambda s: server, shared(server, longest_s=0.05)))
-    assert "no reply came for 0 s, though the server is up" in episode.failure
+    assert "calls, though the server is up; calls ended: server 503" in episode.failure
+
+
+def test_the_only_request_that_fails_is_given_up_where_the_server_has_answered(tmp_path):
+    """A proxy that always gives up on one prompt holds no run for ten minutes."""
+    notes = []
+    calls = shared(Server([]), notes)
+    calls.outage.has_answered, calls.outage.attempts = True, 3
+    (episode,) = run(runner(tmp_path, lambda s: Server([LOADING] * 1000), calls))
+    assert "given up after 3 calls, though the server is up" in episode.failure
+    assert notes == ["the run waits for its server, at most 60 s: Loading model"]
+    (episode,) = run(runner(tmp_path / "next", lambda s: Server([]), calls))
+    assert (episode.status, len(notes)) == ("finished", 1)
+
+
+def test_replies_to_others_between_two_failures_make_the_failure_its_requests_own(tmp_path):
+    server, notes = Server([LOADING] * 1000), []
+    calls = shared(server, notes)
+
+    class Others(Server):
+        async def is_up(self):
+            calls.outage.answered()
+            return True
+
+    calls.outage.is_up = Others([]).is_up
+    (episode,) = run(runner(tmp_path, lambda s: server, calls))
+    assert (episode.status, episode.failed_calls, len(notes)) == ("failed", 4, 4)
 
 
 def test_the_wait_is_no_time_of_the_episode(tmp_path):
