@@ -112,7 +112,9 @@ class Dialect:
             return error
         if (learned - self.rules) != Rules():
             self.rules |= learned
-            self.note(f"{'; '.join(learned.sentences())}: {error}")
+            self.note(
+                f"{'; '.join(learned.sentences())}: the server wants it (HTTP {error.status})"
+            )
         text = f"{error} [it is asked again: {'; '.join(learned.sentences())}]"
         return ModelError(text, status=error.status, retryable=True, retry_after_s=0.0)
 

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from agent_env.episodes.calls.preflight import Bodies, ProbedModel, ServerCalls, probe_features
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.server_facts import ServerFacts, server_facts, server_identity
+from agent_env.models.server_facts import Health, ServerFacts, server_facts, server_identity
 from agent_env.protocols import Model
 from agent_env.records.manifest import Preflight
 from agent_env.records.model_server import ServerProbe
@@ -44,6 +44,8 @@ async def probe_server(
     """What the server shows; ConfigError for a mistake, ModelError where it does not answer."""
     key, permit = _key(options.api_key_env), own_call()
     facts = await server_facts(options.model or "", options.url, key, permit)
+    if facts.models is None and not await Health(options.url, permit=permit).is_up():
+        raise ConfigError(f"{options.url} does not answer; check that the server runs, and the URL")
     model = options.model or _only_model(options.url, facts)
     if options.model is None:  # its context is told by its name
         facts = await server_facts(model, options.url, key, permit)

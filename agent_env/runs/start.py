@@ -147,8 +147,9 @@ async def preflight_update(
     reason = refusal(result, in_text)
     if reason is not None and not anyway:
         raise PreflightRefused(reason, result)
-    for remark in remarks(result, in_text):
-        note(f"preflight: {remark}")
+    if result.probes[0].error_kind != "connection":  # else the run says it when it waits
+        for remark in remarks(result, in_text):
+            note(f"preflight: {remark}")
     parameters = manifest.model_parameters
     if in_text and saw_fences(result) and "text_calls" not in parameters:
         parameters = parameters | {"text_calls": "lenient"}

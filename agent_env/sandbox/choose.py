@@ -51,10 +51,11 @@ SANDBOXES: Registry[MakeSandbox] = Registry(
 )
 """Ours are made by `make`, which probes them; a plug-in is taken as it is, and only by name."""
 
-ADVICE = (
-    "start a Docker engine and build the image (agent-env docs sandbox), allow unprivileged user "
-    "namespaces, install bubblewrap, or name --sandbox unsafe-subprocess to run without isolation"
-)
+ADVICE = {
+    "docker": "start a Docker engine and build the image (agent-env docs sandbox)",
+    "namespaces": "allow unprivileged user namespaces",
+    "bubblewrap": "install bubblewrap",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,9 @@ async def choose(
             return await make(candidate, limits, docker_host)
         reasons.append(f"{candidate}: {probe.reason}")
     if name == "auto":
-        raise ConfigError(f"no sandbox holds on this machine ({'; '.join(reasons)}); {ADVICE}")
-    raise ConfigError(f"--sandbox {reasons[0]}; {ADVICE}")
+        advice = f"{', '.join(ADVICE.values())}, or take --sandbox {UNSAFE}, without isolation"
+        raise ConfigError(f"no sandbox holds on this machine ({'; '.join(reasons)}); {advice}")
+    raise ConfigError(f"--sandbox {reasons[0]}; {ADVICE[name]}, or take --sandbox auto")
 
 
 async def probe_all(

@@ -47,7 +47,9 @@ def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch):
         asyncio.run(choose("auto", LIMITS, plugins=NO_PLUGINS))
     said = str(caught.value)
     assert "docker: no docker here; namespaces: no namespaces here; bubblewrap: no" in said
-    assert "user namespaces, install bubblewrap, or name --sandbox unsafe-subprocess" in said
+    assert "user namespaces, install bubblewrap, or take --sandbox unsafe-subprocess" in said
+    with pytest.raises(ConfigError, match="install bubblewrap, or take --sandbox auto$"):
+        asyncio.run(choose("bubblewrap", LIMITS, plugins=NO_PLUGINS))
 
 
 def test_auto_takes_the_first_that_holds(monkeypatch):

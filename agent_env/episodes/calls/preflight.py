@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from pydantic import JsonValue
@@ -39,6 +40,8 @@ QUESTION = Message(
     content="This is a test of the connection. If you have a tool, call one of them once, with any "
     "arguments that fit; else reply with the word OK.",
 )
+MOST_NAMES = 5
+"""Models of the server that a message names."""
 MOST_RULES = 4
 """Refusals of one call that teach something."""
 AWAY = ("connection", "timeout", "authentication")
@@ -108,7 +111,7 @@ async def preflight(
         contexts=tuple(each.model_copy(update={"fits": fits}) for each, fits in fitting),
         probes=(*probes.values(), *schema_probes),
         conditions=checks,
-        problem=_other_model(target, served),
+        problem=_model_problem(target, bare, served),
     )
 
 
@@ -231,17 +234,22 @@ def _problem(added: int | None, bare: Probe, offered: Probe, target: ProbedModel
     return f"the server drops its tools ({', '.join(reasons)})"
 
 
-def _other_model(target: ProbedModel, served: Sequence[str]) -> str | None:
-    """Why another model than the requested one answers; None if that is not known. A proxy may
-    serve more than it lists, or use a model's original name; llama.cpp accepts any name."""
-    requested, listed = served_name(target.name), target.facts.models
-    if listed is None or not listed or is_listed(requested, listed):
+def _model_problem(target: ProbedModel, bare: Probe, served: Sequence[str]) -> str | None:
+    """Why the server answers no call for the requested model; None if unknown. A proxy may serve
+    more than it lists, or use a model's original name; llama.cpp accepts any name."""
+    requested, listed = served_name(target.name), target.facts.models or ()
+    is_refused = bare.error_kind == "bad_request" and not is_listed(requested, listed)
+    if bare.error_kind == "authentication" or (is_refused and not listed):
+        return bare.error
+    if not listed or is_listed(requested, listed):
         return None
     unlisted = [name for name in served if not is_listed(requested, [name])]
-    if not unlisted and not target.facts.is_single:
+    if not (unlisted or is_refused or target.facts.is_single):
         return None
     answer = f", and {unlisted[0]} answers" if unlisted else ", and answers any name"
-    return f"the server has no model {requested}: it serves {', '.join(listed[:5])}{answer}"
+    names = [*get_close_matches(requested, listed, MOST_NAMES), *listed]
+    known = ", ".join(list(dict.fromkeys(names))[:MOST_NAMES])
+    return f"the server has no model {requested}: it serves {known}{'' if is_refused else answer}"
 
 
 def refusal(preflight: Preflight, in_text: bool) -> str | None:
@@ -250,8 +258,10 @@ def refusal(preflight: Preflight, in_text: bool) -> str | None:
     anyway = "--anyway runs it and marks it in every table"
     if preflight.problem is not None:
         names = preflight.listed_models or ()
-        name = f"--model compatible/{names[0]}" if len(names) == 1 else "one that it has"
-        return f"{where}: {preflight.problem}; name {name}; {anyway}"
+        name = f"--model compatible/{names[0]}" if len(names) == 1 else "one of these"
+        if preflight.problem == preflight.probes[0].error:  # it says where, and what to do
+            return preflight.problem
+        return f"{where}: {preflight.problem}; name {name}"
     checks = [check for check in preflight.conditions if check.problem is not None]
     if not checks:
         return None
@@ -268,13 +278,14 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
     text protocol."""
     requested = served_name(preflight.model)
     served = preflight.served_model
-    if preflight.problem is None and served is not None and not is_listed(requested, [served]):
+    if preflight.problem is not None:
+        yield preflight.problem
+    elif served is not None and not is_listed(requested, [served]):
         yield f"the server calls the model {served}, not {requested}"
     elif preflight.listed_models and not is_listed(requested, preflight.listed_models):
         yield f"the server's list of models has no {requested}"
-    if preflight.problem is not None:
-        yield preflight.problem
-    for error in dict.fromkeys(p.error for p in preflight.probes if p.error and not p.is_held):
+    failed = () if preflight.problem is not None else preflight.probes
+    for error in dict.fromkeys(p.error for p in failed if p.error and not p.is_held):
         yield f"unknown, as a call failed: {error}"
     for problem, names in _alike((c.problem, c.condition) for c in preflight.conditions):
         yield f"{names}: {problem}"

@@ -209,12 +209,32 @@ def test_another_model_and_a_call_in_text_are_said_with_the_remedy(replies, abou
     found = tried(*replies, **about)
     assert found.problem == problem
     if problem is not None:
-        assert "name --model compatible/smollm2; --anyway" in refusal(found, False)
+        assert refusal(found, False).endswith("; name --model compatible/smollm2")
     else:
         assert next(iter(remarks(found, in_text="in_text" in about))) == remark
         is_written = [check.calls_parsed is False for check in found.conditions]
         assert (is_written[0], all(is_written)) == ("as text" in remark, "<tool" in remark)
         assert refusal(found, False) is None
+
+
+KEY = ModelError("http://h/v1 answered HTTP 401: no; check the API key", kind="authentication")
+ABSENT = ModelError("http://h/v1 answered HTTP 404: no", status=404, kind="bad_request")
+
+
+@pytest.mark.parametrize(
+    ("error", "models", "reason"),
+    [
+        (KEY, ("smollm2",), str(KEY)),
+        (ABSENT, None, str(ABSENT)),
+        (ABSENT, ("a", "b", "c", "d", "e", "smollm3"),
+         "http://127.0.0.1:1/v1: the server has no model smollm2: it serves smollm3, a, b, c, d; "
+         "name one of these"),
+    ],
+)  # fmt: skip
+def test_a_server_that_refuses_the_key_or_the_model_is_asked_no_question(error, models, reason):
+    found = tried(error, error, ServerFacts(models=models))
+    assert refusal(found, False) == reason
+    assert list(remarks(found)) == [found.problem]
 
 
 def test_a_proxy_may_serve_what_it_does_not_list():
