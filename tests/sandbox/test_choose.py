@@ -48,7 +48,7 @@ def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch):
     said = str(caught.value)
     assert "docker: no docker here; namespaces: no namespaces here; bubblewrap: no" in said
     assert "user namespaces, install bubblewrap, or take --sandbox unsafe-subprocess" in said
-    with pytest.raises(ConfigError, match="install bubblewrap, or take --sandbox auto$"):
+    with pytest.raises(ConfigError, match=r"install bubblewrap, or take --sandbox auto$"):
         asyncio.run(choose("bubblewrap", LIMITS, plugins=NO_PLUGINS))
 
 
