@@ -24,7 +24,7 @@ from agent_env.cli.run import (
 )
 from agent_env.cli.study import resume_study
 from agent_env.errors import ConfigError
-from agent_env.records.options import RUNNING
+from agent_env.records.options import RUNNING, Opt
 
 if TYPE_CHECKING:
     from agent_env.runs.many import ListenerFor
@@ -39,37 +39,32 @@ FIRST = (
 """What `run --help` shows; `--help-all` shows the rest."""
 WithPreflight = Annotated[
     bool,
-    typer.Option(
-        "--preflight/--no-preflight",
-        help="Try the server by a few short calls first: which model answers, whether tools "
-        "reach it.",
-        rich_help_panel=SERVER,
+    Opt(
+        "Try the server by a few short calls first: which model answers, whether tools reach it.",
+        SERVER,
     ),
 ]
 Anyway = Annotated[
     bool,
-    typer.Option(
-        "--anyway",
-        help="Run conditions that the preflight finds meaningless; tables mark them.",
-        rich_help_panel=SERVER,
+    Opt(
+        "Run conditions that the preflight finds meaningless; tables mark them.",
+        SERVER,
     ),
 ]
 Check = Annotated[
     bool,
-    typer.Option(
-        "--check",
-        help="Only the preflight and a forecast of tokens, money, time and detectable "
+    Opt(
+        "Only the preflight and a forecast of tokens, money, time and detectable "
         "differences: run nothing.",
-        rich_help_panel=SERVER,
+        SERVER,
     ),
 ]
 Like = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--like",
-        help="With --check: an earlier run, or a folder of runs, to forecast from. Repeatable.",
+    Opt(
+        "With --check: an earlier run, or a folder of runs, to forecast from. Repeatable.",
+        SERVER,
         metavar="RUN",
-        rich_help_panel=SERVER,
     ),
 ]
 Config = Annotated[
@@ -84,20 +79,12 @@ Config = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
-EngineName = Annotated[
-    str, typer.Option("--engine", help="local, or ray (extra).", rich_help_panel=SCALE_OUT)
-]
+EngineName = Annotated[str, Opt("local, or ray (extra).", SCALE_OUT)]
 Address = Annotated[
     str | None,
-    typer.Option(
-        help="ray: the cluster, HOST:PORT; default: RAY_ADDRESS, or this machine alone.",
-        rich_help_panel=SCALE_OUT,
-    ),
+    Opt("ray: the cluster, HOST:PORT; default: RAY_ADDRESS, or this machine alone.", SCALE_OUT),
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="ray: actors; default: one a processor.", rich_help_panel=SCALE_OUT),
-]
+Workers = Annotated[int | None, Opt("ray: actors; default: one a processor.", SCALE_OUT, min=1)]
 
 
 @with_options("agent_env.runs.options:RunOptions", first=FIRST)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.run import AsJson, one_of, print_table, say
+from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.records.model_server import ServerProbe
@@ -16,19 +17,14 @@ if TYPE_CHECKING:
 
 def check(
     url: Annotated[str, typer.Argument(metavar="URL", help="Such as http://127.0.0.1:8000/v1.")],
-    model: Annotated[
-        str | None, typer.Option(help="Its name there; default: the only one listed.")
-    ] = None,
-    api: Annotated[str, typer.Option(help="chat (Chat Completions) or responses.")] = "chat",
+    model: Annotated[str | None, Opt("Its name there; default: the only one listed.")] = None,
+    api: Annotated[str, Opt("chat (Chat Completions) or responses.")] = "chat",
     api_key_env: Annotated[
         str | None,
-        typer.Option(
-            help="The environment variable with its key; default: COMPATIBLE_API_KEY.",
-            metavar="NAME",
-        ),
+        Opt("The environment variable with its key; default: COMPATIBLE_API_KEY.", metavar="NAME"),
     ] = None,
-    note: Annotated[str, typer.Option(help="Kept in the record, such as the server's flags.")] = "",
-    out: Annotated[Path | None, typer.Option(help="Write the record here, to pass it on.")] = None,
+    note: Annotated[str, Opt("Kept in the record, such as the server's flags.")] = "",
+    out: Annotated[Path | None, Opt("Write the record here, to pass it on.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Try any OpenAI-compatible server by about twenty short calls: tools, streams, usage, JSON

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from agent_env.cli.options import with_options
 from agent_env.cli.run import Wide, print_table, say
+from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def compare(
     options: CompareOptions,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object: --to json --table all.")
+        bool, Opt("Print one JSON object: --to json --table all.", flag="--json")
     ] = False,
     wide: Wide = False,
 ) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, for_each_run, say
+from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.episodes.contexts import ContextComparison
@@ -94,7 +95,7 @@ def _why_empty(row: SampleContext) -> str:
 
 def show(
     file: Annotated[Path, typer.Argument(help="What `web context build` wrote.", metavar="FILE")],
-    sample: Annotated[str | None, typer.Option(help="Print what this one is given.")] = None,
+    sample: Annotated[str | None, Opt("Print what this one is given.")] = None,
 ) -> None:
     """Print a context file's header and samples, or the very text that one sample is given.
 
@@ -117,7 +118,7 @@ def show(
 
 def verify(
     runs: Annotated[list[Path], typer.Argument(help="Runs with cited pages.", metavar="RUN...")],
-    all_samples: Annotated[bool, typer.Option("--all", help="A line for equal ones too.")] = False,
+    all_samples: Annotated[bool, Opt("A line for equal ones too.", flag="--all")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say for each sample whether the runs' models read the same bytes; exit 1 where not.

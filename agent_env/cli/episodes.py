@@ -13,6 +13,7 @@ import typer
 
 from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, RunPath, for_each_run, listening, print_table, say
+from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.episodes.rerun.replay import ReplayResult
@@ -125,11 +126,10 @@ def _print_forks(run: Run, as_json: bool) -> None:
 def list_episodes(
     folder: RunPath,
     where: Annotated[
-        list[str] | None,
-        typer.Option(help="FIELD=A,B: condition, status, stop_reason, a metric, … Repeatable."),
+        list[str] | None, Opt("FIELD=A,B: condition, status, stop_reason, a metric, … Repeatable.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=0, help="Rows at most; the sums are over all. 0: sums alone.")
+        int | None, Opt("Rows at most; the sums are over all. 0: sums alone.", min=0)
     ] = None,
     as_json: AsJson = False,
 ) -> None:

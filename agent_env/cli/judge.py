@@ -11,10 +11,9 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, RunPath, for_each_run, print_table, say
+from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget
@@ -93,14 +92,13 @@ def _print(result: JudgeResult) -> None:
 
 def label(
     run: RunPath,
-    out: Annotated[Path | None, typer.Option(help="Write a blind sheet (CSV) here.")] = None,
+    out: Annotated[Path | None, Opt("Write a blind sheet (CSV) here.")] = None,
     read: Annotated[
-        list[Path] | None,
-        typer.Option(help="A sheet with labels, one for each annotator. Repeatable."),
+        list[Path] | None, Opt("A sheet with labels, one for each annotator. Repeatable.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many answers.")] = 125,
-    seed: Annotated[int, typer.Option(help="Of the choice.")] = 1,
-    metric: Annotated[str | None, typer.Option(help="Default: the task's main one.")] = None,
+    limit: Annotated[int, Opt("How many answers.", min=1)] = 125,
+    seed: Annotated[int, Opt("Of the choice.")] = 1,
+    metric: Annotated[str | None, Opt("Default: the task's main one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a blind sheet of a run's answers for people to label; read labelled ones back. Of a

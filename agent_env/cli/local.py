@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.run import AsJson, print_table, say
+from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.wiring.local_models import LocalFile
@@ -73,15 +74,12 @@ def _facts(model: LocalFile) -> dict[str, str | int | None]:
 
 def serve_model(
     model: Annotated[str, typer.Argument(help="local, or local/FILE.gguf.")] = "local",
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")] = None,
+    port: Annotated[int | None, Opt("Default: a free one.", min=1, max=65535)] = None,
     context: Annotated[
-        int | None,
-        typer.Option(min=256, help="Tokens a request may have; default: 16384 or the model's."),
+        int | None, Opt("Tokens a request may have; default: 16384 or the model's.", min=256)
     ] = None,
-    slots: Annotated[int, typer.Option(min=1, help="Requests at the same time.")] = 2,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Default: all processors but one.")
-    ] = None,
+    slots: Annotated[int, Opt("Requests at the same time.", min=1)] = 2,
+    threads: Annotated[int | None, Opt("Default: all processors but one.", min=1)] = None,
 ) -> None:
     """Keep a local model's server running, for several runs and other commands; Ctrl-C ends it.
 

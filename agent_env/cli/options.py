@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from importlib import import_module
+from pathlib import Path
 from textwrap import dedent
 from types import UnionType
 from typing import (
@@ -21,6 +22,8 @@ from typing import (
 )
 
 import typer
+
+from agent_env.records.options import Opt, from_keywords, options_of
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -52,8 +55,6 @@ class WithOptions:
 
     def __call__(self, **values: Any) -> None:
         """Make the record and run the command."""
-        from agent_env.records.options import from_keywords
-
         arguments = {each.name: values.pop(each.name) for each in self._parameters}
         self._function(from_keywords(self._record, {**values, **self._fixed}), **arguments)
 
@@ -65,10 +66,7 @@ class WithOptions:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        from agent_env.records.options import options_of
-
-        scope = {"Path": _path()}
-        scope[str(self._first.annotation)] = self._record
+        scope = {"Path": Path, str(self._first.annotation): self._record}
         hints = get_type_hints(self._function, localns=scope, include_extras=True)
         overrides = {each.name: (hints[each.name], each.default) for each in self._parameters}
         parameters = []
@@ -77,13 +75,11 @@ class WithOptions:
             if override is not None and _is_complete(override[0]):
                 overrides[option.keyword] = override
             elif override is not None:
-                parameters.append(_parameter(option, *override))
+                parameters.append(_parameter(option.keyword, option.opt, *override))
             elif not self._only or option.keyword in self._only:
-                parameters.append(_parameter(option, option.type, option.default))
-        rest = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=default)
-            for name, (a, default) in overrides.items()
-        ]
+                own = option.type, option.default
+                parameters.append(_parameter(option.keyword, option.opt, *own))
+        rest = [_own(name, *own) for name, own in overrides.items()]
         required = [each for each in rest if each.default is each.empty]
         return inspect.Signature([*required, *parameters, *(p for p in rest if p not in required)])
 
@@ -97,22 +93,35 @@ def with_options(
     return lambda function: WithOptions(function, record, only, first, fixed)
 
 
-def _path() -> type:
-    from pathlib import Path
-
-    return Path
-
-
 def _is_complete(annotation: Any) -> bool:
     """Whether a command's own parameter says what the command line needs to know."""
     return get_origin(annotation) is Annotated
 
 
-def _parameter(option: Any, kind: Any, default: Any) -> inspect.Parameter:
+def declared(function: Callable[..., None]) -> Callable[..., None]:
+    """The command, with what typer takes in the place of each `Opt`."""
+    if not isinstance(function, WithOptions):
+        hints = get_type_hints(function, include_extras=True)
+        parameters = inspect.signature(function).parameters.values()
+        own = [_own(p.name, hints.get(p.name, p.annotation), p.default) for p in parameters]
+        function.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+    return function
+
+
+def _own(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    """A parameter of the command's own."""
+    kind, *metadata = get_args(annotation) if _is_complete(annotation) else (annotation,)
+    opt = next((each for each in metadata if isinstance(each, Opt)), None)
+    if opt is not None:
+        return _parameter(name, opt, kind, default)
+    only = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, only, annotation=annotation, default=default)
+
+
+def _parameter(name: str, opt: Opt, kind: Any, default: Any) -> inspect.Parameter:
     """The command line's parameter of an option, with this type and default."""
     if default is MISSING:
         default = inspect.Parameter.empty
-    opt = option.opt
     settings: Mapping[str, Any] = {
         "help": opt.help,
         "min": opt.min,
@@ -122,12 +131,12 @@ def _parameter(option: Any, kind: Any, default: Any) -> inspect.Parameter:
     if opt.argument:
         marker: Any = typer.Argument(**settings)
     else:
-        flag = f"--{option.keyword.replace('_', '-')}"
+        flag = opt.flag or f"--{name.replace('_', '-')}"
         is_switch = kind is bool and default is False
         names = (flag,) if is_switch or opt.flag else ()
         marker = typer.Option(*names, **settings, show_default=opt.shown, rich_help_panel=opt.panel)
     return inspect.Parameter(
-        option.keyword,
+        name,
         inspect.Parameter.KEYWORD_ONLY,
         annotation=Annotated[kind, marker],
         default=default,

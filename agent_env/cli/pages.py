@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_env.records.options import Opt
+
 if TYPE_CHECKING:
     from agent_env.web.page_store import SqlitePages
     from agent_env.web.store_file import Fetch
 
 Store = Annotated[Path, typer.Argument(help="A page store, or the folder of a run.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Warc = Annotated[Path, typer.Option("--warc", help="A WARC file; .warc.gz is packed.")]
+AsJson = Annotated[bool, Opt("Print JSON, for machines.", flag="--json")]
+Warc = Annotated[Path, Opt("A WARC file; .warc.gz is packed.")]
 
 
 def _open(file: Path, read_only: bool = True) -> SqlitePages:
@@ -28,8 +30,8 @@ def _open(file: Path, read_only: bool = True) -> SqlitePages:
 
 def list_pages(
     file: Store,
-    every: Annotated[bool, typer.Option("--all", help="Earlier answers too.")] = False,
-    searches: Annotated[bool, typer.Option("--searches", help="Searches, not pages.")] = False,
+    every: Annotated[bool, Opt("Earlier answers too.", flag="--all")] = False,
+    searches: Annotated[bool, Opt("Searches, not pages.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List what a store holds, a line each.
@@ -64,7 +66,7 @@ def _line(fetch: Fetch) -> str:
 def show(
     file: Store,
     page: Annotated[str, typer.Argument(help="An address, or the beginning of a digest.")],
-    raw: Annotated[bool, typer.Option("--raw", help="The bytes as they came.")] = False,
+    raw: Annotated[bool, Opt("The bytes as they came.")] = False,
 ) -> None:
     """Print a page as models read it, or its bytes.
 

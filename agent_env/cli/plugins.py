@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from agent_env.cli.run import AsJson, print_table, say
+from agent_env.records.options import Opt
 
 
 def list_registry(
@@ -47,7 +48,7 @@ def list_registry(
 def new(
     kind: Annotated[str, typer.Argument(help="family, tool, scorer, metric, model or exporter.")],
     name: Annotated[str, typer.Argument(help="Of the package, such as leap-days.")],
-    out: Annotated[Path | None, typer.Option(help="The folder; default: NAME.")] = None,
+    out: Annotated[Path | None, Opt("The folder; default: NAME.")] = None,
 ) -> None:
     """Write a package with something of your own: it works as it is, and its test checks it.
 

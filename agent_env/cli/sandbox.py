@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from agent_env.cli.run import AsJson
+from agent_env.records.options import Opt
 
-Backend = Annotated[str, typer.Option("--sandbox", help="auto or a backend that doctor lists.")]
-Memory = Annotated[int, typer.Option("--memory", min=1, help="MB for the whole session.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=0.01, help="Seconds for a call.")]
+Backend = Annotated[str, Opt("auto or a backend that doctor lists.")]
+Memory = Annotated[int, Opt("MB for the whole session.", min=1)]
+Timeout = Annotated[float, Opt("Seconds for a call.", min=0.01)]
 
 
 def run_file(
@@ -68,9 +69,7 @@ def _prompt(prompt: str) -> str | None:
 
 
 def doctor(
-    probe: Annotated[
-        bool, typer.Option("--probe", help="Probe sandboxes again that held earlier in this boot.")
-    ] = False,
+    probe: Annotated[bool, Opt("Probe sandboxes again that held earlier in this boot.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what works here: sandboxes, keys, tokenizers, extras.

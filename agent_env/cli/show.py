@@ -18,6 +18,7 @@ from agent_env.cli.run import (
     print_trails,
     say,
 )
+from agent_env.records.options import Opt
 
 
 def show(
@@ -29,28 +30,18 @@ def show(
         ),
     ],
     why: Annotated[
-        bool,
-        typer.Option(
-            "--why", help="Why answers are wrong: which constraints, and at which step, by rules."
-        ),
+        bool, Opt("Why answers are wrong: which constraints, and at which step, by rules.")
     ] = False,
-    evidence: Annotated[
-        bool,
-        typer.Option("--evidence", help="Failures of retrieval, reading and reasoning instead."),
-    ] = False,
+    evidence: Annotated[bool, Opt("Failures of retrieval, reading and reasoning instead.")] = False,
     prices: Annotated[
         Path | None,
-        typer.Option(
-            help="At other prices than the run's: a table of models (agent-env docs limits shows "
+        Opt(
+            "At other prices than the run's: a table of models (agent-env docs limits shows "
             "the form)."
         ),
     ] = None,
-    fail_on_change: Annotated[
-        bool, typer.Option("--fail-on-change", help="Exit 1 where an earlier verdict changed.")
-    ] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="Of an episode: do not cut long texts.")
-    ] = False,
+    fail_on_change: Annotated[bool, Opt("Exit 1 where an earlier verdict changed.")] = False,
+    full: Annotated[bool, Opt("Of an episode: do not cut long texts.")] = False,
     as_json: AsJson = False,
     wide: Wide = False,
 ) -> None:

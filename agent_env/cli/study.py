@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_env.cli.run import AsJson, print_table, say, side_by_side, tell_outcomes
+from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.runs.many import ListenerFor
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
 StudyPath = Annotated[
     Path, typer.Argument(help="A study's folder, or its study.toml.", metavar="STUDY")
 ]
-NoPreflight = Annotated[bool, typer.Option("--no-preflight", help="Do not try the servers first.")]
-Anyway = Annotated[
-    bool, typer.Option("--anyway", help="Run conditions that the preflight finds meaningless.")
-]
+NoPreflight = Annotated[bool, Opt("Do not try the servers first.")]
+Anyway = Annotated[bool, Opt("Run conditions that the preflight finds meaningless.")]
 
 
 def new(
@@ -45,9 +44,7 @@ def check(
     folder: StudyPath,
     like: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="An earlier run, or a folder of runs, to forecast from. Repeatable.", metavar="RUN"
-        ),
+        Opt("An earlier run, or a folder of runs, to forecast from. Repeatable.", metavar="RUN"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -83,13 +80,9 @@ def run(folder: StudyPath, no_preflight: NoPreflight = False, anyway: Anyway = F
 
 def resume(
     folder: StudyPath,
-    accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="Go on though code or versions changed.")
-    ] = False,
+    accept_changes: Annotated[bool, Opt("Go on though code or versions changed.")] = False,
     anyway: Anyway = False,
-    trust_run: Annotated[
-        bool, typer.Option("--trust-run", help="Go on with runs that you did not make here.")
-    ] = False,
+    trust_run: Annotated[bool, Opt("Go on with runs that you did not make here.")] = False,
 ) -> None:
     """Go on with all runs of a study, also with those that failed or never began.
 
@@ -156,7 +149,7 @@ def status(folder: StudyPath, as_json: AsJson = False) -> None:
 
 def report(
     folder: StudyPath,
-    out: Annotated[Path | None, typer.Option(help="The page; default: STUDY/report.html.")] = None,
+    out: Annotated[Path | None, Opt("The page; default: STUDY/report.html.")] = None,
 ) -> None:
     """Write one HTML page over all tasks and models of a study: conclusions, tables, figures.
 

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from agent_env.cli.help import Sectioned, write_sections
+from agent_env.cli.options import declared
 from agent_env.registry import installed, load_path
 
 FIRST = (
@@ -129,7 +130,7 @@ class Commands(TyperGroup):
                 load_path(path),
                 typer.Typer(add_completion=False, rich_markup_mode=None),
             )
-            holder.command(name, cls=Sectioned)(function)
+            holder.command(name, cls=Sectioned)(declared(function))
             command: Any = typer.main.get_command(holder)
             command.first = getattr(function, "first", ())
             return command

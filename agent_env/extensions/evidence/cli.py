@@ -10,6 +10,7 @@ import typer
 
 from agent_env.sdk.commands import (
     AsJson,
+    Opt,
     RunPath,
     Wide,
     for_each_run,
@@ -22,20 +23,16 @@ from agent_env.sdk.commands import (
 if TYPE_CHECKING:
     from agent_env.sdk.run import AttributeOptions, CurveOptions
 
-Check = Annotated[
-    bool, typer.Option("--check", help="Only say what the forks will use: ask nothing.")
-]
+Check = Annotated[bool, Opt("Only say what the forks will use: ask nothing.")]
 
 
 @with_options("agent_env.sdk.run:CurveOptions")
 def curve(
     options: CurveOptions,
     folder: RunPath,
-    html: Annotated[
-        Path | None, typer.Option(help="Write the tables and the figure as one HTML file.")
-    ] = None,
+    html: Annotated[Path | None, Opt("Write the tables and the figure as one HTML file.")] = None,
     figures: Annotated[
-        Path | None, typer.Option(help="Draw the figure into this folder, SVG, PNG and PDF.")
+        Path | None, Opt("Draw the figure into this folder, SVG, PNG and PDF.")
     ] = None,
     check: Check = False,
     as_json: AsJson = False,

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.sdk.commands import say, with_options
+from agent_env.sdk.commands import Opt, say, with_options
 
 if TYPE_CHECKING:
     from agent_env.sdk.run import RunOptions
 
-Out = Annotated[Path, typer.Option(help="The file to write.")]
+Out = Annotated[Path, Opt("The file to write.")]
 Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
-Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]
-RunFolder = Annotated[Path, typer.Option("--run", help="The run's folder, kept.")]
+Now = Annotated[str | None, Opt("YYYY-MM-DD; what still lasts, lasts until then.")]
+RunFolder = Annotated[Path, Opt("The run's folder, kept.")]
 RECORD = "agent_env.runs.options:RunOptions"
 RUN_OPTIONS = ("base_url", "api_key_env", "limit", "concurrency")
 """Options of a run that `screen` and `check` have."""
@@ -29,9 +29,7 @@ def import_table(
     now: Now = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            help="KEY=VALUE, repeatable: event, start, end (columns), date-format, encoding, table."
-        ),
+        Opt("KEY=VALUE, repeatable: event, start, end (columns), date-format, encoding, table."),
     ] = None,
 ) -> None:
     """Check an event table of your own and write it in full form.
@@ -50,12 +48,12 @@ def import_table(
 
 def import_wikidata(
     out: Out,
-    kind: Annotated[list[str], typer.Option(help="Such as war; repeatable.")],
-    limit: Annotated[int, typer.Option(min=1, help="How many events.")] = 1000,
-    endpoint: Annotated[str | None, typer.Option(help="Of the query service.")] = None,
-    language: Annotated[list[str] | None, typer.Option(help="Of the names; repeatable.")] = None,
-    contact: Annotated[str, typer.Option(help="An address for the service's operators.")] = "",
-    sitelinks: Annotated[int, typer.Option(min=0, help="Least number of articles.")] = 15,
+    kind: Annotated[list[str], Opt("Such as war; repeatable.")],
+    limit: Annotated[int, Opt("How many events.", min=1)] = 1000,
+    endpoint: Annotated[str | None, Opt("Of the query service.")] = None,
+    language: Annotated[list[str] | None, Opt("Of the names; repeatable.")] = None,
+    contact: Annotated[str, Opt("An address for the service's operators.")] = "",
+    sitelinks: Annotated[int, Opt("Least number of articles.", min=0)] = 15,
     now: Now = None,
 ) -> None:
     """Build an event table from the Wikidata query service.
@@ -80,7 +78,7 @@ def import_wikidata(
 def screen(
     options: RunOptions,
     out: Out,
-    model: Annotated[str, typer.Option(help="As for run.")],
+    model: Annotated[str, Opt("As for run.")],
     run: RunFolder,
     table: Table = None,
     now: Now = None,
@@ -96,7 +94,7 @@ def screen(
 def check(
     options: RunOptions,
     out: Out,
-    model: Annotated[str, typer.Option(help="As for run; it gets the web tools.")],
+    model: Annotated[str, Opt("As for run; it gets the web tools.")],
     run: RunFolder,
     table: Table = None,
     now: Now = None,

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from agent_env.sdk.commands import AsJson
+from agent_env.sdk.commands import AsJson, Opt
 from agent_env.sdk.errors import ConfigError, DatasetError, StorageError
 
 if TYPE_CHECKING:
@@ -21,26 +19,22 @@ if TYPE_CHECKING:
 
 
 def build(
-    out: Annotated[Path, typer.Option(help="The page store to write, such as pages.db.")],
+    out: Annotated[Path, Opt("The page store to write, such as pages.db.")],
     world: Annotated[
-        str | None,
-        typer.Option(help="real or fictional; default: real, or none beside --table."),
+        str | None, Opt("real or fictional; default: real, or none beside --table.")
     ] = None,
     entities: Annotated[
-        int | None,
-        typer.Option(help="People, offices, clubs and events of a fictional world; default 5000."),
+        int | None, Opt("People, offices, clubs and events of a fictional world; default 5000.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Of a fictional world; the same gives the same pages.")
-    ] = None,
-    difficulty: Annotated[str, typer.Option(help="easy, medium or hard.")] = "medium",
+    seed: Annotated[int | None, Opt("Of a fictional world; the same gives the same pages.")] = None,
+    difficulty: Annotated[str, Opt("easy, medium or hard.")] = "medium",
     facts_table: Annotated[
-        Path | None, typer.Option(help="Your own event table, rendered instead of the shipped one.")
+        Path | None, Opt("Your own event table, rendered instead of the shipped one.")
     ] = None,
     table: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="A temporal table (CSV, Parquet, SQLite, DuckDB), or NAME.materials.jsonl of "
+        Opt(
+            "A temporal table (CSV, Parquet, SQLite, DuckDB), or NAME.materials.jsonl of "
             "generated questions. Repeatable."
         ),
     ] = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.sdk.commands import AsJson, RunPath, for_each_run, say
+from agent_env.sdk.commands import AsJson, Opt, RunPath, for_each_run, say
 
 Endpoint = Annotated[
     str,
@@ -19,10 +19,10 @@ Endpoint = Annotated[
 ]
 Benchmark = Annotated[
     str | None,
-    typer.Option(
-        metavar="ORG/DATASET[:TASK]",
-        help="hf, eee: the dataset of the Hugging Face Hub that was asked; TASK as in its "
+    Opt(
+        "hf, eee: the dataset of the Hugging Face Hub that was asked; TASK as in its "
         "eval.yaml, else default.",
+        metavar="ORG/DATASET[:TASK]",
     ),
 ]
 
@@ -31,36 +31,27 @@ def export(
     folder: RunPath,
     to: Annotated[
         str,
-        typer.Option(
-            help="jsonl, parquet, inspect, otel, verifiers, sft, atif, eee, hf, or a format that "
+        Opt(
+            "jsonl, parquet, inspect, otel, verifiers, sft, atif, eee, hf, or a format that "
             "an installed package brings (`agent-env list exporters`)."
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="A new folder, with one for each of several runs; default: RUN/exports/FORMAT, "
+        Opt(
+            "A new folder, with one for each of several runs; default: RUN/exports/FORMAT, "
             "made anew."
         ),
     ] = None,
     where: Annotated[
-        list[str] | None,
-        typer.Option(help="FIELD=A,B as in `agent-env episodes list`. Repeatable."),
+        list[str] | None, Opt("FIELD=A,B as in `agent-env episodes list`. Repeatable.")
     ] = None,
-    min_score: Annotated[
-        float | None, typer.Option(help="Only episodes with at least this score.")
-    ] = None,
-    metric: Annotated[
-        str | None, typer.Option(help="The score meant; default: the task's main metric.")
-    ] = None,
+    min_score: Annotated[float | None, Opt("Only episodes with at least this score.")] = None,
+    metric: Annotated[str | None, Opt("The score meant; default: the task's main metric.")] = None,
     endpoint: Endpoint = "http://127.0.0.1:4318",
-    content: Annotated[
-        bool, typer.Option("--content", help="otel: send messages and tool results too.")
-    ] = False,
+    content: Annotated[bool, Opt("otel: send messages and tool results too.")] = False,
     benchmark: Benchmark = None,
-    organization: Annotated[
-        str | None, typer.Option(help="eee: who evaluated; default: unknown.")
-    ] = None,
+    organization: Annotated[str | None, Opt("eee: who evaluated; default: unknown.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's episodes as tables, logs, spans, trajectories or training data, or its results
@@ -95,12 +86,9 @@ def import_log(
         list[Path],
         typer.Argument(help="As `agent-env compare` reads them; NAME=LOG too.", metavar="LOG..."),
     ],
-    out: Annotated[
-        Path, typer.Option(help="The new run's folder; of several logs, a folder of runs.")
-    ],
+    out: Annotated[Path, Opt("The new run's folder; of several logs, a folder of runs.")],
     columns: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file that says what the columns of a table of results are."),
+        Path | None, Opt("A TOML file that says what the columns of a table of results are.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

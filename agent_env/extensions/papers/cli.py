@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from agent_env.sdk.commands import AsJson, Wide, print_table, say, with_options
+from agent_env.sdk.commands import AsJson, Opt, Wide, print_table, say, with_options
 
 if TYPE_CHECKING:
     from agent_env.extensions.papers.engine import ReproduceOptions
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 def reproduce(
     options: ReproduceOptions,
     listed: Annotated[
-        bool, typer.Option("--list", help="Print the paper's experiments and what they need.")
+        bool, Opt("Print the paper's experiments and what they need.", flag="--list")
     ] = False,
     as_json: AsJson = False,
     wide: Wide = False,

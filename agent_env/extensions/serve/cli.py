@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from agent_env.extensions.serve.mcp_cli import FIRST, WHAT, NoToken, TokenEnv, told
-from agent_env.sdk.commands import say, with_options
+from agent_env.sdk.commands import Opt, say, with_options
 
 if TYPE_CHECKING:
     from agent_env.extensions.serve.http_server import EpisodeServer
@@ -24,25 +22,23 @@ if TYPE_CHECKING:
 )
 def serve(
     options: RunOptions,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8322,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Opt("0: any free one.", min=0, max=65535)] = 8322,
+    host: Annotated[str, Opt("The address to listen on.")] = "127.0.0.1",
     token_env: TokenEnv = None,
     no_token: NoToken = False,
     tries: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most episodes of one sample, under all conditions together."),
+        int | None, Opt("Most episodes of one sample, under all conditions together.", min=1)
     ] = None,
     show_metrics: Annotated[
         bool,
-        typer.Option(
-            "--show-metrics",
-            help="Tell clients all metrics of an episode, not its reward alone; they can give gold "
-            "answers away.",
+        Opt(
+            "Tell clients all metrics of an episode, not its reward alone; they can give "
+            "gold answers away."
         ),
     ] = False,
-    agent: Annotated[str, typer.Option(help="The agents' name in tables.")] = "policy",
+    agent: Annotated[str, Opt("The agents' name in tables.")] = "policy",
     idle_s: Annotated[
-        float, typer.Option(min=1, help="An episode without a step for so long ends as failed.")
+        float, Opt("An episode without a step for so long ends as failed.", min=1)
     ] = 900,
 ) -> None:
     """Serve episodes over HTTP: reset, step and score, many at once, for any trainer or agent.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_env.sdk.commands import AsJson, RunPath, say, with_options
+from agent_env.sdk.commands import AsJson, Opt, RunPath, say, with_options
 from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -55,18 +55,14 @@ FIRST = ("condition", "limit", "option", "dataset", "out", "token-env", "no-toke
 """What the help of both servers shows of their options."""
 TokenEnv = Annotated[
     str | None,
-    typer.Option(
-        help="The variable with the token that clients must send; without it one is made and "
-        "printed.",
+    Opt(
+        "The variable with the token that clients must send; without it one is made and printed.",
         metavar="NAME",
     ),
 ]
-NoToken = Annotated[
-    bool, typer.Option("--no-token", help="Any program of this machine may connect.")
-]
+NoToken = Annotated[bool, Opt("Any program of this machine may connect.")]
 Http = Annotated[
-    int | None,
-    typer.Option(help="Serve HTTP at this port of loopback (0: a free one) instead of stdio."),
+    int | None, Opt("Serve HTTP at this port of loopback (0: a free one) instead of stdio.")
 ]
 
 
@@ -80,13 +76,9 @@ def serve(
     http: Http = None,
     token_env: TokenEnv = None,
     no_token: NoToken = False,
-    agent: Annotated[str, typer.Option(help="The agent's name in tables.")] = "policy",
-    many: Annotated[
-        bool, typer.Option("--many", help="Several open episodes, each by its handle.")
-    ] = False,
-    tell_score: Annotated[
-        bool, typer.Option("--tell-score", help="Tell the agent the score of its answer.")
-    ] = False,
+    agent: Annotated[str, Opt("The agent's name in tables.")] = "policy",
+    many: Annotated[bool, Opt("Several open episodes, each by its handle.")] = False,
+    tell_score: Annotated[bool, Opt("Tell the agent the score of its answer.")] = False,
 ) -> None:
     """Serve questions to an agent, which gets one condition's tools and submits answers.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.sdk.commands import need_extra, say
+from agent_env.sdk.commands import Opt, need_extra, say
 from agent_env.sdk.errors import ConfigError
 
 
@@ -15,8 +15,8 @@ def view(
     folder: Annotated[
         Path, typer.Argument(help="A run, or a folder of runs.", metavar="DIR")
     ] = Path("runs"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8321,
-    browser: Annotated[bool, typer.Option("--open", help="Open it in the web browser.")] = False,
+    port: Annotated[int, Opt("0: any free one.", min=0, max=65535)] = 8321,
+    browser: Annotated[bool, Opt("Open it in the web browser.", flag="--open")] = False,
 ) -> None:
     """Look at runs and episodes in a web browser, also while they go on; on this machine only.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.extensions.facts.cli import stated_now
-from agent_env.sdk.commands import AsJson, print_table, say
+from agent_env.sdk.commands import AsJson, Opt, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.families.tdbench.commands import ImportReport
@@ -30,14 +30,12 @@ class DifferingChoice(StrEnum):
 
 def import_command(
     folder: Annotated[Path, typer.Argument(help="Holds CSVs and question files.", metavar="DIR")],
-    now: Annotated[
-        str | None, typer.Option(help="YYYY-MM-DD: the day of making, where it is known.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write samples here, to run them.")] = None,
+    now: Annotated[str | None, Opt("YYYY-MM-DD: the day of making, where it is known.")] = None,
+    out: Annotated[Path | None, Opt("Write samples here, to run them.")] = None,
     differing: Annotated[
         DifferingChoice,
-        typer.Option(
-            help="Questions whose stored rows do not come out: none, their stored (published) "
+        Opt(
+            "Questions whose stored rows do not come out: none, their stored (published) "
             "gold, or the returned (corrected) one."
         ),
     ] = DifferingChoice.REFUSE,
@@ -67,9 +65,9 @@ def doctor(
     ],
     option: Annotated[
         list[str] | None,
-        typer.Option(help="An option of the task: KEY=VALUE, such as repair=standard. Repeatable."),
+        Opt("An option of the task: KEY=VALUE, such as repair=standard. Repeatable."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the repaired rows here, as CSV.")] = None,
+    out: Annotated[Path | None, Opt("Write the repaired rows here, as CSV.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how a table is read, what keeps questions from it, and how many questions come out.

@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from agent_env.sdk.commands import AsJson, print_table, with_options
+from agent_env.sdk.commands import AsJson, Opt, print_table, with_options
 from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 def score_answers(
     options: ScoreOptions,
     disagreements: Annotated[
-        Path | None, typer.Option(help="Write here a CSV of what the modes judge differently.")
+        Path | None, Opt("Write here a CSV of what the modes judge differently.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

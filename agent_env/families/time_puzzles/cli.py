@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.sdk.commands import AsJson, say
+from agent_env.sdk.commands import AsJson, Opt, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,16 +25,14 @@ def audit(
     file: Annotated[Path, typer.Argument(help="Puzzles, in either format.")],
     facts_file: Annotated[
         Path | None,
-        typer.Option(
-            "--facts-table",
-            "--facts",
-            help="EVENTS.csv: event,start,end,multi_year_spans; the table that generate had.",
+        Opt(
+            "EVENTS.csv: event,start,end,multi_year_spans; the table that generate had.",
+            flag="--facts-table",
         ),
     ] = None,
-    fix: Annotated[Path | None, typer.Option(help="Write the corrected set here.")] = None,
+    fix: Annotated[Path | None, Opt("Write the corrected set here.")] = None,
     run: Annotated[
-        list[Path] | None,
-        typer.Option(help="A run of these puzzles: its scores under each reading of the gold."),
+        list[Path] | None, Opt("A run of these puzzles: its scores under each reading of the gold.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

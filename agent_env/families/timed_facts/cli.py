@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.sdk.commands import AsJson
+from agent_env.sdk.commands import AsJson, Opt
 
 if TYPE_CHECKING:
     from agent_env.families.timed_facts.sample import TimedQuestion
@@ -57,9 +57,9 @@ def _print_report(result: FileReport) -> None:
 
 def draw(
     file: File,
-    out: Annotated[Path, typer.Option(help="The file to write.")],
-    per_cell: Annotated[int, typer.Option(min=1, help="Questions of each cell.")] = 100,
-    seed: Annotated[int, typer.Option(help="The same seed draws the same.")] = 1,
+    out: Annotated[Path, Opt("The file to write.")],
+    per_cell: Annotated[int, Opt("Questions of each cell.", min=1)] = 100,
+    seed: Annotated[int, Opt("The same seed draws the same.")] = 1,
 ) -> None:
     """Draw so many questions of each level and number of answers.
 

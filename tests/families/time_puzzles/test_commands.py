@@ -58,11 +58,10 @@ def test_without_its_table_a_set_has_no_guess_rates(tmp_path):
         "4 of 4 puzzles name events that the shipped table lacks, so guess rates are unknown; "
         "name the puzzles' own table by --facts-table EVENTS.csv\n"
     )
-    for option in ("--facts-table", "--facts"):
-        told = json.loads(
-            agent_env("questions", "audit", str(own), option, str(table), "--json").stdout
-        )
-        assert told["guess_rates"]["ignore_event"] == 0.0
+    told = json.loads(
+        agent_env("questions", "audit", str(own), "--facts-table", str(table), "--json").stdout
+    )
+    assert told["guess_rates"]["ignore_event"] == 0.0
 
 
 def test_an_audit_finds_and_mends_a_wrong_gold(puzzles, tmp_path):
