@@ -12,7 +12,7 @@ import typer
 
 from agent_env.cli.help import options_of_task
 from agent_env.cli.run import say
-from agent_env.cli.tree import Commands, UsageError
+from agent_env.cli.tree import OLD_LIMITS, Commands, UsageError
 from agent_env.runs.terminal import guard_streams
 from agent_env.version import __version__
 
@@ -86,10 +86,6 @@ def main() -> None:
         _fail(["stopped"], 130)
 
 
-OLD_OPTIONS = {"count": "limit", "sample": "limit"}
-"""What replaces an option of an earlier version."""
-
-
 def _with_hint(text: str, words: list[str]) -> str:
     """Options that are repeated take one value each, and an error says so to a user who gives
     several. An option of the task that is written as a flag: the error says how to write it."""
@@ -98,8 +94,8 @@ def _with_hint(text: str, words: list[str]) -> str:
         task, options = options_of_task(words) if {"run", "generate"} & {*words[:2]} else ("", ())
         if any(option.name == key for option in options):
             return f"--{unknown[1]} is an option of {task}: write --option {key}=VALUE"
-        if key in OLD_OPTIONS:
-            return f"--{unknown[1]} is --{OLD_OPTIONS[key]} now"
+        if f"--{key}" in [OLD_LIMITS.get(word) for word in words[:2]]:
+            return f"--{key} is --limit now"
     if "--condition" in words and "unexpected extra argument" in text:
         return f"{text}; --condition is repeated: --condition base --condition web"
     return text

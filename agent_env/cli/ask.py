@@ -137,10 +137,10 @@ def resume(
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Finish a run: missing episodes, and those cut off or failed from their last event on. A
-    study, or another folder of runs, goes on with all of them.
+    """Finish a run or a study: episodes missing, cut off or failed.
 
-    Recorded replies and tool results are used again; nothing paid for is asked for twice.
+    Those that began go on from their last event. Recorded replies and tool results are used again;
+    nothing paid for is asked for twice. A folder of runs goes on with all of them.
 
     Example: agent-env resume runs/time-puzzles-20260101-120000 --run-tokens 2000000
     """

@@ -27,8 +27,10 @@ def check(
     out: Annotated[Path | None, Opt("Write the record here, to pass it on.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try any OpenAI-compatible server by about twenty short calls: tools, streams, usage, JSON
-    schema, seed, what it wants of an agent's requests. The record holds neither address nor key.
+    """Try what a model's server can do, by about twenty short calls.
+
+    They try tools, streams, usage, JSON schema, seed, and what the server wants of an agent's
+    requests. The record holds neither address nor key.
 
     Example: agent-env check http://127.0.0.1:8000/v1 --out probe.json
     """

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -129,7 +128,11 @@ def verify(
 
     rows = compared(runs)
     if as_json:
-        print(json.dumps({"equal": all(r.is_equal for r in rows), "rows": _rows_json(rows)}))
+        print(
+            json.dumps(
+                {"equal": all(r.is_equal for r in rows), "rows": [_row(each) for each in rows]}
+            )
+        )
     else:
         for row in rows:
             if all_samples or not row.is_equal:
@@ -141,18 +144,8 @@ def verify(
         sys.exit(1)
 
 
-def _rows_json(rows: Sequence[ContextComparison]) -> list[dict[str, object]]:
-    return [
-        {
-            "context": row.context,
-            "sample": row.sample,
-            "equal": row.is_equal,
-            "digests": row.digests,
-            "absent": row.absent,
-            "broken": row.broken,
-        }
-        for row in rows
-    ]
+def _row(row: ContextComparison) -> dict[str, object]:
+    return {**asdict(row), "equal": row.is_equal}
 
 
 def _verdict(row: ContextComparison) -> str:

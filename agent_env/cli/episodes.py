@@ -26,7 +26,7 @@ MAX_SHOWN = 3
 
 @with_options("agent_env.runs.options:ReplayOptions")
 def replay(options: ReplayOptions, folder: RunPath, as_json: AsJson = False) -> None:
-    """Run recorded episodes again without network or key; exit 1 where one differs.
+    """Run recorded episodes again without network or key. Exit code 1 where one differs.
 
     Example: agent-env replay runs/first
     """

@@ -50,7 +50,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Of the package, such as leap-days.")],
     out: Annotated[Path | None, Opt("The folder; default: NAME.")] = None,
 ) -> None:
-    """Write a package with something of your own: it works as it is, and its test checks it.
+    """Write a package with something of your own. It works as it is, and its test checks it.
 
     Example: agent-env new family leap-days
     """

@@ -1,4 +1,4 @@
-"""Commands about this machine: what works here; a sandbox, tried by hand."""
+"""A sandbox, tried by hand; and what works on this machine."""
 
 from __future__ import annotations
 

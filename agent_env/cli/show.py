@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +46,7 @@ def show(
     as_json: AsJson = False,
     wide: Wide = False,
 ) -> None:
-    """Show a run's scores, why its answers are wrong, or one of its episodes.
+    """Show a run's scores, why answers are wrong, or one of its episodes.
 
     Scores are made again from the traces alone; earlier verdicts that changed are listed. An
     episode is printed readably: how it was asked, what was said, what is thought of its answer.
@@ -56,6 +57,7 @@ def show(
     from agent_env.episodes.run_folder import trace_file
     from agent_env.errors import ConfigError
     from agent_env.runs.run import Run
+    from agent_env.runs.score import episode_text
 
     trace = trace_file(target)
     if trace != target or trace.is_file():
@@ -63,7 +65,11 @@ def show(
             raise ConfigError(
                 f"{target} is an episode; --evidence, --prices and --fail-on-change are for runs"
             )
-        _show_episode(trace, full, as_json)
+        if as_json:
+            _show_why(trace.parents[2], [f"{trace.parent.name}/{trace.stem}"], as_json, wide)
+            return
+        for part in episode_text(trace, full):
+            print(part, end="\n\n")
         return
     if not target.is_dir():
         raise ConfigError(
@@ -73,7 +79,7 @@ def show(
     if full:
         raise ConfigError(f"{target} is no episode; --full is for one: RUN/CONDITION/SAMPLE.1")
     if why:
-        _show_why(target, as_json, wide)
+        _show_why(target, (), as_json, wide)
         return
 
     def show_run(path: Path, name: str) -> None:
@@ -87,28 +93,15 @@ def show(
     for_each_run(target, show_run, as_json)
 
 
-def _show_why(folder: Path, as_json: bool, wide: bool) -> None:
+def _show_why(folder: Path, episodes: Sequence[str], as_json: bool, wide: bool) -> None:
+    """Diagnoses of all episodes, or of those that are named."""
     from agent_env.analysis.diagnosis_tables import diagnosis_tables
     from agent_env.runs.compare import diagnose_folders, diagnosis_json
 
-    diagnoses = diagnose_folders([folder], (), say)
+    diagnoses = diagnose_folders([folder], episodes, say)
     if as_json:
         print(json.dumps(diagnosis_json(diagnoses), allow_nan=False))
         return
     for run in diagnoses:
         for table in diagnosis_tables(run):
             print_table(table, wide)
-
-
-def _show_episode(trace: Path, full: bool, as_json: bool) -> None:
-    from agent_env.runs.compare import diagnose_folders, diagnosis_json
-    from agent_env.runs.score import episode_text
-
-    if as_json:
-        run, name = trace.parents[2], f"{trace.parent.name}/{trace.stem}"
-        print(json.dumps(diagnosis_json(diagnose_folders([run], [name], say)), allow_nan=False))
-        return
-    *parts, verdict = episode_text(trace, full)
-    for part in parts:
-        print(part, end="\n\n")
-    print(verdict)

@@ -1,4 +1,4 @@
-"""Several models and tasks by one file, side by side, with planned contrasts.
+"""Several models and tasks by one file, with planned contrasts.
 
 Example: agent-env study new web-and-code
 """

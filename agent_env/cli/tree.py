@@ -87,6 +87,8 @@ RENAMED = {
 }
 """What replaces a command of an earlier version, where another word does; {} stands for its
 arguments, which else follow. One that has moved into a group is found there."""
+OLD_LIMITS = {"generate": "--count", "label": "--sample", "judge": "--sample"}
+"""What --limit was called, by command."""
 
 UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What typer raises for any mistake in the options; it has no public name of its own."""
@@ -119,7 +121,13 @@ class Commands(TyperGroup):
         if not args:
             print(ctx.get_help())
             ctx.exit(2)
-        return super().parse_args(ctx, args)
+        words = list(args)  # parsing takes them away
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError:
+            if self.prefix.removesuffix(".") not in RENAMED:
+                raise
+            ctx.fail(self._advice(words))
 
     def get_command(self, ctx: typer.Context, name: str) -> Any:  # type: ignore[override]
         """The command, or the group of commands; None where there is none of that name."""
@@ -137,7 +145,8 @@ class Commands(TyperGroup):
         if name not in self.list_commands(ctx):
             return None
         below = f"{self.prefix}{name}."
-        return Commands(below, name=name, help=self.text(name), rich_markup_mode=None)
+        text = self.text(name).partition(":")[0] if name in GROUPS else self.text(name)
+        return Commands(below, name=name, help=text, rich_markup_mode=None)
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The names of commands and groups; on top in the order of the first page."""
@@ -194,7 +203,7 @@ class Commands(TyperGroup):
         paths = [each.split(".") for each in everything.paths]
         names = [name for path in paths for name in accumulate(path, "{}.{}".format)]
         ends = {n: n.rpartition(".")[2] for n in names if n.startswith(self.prefix)}
-        close = get_close_matches(args[0], set(ends.values()))
+        close = get_close_matches(args[0], set(ends.values()), n=1)
         problem, words = f"no command '{args[0]}'", [*groups, *args]
         for length in (2, 1) if not (groups and close) else ():
             if new := RENAMED.get(" ".join(words[:length])):
@@ -209,5 +218,6 @@ class Commands(TyperGroup):
 
 
 def _line(command: str, arguments: Sequence[str] = ()) -> str:
-    words = shlex.join(arguments)
+    old = OLD_LIMITS.get(command.rpartition(" ")[2])
+    words = shlex.join("--limit" if word == old else word for word in arguments)
     return f"agent-env {command.format(words) if '{}' in command else f'{command} {words}'.strip()}"

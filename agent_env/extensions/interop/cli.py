@@ -92,7 +92,7 @@ def import_log(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a run of another tool's log, to view, score, compare, diagnose and export it.
+    """Make a run of another tool's log, to view, show, compare and export it.
 
     Conversations become traces, where the format has them. Scores are the log's own; an imported
     run cannot be resumed, replayed or forked.
