@@ -23,6 +23,7 @@ from agent_env.analysis.totals import sum_known
 SENTENCES = 3
 NAMES = 5
 """More models or conditions than these are counted."""
+LONGEST_NAME = 60
 LINES = 14
 """Of the figure."""
 SUSPICIOUS = 0.5
@@ -72,37 +73,46 @@ def question_of(comparison: Comparison) -> str:
     if all(arm.is_log for arm in arms):
         return f"Which does best on {task}: {_listed([arm.run for arm in arms], 'or', 'logs')}?"
     models = list(dict.fromkeys(arm.model_label for arm in arms))
-    first, *others = dict.fromkeys(arm.condition.name for arm in arms)
-    who = _listed(models, "and", "models")
-    if not others and len(models) > 1:
-        return f"Which does best on {task}: {_listed(models, 'or', 'models')}?"
-    if not others:
-        return f"How well does {who} do on {task}?"
+    names = list(dict.fromkeys(a.condition.name for a in arms if a.condition.disturbance is None))
+    disturbed = dict.fromkeys(a.condition.name for a in arms if a.condition.disturbance)
+    who, also = _listed(models, "and", "models"), ""
+    if disturbed:
+        also = f", and what changes under {_listed(list(disturbed), 'and', 'disturbances')}"
+    if len(names) < 2 and len(models) > 1:
+        return f"Which does best on {task}: {_listed(models, 'or', 'models')}{also}?"
+    if len(names) < 2:
+        return f"How well does {who} do on {task}{also}?"
     verb = "Does" if len(models) == 1 else "Do"
-    ways = _listed(others, "or", "conditions")
-    return f"{verb} {who} get better on {task} with {ways} than under {first}?"
+    ways = _listed(names[1:], "or", "conditions")
+    return f"{verb} {who} get better on {task} with {ways} than under {names[0]}{also}?"
 
 
 def _listed(names: Sequence[str], last: str, nouns: str) -> str:
-    """a, b or c; of many, how many."""
+    """a, b or c; of many, how many. Long names are cut."""
     if len(names) > NAMES:
-        return f"one of {len(names)} {nouns}" if last == "or" else f"{len(names)} {nouns}"
-    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return f"{'any of ' if last == 'or' else ''}{len(names)} {nouns}"
+    short = list(map(_cut, names))
+    return f" {last} ".join(filter(None, (", ".join(short[:-1]), short[-1])))
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _setting(comparison: Comparison) -> str:
     study = comparison.study
     tools: dict[str, str] = {}
     for arm in study.arms:
-        name = f" ({', '.join(arm.condition.tools)})" if arm.condition.tools else ""
-        tools.setdefault(arm.name_in_run, f"{arm.name_in_run}{name}")
+        names = () if arm.condition.disturbance else arm.condition.tools
+        offered = f" ({', '.join(names)})" if names else ""
+        tools.setdefault(arm.name_in_run, f"{arm.name_in_run}{offered}")
     ways = f"under {_listed(list(tools.values()), 'and', 'conditions')}"
     each = max((arm.asked for arm in study.arms), default=0) / (len(study.samples) or 1)
     times = f", {each:.3g} times each" if each > 1 else ""
     means = zip(study.arms, comparison.means[comparison.metric], strict=True)
-    scores = [f"{arm.label} {Column('').text(mean.cell)}" for arm, mean in means]
+    scores = [f"{_cut(arm.label)} {Column('').text(mean.cell)}" for arm, mean in means]
     metric = f"{comparison.metric.replace('_', ' ')}{', the less the better' * comparison.is_error}"
-    values = f": {', '.join(scores)}" if len(scores) <= 2 * NAMES else ""
+    values = f": {', '.join(scores)}" if len(scores) <= NAMES else ""
     return f"{_number(len(study.samples), 'question')} {ways}{times}. Mean {metric}{values}."
 
 
@@ -138,7 +148,8 @@ def _caveats(comparison: Comparison) -> Iterator[str]:
     sizes = [each.detectable for each in comparison.contrasts if each.detectable is not None]
     smallest = (
         f" can show a difference of {max(sizes):.2f} or more (in 4 of 5 cases, at 5 %); a smaller "
-        "one may be missed." if sizes else " give no smallest difference that could be shown."
+        "one may be missed." if sizes else " are too few or too alike to tell the smallest "
+        "difference that could be shown."
     )  # fmt: skip
     yield f"{_number(len(study.samples), 'question')}{shared}{smallest}"
     for arm in study.arms:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables
-from agent_env.analysis.figures import all_figures, forest, forest_rows, rows_that_fit
+from agent_env.analysis.figures import drawn, forest, forest_rows, rows_that_fit
 from agent_env.analysis.first_page import (
     FOREST,
     LINES,
@@ -215,7 +215,7 @@ FIGURES = {
 EVIDENCE = ("tools_check", "outcomes", "kinds", "tool-use")
 """Tables that say why, beside those of the section on faults and attacks."""
 MOST_ROWS = 24
-"""A longer table stands in the appendix."""
+"""A longer table stands in the appendix; more conditions have no other figures than the forest."""
 ROWS_OF_PART = 40
 """Of a figure in the appendix."""
 
@@ -369,17 +369,18 @@ def _tables(
 
 
 def _figures(comparison: Comparison, prefix: str) -> dict[str, list[Block]]:
-    """By the table that they follow; the forest is on the first page, and whole here where that has
-    a part of it."""
+    """By the table that they follow, unless there are too many conditions for them; the forest is
+    on the first page, and whole here where that has a part of it."""
     figures: dict[str, list[Block]] = {}
-    for name, figure in all_figures(comparison).items():
-        after, caption = FIGURES.get(name, ("", name))
-        drawn = SvgFigure(name, caption, inline_svg(figure, f"{prefix}{name}"))
-        figures.setdefault(after, []).append(drawn)
+    names = FIGURES if len(comparison.study.arms) <= MOST_ROWS else ()
+    for name, figure in drawn(comparison, names).items():
+        after, caption = FIGURES[name]
+        svg = inline_svg(figure, f"{prefix}{name}")
+        figures.setdefault(after, []).append(SvgFigure(name, caption, svg))
     rows = forest_rows(comparison)
     for place in range(0, len(rows) if rows_that_fit(rows, LINES) != rows else 0, ROWS_OF_PART):
         if part := forest(comparison, rows[place : place + ROWS_OF_PART]):
             name = f"forest-{place}"
-            drawn = SvgFigure(name, FOREST, inline_svg(part, f"{prefix}{name}"))
-            figures.setdefault("", []).append(drawn)
+            svg = inline_svg(part, f"{prefix}{name}")
+            figures.setdefault("", []).append(SvgFigure(name, FOREST, svg))
     return figures

@@ -198,7 +198,7 @@ def _comparison(
 
     if options.baseline is not None and options.contrasts:
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
-    if len(study.arms) < 2 and not options.tables:
+    if len(study.arms) < 2 and not options.tables and options.html is None:
         raise ConfigError(ONE_CONDITION)
     contrasts = options.contrasts
     if not contrasts and added and options.baseline is None:

@@ -60,7 +60,7 @@ def test_tables_are_written_in_each_format(runs, tmp_path):
 def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path, monkeypatch):
     """With three of the figures, and a small one in the file: to draw them all takes seconds."""
     figure = pytest.importorskip("matplotlib.figure").Figure
-    monkeypatch.setattr("agent_env.analysis.report.all_figures", lambda _: {"one": figure()})
+    monkeypatch.setattr("agent_env.analysis.report.drawn", lambda *_: {"flips": figure()})
     for name in ("forest", "frontier", "dose_response", "reliability"):
         monkeypatch.setattr(f"agent_env.analysis.figures.{name}", lambda *_, **__: None)
     out = tmp_path / "deep/report.html"
