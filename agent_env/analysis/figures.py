@@ -14,7 +14,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrast_text import contrast_mistakes
@@ -521,42 +520,6 @@ def _pareto_front(points: list[Point], is_error: bool) -> list[Point]:
     return best
 
 
-def flips(comparison: Comparison) -> Figure | None:
-    """For each planned difference: on how many samples it got better, worse, stayed; None where
-    nothing is planned."""
-    rows = [c for c in comparison.contrasts if c.planned.is_simple and c.pairs]
-    if not rows:
-        return None
-    labels = [wrapped(c.name) for c in reversed(rows)]
-    lines = [line for label in labels for line in label.split("\n")]
-    height = 0.42 * len(rows) + 0.14 * (len(lines) - len(rows)) + 1.3
-    figure = Figure(figsize=(5.2 + 0.075 * max(map(len, lines)), height), layout="constrained")
-    axes = figure.subplots()
-    most = max(max(c.better, c.worse) for c in rows) or 1
-    for place, c in enumerate(reversed(rows)):
-        axes.barh(place, c.better, color=pale(COLOURS[1]), edgecolor="black", linewidth=0.8,
-                  label="better" if place == 0 else None)  # fmt: skip
-        axes.barh(place, -c.worse, color=pale(COLOURS[2]), edgecolor="black", linewidth=0.8,
-                  hatch="////", label="worse" if place == 0 else None)  # fmt: skip
-        up = " *" if c.is_significant and c.better >= c.worse else ""
-        down = "* " if c.is_significant and not up else ""
-        axes.text(c.better + 0.02 * most, place, f"{c.better}{up}", va="center", fontsize=8)
-        axes.text(
-            -c.worse - 0.02 * most, place, f"{down}{c.worse}", va="center", ha="right", fontsize=8
-        )
-    axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(rows)), labels, fontsize=8)
-    axes.set_xlim(-1.18 * most, 1.18 * most)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ticks = [t for t in axes.get_xticks() if abs(t) <= 1.18 * most]
-    axes.set_xticks(ticks, [f"{abs(t):g}" for t in ticks])
-    axes.set_xlabel(f"samples that changed, of {rows[0].pairs} "
-                    "(* significant after Holm's correction)")  # fmt: skip
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=9)
-    return figure
-
-
 def reliability(comparison: Comparison) -> Figure | None:
     """pass^k over k, a line per condition and a panel per run; None without repeats."""
     by_k = {str(k): estimates for k, estimates in pass_hat(comparison).items()}
@@ -574,6 +537,5 @@ MAKERS: Mapping[str, Callable[[Comparison], Figure | None]] = {
     "conditions": condition_bars,
     "frontier": frontier,
     **{f"dose-{dose}": partial(dose_response, dose=dose) for dose in FIGURE_DOSES},
-    "flips": flips,
     "reliability": reliability,
 }

@@ -16,7 +16,7 @@ from agent_env.analysis.figures import condition_bars, forest, forest_rows, rows
 from agent_env.analysis.html import inline_svg
 from agent_env.analysis.result_tables import Column
 from agent_env.analysis.statistics.conclusions import conclusions
-from agent_env.analysis.statistics.results import best_shortcut
+from agent_env.analysis.statistics.results import best_shortcut, shortcuts
 from agent_env.analysis.study import Arm
 from agent_env.analysis.totals import sum_known
 
@@ -26,8 +26,6 @@ NAMES = 5
 LONGEST_NAME = 60
 LINES = 14
 """Of the figure."""
-SUSPICIOUS = 0.5
-"""Of the best condition's score: a shortcut that reaches this share of it is named."""
 FOREST = "Differences, paired by question."
 MOST_REMARKS, LONGEST = 2, 240
 """Remarks, and characters of one."""
@@ -61,7 +59,7 @@ def first_page(comparison: Comparison, prefix: str = "") -> FirstPage:
         question=question_of(comparison),
         setting=_setting(comparison),
         figure=_figure(comparison, prefix),
-        sentences=conclusions(comparison)[:SENTENCES] or tuple(_means(comparison)),
+        sentences=conclusions(comparison)[:SENTENCES],
         caveats=tuple(_caveats(comparison)),
         cost=tuple(_cost(comparison.study.arms)),
     )
@@ -132,15 +130,6 @@ def _figure(comparison: Comparison, prefix: str) -> SvgFigure | None:
     return None if bars is None else SvgFigure(name, "The scores.", inline_svg(bars, name))
 
 
-def _means(comparison: Comparison) -> Iterator[str]:
-    """The scores in words, where there is nothing to compare."""
-    metric = comparison.metric.replace("_", " ")
-    means = comparison.means[comparison.metric]
-    for arm, mean in list(zip(comparison.study.arms, means, strict=True))[:SENTENCES]:
-        score = "no episode finished" if mean.value is None else Column("").text(mean.cell)
-        yield f"{arm.model_label} under {arm.name_in_run}: {metric} {score}, n = {mean.samples}."
-
-
 def _caveats(comparison: Comparison) -> Iterator[str]:
     """What the data cannot show, and what is missing in them."""
     study, clusters = comparison.study, comparison.cluster_count
@@ -152,47 +141,32 @@ def _caveats(comparison: Comparison) -> Iterator[str]:
         "difference that could be shown."
     )  # fmt: skip
     yield f"{_number(len(study.samples), 'question')}{shared}{smallest}"
-    for arm in study.arms:
-        if arm.problem is not None:
-            yield f"{arm.label} cannot mean anything: {arm.problem}."
-    yield _failures(study.arms)
-    yield from suspicion(comparison)
+    yield outcome_text(study.arms)
+    best = best_shortcut(comparison)
+    if best is not None and not shortcuts(comparison).brief:
+        score = f"{float(np.nanmean(best[1])):.3f}"
+        yield f"The {best[0]} scores {score} without a model; not every condition is above it."
     for remark in study.notes[:MOST_REMARKS]:
         yield shorten(remark, LONGEST, placeholder=" …")
     if (more := len(study.notes) - MOST_REMARKS) > 0:
         yield f"{_number(more, 'more remark')} with the table of conditions."
 
 
-def _failures(arms: Sequence[Arm]) -> str:
+def outcome_text(arms: Sequence[Arm]) -> str:
+    """How many episodes finished, and what became of the others."""
     kinds = sum((arm.outcomes for arm in arms), Counter[str]())
     kinds["never begun"] = sum(arm.missing for arm in arms)
-    asked = _number(sum(arm.asked for arm in arms), "episode")
-    names = {"failed": "failed", "unfinished": "were cut off", "never begun": "never began",
-             "scorer_failed": "have no score, as the scorer failed"}  # fmt: skip
-    gaps = [f"{kinds[kind]:,} {words}" for kind, words in names.items() if kinds[kind]]
-    unreadable = f" {kinds['unreadable']:,} answers could not be read and score 0."
-    text = f"Of {asked} {', '.join(gaps)}; they are in no mean." if gaps else f"All {asked} ended."
-    return f"{text}{unreadable if kinds['unreadable'] else ''}"
-
-
-def suspicion(comparison: Comparison) -> Iterator[str]:
-    """A shortcut that comes near the best condition."""
-    scores = [e.value for e in comparison.means[comparison.metric] if e.value is not None]
-    best = None if comparison.is_error else best_shortcut(comparison)
-    if best is None or not scores:
-        return
-    label, column = best
-    score = float(np.nanmean(column))
-    if score >= SUSPICIOUS * max(scores):
-        below = [
-            arm.label
-            for arm, mean in zip(
-                comparison.study.arms, comparison.means[comparison.metric], strict=True
-            )
-            if mean.value is not None and mean.value <= score
-        ]
-        no_better = f", no less than {_listed(below, 'and', 'conditions')}" if below else ""
-        yield f"The {label}, which needs no model, scores {score:.3f}{no_better}."
+    names = {"failed": "failed", "unfinished": "were cut off",
+             "never begun": "never began or have no readable trace"}  # fmt: skip
+    gaps = ", ".join(f"{kinds[kind]:,} {words}" for kind, words in names.items() if kinds[kind])
+    others = f"; {gaps}: they enter no mean, and are 0 where failures count as 0" if gaps else ""
+    finished, asked = sum(len(arm.finished) for arm in arms), sum(arm.asked for arm in arms)
+    sentences = [f"Of {_number(asked, 'episode')} asked for, {finished:,} finished{others}."]
+    if unread := kinds["unreadable"]:
+        sentences.append(f"{_number(unread, 'answer')} could not be read and score 0.")
+    if unscored := kinds["scorer_failed"]:
+        sentences.append(f"{unscored:,} whose scorer failed enter no figure.")
+    return " ".join(sentences)
 
 
 def _cost(arms: Sequence[Arm]) -> Iterator[str]:
@@ -209,12 +183,6 @@ def _cost(arms: Sequence[Arm]) -> Iterator[str]:
     tokens = "unknown" if into is None or out is None else f"{into:,} in, {out:,} out"
     yield f"Tokens: {tokens}, in {_number(sum(each.calls for each in spent), 'model call')}."
     yield "Money: unknown, as prices or counts are." if money is None else f"Money: ${money:,.2f}."
-    times = [o.used.get("duration_s") for arm in arms for o in arm.observations]
-    seconds = sum_known(times)
-    yield f"Time: {'unknown' if seconds is None else _duration(seconds)} over all episodes."
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    seconds = sum_known([o.used.get("duration_s") for arm in arms for o in arm.observations])
+    minutes = None if seconds is None else f"{max(1.0, seconds / 60):,.0f} min"
+    yield f"Time: {minutes or 'unknown'}, all episodes added up."

@@ -7,7 +7,6 @@ method section is that of a paper on the runs compared, as text and as a table.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +22,7 @@ from agent_env.analysis.first_page import (
     FirstPage,
     SvgFigure,
     first_page,
-    suspicion,
+    outcome_text,
 )
 from agent_env.analysis.html import PORTRAIT, inline_svg, page
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
@@ -42,7 +41,7 @@ def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> l
     """Paragraphs to copy; what differs between the runs stands in the table of settings."""
     return [
         _design_text(comparison, manifests),
-        _outcome_text(comparison),
+        outcome_text(comparison.study.arms),
         _test_text(comparison),
         *comparison.remarks,
     ]
@@ -75,23 +74,6 @@ def _first_steps(comparison: Comparison) -> str:
     }
     texts = [f"under {', '.join(names)} it {words[choice]}" for choice, names in choices.items()]
     return f" The first step: {'; '.join(texts)}; later steps were free." if texts else ""
-
-
-def _outcome_text(comparison: Comparison) -> str:
-    arms = comparison.study.arms
-    planned = sum(arm.asked for arm in arms)
-    finished = sum(len(arm.finished) for arm in arms)
-    kinds = sum((arm.outcomes for arm in arms), Counter[str]())
-    missing = sum(arm.missing for arm in arms)
-    unscored = kinds["scorer_failed"]
-    unscored_text = f" {unscored:,} whose scorer failed enter no figure." if unscored else ""
-    return (
-        f"Of {planned:,} episodes asked for, {finished:,} finished; {kinds['failed']:,} failed, "
-        f"{kinds['unfinished']:,} were cut off and {missing:,} never began or have no readable "
-        "trace: these enter no mean, and are 0 in a figure that says it counts failures as 0. "
-        f"{kinds['unreadable']:,} finished episodes gave an answer that the reading rules cannot "
-        f"read; they score 0.{unscored_text}"
-    )
 
 
 def _test_text(comparison: Comparison) -> str:
@@ -203,7 +185,6 @@ FIGURES = {
     "frontier": ("use", "The score against what an episode costs; the line joins what nothing "
                  "cheaper equals. Without conditions that give the answer away."),
     "by-solutions": ("by-solutions", "The score over the number of solutions, a panel per run."),
-    "flips": ("", "On how many questions each difference goes up and down."),
     "dose-steps": ("", "The score over the steps of an episode; the line is the slope within "
                    "questions. An association: models choose their steps."),
     "dose-tokens": ("", "The score over the tokens of an episode; the line is the slope within "
@@ -304,8 +285,8 @@ def _sections(
         whole = table.without_empty()
         telling = whole.without_constant({comparison.metric})
         section = {"results": results, "evidence": evidence}.get(place, appendix)
-        if len(telling.columns) == 1 and len(whole.columns) > 1:
-            same.append(f"{table.title}. {telling.notes[0]}")
+        if table.brief or len(telling.columns) == 1 < len(whole.columns):
+            same.append(table.brief or f"{table.title}. {telling.notes[0]}")
             continue
         if section is not appendix:
             narrow = fitted(telling, PORTRAIT)
@@ -316,7 +297,7 @@ def _sections(
                 narrow = replace(narrow, notes=(*narrow.notes, "The appendix has all columns."))
         section.append(telling if section is appendix else narrow)
         section += figures.pop(table.name, [])
-    evidence += _sentences("The same everywhere, without a table", same)
+    evidence += _sentences("In a line, as no table says more", same)
     appendix += [figure for rest in figures.values() for figure in rest]
     appendix += _sentences("All other conclusions", further[MOST_ROWS:])
     sections = [
@@ -358,7 +339,6 @@ def _tables(
         if is_shown and (table := statistic(comparison)).rows:
             is_result = statistic.is_main or statistic.section == "Results"
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"
-            is_result &= statistic.name != "shortcuts" or bool([*suspicion(comparison)])
             yield table, "evidence" if is_evidence else "results" if is_result else "appendix"
     for run in diagnoses:
         for table in diagnosis_tables(run):

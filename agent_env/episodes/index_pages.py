@@ -56,21 +56,6 @@ class ConditionSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrivalCounts:
-    """Counts over one condition's finished episodes; see analysis.tools_check."""
-
-    condition: str
-    episodes: int
-    called: int
-    required: int
-    obeyed: int
-    calls_in_text: int
-    forms: str
-    """Of these, joined by commas."""
-    invented: int
-
-
-@dataclass(frozen=True, slots=True)
 class RowPage:
     """A page of rows."""
 
@@ -144,29 +129,6 @@ class IndexPages:
         ):
             means.setdefault(condition, {})[name] = mean
         return means
-
-    def arrivals(self) -> list[ArrivalCounts]:
-        """By condition: finished episodes, and evidence that their tools arrived."""
-        query = (
-            "SELECT condition, count(*), coalesce(sum(tool_calls + hosted_calls > 0), 0), "
-            "count(required_call), coalesce(sum(required_call), 0), count(call_in_text), "
-            "coalesce(group_concat(DISTINCT call_in_text), ''), "
-            "coalesce(sum(invented_results > 0), 0) "
-            "FROM episodes WHERE status = 'finished' GROUP BY 1"
-        )
-        return [ArrivalCounts(*row) for row in self._db.execute(query)]
-
-    def added_tokens(self, condition: str, bare: str) -> tuple[float | None, int]:
-        """Input tokens of the first calls above those of the same samples under `bare`: the mean
-        over samples, and how many there are."""
-        per_sample = (
-            "SELECT sample, avg(first_input_tokens) AS tokens FROM episodes WHERE condition = ? "
-            "AND status = 'finished' AND first_input_tokens IS NOT NULL GROUP BY sample"
-        )
-        both = f"({per_sample}) a JOIN ({per_sample}) b USING (sample)"
-        query = f"SELECT avg(a.tokens - b.tokens), count(*) FROM {both}"
-        mean, pairs = self._db.execute(query, (condition, bare)).fetchone()
-        return mean, pairs
 
     def stop_reasons(self) -> list[str]:
         """The stop reasons of all episodes."""

@@ -1,4 +1,4 @@
-"""The table of a run's episodes that stays open, for the viewer: counts, groups, tools check."""
+"""The table of a run's episodes that stays open, for the viewer: counts, groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from agent_env.analysis.result_tables import ResultTable
-from agent_env.analysis.tools_check import ToolsCheck, bare_of, tools_check_table, with_mark
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import ConditionSummary, IndexPages
 from agent_env.errors import AgentEnvError
@@ -37,8 +36,6 @@ class RunSummary:
     """By condition, in the manifest's order."""
     stop_reasons: list[str]
     metrics: tuple[str, ...]
-    tools_check: ResultTable
-    """Whether the tools arrived; no rows where none were offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ class ComparedRuns:
     """A comparison as a page shows it."""
 
     tables: Sequence[ResultTable]
-    """The conclusions, the conditions, the differences."""
+    """The conclusions, the tools check, the conditions, the differences."""
     first: FirstPage | None
     """What a report begins with; None without matplotlib."""
     figures: Mapping[str, str]
@@ -126,8 +123,7 @@ class IndexedRun(Run):
         if self._summary is None or self._summary[0] != state:
             place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
             groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
-            table = tools_check_table(self._tools_checks(index))
-            self._summary = state, RunSummary(groups, index.stop_reasons(), index.metrics, table)
+            self._summary = state, RunSummary(groups, index.stop_reasons(), index.metrics)
         return self._summary[1]
 
     def compared(self, runs: Sequence[IndexedRun]) -> ComparedRuns:
@@ -141,12 +137,13 @@ class IndexedRun(Run):
     def _compare(self, paths: Sequence[Path]) -> ComparedRuns:
         from agent_env.runs.compare import CompareOptions, compare_folders, select_tables
 
-        options = CompareOptions(runs=tuple(paths))
+        names = ("conclusions", "tools_check", "conditions", "differences")
+        options = CompareOptions(runs=tuple(paths), tables=names)
         comparison = compare_folders(options, lambda text: None, self.objects)
-        names = ("conclusions", "conditions", "differences")
         tables = [
             table.without_empty().without_constant({comparison.metric})
             for table in select_tables(comparison, names, ())
+            if table.rows
         ]
         if missing_of(*FOR_FIGURES):
             return ComparedRuns(tables, None, {})
@@ -159,33 +156,6 @@ class IndexedRun(Run):
         if first.figure is not None:
             figures["first"] = first.figure.svg
         return ComparedRuns(tables, first, figures)
-
-    def _tools_checks(self, index: IndexPages) -> list[tuple[str, ToolsCheck]]:
-        counts, manifest = {each.condition: each for each in index.arrivals()}, self.manifest
-        rows = []
-        for condition in manifest.conditions:
-            arrival = counts.get(condition.name)
-            if not condition.tools or arrival is None:
-                continue
-            bare = bare_of(condition, manifest.conditions)
-            added = (None, 0) if bare is None else index.added_tokens(condition.name, bare.name)
-            row = ToolsCheck(
-                condition=condition.name,
-                first_step=condition.first_step,
-                added_input_tokens=added[0],
-                pairs=added[1],
-                episodes=arrival.episodes,
-                called=arrival.called,
-                required=arrival.required,
-                obeyed=arrival.obeyed,
-                calls_in_text=arrival.calls_in_text,
-                forms=tuple(filter(None, arrival.forms.split(","))),
-                problem=manifest.problems.get(condition.name),
-                invented=arrival.invented,
-                in_text=manifest.is_in_text,
-            )
-            rows.append((with_mark(condition.name, manifest.problems), row))
-        return rows
 
     @property
     def is_large(self) -> bool:

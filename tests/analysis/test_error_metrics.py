@@ -47,7 +47,7 @@ def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison):
 
 
 def test_a_dollar_in_a_name_begins_no_formula(comparison):
-    (axes,) = all_figures(comparison)["flips"].axes
+    (axes,) = all_figures(comparison)["conditions"].axes[:1]
     axes.set_title(literal("big$model$x"))
-    assert inline_svg(axes.get_figure(), "flips")
+    assert inline_svg(axes.get_figure(), "x")
     assert axes.title._preprocess_math(axes.get_title()) == ("big$model$x", False)

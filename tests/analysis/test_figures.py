@@ -22,7 +22,7 @@ def comparison():
 def test_a_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):
     figures = all_figures(comparison)
     assert list(figures) == [
-        "forest", "conditions", "frontier", "dose-tokens", "flips", "reliability",
+        "forest", "conditions", "frontier", "dose-tokens", "reliability",
     ]  # fmt: skip
     svg, png, pdf = save(figures["forest"], tmp_path, "forest")  # the report draws them all
     assert b"<svg" in svg.read_bytes()

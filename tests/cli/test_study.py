@@ -91,7 +91,7 @@ def test_compare_tells_each_task_by_itself_and_what_was_planned(study):
 def test_the_report_is_one_page_with_a_chapter_for_each_task(study, monkeypatch):
     """With one small figure in the place of all: to draw them takes seconds."""
     figure = pytest.importorskip("matplotlib.figure").Figure
-    monkeypatch.setattr("agent_env.analysis.report.drawn", lambda *_: {"flips": figure()})
+    monkeypatch.setattr("agent_env.analysis.report.drawn", lambda *_: {"frontier": figure()})
     done = agent_env("study", "report", "s", cwd=study)
     assert done.returncode == 0, done.stderr
     text = (study / "s/report.html").read_text()

@@ -268,7 +268,7 @@ class _Pages:
             "run.html", run=run, line=_RunLine(run, self._library),
             manifest=run.manifest, groups=summary.groups, span=span, given=fields, at=at,
             last=max(0, -(-span.total // ROWS) - 1), metrics=summary.metrics, sorts=run.index.SORTS,
-            stops=summary.stop_reasons, tools_check=summary.tools_check,
+            stops=summary.stop_reasons,
             verdicts=run.index.VERDICTS, reading=reading, state=f"/state/{quote(run.key)}",
             stamp=self._library.stamp(run),
         )  # fmt: skip
