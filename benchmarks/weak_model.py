@@ -1,5 +1,5 @@
 """What a very small model gets on every task, free and in forced form: the table of
-docs/weak-models.md.
+docs/models.md.
 
     python benchmarks/weak_model.py http://127.0.0.1:8080/v1 smollm2 --out runs/weak > table.md
 

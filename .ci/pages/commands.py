@@ -1,4 +1,4 @@
-"""docs/commands.md, made from the help texts: python .ci/pages/commands.py"""
+"""docs/commands.md, made from the commands and the options: python .ci/pages/commands.py"""
 
 from __future__ import annotations
 
@@ -6,33 +6,65 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_env.cli.app import WIDTH, app
+from agent_env.records.options import Option, options_of
+from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions
 
 HEAD = """# Commands
 
-`python .ci/pages/commands.py > docs/commands.md` writes this page from the help texts:
-`agent-env COMMAND --help` prints the same."""
+`.ci/docs` writes this page. `agent-env COMMAND --help` has the options of each command and
+examples."""
+OPTIONS = """## Options of a run
+
+`agent-env run --help-all` says what each does. The keyword in Python and in `study.toml` is the
+flag with underscores; in Python `conditions`, `options`, `first_steps`, `api_key_envs` and
+`allow_hosts` are plural. The second column is its place in `run.json`; the last one names the
+commands that may change it later.
+
+| option | in run.json | changed by |
+|---|---|---|"""
 WIDE = {"max_content_width": WIDTH, "terminal_width": WIDTH}
 
 
 def commands_page() -> str:
-    """The page: the help text of each command, groups with what they hold."""
+    """The page: a line for each command, groups with what they hold, and where options are kept."""
     import typer
 
     root = typer.main.get_command(app)
     context = root.context_class(root, info_name="agent-env", **WIDE)
-    names = root.list_commands(context)  # type: ignore[attr-defined]
-    own = [part for name in names for part in _entries(root, context, name, "agent-env", 2)]
-    return "\n\n".join([HEAD, f"```text\n{root.get_help(context).strip()}\n```", *own])
+    lines = ["| command | |", "|---|---|", *_lines(root, context, "")]
+    return "\n\n".join([HEAD, "\n".join(lines), "\n".join([OPTIONS, *_options()])])
 
 
-def _entries(group: Any, context: Any, name: str, above: str, level: int) -> Iterator[str]:
-    """The command's help, then those of its subcommands."""
-    command, whole = group.get_command(context, name), f"{above} {name}"
-    own = command.context_class(command, info_name=whole, **WIDE)
-    heading = f"{'#' * level} {whole.removeprefix('agent-env ')}"
-    yield f"{heading}\n\n```text\n{command.get_help(own).strip()}\n```"
-    for sub in getattr(command, "list_commands", lambda context: [])(own):
-        yield from _entries(command, own, sub, whole, level + 1)
+def _lines(group: Any, context: Any, above: str) -> Iterator[str]:
+    """A line for each command of the group, and for those of its groups."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        if hasattr(command, "list_commands"):
+            own = command.context_class(command, info_name=name, **WIDE)
+            yield from _lines(command, own, f"{above}{name} ")
+        else:
+            words = [word for word in command.collect_usage_pieces(context) if word != "[OPTIONS]"]
+            text = command.get_short_help_str(400).replace("|", "\\|")
+            yield f"| `{' '.join([above + name, *words])}` | {text} |"
+
+
+def _options() -> Iterator[str]:
+    changing = {
+        name: {option.keyword for option in options_of(record)}
+        for name, record in (("resume", ResumeOptions), ("fork", ForkOptions))
+    }
+    for option in options_of(RunOptions):
+        by = [name for name, its in changing.items() if option.keyword in its]
+        by = [name for name in by if getattr(option.opt, name)]
+        if option.manifest or by:
+            place = f"`{option.manifest}`" if option.manifest else ""
+            yield f"| {_flag(option)} | {place} | {', '.join(by)} |"
+
+
+def _flag(option: Option) -> str:
+    return option.opt.metavar if option.opt.argument else f"`--{option.keyword.replace('_', '-')}`"
 
 
 if __name__ == "__main__":

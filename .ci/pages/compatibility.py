@@ -1,8 +1,11 @@
-"""docs/compatibility.md, made from docs/compatibility/*.json:
-python .ci/pages/compatibility.py"""
+"""The table of servers in docs/models.md, made from docs/compatibility/*.json:
+
+python .ci/pages/compatibility.py
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,31 +14,9 @@ from agent_env.cli.docs import SOURCES
 from agent_env.records.model_server import ServerProbe
 
 RECORDS = SOURCES / "compatibility"
-HEAD = """# Servers that were tried
-
-`agent-env check http://HOST:PORT/v1 --out probe.json` makes about twenty short calls to any server
-of the Chat Completions API (`--api responses` for the other) and prints what it saw. Its record
-holds neither the address nor the key: put it into `docs/compatibility/` as SERVER-MODEL.json, or
-send it in, and `python .ci/pages/compatibility.py > docs/compatibility.md` writes this
-page again.
-
-Only what a probe saw stands here. `no` was seen not to work, `–` is unknown: this model's replies
-did not show it. A small model often calls no tool, which says nothing of the server."""
-LEGEND = """## What the columns say
-
-| column | yes means |
-|---|---|
-| tools | the definitions reach the model: they add input tokens, or a call came |
-| parsed | calls arrive as calls, not in the text |
-| required | `tool_choice: required` brought a call |
-| parallel | two calls came in one reply |
-| stream | a streamed reply came whole |
-| stream calls | a call came in a streamed reply |
-| reasoning | the field that held it |
-| usage, stream usage | the server tells tokens |
-| logprobs | they came with the reply |
-| schema | a reply was held to a JSON schema of which the question did not speak |
-| seed | the same seed gave the same text, another one another |"""
+PAGE = SOURCES / "models.md"
+PLACE = re.compile(r"(?<=<!-- servers -->\n).*?(?=<!-- /servers -->)", re.S)
+"""Where the table stands in the page."""
 COLUMNS = {
     "tools": "tools", "calls parsed": "parsed", "required": "required",
     "parallel calls": "parallel", "streaming": "stream", "calls in streams": "stream calls",
@@ -45,14 +26,15 @@ COLUMNS = {
 """Features, and the heads of their columns."""
 
 
-def compatibility_page(folder: Path = RECORDS) -> str:
-    """The page: a row for each record."""
+def models_page(folder: Path = RECORDS) -> str:
+    """The page of models with the table of today: a row for each record."""
     probes = [
         ServerProbe.model_validate_json(file.read_bytes()) for file in sorted(folder.glob("*.json"))
     ]
     heads = ["server", "model", "API", *COLUMNS.values(), "context", "tried", "note"]
     lines = [heads, ["---"] * len(heads), *map(_row, probes)]
-    return "\n\n".join([HEAD, "\n".join(map(_line, lines)), LEGEND])
+    table = "".join(f"{_line(cells)}\n" for cells in lines)
+    return PLACE.sub(lambda _: table, PAGE.read_text(encoding="utf-8"))
 
 
 def _row(probe: ServerProbe) -> list[str]:
@@ -76,4 +58,4 @@ def _line(cells: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    print(compatibility_page())
+    PAGE.write_text(models_page(), encoding="utf-8")

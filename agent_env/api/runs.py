@@ -47,7 +47,7 @@ async def run(
     A model is named, or is a function of the messages, the tools offered and the options, as many
     as it takes, which gives a Reply or a text. Conditions are named, or are a `Condition`; they may
     name `tools` of one's own: functions, what `tool` makes, MODULE:NAME or file.py:NAME. The other
-    keywords are the options of `agent-env run` (docs/options.md). `preflight` tries the model's
+    keywords are the options of `agent-env run` (docs/commands.md). `preflight` tries the model's
     server first; `anyway` runs conditions that it finds meaningless. `progress` goes to stderr, in
     a notebook to one line of the cell.
 

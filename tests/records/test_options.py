@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -18,7 +17,6 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.records.manifest import Manifest
 from agent_env.records.options import WHAT, Opt, OptionGroup, entries, from_keywords, options_of
 from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions, with_changes
-from tests.pages import page_generator
 from tests.plans import run_of
 
 
@@ -125,9 +123,3 @@ def test_what_resume_and_fork_take_of_a_run_is_what_its_fields_allow(record, may
     allowed = {o.keyword for o in options_of(RunOptions) if getattr(o.opt, may)}
     of_a_run = {option.keyword for option in options_of(RunOptions)}
     assert taken & of_a_run - {"out"} == allowed
-
-
-def test_the_page_of_options_is_made_from_the_record():
-    page = Path(__file__).parents[2] / "docs/options.md"
-    is_new = page.read_text() == page_generator("options")["options_page"]() + "\n"
-    assert is_new, "make it again: python .ci/pages/options.py > docs/options.md"

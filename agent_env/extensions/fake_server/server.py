@@ -445,7 +445,7 @@ class ServerOptions:
     errors: Annotated[
         Mapping[str, float],
         Opt(
-            "Such as 429:0.1,hang:0.05,cut:0.02 (agent-env docs models).",
+            "Such as 429:0.1,hang:0.05,cut:0.02 (agent-env docs fake-server).",
             typed=str,
             default="",
             read=parse_errors,
@@ -459,7 +459,7 @@ class ServerOptions:
         ),
     ] = "vllm"
     mode: Annotated[
-        str, Opt(f"Whose rules are enforced: {', '.join(MODES)} (agent-env docs models).")
+        str, Opt(f"Whose rules are enforced: {', '.join(MODES)} (agent-env docs fake-server).")
     ] = "lenient"
     hosting: Hosting = Hosting()
     no_usage: Annotated[bool, Opt("Report no token usage, as some servers do.")] = False

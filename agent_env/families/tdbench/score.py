@@ -1,6 +1,6 @@
 """Measures an answer to a question from a temporal table: the answer, its dates, both, the hops.
 
-Metrics (paper, sections 3.2, 4 and B.4; docs/tdbench-scores.md lists the differences):
+Metrics (paper, sections 3.2, 4 and B.4; docs/tdbench.md lists the differences):
 
   answer       A: 1 where the answer names exactly the gold names, or states that there is none
   time         T: share of the expected dates of the gold rows that the answer states in their role;

@@ -3,7 +3,7 @@ the probable cause of a wrong gold set.
 
 Everything is recomputed from the facts and, if given, a table of events. A cause is a hypothesis:
 the first mistake that results in exactly the stored set, together with the event's wrong date if
-that contributes. docs/audit.md explains them.
+that contributes. docs/time-puzzles.md explains them.
 """
 
 from __future__ import annotations
