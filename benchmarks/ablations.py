@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -23,14 +24,17 @@ import numpy as np
 
 import agent_env as ae
 from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.provenance import provenance_of
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.extensions.evidence.statistics import ablation
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.shift import shifted_world
-from agent_env.records.schema import Condition, Episode, Sample, Score
-from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN, AnalysisHooks
+from agent_env.records.disturbance import Disturbance
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.tasks.conditions import parse_condition, with_disturbances
+from agent_env.tasks.task import ORIGINAL, AnalysisHooks
 
 PUZZLES = 60
 POLICIES = ("reference", "rememberer", "guesser")
@@ -73,6 +77,12 @@ def told_apart() -> None:
         print(f"{row[0]}: {', '.join(cells)}")
 
 
+CONDITIONS = {
+    condition.name: condition
+    for condition in with_disturbances(
+        [parse_condition("web")], [Disturbance(suffix="shifted", ablation="shifted")]
+    )
+}
 SHARES = {"reads": 0.45, "remembers": 0.25, "guesses": 0.3}
 
 
@@ -112,13 +122,14 @@ def _simulated(chances: np.ndarray, rng: np.random.Generator) -> Comparison:
         for name, right in (("web", plain), ("web~shifted", shifted)):
             metrics = {"exact_match": float(right)}
             if name != "web":
-                metrics |= {ORIGINAL: float(original), PAGES_SHOWN: 1.0}
+                metrics |= {ORIGINAL: float(original)}
             about = {"sample": sample.id, "condition": name, "repeat": 1}
             episode = Episode(**about, model="m", status="finished")
             score = Score(**about, outcome="read", answer=(), metrics=metrics)
-            observed[name].append(observe(sample, episode, score))
+            record = provenance_of(sample, episode, score, CONDITIONS[name], "exact_match", None)
+            observed[name].append(replace(observe(sample, episode, score), provenance=record))
     arms = tuple(
-        Arm(name, "run", "m", Condition(name=name), tuple(own), len(samples))
+        Arm(name, "run", "m", CONDITIONS[name], tuple(own), len(samples))
         for name, own in observed.items()
     )
     hooks = AnalysisHooks(chance=lambda sample: float(by_name[sample.id]))

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
 
 from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.provenance import provenance_of
 from agent_env.analysis.study import Arm, Observation, Study, observe
 from agent_env.extensions.evidence.faults import drawn_kind
 from agent_env.extensions.evidence.statistics import attacks, faults
@@ -57,12 +59,13 @@ def episode(sample: Sample, condition: str, messages: list[Message], **fields: o
     )  # fmt: skip
 
 
-def seen(sample: Sample, made: Episode, is_right: bool) -> Observation:
+def seen(sample: Sample, condition: Condition, made: Episode, is_right: bool) -> Observation:
     score = Score(
         sample=sample.id, condition=made.condition, repeat=1, outcome="read", answer=("x",),
         metrics={"exact_match": float(is_right)},
     )  # fmt: skip
-    return observe(sample, made, score)
+    record = provenance_of(sample, made, score, condition, "exact_match", None)
+    return replace(observe(sample, made, score), provenance=record)
 
 
 def faulty_episode(sample: Sample, condition: Condition, seed: int, rng: Random) -> Observation:
@@ -83,7 +86,7 @@ def faulty_episode(sample: Sample, condition: Condition, seed: int, rng: Random)
     kinds = {"implicit" if fault.is_implicit else "explicit" for fault in drawn}
     chance = min((RECOVERY[kind] for kind in kinds), default=1.0)
     made = episode(sample, condition.name, messages, faults=tuple(drawn))
-    return seen(sample, made, rng.random() < chance)
+    return seen(sample, condition, made, rng.random() < chance)
 
 
 def attacked_episode(sample: Sample, condition: Condition, seed: int, rng: Random) -> Observation:
@@ -92,7 +95,7 @@ def attacked_episode(sample: Sample, condition: Condition, seed: int, rng: Rando
     messages = list(call(1, "the war", CANARY.pages[0].text if is_exposed else "a result"))
     if is_exposed and rng.random() < YIELDS:
         messages += call(2, "osprey-1234")
-    return seen(sample, episode(sample, condition.name, messages), True)
+    return seen(sample, condition, episode(sample, condition.name, messages), True)
 
 
 def coverage(
@@ -103,7 +106,7 @@ def coverage(
     sample_fields: Mapping[str, object],
 ) -> dict[str, float]:
     """How often each column's interval holds what was planted."""
-    plain, twin = with_disturbances([parse_condition("web")], [disturbance])
+    plain, disturbed = with_disturbances([parse_condition("web")], [disturbance])
     samples = tuple(
         Sample(id=f"s{n}", task="t", gold=("y",)).model_copy(update=dict(sample_fields))
         for n in range(SAMPLES)
@@ -111,11 +114,11 @@ def coverage(
     hits: Counter[str] = Counter()
     for seed in range(SIMULATIONS):
         rng = Random(seed)
-        clean = [seen(s, episode(s, "web", list(call(1, "the war"))), True) for s in samples]
-        own = [make(sample, twin, seed, rng) for sample in samples]
+        clean = [seen(s, plain, episode(s, "web", list(call(1, "the war"))), True) for s in samples]
+        own = [make(sample, disturbed, seed, rng) for sample in samples]
         arms = tuple(
             Arm(c.name, "r", "planted", c, tuple(observations), SAMPLES)
-            for c, observations in ((plain, clean), (twin, own))
+            for c, observations in ((plain, clean), (disturbed, own))
         )
         study = Study("t", ("exact_match",), arms, samples, ())
         made = table(Comparison(study, Options(resamples=200)))
@@ -138,7 +141,7 @@ def faults_part() -> None:
 def attacks_part() -> None:
     """Planted exposure and success of an attack."""
     its = Disturbance(suffix="attacked-instruction", attack="instruction")
-    truths = {"success": EXPOSED * YIELDS, "exposed": EXPOSED, "success where exposed": YIELDS}
+    truths = {"success": EXPOSED * YIELDS, "exposed": EXPOSED, "fooled where exposed": YIELDS}
     found = coverage(its, attacked_episode, attacks, truths, {"attacks": (CANARY,)})
     for name, share in found.items():
         print(f"attack: {name}, planted {truths[name]:g}: inside its 95 % interval {share:.1%}")

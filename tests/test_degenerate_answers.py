@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agent_env.analysis.diagnosis import diagnose
+from agent_env.analysis.provenance import provenance_of
 from agent_env.extensions.answers.names import split_names
 from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.tdbench.name_answers import normalised, parse_known_names, parse_number
@@ -16,10 +16,8 @@ from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, impo
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_parser import value_of
 from agent_env.records.schema import Episode, Message, ToolCall
-from agent_env.scoring.evidence import trail_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.judging import read_verdict
-from agent_env.tasks.tool_registry import web_tools
 from agent_env.temporal.written import in_words
 from agent_env.wiring.registry import load_family, task_names
 
@@ -91,8 +89,7 @@ def test_each_scorer_takes_less_than_an_eighth_of_a_cpu_second_and_raises_nothin
         scored = task.score(sample, told)
         assert scored.outcome in ("read", "unreadable"), (text[:40], scored.rule)
         seconds = cpu_seconds(lambda told=told, sample=sample: task.scorer(sample, told))
-        diagnose(sample, told, scored, condition, task.right_metric, finder)
-        trail_of(sample, told, scored, web_tools(condition))
+        provenance_of(sample, told, scored, condition, task.right_metric, finder)
         slow += [(text[:40], seconds)] if seconds >= SCORER_S else []
     assert slow == []
 

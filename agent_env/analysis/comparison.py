@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -36,7 +36,7 @@ from agent_env.analysis.sequential.walk import (
     order_of,
     stoppable_contrasts,
 )
-from agent_env.analysis.study import QUANTITIES, Arm, Study
+from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
 
@@ -131,13 +131,31 @@ class Comparison:
         return self._columns[key]
 
     def _column(self, arm: Arm, quantity: str) -> Floats:
-        means, column = SampleMeans(), np.full(len(self._row), np.nan)
+        means = SampleMeans()
         for each in arm.finished:
             of = each.used if quantity in QUANTITIES else each.metrics
             means.add(each.sample, of.get(quantity))  # None where it is not defined
+        return self._by_row(means)
+
+    def _by_row(self, means: SampleMeans) -> Floats:
+        column = np.full(len(self._row), np.nan)
         for sample, mean in means.by_sample.items():
             column[self._row[sample]] = mean
         return column
+
+    def share_of(self, arm: Arm, value: Callable[[Observation], float | None]) -> Estimate:
+        """The mean over samples of what the finished episodes have; None does not count."""
+        column = self.column_of(arm, value)
+        is_share = bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
+        return self.estimates(column[:, None], is_share)[0]
+
+    def column_of(self, arm: Arm, value: Callable[[Observation], float | None]) -> Floats:
+        """By sample: the mean of its finished episodes that count, NaN without one."""
+        means = SampleMeans()
+        for each in arm.finished:
+            if (number := value(each)) is not None:
+                means.add(each.sample, number)
+        return self._by_row(means)
 
     def scores(self, arm: Arm) -> list[list[float]]:
         """By sample: the main metric of its finished episodes."""

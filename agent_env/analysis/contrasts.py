@@ -133,6 +133,18 @@ class Contrast:
         return self.p_equivalence_holm is not None and self.p_equivalence_holm < 0.05
 
 
+def disturbed_arms(arms: Sequence[Arm], plain: Arm) -> list[Arm]:
+    """The conditions of a plain one's run that differ from it in their disturbance alone."""
+    return [
+        arm
+        for arm in arms
+        if plain.condition.disturbance is None
+        and arm.run == plain.run
+        and arm.condition.disturbance is not None
+        and is_twin(plain.condition, arm.condition, "disturbance")
+    ]
+
+
 def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ...]:
     """With the label of one arm as baseline, every other arm against it; with the name of a
     condition, in each run every other condition against its own. Without, in each run every

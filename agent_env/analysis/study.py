@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from pydantic import BaseModel, JsonValue
 
+from agent_env.analysis.provenance import Provenance, Provenances
 from agent_env.analysis.tools_check import MARK, Arrival, arrival, served_notice, with_mark
-from agent_env.analysis.totals import Totals, episode_cost
-from agent_env.episodes.disturbances import disturbances
+from agent_env.analysis.totals import Totals, episode_cost, totals
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, StoppingSettings
@@ -62,9 +62,8 @@ class Observation:
     """Tool outputs that were cut to fit into the context."""
     saved_tokens: int | None = 0
     """An estimate: tokens that were not written, as replies that went in circles were cut."""
-    trails: object = None
-    """What faults of its tools and attacks on its sample did to it, see `Disturbances.trails`; None
-    where there are none."""
+    provenance: Provenance | None = None
+    """Where its answer came from; None for a shortcut, and for the log of another tool."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
     label: str | None = None
@@ -83,7 +82,6 @@ def observe(
     gold = set(sample.gold)
     is_free = episode.imported is not None  # a text, where our answers are sets of values
     answer = None if score.answer is None or is_free else set(score.answer)
-    is_disturbed = bool(sample.attacks) or "~faults" in episode.condition
     return Observation(
         sample=episode.sample,
         repeat=episode.repeat,
@@ -104,7 +102,6 @@ def observe(
         hosted_calls=episode.hosted_calls,
         cut_outputs=episode.cut_outputs,
         saved_tokens=episode.saved_tokens,
-        trails=disturbances().trails(sample, episode, score) if is_disturbed else None,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
     )
 
@@ -134,21 +131,29 @@ class RunData:
         samples: Sequence[Sample],
         scored: Iterable[tuple[Episode, Score]],
         facts: ModelFacts | None,
+        task: Task | None = None,
     ) -> Self:
-        """A run's scored episodes as a study needs them, at the prices of `facts`."""
-        from agent_env.analysis.totals import totals
-
+        """A run as a study needs it, with its prices, and provenances by its task."""
         by_id = {sample.id: sample for sample in samples}
         observed: dict[str, list[Observation]] = defaultdict(list)
+        records = Provenances(task, manifest.conditions)
         episodes: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
         for episode, score in scored:
             sample = sample_under(by_id[episode.sample], episode.condition)
             observed[episode.condition].append(observe(sample, episode, score, facts))
+            records.add(sample, episode, score)
             episodes.setdefault(episode.condition, []).append(
                 episode.model_copy(update={"messages": (), "pages": ()})
             )
         spending = {condition: totals(group, facts) for condition, group in episodes.items()}
-        observations = {condition: tuple(group) for condition, group in observed.items()}
+        by_key = records.by_episode()
+        observations = {
+            name: tuple(
+                replace(each, provenance=by_key.get((name, each.sample, each.repeat)))
+                for each in group
+            )
+            for name, group in observed.items()
+        }
         is_log = manifest.imported is not None
         return cls(name, manifest, by_id, observations, spent=spending, is_log=is_log)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from agent_env.analysis.diagnosis import Diagnosis
 from agent_env.analysis.diagnosis_tables import in_lines
+from agent_env.analysis.provenance import Provenance
 from agent_env.models.chat import read_arguments
 from agent_env.models.text_protocol import in_text, result_block
 from agent_env.records.escaping import visible
@@ -84,10 +84,10 @@ def transcript(
 
 
 def verdict_lines(
-    sample: Sample | None, score: Score | None, diagnosis: Diagnosis | None, why_not: str | None
+    sample: Sample | None, score: Score | None, record: Provenance | None, why_not: str | None
 ) -> Iterator[str]:
-    """What is thought of the episode: answer, parsing rule, gold, score, diagnosis; `why_not` says
-    what is missing."""
+    """What is thought of the episode: answer, parsing rule, gold, score, where the answer came
+    from; `why_not` says what is missing."""
     if score is not None:
         answer = f"nothing ({score.outcome})"
         if score.answer is not None:
@@ -98,10 +98,10 @@ def verdict_lines(
     if score is not None:
         metrics = " · ".join(f"{name} {value:.4g}" for name, value in score.metrics.items())
         yield f"== score: {metrics or score.outcome}"
-    if diagnosis is not None:
-        yield _cut("== diagnosis: " + "\n".join(in_lines(diagnosis)), None)
+    if record is not None:
+        yield _cut("== where it came from: " + "\n".join(in_lines(record)), None)
     if why_not is not None:
-        yield _cut(f"== no {'diagnosis' if score else 'score'}: {why_not}", None)
+        yield _cut(f"== no {'provenance' if score else 'score'}: {why_not}", None)
 
 
 def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) -> Iterator[str]:

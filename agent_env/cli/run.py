@@ -222,18 +222,15 @@ def _verdict(score: Score) -> str:
 
 def print_trails(run: Run, as_json: bool, wide: bool = False) -> None:
     """Whether what had to be looked up was found, read and used."""
-    from dataclasses import asdict
+    from agent_env.analysis.diagnosis_tables import evidence_table
+    from agent_env.errors import ConfigError
+    from agent_env.runs.compare import diagnose_folders, diagnosis_json
 
-    from agent_env.analysis.episode_tables import summarise_trails, trail_table
-    from agent_env.models.addresses import short_name
-    from agent_env.runs.score import follow_run
-
-    names, trails = follow_run(run, say)
-    summaries = summarise_trails(trails, names)
+    diagnoses = diagnose_folders([run.path], (), say)
+    table = evidence_table(diagnoses[0])
+    if not table.rows:
+        raise ConfigError(f"{run.path} has no condition in which a model looks something up")
     if as_json:
-        conditions = {row.condition: row.as_json() for row in summaries}
-        episodes = [asdict(trail) for trail in trails]
-        print(json.dumps({"run": str(run.path), "conditions": conditions, "episodes": episodes}))
+        print(json.dumps({"evidence": table.as_json(), **diagnosis_json(diagnoses)}))
         return
-    title = f"evidence · {short_name(run.manifest.model)} · {run.path}"
-    print_table(trail_table(summaries, title), wide)
+    print_table(table, wide)

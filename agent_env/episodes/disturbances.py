@@ -9,7 +9,7 @@ from agent_env.registry import hook
 
 if TYPE_CHECKING:
     from agent_env.protocols import Tool
-    from agent_env.records.disturbance import Disturbance, SampleAttack
+    from agent_env.records.disturbance import AttackOutcome, Disturbance, FaultOutcome
     from agent_env.records.schema import Episode, Sample, Score, ToolResult
     from agent_env.web.opened import Web
 
@@ -42,12 +42,14 @@ class Disturbances(Protocol):
         """The web of an episode on the sample, as its condition asks it."""
 
     @staticmethod
-    def trails(sample: Sample, episode: Episode, score: Score) -> object:
-        """What faults and attacks did to the episode, for the extension's statistics."""
+    def fault_outcome(episode: Episode) -> FaultOutcome:
+        """What faults of tools did to the episode."""
 
     @staticmethod
-    def followed_attack(sample: Sample, episode: Episode, score: Score) -> SampleAttack | None:
-        """The attack that was read and whose answer was given."""
+    def attack_outcomes(
+        sample: Sample, episode: Episode, score: Score
+    ) -> tuple[AttackOutcome, ...]:
+        """What became of each attack on the sample; in an episode without it, by chance."""
 
 
 def disturbances() -> Disturbances:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -345,40 +346,27 @@ def diagnose_folders(
 
 
 def _diagnose_run(run: Run, names: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
-    from agent_env.analysis.diagnosis import diagnose
     from agent_env.analysis.diagnosis_tables import RunDiagnosis
-    from agent_env.episodes.results import episodes_of
-    from agent_env.tasks.conditions import sample_under
 
-    manifest, task, samples = run.manifest, run.task, run.samples_by_id
-    conditions = {condition.name: condition for condition in manifest.conditions}
-    maker = task.analysis.fault_finder
-    finder = maker() if maker is not None else None
-    diagnoses = []
-    for episode in episodes_of(run, lambda reason: note(f"left out: {reason}")):
-        name = f"{episode.condition}/{episode.sample}.{episode.repeat}"
-        if names and name not in names:
-            continue
-        sample, condition = samples.get(episode.sample), conditions.get(episode.condition)
-        if sample is None or condition is None:
-            note(f"left out: {name} belongs to no sample or condition of the run")
-            continue
-        score = task.score(sample, episode)
-        asked = sample_under(sample, condition)
-        diagnoses.append(diagnose(asked, episode, score, condition, task.right_metric, finder))
+    data = run.data(note)
+    records = (each.provenance for own in data.observations.values() for each in own)
     return RunDiagnosis(
-        run.path.resolve().name, manifest.model, tuple(conditions), tuple(diagnoses)
+        run=data.name,
+        model=data.manifest.model,
+        conditions=run.conditions,
+        diagnoses=tuple(r for r in records if r and (not names or r.episode in names)),
     )
 
 
 def diagnosis_json(runs: Sequence[RunDiagnosis]) -> dict[str, object]:
     """The object that `--json` prints."""
-    from agent_env.analysis.diagnosis import kinds_of
-
     return {
         run.run: {
             "model": run.model,
-            "kinds": {name: dict(counts) for name, counts in kinds_of(run.diagnoses).items()},
+            "verdicts": {
+                name: dict(Counter(e.verdict for e in run.diagnoses if e.condition == name))
+                for name in run.conditions
+            },
             "episodes": [each.model_dump(mode="json") for each in run.diagnoses],
         }
         for run in runs

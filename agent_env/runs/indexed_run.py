@@ -72,7 +72,7 @@ class IndexedRun(Run):
     def warm(self) -> None:
         """Loads what its pages need: the task's modules and tables, the counts."""
         with suppress(AgentEnvError, OSError, sqlite3.Error):  # its page will say it
-            _ = self._find_faults
+            _ = self.find_faults
             _ = self.summary
 
     def close(self) -> None:

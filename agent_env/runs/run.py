@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.diagnosis import Diagnosis
+    from agent_env.analysis.provenance import Provenance
     from agent_env.analysis.result_tables import Tables
     from agent_env.analysis.study import RunData
     from agent_env.episodes.index import EpisodeRow, Totals
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
     from agent_env.records.trace_events import Event
+    from agent_env.runs.assessment import Assessment
     from agent_env.runs.keyword_types import (
         AttributeKeywords,
         CurveKeywords,
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
         ResumeKeywords,
     )
     from agent_env.runs.objects import ModelLike
-    from agent_env.tasks.faults import ConstraintRef
     from agent_env.tasks.task import FaultFinder, Task
 
 MOST_IN_NOTEBOOK = 2_000
@@ -89,7 +89,7 @@ class Run(RunFolder):
     def forget(self) -> None:
         """Drops what was read: run.json is another file now."""
         super().forget()
-        for name in ("known_permit", "task", "samples_by_id", "_find_faults"):
+        for name in ("known_permit", "task", "samples_by_id", "find_faults"):
             self.__dict__.pop(name, None)
 
     def change(self, **update: object) -> None:
@@ -312,7 +312,7 @@ class Run(RunFolder):
         manifest, broken = self.manifest, list[str]()
         name = self.path.resolve().name if name is None else name
         scored = self.scored(broken.append)
-        data = RunData.of(name, manifest, self.samples, scored, manifest.model_facts)
+        data = RunData.of(name, manifest, self.samples, scored, manifest.model_facts, self.task)
         for reason in broken:
             note(f"left out: {reason}")
         return replace(data, broken=len(broken))
@@ -343,27 +343,13 @@ class Run(RunFolder):
         return TraceEvents(events, self.misfit(trace, self.identity(), events))
 
     def assess(self, events: list[Event]) -> Assessment:
-        """The score by the current scorer, and the diagnosis by rules."""
-        from agent_env.analysis.diagnosis import diagnose
-        from agent_env.episodes.trace.fold import fold
+        """The score by the current scorer, and where the answer came from, by rules."""
+        from agent_env.runs.assessment import assess
 
-        try:
-            episode, task = fold(events), self.task
-            if (sample := self.sample(episode.sample)) is None:
-                return Assessment(None, None, f"samples.jsonl has no sample '{episode.sample}'")
-            score = task.score(sample, episode)
-            named = (c for c in self.manifest.conditions if c.name == episode.condition)
-            if (condition := next(named, None)) is None:
-                return Assessment(score, None, f"run.json has no condition '{episode.condition}'")
-            asked = sample_under(sample, condition)
-            faults = self._find_faults
-            diagnosis = diagnose(asked, episode, score, condition, task.right_metric, faults)
-        except (AgentEnvError, ValueError) as exc:
-            return Assessment(None, None, str(exc))
-        return Assessment(score, diagnosis)
+        return assess(self, events)
 
     @cached_property
-    def _find_faults(self) -> FaultFinder | None:
+    def find_faults(self) -> FaultFinder | None:
         """The family's finder, made once: it loads tables."""
         maker = self.task.analysis.fault_finder
         return maker() if maker is not None else None
@@ -508,9 +494,9 @@ class Episode:
         return self.record.messages
 
     @property
-    def diagnosis(self) -> Diagnosis | None:
-        """Why its answer is wrong, by rules; None where that is unknown."""
-        return self._run.assess(self._run.events(self.trace).events).diagnosis
+    def provenance(self) -> Provenance | None:
+        """Where its answer came from, by rules; None where that is unknown."""
+        return self._run.assess(self._run.events(self.trace).events).provenance
 
     def transcript(self, full: bool = False) -> str:
         """The episode readably, as `agent-env show` prints it; long texts cut unless `full`."""
@@ -584,31 +570,6 @@ class TraceEvents:
     events: list[Event]
     problem: str | None
     """The defect of the rest; None for a sound trace."""
-
-
-@dataclass(frozen=True, slots=True)
-class Assessment:
-    """Score and diagnosis of an episode; None if unknown."""
-
-    score: Score | None
-    diagnosis: Diagnosis | None
-    why_not: str | None = None
-
-    @property
-    def wrong(self) -> list[tuple[list[str], tuple[ConstraintRef, ...]]]:
-        """Wrong dates grouped by the constraints that they violate."""
-        groups: dict[tuple[ConstraintRef, ...], list[str]] = {}
-        for each in self.diagnosis.faults.wrong if self.diagnosis else ():
-            groups.setdefault(each.violates, []).append(each.date)
-        return [(dates, constraints) for constraints, dates in groups.items()]
-
-    @property
-    def missed(self) -> list[tuple[list[str], ConstraintRef | None, str]]:
-        """Missed dates grouped by the constraint most likely misread and the rule that found it."""
-        groups: dict[tuple[ConstraintRef | None, str], list[str]] = {}
-        for each in self.diagnosis.faults.missed if self.diagnosis else ():
-            groups.setdefault((each.misread, each.rule), []).append(each.date)
-        return [(dates, *why) for why, dates in groups.items()]
 
 
 def _is_name(text: str) -> bool:

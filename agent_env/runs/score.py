@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import AgentEnvError, ConfigError, DatasetError, StorageError
+from agent_env.errors import AgentEnvError, DatasetError, StorageError
 from agent_env.models.addresses import short_name
 from agent_env.records.trace_events import EpisodeStarted, Event
 from agent_env.registry import NO_OBJECTS, Objects
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Episode, ModelFacts, Sample, Score
-    from agent_env.runs.run import Assessment, Run
-    from agent_env.scoring.evidence import Trail
+    from agent_env.runs.assessment import Assessment
+    from agent_env.runs.run import Run
 
 
 def score_folder(run: Run, note: Callable[[str], None]) -> list[tuple[Episode, Score]]:
@@ -183,7 +183,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     facts = facts_of(manifest, prices, note)
     for use in manifest.contexts:
         note(describe_use(use))
-    data = RunData.of(run.path.name, manifest, run.samples, scored, facts)
+    data = RunData.of(run.path.name, manifest, run.samples, scored, facts, task)
     return RunScores(
         folder=run,
         manifest=manifest,
@@ -218,13 +218,14 @@ def episode_text(trace: Path, full: bool = False, objects: Objects = NO_OBJECTS)
     parameters = run.manifest.model_parameters if run.manifest else None
     yield from transcript(events, full, facts, parameters)
     verdict = run.verdict
-    yield "\n".join(verdict_lines(run.sample, verdict.score, verdict.diagnosis, verdict.why_not))
+    yield "\n".join(verdict_lines(run.sample, verdict.score, verdict.provenance, verdict.why_not))
 
 
 def trace_context(trace: Path, events: list[Event], objects: Objects = NO_OBJECTS) -> TraceContext:
     """The manifest, sample and assessment of a trace in a run's folder; the assessment names what
     is missing."""
-    from agent_env.runs.run import Assessment, Run
+    from agent_env.runs.assessment import Assessment
+    from agent_env.runs.run import Run
     from agent_env.tasks.conditions import sample_under
 
     path = trace.absolute().parent.parent.parent
@@ -244,7 +245,7 @@ def trace_context(trace: Path, events: list[Event], objects: Objects = NO_OBJECT
 
 
 def _unknown(why: str) -> TraceContext:
-    from agent_env.runs.run import Assessment
+    from agent_env.runs.assessment import Assessment
 
     return TraceContext(None, None, Assessment(None, None, why))
 
@@ -294,24 +295,3 @@ def tries(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
         if number > max(manifest.repeats, most.get(condition, (0, 0))[0]):
             most[condition] = number, manifest.repeats
     return most
-
-
-def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], list[Trail]]:
-    """The conditions with lookups on the web, and the trails of their episodes."""
-    from agent_env.scoring.evidence import trail_of
-    from agent_env.tasks.tool_registry import web_tools
-
-    scored = score_folder(run, note)
-    searching = {
-        condition.name: web
-        for condition in run.manifest.conditions
-        if (web := web_tools(condition)) and condition.wording == "implicit"
-    }
-    if not searching:
-        raise ConfigError(f"{run.path} has no condition in which a model looks something up")
-    trails = [
-        trail_of(run.asked_sample(e), e, s, searching[e.condition])
-        for e, s in scored
-        if e.condition in searching
-    ]
-    return tuple(searching), trails

@@ -1,35 +1,21 @@
-"""Attributes wrong answers to retrieval, reading or reasoning, from the trace alone.
-
-Claims checked for each constraint that must be looked up:
+"""What a trace shows of each constraint that must be looked up:
 
 - returned: a search listed a page that proves it; opened: the model opened one; cited: the answer
   or the reply's citations name one;
 - shown: the results of the web tools have every date that it needs, in any notation;
 - used: the model's own text or code has the right date (for a year: the year), or every date of its
   answer agrees with it; for a question from a table, the dates that the question asks for.
-
-The diagnosis of a wrong answer is the first stage that failed for any constraint: *retrieval* (a
-date not shown and no proving page opened), *reading* (a proving page opened or the date shown, but
-not used), *reasoning* (all used). A right answer is *fine* if all was shown, else *unproved* (a
-guess, or memory). A wrong answer is *unseen* if the trace has no text that the model read, as with
-a provider's own search.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Container, Iterable
 
-from agent_env.records.schema import Episode, Proof, Sample, Score
+from agent_env.records.schema import Episode, Proof, Record, Sample, Score
 from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms
 
-Diagnosis = Literal["fine", "unproved", "retrieval", "reading", "reasoning", "unseen"]
-DIAGNOSES: tuple[Diagnosis, ...] = (
-    "fine", "unproved", "retrieval", "reading", "reasoning", "unseen",
-)  # fmt: skip
 _DATES = DateForms(
     r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?![\d-])",
     rf"(?:(?<!\d)(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b(?P<m>{ANY_MONTH})\b\.?,? "
@@ -39,8 +25,7 @@ _DATES = DateForms(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Record):
     """The claims about one constraint."""
 
     constraint: int
@@ -51,48 +36,15 @@ class Lookup:
     used: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
-    """The diagnosis of one episode."""
-
-    sample: str
-    condition: str
-    repeat: int
-    verdict: Diagnosis | None
-    """None if the episode did not finish or nothing had to be looked up."""
-    lookups: tuple[Lookup, ...]
-
-
-def trail_of(sample: Sample, episode: Episode, score: Score, web_tools: Container[str]) -> Trail:
-    """The episode's trail; `show`: by the sample's task; `web_tools`: names of the tools whose
-    results show the web."""
+def lookups_of(
+    sample: Sample, episode: Episode, score: Score, web_tools: Container[str]
+) -> tuple[Lookup, ...]:
+    """One for each constraint to look up; `score`: by the sample's task; `web_tools`: names of the
+    tools whose results show the web."""
+    if not sample.proofs:
+        return ()
     shown, reply_text = _tool_text(episode, web_tools), model_text(episode, web_tools)
-    lookups = tuple(_lookup(proof, episode, score, shown, reply_text) for proof in sample.proofs)
-    verdict = None
-    if lookups and episode.status == "finished" and score.outcome != "scorer_failed":
-        is_right = score.answer is not None and set(score.answer) == set(sample.gold)
-        is_hidden = not shown and _provider_searched(episode, lookups)
-        verdict = _verdict(lookups, is_right, is_hidden)
-    return Trail(episode.sample, episode.condition, episode.repeat, verdict, lookups)
-
-
-def _provider_searched(episode: Episode, lookups: Sequence[Lookup]) -> bool:
-    """Whether a search of the provider's found pages; on the live web they need not be those that
-    the sample names."""
-    is_hosted = episode.hosted_calls > 0 and bool(episode.pages or episode.citations)
-    return is_hosted or any(lookup.cited or lookup.opened for lookup in lookups)
-
-
-def _verdict(lookups: Sequence[Lookup], is_right: bool, is_hidden: bool) -> Diagnosis:
-    if is_right:
-        return "fine" if all(lookup.shown for lookup in lookups) else "unproved"
-    if is_hidden:
-        return "unseen"
-    if any(not lookup.shown and not lookup.opened for lookup in lookups):
-        return "retrieval"
-    if any(not lookup.shown or not lookup.used for lookup in lookups):
-        return "reading"
-    return "reasoning"
+    return tuple(_lookup(proof, episode, score, shown, reply_text) for proof in sample.proofs)
 
 
 def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, reply_text: str) -> Lookup:

@@ -7,10 +7,12 @@ from agent_env.sdk import on_demand
 if TYPE_CHECKING:
     from agent_env.records.ablation import SampleAblation as SampleAblation
     from agent_env.records.disturbance import AttackName as AttackName
+    from agent_env.records.disturbance import AttackOutcome as AttackOutcome
     from agent_env.records.disturbance import Disturbance as Disturbance
     from agent_env.records.disturbance import DrawnFault as DrawnFault
     from agent_env.records.disturbance import Fault as Fault
     from agent_env.records.disturbance import FaultKind as FaultKind
+    from agent_env.records.disturbance import FaultOutcome as FaultOutcome
     from agent_env.records.disturbance import SampleAttack as SampleAttack
     from agent_env.records.escaping import csv_text as csv_text
     from agent_env.records.escaping import identifier as identifier

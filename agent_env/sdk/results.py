@@ -6,6 +6,7 @@ from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison as Comparison
+    from agent_env.analysis.contrasts import disturbed_arms as disturbed_arms
     from agent_env.analysis.drawing import clean as clean
     from agent_env.analysis.drawing import literal as literal
     from agent_env.analysis.drawing import save as save

@@ -38,7 +38,7 @@ EXCLUDED = (
     "cli/",
     *(
         f"extensions/evidence/{name}.py"
-        for name in ("attribution", "budget_curve", "cli", "curve_report", "statistics", "trails")
+        for name in ("attribution", "budget_curve", "cli", "curve_report", "statistics", "outcomes")
     ),
     "extensions/fake_server/",
     "extensions/interop/export/",

@@ -1,8 +1,10 @@
 """Studies of one run, made of single scored episodes."""
 
+from dataclasses import replace
 from typing import get_args
 
 from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.provenance import provenance_of, with_worlds
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.errors import ConfigError
 from agent_env.records.disturbance import Disturbance, WebAblation
@@ -31,15 +33,21 @@ def study_of(scored, conditions, metrics, samples=None, hooks=AnalysisHooks()):
     names = dict.fromkeys(episode.sample for episode, _ in found)
     given = tuple(samples or (Sample(id=name, task="t", gold=()) for name in names))
     by_id = {sample.id: sample for sample in given}
+    made = {name: _condition(name) for name in {*conditions, *(e.condition for e, _ in found)}}
+    records = [
+        provenance_of(by_id[e.sample], e, score, made[e.condition], metrics[0], None)
+        for e, score in found
+    ]
+    pairs = list(zip(found, with_worlds(records, made.values()), strict=True))
     arms = tuple(
         Arm(
             label=name,
             run="run",
             model="m",
-            condition=_condition(name),
+            condition=made[name],
             observations=tuple(
-                observe(by_id[episode.sample], episode, score)
-                for episode, score in found
+                replace(observe(by_id[episode.sample], episode, score), provenance=record)
+                for (episode, score), record in pairs
                 if episode.condition == name
             ),
             asked=len(given),

@@ -99,7 +99,7 @@ def test_an_answer_that_was_not_read_and_a_verdict_that_is_missing_say_so():
     assert list(verdict_lines(None, score, None, "run.json has no condition \x1b[1m")) == [
         "== answer read: nothing (failed) · rule: none",
         "== score: failed",
-        "== no diagnosis: run.json has no condition \\u001b[1m",
+        "== no provenance: run.json has no condition \\u001b[1m",
     ]
     assert list(verdict_lines(None, None, None, "there is none")) == ["== no score: there is none"]
 

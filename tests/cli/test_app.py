@@ -67,7 +67,7 @@ def test_show_prints_the_episode_and_says_what_is_missing_beside_a_trace(run, tm
     for part in (
         "[user] Below is a list", "calls web_search", "MY ANSWER:", "== ended: answered",
         "\n== score: exact_match 1 · strict_match 1 · ",
-        "\n== diagnosis: web/tp-1-00001.1: right\n",
+        "\n== where it came from: web/tp-1-00001.1: read: what proves it was opened\n",
     ):  # fmt: skip
         assert part in shown
     (tmp_path / "run/samples.jsonl").unlink()

@@ -85,14 +85,13 @@ def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path
 def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs):
     """reference-static trusts the first snippet, so what it gets wrong it never opened."""
     told = json.loads(agent_env("show", "--why", str(runs), "--json").stdout)
-    assert told["reference"]["kinds"]["web"] == {"right": 12}
-    static = told["reference-static"]["kinds"]["web"]
-    assert set(static) == {"right", "retrieval"}
-    assert set(told["reference"]["kinds"]["base"]) <= {"knowledge", "reasoning", "right"}
-    wrong = next(e for e in told["reference-static"]["episodes"] if e["kind"] == "retrieval")
+    assert told["reference"]["verdicts"]["web"] == {"read": 12}
+    assert set(told["reference"]["verdicts"]["base"]) <= {"guessed", "remembered", "unknown"}
+    wrong = next(e for e in told["reference-static"]["episodes"] if e["failure"] == "not opened")
     name = f"web/{wrong['sample']}.1"
     text = agent_env("show", str(runs / "reference-static" / name)).stdout
-    assert f"== diagnosis: {name}: retrieval (not opened)" in text
+    assert f"== where it came from: {name}: guessed: " in text
+    assert "  failed first: not opened\n" in text
 
 
 @pytest.mark.parametrize(
@@ -126,6 +125,6 @@ def test_folders_without_runs_models_named_twice_and_unknown_episodes(runs, tmp_
 def test_a_named_table_without_rows_says_why_it_has_none(runs):
     shown = agent_env("compare", str(runs), "--table", "ablation", "--table", "faults")
     assert shown.returncode == 0
-    assert "No condition has a twin with faults of tools; run --faults makes them." in shown.stdout
-    assert "No condition has a twin in a blocked or shifted web" in shown.stdout
+    assert "No condition has faults of tools; run --faults makes one that has." in shown.stdout
+    assert "No condition has a blocked or shifted web" in shown.stdout
     assert "──" not in shown.stdout

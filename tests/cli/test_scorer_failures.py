@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.diagnosis import diagnose
+from agent_env.analysis.provenance import provenance_of
 from agent_env.analysis.report import method_words
 from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.summary import summarise, summary_table
 from agent_env.episodes.results import score_run
 from agent_env.errors import ConfigError
 from agent_env.runs.run import Run
-from agent_env.scoring.evidence import trail_of
 from tests import TESTS
 from tests.analysis.simulated import Plant, study
 from tests.analysis.studies import study_of
@@ -74,15 +73,14 @@ def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(scored):
     assert "scorer failed" not in shown
 
 
-def test_the_diagnosis_and_the_evidence_blame_nobody(folder, scored):
+def test_its_provenance_blames_nobody(folder, scored):
     task = folder.task
     samples = {sample.id: sample for sample in folder.samples}
     known = {condition.name: condition for condition in folder.manifest.conditions}
     ((episode, score),) = [pair for pair in scored if pair[1].outcome == "scorer_failed"]
     sample = samples[episode.sample]
-    found = diagnose(sample, episode, score, known["web"], task.right_metric, None)
-    assert (found.kind, found.stage) == ("scorer_failed", score.rule)
-    assert trail_of(sample, episode, score, ()).verdict is None
+    found = provenance_of(sample, episode, score, known["web"], task.right_metric, None)
+    assert (found.verdict, found.because, found.failure) == ("not scored", score.rule, "")
 
 
 def test_a_comparison_counts_it_in_no_figure_not_even_as_zero():

@@ -1,13 +1,14 @@
-"""Failures of retrieval, reading and reasoning are told apart by the trace alone."""
+"""How far look-ups came is seen in the trace, and with it what failed first."""
 
 import pytest
 
+from agent_env.analysis.provenance import provenance_of
 from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, Score, ToolCall
-from agent_env.scoring.evidence import Lookup, stands_in, trail_of
+from agent_env.scoring.evidence import Lookup, stands_in
+from agent_env.tasks.conditions import parse_condition
 
 URL = "https://encyclopedia.example/article/War"
 PROOF = Proof(constraint=0, urls=(URL,), dates=("1982-04-02",), shares="year")
-WEB_TOOLS = ("web_search", "open_page")
 GOLD = ("1982-05-03",)
 
 
@@ -28,45 +29,52 @@ def episode(outputs, pages=(), said="", status="finished", citations=()):
 
 
 def trail(made, answer, proof=PROOF):
-    sample = Sample(id="s", task="t", gold=GOLD, proofs=(proof,))
-    score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=answer)
-    found = trail_of(sample, made, score, WEB_TOOLS)
-    return found.verdict, found.lookups[0]
+    """The verdict or, where the answer is wrong, what failed first; and the look-up."""
+    sample = Sample(id="s", task="t", gold=GOLD, evidence=(URL,), proofs=(proof,))
+    right = {"exact_match": float(answer == GOLD)}
+    score = Score(
+        sample="s", condition="web", repeat=1, outcome="read", answer=answer, metrics=right
+    )
+    condition = parse_condition("web")
+    found = provenance_of(sample, made, score, condition, "exact_match", None)
+    return found.failure or found.verdict, found.lookups[0]
 
 
 RETURNED, OPENED = PageRef(url=URL, how="returned"), PageRef(url=URL, how="opened")
 PAGE = {"open_page": "The war began on 2 April 1982."}
 
 
-def test_a_right_answer_is_fine_where_its_date_was_read_and_else_unproved():
-    assert trail(episode(PAGE, (OPENED,)), GOLD)[0] == "fine"
-    assert trail(episode({"open_page": "Nothing here."}, (OPENED,)), GOLD)[0] == "unproved"
-    assert trail(episode({}), GOLD)[0] == "unproved"
+def test_a_right_answer_was_read_where_its_date_was_shown_and_is_else_remembered():
+    assert trail(episode(PAGE, (OPENED,)), GOLD)[0] == "read"
+    assert trail(episode({"open_page": "Nothing here."}, (OPENED,)), GOLD)[0] == "remembered"
+    assert trail(episode({}), GOLD)[0] == "remembered"
 
 
 def test_what_was_never_found_is_a_failure_of_retrieval():
     verdict, lookup = trail(episode({"web_search": "No results"}), ("1990-01-01",))
-    assert verdict == "retrieval"
-    assert lookup == Lookup(0, False, False, False, False, False)
+    assert verdict == "not found"
+    assert lookup == Lookup(
+        constraint=0, returned=False, opened=False, cited=False, shown=False, used=False
+    )
     listed = episode({"web_search": "War, a page"}, (RETURNED,))
     assert trail(listed, ("1990-01-01",)) == (
-        "retrieval",
-        Lookup(0, True, False, False, False, False),
+        "not opened",
+        lookup.model_copy(update={"returned": True}),
     )
 
 
 def test_what_was_shown_or_opened_and_not_used_is_a_failure_of_reading():
-    assert trail(episode(PAGE, (OPENED,)), ("1990-01-01",))[0] == "reading"
+    assert trail(episode(PAGE, (OPENED,)), ("1990-01-01",))[0] == "misread"
     assert (
-        trail(episode({"open_page": "Window 1 of 2"}, (OPENED,)), ("1990-01-01",))[0] == "reading"
+        trail(episode({"open_page": "Window 1 of 2"}, (OPENED,)), ("1990-01-01",))[0] == "misread"
     )
-    assert trail(episode({"web_search": "2 April 1982"}), None)[0] == "reading"
+    assert trail(episode({"web_search": "2 April 1982"}), None)[0] == "dates left out"
 
 
 def test_what_was_used_and_led_to_a_wrong_answer_is_a_failure_of_reasoning():
     said = "It began in 1982. MY ANSWER: 1990-01-01"
-    assert trail(episode(PAGE, (OPENED,), said), ("1990-01-01",))[0] == "reasoning"
-    assert trail(episode(PAGE, (OPENED,)), ("1982-01-01",))[0] == "reasoning"
+    assert trail(episode(PAGE, (OPENED,), said), ("1990-01-01",))[0] == "miscalculated"
+    assert trail(episode(PAGE, (OPENED,)), ("1982-01-01",))[0] == "miscalculated"
 
 
 def test_code_counts_as_own_words_and_searches_do_not():
@@ -76,35 +84,26 @@ def test_code_counts_as_own_words_and_searches_do_not():
         more = Message(role="assistant", tool_calls=(call,))
         return made.model_copy(update={"messages": (*made.messages, more)})
 
-    assert trail(with_call("python"), ("1990-01-01",))[0] == "reasoning"
-    assert trail(with_call("web_search"), ("1990-01-01",))[0] == "reading"
+    assert trail(with_call("python"), ("1990-01-01",))[0] == "miscalculated"
+    assert trail(with_call("web_search"), ("1990-01-01",))[0] == "misread"
 
 
 def test_the_question_itself_and_other_tools_are_not_what_was_read():
-    assert trail(episode({"python": "2 April 1982"}), ("1990-01-01",))[0] == "retrieval"
+    assert trail(episode({"python": "2 April 1982"}), ("1990-01-01",))[0] == "not searched"
 
 
 def test_a_search_that_the_provider_ran_by_itself_is_unseen():
     verdict, lookup = trail(episode({}, citations=(URL,)), ("1990-01-01",))
-    assert (verdict, lookup.cited) == ("unseen", True)
+    assert (verdict, lookup.cited) == ("search not seen", True)
 
 
 def test_other_pages_that_the_providers_search_found_are_unseen_too():
     """On the live web they are not those that the sample names."""
     found = PageRef(url="https://other.example/", how="returned")
     hosted = episode({}, (found,)).model_copy(update={"hosted_calls": 1})
-    assert trail(hosted, ("1990-01-01",))[0] == "unseen"
+    assert trail(hosted, ("1990-01-01",))[0] == "search not seen"
     coded = episode({}).model_copy(update={"hosted_calls": 1})
-    assert trail(coded, ("1990-01-01",))[0] == "retrieval"
-
-
-def test_an_episode_that_failed_or_a_sample_without_proofs_has_no_verdict():
-    assert trail(episode(PAGE, status="failed"), None)[0] is None
-    score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=GOLD)
-    assert (
-        trail_of(Sample(id="s", task="t", gold=GOLD), episode(PAGE), score, WEB_TOOLS).verdict
-        is None
-    )
+    assert trail(coded, ("1990-01-01",))[0] == "not found"
 
 
 @pytest.mark.parametrize(
@@ -151,11 +150,13 @@ def test_only_dates_that_must_be_written_count_as_used_where_the_proof_says_whic
     shown = {"open_page": "From 2 April 1982 to 14 June 1982."}
     both = ("1982-04-02", "1982-06-14")
     end = Proof(constraint=0, urls=(URL,), dates=both, used=both[1:], shares="span")
-    assert trail(episode(shown, said="It ended on 14 June 1982."), ("x",), end)[0] == "reasoning"
-    assert trail(episode(shown, said="It began on 2 April 1982."), ("x",), end)[0] == "reading"
+    assert (
+        trail(episode(shown, said="It ended on 14 June 1982."), ("x",), end)[0] == "miscalculated"
+    )
+    assert trail(episode(shown, said="It began on 2 April 1982."), ("x",), end)[0] == "misread"
     none = end.model_copy(update={"used": ()})
-    assert trail(episode(shown, said="No answer"), ("x",), none)[0] == "reasoning"
-    assert trail(episode({"open_page": "nothing"}, said="x"), ("x",), none)[0] == "retrieval"
+    assert trail(episode(shown, said="No answer"), ("x",), none)[0] == "miscalculated"
+    assert trail(episode({"open_page": "nothing"}, said="x"), ("x",), none)[0] == "not found"
     agreeing = episode(shown, said="?"), ("1982-05-03",)
     assert trail(*agreeing, end)[1].used is False
     assert trail(*agreeing, end.model_copy(update={"used": None}))[1].used is True

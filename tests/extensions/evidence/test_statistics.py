@@ -3,20 +3,21 @@
 import pytest
 
 from agent_env.extensions.evidence.statistics import ablation, splits_of
-from agent_env.records.schema import Episode, Sample, Score
-from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN, AnalysisHooks
+from agent_env.records.schema import Episode, PageRef, Sample, Score
+from agent_env.tasks.task import ORIGINAL, AnalysisHooks
 from tests.analysis.studies import study_of
 
 CHANCE = AnalysisHooks(chance=lambda sample: 0.1)
 
 
-def scored(name, condition, right, original=None, pages=2.0):
+def scored(name, condition, right, original=None, pages=2):
     metrics = {"exact_match": float(right)}
-    if "~" in condition:
-        metrics[PAGES_SHOWN] = pages
     if original is not None:
         metrics[ORIGINAL] = float(original)
-    episode = Episode(sample=name, condition=condition, repeat=1, model="m", status="finished")
+    shown = (PageRef(url="https://x.example", how="returned"),) * pages
+    episode = Episode(
+        sample=name, condition=condition, repeat=1, model="m", status="finished", pages=shown
+    )
     score = Score(
         sample=name, condition=condition, repeat=1, outcome="read", answer=(), metrics=metrics
     )
@@ -66,7 +67,7 @@ def test_without_a_chance_level_luck_and_the_rest_are_unknown():
 def test_episodes_that_were_shown_no_page_are_counted():
     episodes = [
         scored("a", "web", 1),
-        scored("a", "web~blocked", 1, pages=0.0),
+        scored("a", "web~blocked", 1, pages=0),
         scored("b", "web", 1),
         scored("b", "web~blocked", 0),
     ]
@@ -77,7 +78,7 @@ def test_episodes_that_were_shown_no_page_are_counted():
 
 
 @pytest.mark.parametrize("condition", ["web+python", "web~auto"])
-def test_a_twin_is_that_of_the_very_same_condition(condition):
+def test_another_world_is_that_of_the_very_same_condition(condition):
     episodes = [scored("a", "web", 1), scored("a", f"{condition}~shifted", 1, 0)]
     names = ("web", f"{condition}~shifted")
     assert ablation(study_of(episodes, names, ("exact_match",))).rows == ()

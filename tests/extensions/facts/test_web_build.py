@@ -10,7 +10,7 @@ import pytest
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from agent_env.runs.options import RunOptions
-from agent_env.runs.score import follow_run, score_folder
+from agent_env.runs.score import score_folder
 from agent_env.runs.start import start_run
 from tests.commands import agent_env
 from tests.plans import QUIET
@@ -85,10 +85,8 @@ def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):
     assert scores["web"]["exact_match"] == 1.0
     assert scores["base"]["exact_match"] < 0.5
     told = agent_env("show", "run", "--evidence", "--json", cwd=tmp_path)
-    found = json.loads(told.stdout)["conditions"]
-    assert found.keys() == {"web"}
-    assert found["web"]["verdicts"]["fine"] == 8
-    assert found["web"]["shown"] == 1.0
+    (row,) = json.loads(told.stdout)["evidence"]["rows"]
+    assert (row["condition"], row["read"], row["shown"]) == ("web", 8, 1.0)
 
 
 def test_a_run_refuses_pages_that_are_none_or_have_changed(tmp_path):
@@ -136,5 +134,5 @@ def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path):
     folder = asyncio.run(start_run(options, QUIET))
     scored = score_folder(folder, print)
     assert [score.metrics["answer"] for _, score in scored] == [1.0] * 6
-    names, trails = follow_run(folder, print)
-    assert (names, {trail.verdict for trail in trails}) == (("web",), {"fine"})
+    observed = folder.data(print).observations["web"]
+    assert {each.provenance.verdict for each in observed} == {"read"}

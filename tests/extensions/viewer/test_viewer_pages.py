@@ -144,10 +144,10 @@ def test_an_odd_address_is_no_error(client, query):
     assert client.get(f"/run/one/?{query}").status_code == 200
 
 
-def test_an_episode_is_a_conversation_with_score_and_diagnosis(client):
+def test_an_episode_is_a_conversation_with_score_and_provenance(client):
     text = client.get("/run/two/episode/web/s1.1").text
     for part in ("When?", "I look it up.", "web_search", "war", "the same", WRONG,
-                 "100 in", "40 cached", "10 out", "1982-04-03</b> is wrong",
+                 "100 in", "40 cached", "10 out", "1982-04-03 is wrong",
                  "Tokens by step"):  # fmt: skip
         assert part in text
     assert 'rel="next" href="/run/two/episode/web/s2.1"' in text

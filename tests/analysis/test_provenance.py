@@ -1,12 +1,13 @@
-"""Planted failures are told apart; what a tool gave and what was asked twice is seen."""
+"""Where planted answers came from, and what failed first, is told apart."""
 
 import asyncio
 
 import pytest
 
-from agent_env.analysis.diagnosis import Basis, date_source, diagnose
+from agent_env.analysis.date_sources import date_source
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables, in_lines
 from agent_env.analysis.failure_modes import calls_of
+from agent_env.analysis.provenance import provenance_of
 from agent_env.analysis.result_tables import render
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday
@@ -39,14 +40,14 @@ FINDER = PuzzleFaults(shipped_tables())
 
 
 def told(condition, answer, **fields):
-    """The diagnosis of an episode that ended with this answer line (or text of several words)."""
+    """The record of an episode that ended with this answer line (or text of several words)."""
     text = answer if answer is None or " " in answer else f"MY ANSWER: {answer}"
     episode = Episode.model_validate({
         "sample": "p", "condition": condition, "repeat": 1, "model": "m", "status": "finished",
         "answer": text, "stop_reason": "answered", **fields,
     })  # fmt: skip
     scored = score(PUZZLE, episode)
-    return diagnose(PUZZLE, episode, scored, parse_condition(condition), "exact_match", FINDER)
+    return provenance_of(PUZZLE, episode, scored, parse_condition(condition), "exact_match", FINDER)
 
 
 def called(*calls):
@@ -65,34 +66,41 @@ LISTED = (PageRef(url=PROOF, how="returned"),)
 OPENED = (PageRef(url=PROOF + "#top", how="opened", digest="d"),)
 
 
+READ = called(("open_page", PROOF, "It opened on 18 May 1899."))
+
+
 def test_a_right_answer():
-    found = told("web", "1960-07-18", messages=SEARCHED, pages=OPENED)
-    assert (found.kind, found.faults.wrong, found.faults.missed) == ("right", (), ())
+    found = told("web", "1960-07-18", messages=READ, pages=OPENED)
+    assert (found.verdict, found.failure, found.errors.wrong) == ("read", "", ())
+    assert found.stands_on == (PROOF + "#top",)
     assert [use.used for use in found.uses] == [True]
+    unread = told("web", "1960-07-18", messages=SEARCHED, pages=OPENED)
+    assert (unread.verdict, [use.used for use in unread.uses]) == ("remembered", [False])
 
 
 def test_without_the_web_a_wrong_event_is_missing_knowledge():
     found = told("base", "1960-07-25")
-    assert found.kind == "knowledge"
-    (wrong,) = found.faults.wrong
+    assert (found.verdict, found.failure) == ("guessed", "not known")
+    (wrong,) = found.errors.wrong
     assert [ref.type for ref in wrong.violates] == ["kb_event"]
     assert wrong.violates[0].pages == (PROOF,)
-    (missed,) = found.faults.missed
+    (missed,) = found.errors.missed
     assert (missed.misread.type, missed.rule) == ("kb_event", "violated elsewhere")
 
 
 @pytest.mark.parametrize(
-    ("fields", "kind", "stage"),
+    ("fields", "failure"),
     [
-        ({"messages": COMPUTED}, "retrieval", "not searched"),
-        ({"messages": SEARCHED}, "retrieval", "not found"),
-        ({"messages": SEARCHED, "pages": LISTED}, "retrieval", "not opened"),
-        ({"messages": SEARCHED, "pages": OPENED}, "reading", ""),
+        ({"messages": COMPUTED}, "not searched"),
+        ({"messages": SEARCHED}, "not found"),
+        ({"messages": SEARCHED, "pages": LISTED}, "not opened"),
+        ({"messages": SEARCHED, "pages": OPENED}, "misread"),
+        ({"messages": READ, "pages": LISTED}, "misread"),
     ],
 )
-def test_with_the_web_retrieval_and_reading_are_told_apart(fields, kind, stage):
+def test_with_the_web_retrieval_and_reading_are_told_apart(fields, failure):
     found = told("web+python", "1960-07-25", **fields)
-    assert (found.kind, found.stage) == (kind, stage)
+    assert (found.verdict, found.failure) == ("guessed", failure)
 
 
 COPY = "https://copies.example/page/First_Hague_Peace_Conference"
@@ -102,20 +110,20 @@ COPY = "https://copies.example/page/First_Hague_Peace_Conference"
     ("calls", "opened", "told_as"),
     [
         ([("web_search", "{}", "[1] expected from 25 May 1899")], "",
-         ("retrieval", "1899-05-25", "stopped at a snippet")),
+         ("1899-05-25", "stopped at a snippet")),
         ([("web_search", "{}", "[1] May 25th, 1899"), ("open_page", COPY, "on 1899-05-25")], COPY,
-         ("retrieval", "1899-05-25", "trusted another page")),
+         ("1899-05-25", "trusted another page")),
         ([("open_page", PROOF, "18 May 1899 to 25 July 1899; first told on 12 June 1898")], PROOF,
-         ("reading", "1899-07-25", "newest date of the page")),
+         ("1899-07-25", "newest date of the page")),
         ([("open_page", PROOF, "18 May 1899; a plan of 25 Jan. 1898; 1 July 1907")], PROOF,
-         ("reading", "1898-01-25", "another date of the page")),
+         ("1898-01-25", "another date of the page")),
     ],
 )  # fmt: skip
 def test_the_date_that_a_wrong_answer_took_is_found_in_what_was_shown(calls, opened, told_as):
     pages = (*LISTED, *([PageRef(url=opened, how="opened", digest="d")] if opened else []))
     found = told("web", "1960-07-25", messages=called(*calls), pages=pages)
-    assert (found.kind, found.source.date, found.stage) == told_as
-    assert found.source.is_written is False
+    assert (found.source.date, found.failure) == told_as
+    assert (found.verdict, found.source.is_written) == ("read", False)
 
 
 FALSE = "https://records.example/entry/1"
@@ -135,7 +143,7 @@ def under(sample, condition, disturbance, **fields):
     metrics = fields.get("metrics", {})
     scored = score(sample, episode)
     scored = scored.model_copy(update={"metrics": {**scored.metrics, **metrics}})
-    return diagnose(sample, episode, scored, made, "exact_match", FINDER)
+    return provenance_of(sample, episode, scored, made, "exact_match", FINDER)
 
 
 def test_an_answer_that_an_attacking_page_wants_stands_on_that_page():
@@ -145,12 +153,13 @@ def test_an_answer_that_an_attacking_page_wants_stands_on_that_page():
         attacked, "web", its, answer="1960-07-25", messages=SEARCHED,
         pages=(PageRef(url=FALSE, how="opened", digest="d"),),
     )  # fmt: skip
-    assert (found.kind, found.stage) == ("attack", "false-page")
-    assert found.basis == Basis(kind="attacking page", pages=(FALSE,), attack="false-page")
+    assert (found.verdict, found.failure) == ("fooled", "attack: false-page")
+    assert found.stands_on == (FALSE,)
     assert [use.used for use in found.uses] == [True]
-    assert f"  the answer stands on: a page that attacks: {FALSE}" in in_lines(found)
+    assert f"  opened: {FALSE} (planted)" in in_lines(found)
+    assert "  attack false-page: the model read it; its planted value was given" in in_lines(found)
     other = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED)
-    assert (other.kind, other.stage) == ("retrieval", "not found")  # it never saw the page
+    assert (other.verdict, other.failure) == ("guessed", "not found")  # it never saw the page
 
 
 def test_the_answer_of_the_unchanged_world_is_memory_and_no_failure_of_retrieval():
@@ -158,8 +167,7 @@ def test_the_answer_of_the_unchanged_world_is_memory_and_no_failure_of_retrieval
         PUZZLE, "web", Disturbance(suffix="shifted", ablation="shifted"), answer="1960-07-25",
         messages=SEARCHED, pages=LISTED, metrics={"original": 1.0},
     )  # fmt: skip
-    assert (found.kind, found.stage) == ("memory", "the answer of the unchanged world")
-    assert found.basis == Basis(kind="memory")
+    assert (found.verdict, found.failure) == ("remembered", "memory without the page")
     assert [use.used for use in found.uses] == [False]
 
 
@@ -168,15 +176,15 @@ def test_where_the_proving_pages_are_gone_nothing_could_be_retrieved():
         PUZZLE, "web", Disturbance(suffix="blocked", ablation="blocked"), answer="1960-07-25",
         messages=SEARCHED,
     )  # fmt: skip
-    assert (found.kind, found.stage) == ("knowledge", "the proving pages are gone")
+    assert (found.verdict, found.failure) == ("guessed", "pages gone")
 
 
 def test_a_right_answer_stands_on_a_listed_page_only_if_the_list_has_its_date():
     silent = told("web", "1960-07-18", messages=SEARCHED, pages=LISTED)
-    assert (silent.kind, silent.basis) == ("right", Basis(kind="nothing shown"))
+    assert (silent.verdict, silent.stands_on) == ("remembered", ())
     shown = called(("web_search", "{}", "[1] It opened on 18 May 1899"))
     listed = told("web", "1960-07-18", messages=shown, pages=LISTED)
-    assert listed.basis == Basis(kind="proving page", pages=(PROOF,))
+    assert (listed.verdict, listed.stands_on) == ("read", (PROOF,))
 
 
 def test_years_within_the_span_of_another_page_come_from_that_page():
@@ -188,7 +196,7 @@ def test_years_within_the_span_of_another_page_come_from_that_page():
         "sample": "p", "condition": "web", "repeat": 1, "model": "m", "status": "finished",
         "messages": shown, "pages": (PageRef(url=ferry, how="opened", digest="d"),),
     })  # fmt: skip
-    faults = told("web", "1973-07-25", messages=shown).faults
+    faults = told("web", "1973-07-25", messages=shown).errors
     source = date_source(years, episode, faults, calls_of(shown), ("open_page",))
     assert (source.date, source.place, source.url) == ("1972-09-22", "trusted another page", ferry)
 
@@ -207,36 +215,41 @@ def test_a_date_that_the_model_wrote_down_is_the_likelier_source():
 
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
     found = told("web+python", "1960-08-18", messages=COMPUTED)
-    assert found.kind == "reasoning"
-    assert {ref.type for ref in found.faults.wrong[0].violates} == {"month", "weekday"}
+    assert (found.verdict, found.failure) == ("remembered", "miscalculated")
+    assert {ref.type for ref in found.errors.wrong[0].violates} == {"month", "weekday"}
 
 
 def test_with_explicit_dates_there_is_nothing_to_retrieve():
-    assert told("explicit+web", "1960-07-25").kind == "reasoning"
+    found = told("explicit+web", "1960-07-25")
+    assert (found.verdict, found.failure) == ("given", "miscalculated")
 
 
 @pytest.mark.parametrize("reason", ["steps", "tool_calls", "tokens", "cost", "time", "truncated"])
 def test_a_limit_reached_is_the_budget(reason):
     found = told("web", "1960-07-25", stop_reason=reason)
-    assert (found.kind, found.stage) == ("budget", reason)
+    assert (found.verdict, found.failure) == ("guessed", f"limit: {reason}")
 
 
 def test_an_unreadable_answer_is_formatting_and_the_right_dates_in_it_are_seen():
     found = told("base", "I see 1960-07-18.")
-    assert found.kind == "formatting"
-    assert found.stage.endswith("the text holds the right dates")
+    assert found.verdict == "no answer"
+    assert found.failure.startswith("unreadable: ")
+    assert found.failure.endswith("the text holds the right dates")
 
 
 def test_a_full_context_is_no_mere_budget():
-    assert told("web", "1960-07-25", stop_reason="context", messages=SEARCHED).kind == "context"
-    assert told("web", "1960-07-18", stop_reason="context", messages=SEARCHED).kind == "right"
+    wrong, right = (
+        told("web", answer, stop_reason="context", messages=SEARCHED)
+        for answer in ("1960-07-25", "1960-07-18")
+    )
+    assert (wrong.failure, right.failure) == ("context", "")
 
 
 def test_a_call_that_stands_in_the_answer_is_named_by_its_form():
     text = '<tool_call>{"name": "web_search", "arguments": {"query": "conference"}}</tool_call>'
     found = told("web", text, tools=("web_search", "open_page"))
-    assert (found.kind, found.stage) == ("tool call in text", "<tool_call>")
-    assert told("base", text).kind == "formatting"
+    assert found.failure == "tool call in text (<tool_call>)"
+    assert told("base", text).failure.startswith("unreadable: ")
 
 
 @pytest.mark.parametrize(
@@ -251,8 +264,8 @@ def test_a_call_that_stands_in_the_answer_is_named_by_its_form():
 def test_calls_that_could_not_be_run_are_malformed_where_they_are_more_than_half(output):
     bad, good = ("web_search", "{}", output), ("web_search", '{"query": "x"}', "[1] y")
     found = told("web", "1960-07-25", messages=called(bad, bad, good))
-    assert (found.kind, found.stage) == ("malformed calls", "2 of 3")
-    assert told("web", "1960-07-25", messages=called(bad, good)).kind == "retrieval"
+    assert found.failure == "malformed calls (2 of 3)"
+    assert told("web", "1960-07-25", messages=called(bad, good)).failure == "not found"
 
 
 @pytest.mark.parametrize(
@@ -264,72 +277,62 @@ def test_whatever_the_toolbox_turns_away_counts_as_malformed(name, arguments):
     call = ToolCall(id="c", name=name, arguments=arguments)
     result = asyncio.run(toolbox.run(call, frozenset({"python"})))
     found = told("python", "1960-07-25", messages=called((name, arguments, result.output)))
-    assert found.kind == "malformed calls"
+    assert found.failure == "malformed calls (1 of 1)"
 
 
 def test_a_call_that_the_text_protocol_could_not_read_is_malformed():
     call = ToolCall(id="c", name="unreadable", arguments="{", problem="this is no call")
     messages = (Message(role="assistant", tool_calls=(call,)),)
-    assert told("web", "1960-07-25", messages=messages).kind == "malformed calls"
+    assert told("web", "1960-07-25", messages=messages).failure == "malformed calls (1 of 1)"
 
 
 def test_a_call_repeated_until_a_limit_is_a_loop_and_else_is_not():
     again = called(*[("web_search", '{"query": "x"}', "[1] y")] * 3)
     found = told("web", None, messages=again, stop_reason="steps")
-    assert (found.kind, found.stage) == ("loop", "the same call")
-    assert told("web", "1960-07-25", messages=again).kind == "retrieval"
+    assert found.failure == "loop (the same call)"
+    assert told("web", "1960-07-25", messages=again).failure == "not found"
     other = called(*[("web_search", f'{{"query": "{n}"}}', "[1] y") for n in range(3)])
-    assert told("web", None, messages=other, stop_reason="steps").kind == "budget"
+    assert told("web", None, messages=other, stop_reason="steps").failure == "limit: steps"
 
 
 def test_a_reply_whose_end_repeats_itself_is_a_loop_where_no_answer_is_read():
     text = "Let me check. " + "The year is 1960, so it is a Monday. " * 100
     found = told("web", text, stop_reason="truncated")
-    assert (found.kind, found.stage) == ("loop", "the same text")
-    assert told("base", text + "\nMY ANSWER: 1960-07-25").kind == "knowledge"
-    assert told("base", "I see no way to tell. " * 3).kind == "formatting"
+    assert found.failure == "loop (the same text)"
+    assert told("base", text + "\nMY ANSWER: 1960-07-25").failure == "not known"
+    assert told("base", "I see no way to tell. " * 3).failure.startswith("unreadable: ")
 
 
 def test_a_reply_that_repeats_the_prompt_is_an_echo():
     prompt = "Find every date.\n- on the day of the month on which the conference began\n- 1960"
     messages = (Message(role="user", content=prompt), Message(role="assistant", content=prompt))
-    assert told("base", prompt, messages=messages).kind == "echo of the prompt"
+    assert told("base", prompt, messages=messages).failure == "echo of the prompt"
     longer = f"{prompt}\nThe conference began on some day that I do not know, so I cannot say."
-    assert told("base", longer, messages=messages).kind == "formatting"
+    assert told("base", longer, messages=messages).failure.startswith("unreadable: ")
 
 
-@pytest.mark.parametrize(
-    ("condition", "answer", "stage"),
-    [
-        ("web", "1960-07-25", "else retrieval (not searched)"),
-        ("python", "1960-07-25", "else knowledge"),
-        ("web", "1960-08-18", "else reasoning"),
-        ("web", "I cannot tell the date of that.",
-         "else formatting (no line that begins with MY ANSWER:)"),
-    ],
-)  # fmt: skip
-def test_tools_that_were_offered_and_never_called_are_told_with_what_it_would_be_else(
-    condition, answer, stage
-):
-    found = told(condition, answer)
-    assert (found.kind, found.stage) == ("no call", stage)
+@pytest.mark.parametrize("condition", ["web", "python"])
+def test_that_tools_were_offered_and_never_called_comes_first(condition):
+    for text in ("1960-07-25", "I cannot tell the date of that."):
+        assert told(condition, text).failure == "no call"
 
 
 def test_no_call_is_none_where_the_reply_was_cut_or_a_provider_called():
-    assert told("web", "1960-07-25", stop_reason="truncated").kind == "budget"
-    assert told("web", "1960-07-25", hosted_calls=1).kind == "retrieval"
+    assert told("web", "1960-07-25", stop_reason="truncated").failure == "limit: truncated"
+    assert told("web", "1960-07-25", hosted_calls=1).failure == "not found"
 
 
 def test_refusals_and_failures_are_kinds_of_their_own():
-    assert told("base", None, stop_reason="refused").kind == "refused"
+    refused = told("base", None, stop_reason="refused")
+    assert (refused.verdict, refused.failure) == ("no answer", "refused")
     failed = told("base", None, status="failed", failure="ModelError: 500", stop_reason=None)
-    assert (failed.kind, failed.stage) == ("failed", "ModelError: 500")
+    assert (failed.verdict, failed.because) == ("failed", "ModelError: 500")
 
 
 def test_giving_up_with_the_proving_page_unopened_is_retrieval():
     found = told("web", "None", messages=SEARCHED)
-    assert (found.kind, found.stage) == ("retrieval", "not found")
-    assert found.faults.missed[0].rule == "no date given"
+    assert (found.verdict, found.failure) == ("no answer", "not found")
+    assert found.errors.missed[0].rule == "no date given"
 
 
 def test_a_right_result_of_the_interpreter_that_is_ignored():
@@ -356,19 +359,22 @@ def test_a_family_without_rules_of_its_own_is_unexplained():
     sample = Sample(id="p", task="other", gold=("1960-07-18",))
     episode = Episode(sample="p", condition="base", repeat=1, model="m", status="finished",
                       answer="MY ANSWER: 1960-07-25", stop_reason="answered")  # fmt: skip
-    found = diagnose(sample, episode, score(PUZZLE, episode), parse_condition("base"),
+    found = provenance_of(sample, episode, score(PUZZLE, episode), parse_condition("base"),
                      "exact_match", None)  # fmt: skip
-    assert found.kind == "unexplained"
+    assert (found.verdict, found.failure) == ("unknown", "no page named")
 
 
 def test_sums_and_words():
     diagnoses = (told("web", "1960-07-25", messages=SEARCHED), told("web", "1960-07-18"))
     tables = diagnosis_tables(RunDiagnosis("r", "m", ("web",), diagnoses))
     text = render(tables, "md")
-    assert "| condition | episodes | right | retrieval |" in text
-    assert "| web | 2 | 1 | 1 |" in text
-    assert list(in_lines(diagnoses[0]))[:3] == [
-        "web/p.1: retrieval (not found)",
+    assert "| condition | episodes | right | remembered | guessed |" in text
+    assert "| web | 2 | 1 | 1 | 1 |" in text
+    assert "| web | guessed | not found | 1 |" in text
+    assert list(in_lines(diagnoses[0]))[:5] == [
+        "web/p.1: guessed: nothing that was shown agrees with it",
+        "  failed first: not found",
+        "  web: 1 call, not used in the answer",
         "  1960-07-25 is wrong; it violates:",
         "    - [kb_event] on the day of the month on which the conference began",
     ]
