@@ -193,7 +193,7 @@ FIGURES = {
                     "right."),
 }  # fmt: skip
 """By name: the table that the figure follows, and its caption."""
-EVIDENCE = ("tools_check", "outcomes", "kinds", "tool-use")
+EVIDENCE = ("tools_check", "outcomes", "answers", "evidence", "tool-use")
 """Tables that say why, beside those of the section on faults and attacks."""
 MOST_ROWS = 24
 """A longer table stands in the appendix; more conditions have no other figures than the forest."""

@@ -74,7 +74,7 @@ def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path
     text = out.read_text()
     for part in (
         "12 samples that all runs share", "72 episodes asked for, 72 finished", "seed 20261121",
-        "Why answers are wrong", "samples&#39; digest", "sealed", "<svg",
+        "Where answers came from", "samples&#39; digest", "sealed", "<svg",
         "reference web − reference base",
     ):  # fmt: skip
         assert part in text, part
