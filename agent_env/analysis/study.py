@@ -483,10 +483,16 @@ def _differences(runs: Sequence[RunData]) -> Iterable[str]:
         if len(set(texts.values())) > 1:
             yield f"The runs were made with different versions of {package}: {_join(texts)}."
     conditions = {run.name: {c.name for c in run.manifest.conditions} for run in runs}
-    every = set.union(*conditions.values())
+    every = {c.name: c.disturbance for run in runs for c in run.manifest.conditions}
     for name, names in conditions.items():
-        if missing := sorted(every - names):
-            yield f"{name} has no condition {', '.join(missing)}; it is compared without."
+        missing = sorted(every.keys() - names)
+        if plain := [each for each in missing if every[each] is None]:
+            yield f"{name} has no condition {', '.join(plain)}; it is compared without."
+        if disturbed := [each for each in missing if every[each] is not None]:
+            yield (
+                f"{name} has no disturbed condition {', '.join(disturbed)}: it is compared with "
+                f"the plain condition of its own run, and that one with the same of {name}."
+            )
 
 
 _USED_WITH = {"web": "web", "web_settings": "web", "sandbox": "sandbox"}

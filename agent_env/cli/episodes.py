@@ -25,19 +25,30 @@ MAX_SHOWN = 3
 
 
 @with_options("agent_env.runs.options:ReplayOptions")
-def replay(options: ReplayOptions, folder: RunPath, as_json: AsJson = False) -> None:
+def replay(
+    options: ReplayOptions,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="A run, a study or a folder of runs; or an episode: RUN/CONDITION/SAMPLE.1.",
+            metavar="TARGET",
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
     """Run recorded episodes again without network or key. Exit code 1 where one differs.
 
     Example: agent-env replay runs/first
     """
     import asyncio
 
+    from agent_env.episodes.run_folder import trace_file
     from agent_env.runs.replay import replay as replay_run
     from agent_env.runs.run import Run
 
     def show(path: Path, name: str) -> None:
         run_options = replace(options, out=options.out and options.out / name)
-        results = asyncio.run(replay_run(Run(path), run_options, say))
+        results = asyncio.run(replay_run(Run(path), run_options, say, trace))
         if not results:
             say(f"{path} holds no episode")
         counts: Counter[str] = Counter(result.verdict for result in results)
@@ -49,7 +60,11 @@ def replay(options: ReplayOptions, folder: RunPath, as_json: AsJson = False) -> 
         if set(counts) != {"same"}:
             sys.exit(1)
 
-    for_each_run(folder, show, as_json)
+    trace = file if (file := trace_file(folder)).is_file() else None
+    if trace is not None:
+        show(trace.resolve().parents[2], "")
+    else:
+        for_each_run(folder, show, as_json)
 
 
 def _print_replay(results: list[ReplayResult], counts: Counter[str]) -> None:

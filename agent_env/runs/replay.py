@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
@@ -30,10 +31,10 @@ Play = Callable[..., Awaitable["ReplayResult"]]
 
 
 async def replay(
-    run: Run, options: ReplayOptions, note: Callable[[str], None]
+    run: Run, options: ReplayOptions, note: Callable[[str], None], trace: Path | None = None
 ) -> list[ReplayResult]:
-    """Replays the recorded episodes; returns the results in the order of the traces, `broken` for
-    an unreadable one."""
+    """Replays the recorded episodes, or that of one trace; returns the results in the order of the
+    traces, `broken` for an unreadable one."""
     from agent_env.episodes.rerun.replay import ReplayResult
     from agent_env.graph.loop import AgentLoop
 
@@ -46,7 +47,7 @@ async def replay(
     async with AsyncExitStack() as stack:
         if options.model_live:
             play = await _live_model(run, options, note, stack)
-            recordings = list(_recordings(run))
+            recordings = list(_recordings(run, trace))
             return list(
                 await asyncio.gather(
                     *(
@@ -57,7 +58,8 @@ async def replay(
             )
         play = await _recorded_model(run, options, stack)
         return [
-            x if isinstance(x, ReplayResult) else await play(*x, loop) for x in _recordings(run)
+            x if isinstance(x, ReplayResult) else await play(*x, loop)
+            for x in _recordings(run, trace)
         ]
 
 
@@ -75,8 +77,8 @@ async def _itself(result: ReplayResult) -> ReplayResult:
     return result
 
 
-def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
-    """Every episode, or why it cannot be replayed."""
+def _recordings(run: Run, trace: Path | None) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
+    """Every episode, or that of one trace; or why it cannot be replayed."""
     from agent_env.episodes.rerun.replay import ReplayResult
     from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_trace
@@ -84,7 +86,7 @@ def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
 
     samples, texts, identity = run.samples_by_id, Texts(run.texts), run.identity()
     try:
-        for file in run.traces():
+        for file in run.traces() if trace is None else (trace,):
             name = run.key_of(file)
             try:
                 events = read_trace(file, texts)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.episodes.calls.retries import silent
+from agent_env.episodes.run_folder import trace_file
 from agent_env.errors import ConfigError
 from agent_env.records.safe_files import is_safe
 from agent_env.registry import NO_OBJECTS, Objects
@@ -59,6 +60,8 @@ def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = silent)
     folders: dict[Path, Path] = {}
     for path in map(Path, paths):
         below = list(runs_below(path, note))
+        if (trace := trace_file(path)) != path and trace.is_file():
+            raise ConfigError(f"{path} is an episode; name its run, {trace.parents[2]}")
         if path.suffix and not path.exists():
             raise ConfigError(f"{path}: there is no such file or folder")
         if not below:

@@ -4,7 +4,7 @@ import pytest
 
 from agent_env.analysis.study import RunData, assemble, observe
 from agent_env.errors import ConfigError
-from agent_env.records.disturbance import SampleAttack
+from agent_env.records.disturbance import Disturbance, SampleAttack
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.conditions import parse_condition
@@ -101,6 +101,23 @@ def test_prompts_versions_and_missing_conditions_are_named():
         "The runs have different prompts: m default, n paper.",
         "The runs were made with different versions of agent-env: m 1, n 2.",
         "n has no condition web; it is compared without.",
+    )
+
+
+def test_a_disturbed_condition_that_one_run_has_says_what_it_is_compared_with():
+    other = run("n", "a", "base web")
+    twin = other.manifest.conditions[1].model_copy(
+        update={
+            "name": "web~attacked",
+            "disturbance": Disturbance(suffix="attacked", attack="false-page"),
+        }
+    )
+    manifest = other.manifest.model_copy(update={"conditions": (twin, *other.manifest.conditions)})
+    seen = {**other.observations, "web~attacked": (observation("a", "web~attacked"),)}
+    study = assemble([run("m", "a"), RunData("n", manifest, other.samples, seen)], METRICS)
+    assert study.notes == (
+        "m has no disturbed condition web~attacked: it is compared with the plain condition of its "
+        "own run, and that one with the same of m.",
     )
 
 

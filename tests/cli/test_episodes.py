@@ -13,6 +13,11 @@ def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     same = agent_env("replay", "run", "--json", cwd=tmp_path)
     assert (same.returncode, json.loads(same.stdout)["same"]) == (0, 5)
+    one = agent_env("replay", "run/base/tp-3-00001.1", "--json", cwd=tmp_path)
+    assert [each["episode"] for each in json.loads(one.stdout)["episodes"]] == ["base/tp-3-00001.1"]
+    listed = agent_env("episodes", "list", "run/base/tp-3-00001.1", cwd=tmp_path)
+    error = "agent-env: run/base/tp-3-00001.1 is an episode; name its run, run\n"
+    assert (listed.returncode, listed.stderr) == (2, error)
     trace = tmp_path / "run/episodes/base/tp-3-00001.1.jsonl"
     trace.write_text(trace.read_text().replace("MY ANSWER: None", "MY ANSWER: Nope"))
     manifest = tmp_path / "run/run.json"
