@@ -69,7 +69,7 @@ def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_p
         assert done.returncode == 0, done.stderr
         folders = sorted(folder.name for folder in out.iterdir() if folder.is_dir())
         ports = sorted(str(server.server_address[1]) for server in (a, b))
-        assert folders == [f"compatible-m-http-127.0.0.1-{port}-v1" for port in ports]
+        assert folders == [f"m-127.0.0.1-{port}" for port in ports]
         manifests = [RunFolder(out / name).manifest for name in folders]
         assert sorted(m.model for m in manifests) == sorted(models)
         assert {m.model: m.model_parameters["base_url"] for m in manifests} == {

@@ -34,16 +34,17 @@ def episode_table(rows: Sequence[EpisodeRow], totals: Totals) -> ResultTable:
              *map(_whole, numbers))
         )  # fmt: skip
     sums = (*(None for _ in metrics), *(totals.sums[name] for name in SUMS))
-    cells.append((f"{totals.episodes} episodes", "", "", *map(_whole, sums)))
+    cells.append((f"{totals.episodes} episodes", None, None, *map(_whole, sums)))
     for condition, means in totals.metrics.items():
         mean_cells = (*map(means.get, metrics), *(None for _ in SUMS))
-        cells.append((f"mean of {condition}", "", "", *map(_whole, mean_cells)))
+        cells.append((f"mean of {condition}", None, None, *map(_whole, mean_cells)))
     unknown = ", ".join(f"{name} of {number}" for name, number in totals.unknown.items())
     notes = [f"unknown, and not in the sums: {unknown}"] if unknown else []
     if totals.metrics:
         notes.append("means: over samples, repeats of one sample averaged first, as in `show`")
-    heads = tuple(map(Column, ("episode", "status", "ended by", *names)))
-    return ResultTable("episodes", "Episodes", heads, tuple(cells), tuple(notes))
+    first = (Column("episode"), Column("status", rank=1), Column("ended by"))
+    columns = (*first, *(Column(name, rank=i) for i, name in enumerate(names)))
+    return ResultTable("episodes", "Episodes", columns, tuple(cells), tuple(notes))
 
 
 def fork_table(

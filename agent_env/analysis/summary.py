@@ -213,7 +213,7 @@ def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
     )
     if failed:
         calls = "1 model call" if failed == 1 else f"{failed} model calls"
-        yield f"{calls} failed, {unknown} of unknown size"
+        yield f"{calls} without a reply (failed or cut off), {unknown} of unknown size"
     if charged := sum(each.charged_tokens for each in spent):
         yield f"Limits count {charged} tokens for calls of unknown size"
     if hits := sum(each.cache_hits for each in spent):

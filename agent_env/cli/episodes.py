@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, RunPath, for_each_run, listening, print_table, say
+from agent_env.cli.run import AsJson, RunPath, Wide, for_each_run, listening, print_table, say
 from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
@@ -141,12 +141,14 @@ def _print_forks(run: Run, as_json: bool) -> None:
 def list_episodes(
     folder: RunPath,
     where: Annotated[
-        list[str] | None, Opt("FIELD=A,B: condition, status, stop_reason, a metric, … Repeatable.")
+        list[str] | None,
+        Opt("FIELD=A,B: condition, status, outcome, stop_reason, a metric, … Repeatable."),
     ] = None,
     limit: Annotated[
         int | None, Opt("Rows at most; the sums are over all. 0: sums alone.", min=0)
     ] = None,
     as_json: AsJson = False,
+    wide: Wide = False,
 ) -> None:
     """List a run's episodes with sums, from an index of its traces.
 
@@ -163,6 +165,6 @@ def list_episodes(
             listed = [row.values | {"metrics": row.metrics} for row in rows]
             print(json.dumps({"run": str(path), "totals": asdict(totals), "episodes": listed}))
             return
-        print_table(episode_table(rows, totals))
+        print_table(episode_table(rows, totals), wide)
 
     for_each_run(folder, show, as_json)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_env.cli.run import AsJson, print_table, say, side_by_side, tell_outcomes
+from agent_env.cli.run import AsJson, Wide, print_table, say, side_by_side, tell_outcomes
 from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _resume(
     _go(opened, lambda listen: opened.resume(listen, say, how))
 
 
-def status(folder: StudyPath, as_json: AsJson = False) -> None:
+def status(folder: StudyPath, as_json: AsJson = False, wide: Wide = False) -> None:
     """Show what each run of a study has: episodes done and failed, tokens, money.
 
     Example: agent-env study status web-and-code
@@ -144,7 +144,7 @@ def status(folder: StudyPath, as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps(status_json(folder, rows)))
     else:
-        print_table(status_table(folder, rows))
+        print_table(status_table(folder, rows), wide)
 
 
 def report(

@@ -31,7 +31,7 @@ from agent_env.tasks.where import Filter
 from agent_env.web.store_file import check_schema
 
 NAME = "index.db"
-VERSION = 4
+VERSION = 5
 BATCH = 1000
 """Traces read between two commits, so that readers see a large run grow."""
 
@@ -42,6 +42,8 @@ COLUMNS = (
 )  # fmt: skip
 CHOICES = ("condition", "model", "status", "stop_reason")
 """Those of COLUMNS with few values."""
+OUTCOME = "outcome"
+"""A field to filter by, from scores.jsonl."""
 USED = ("steps", "input_tokens", "output_tokens", "duration_s")
 SUMS = ("steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s")
 _SCHEMA = f"""
@@ -49,6 +51,7 @@ CREATE TABLE IF NOT EXISTS episodes (
     {", ".join(COLUMNS)}, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, PRIMARY KEY (episode));
 CREATE TABLE IF NOT EXISTS metrics (
     episode TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (episode, name));
+CREATE TABLE IF NOT EXISTS outcomes (episode TEXT PRIMARY KEY, outcome TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS means (
     condition TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
     PRIMARY KEY (condition, name));
@@ -148,6 +151,7 @@ def _check_values(db: sqlite3.Connection) -> None:
         f"SELECT 1 FROM episodes WHERE {' OR '.join(tests)} LIMIT 1",
         "SELECT 1 FROM metrics WHERE typeof(value) <> 'real' OR abs(value) > 1e300 "
         "OR typeof(name) <> 'text' LIMIT 1",
+        "SELECT 1 FROM outcomes WHERE typeof(outcome) <> 'text' LIMIT 1",
         *(
             f"SELECT 1 FROM {table} WHERE typeof(value) <> 'real' OR abs(value) > 1e300 "
             "OR typeof(name) <> 'text' OR typeof(condition) <> 'text' LIMIT 1"
@@ -235,18 +239,23 @@ class Index:
         try:
             stat = file.stat()
         except OSError:
-            for table in ("metrics", "means", "seen"):
+            for table in ("metrics", "outcomes", "means", "seen"):
                 self._db.execute(f"DELETE FROM {table}")
             return
         state = (stat.st_size, stat.st_mtime_ns)
         if self._db.execute("SELECT size, mtime_ns FROM seen").fetchone() == state:
             return
-        self._db.execute("DELETE FROM metrics")
+        for table in ("metrics", "outcomes"):
+            self._db.execute(f"DELETE FROM {table}")
         try:
             data = self._folder.read(file.name)
         except DatasetError:  # no plain file: derived, so it counts as none
             data = b""
-        self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", _metrics(data))
+        scores = list(_scores(data))
+        metrics = ((name, *each) for name, score in scores for each in score.metrics.items())
+        self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", metrics)
+        outcomes = ((name, score.outcome) for name, score in scores)
+        self._db.executemany("INSERT OR REPLACE INTO outcomes VALUES (?, ?)", outcomes)
         self._keep("means", metric_means(self._db))
         self._db.execute("INSERT OR REPLACE INTO seen VALUES ('scores.jsonl', ?, ?)", state)
 
@@ -280,9 +289,11 @@ class Index:
     def check(self, filters: Sequence[Filter], known: Mapping[str, Collection[str]]) -> None:
         """ConfigError for a filter value of CHOICES that is neither in the table nor `known`."""
         for each in filters:
-            if each.field not in CHOICES:
+            if each.field not in (*CHOICES, OUTCOME):
                 continue
             query = f"SELECT DISTINCT coalesce({each.field}, 'none') FROM episodes"
+            if each.field == OUTCOME:
+                query = "SELECT DISTINCT outcome FROM outcomes"
             present = {value for (value,) in self._db.execute(query)}
             values = [*known.get(each.field, ()), *sorted(present)]
             if wrong := next((value for value in each.values if value not in values), None):
@@ -298,6 +309,11 @@ class Index:
             if each.field in COLUMNS:
                 parts.append(f"coalesce(cast({each.field} AS TEXT), 'none') IN ({marks})")
                 values += each.values
+            elif each.field == OUTCOME:
+                parts.append(
+                    f"episode IN (SELECT episode FROM outcomes WHERE outcome IN ({marks}))"
+                )
+                values += each.values
             elif each.field in metrics:
                 parts.append(
                     "episode IN (SELECT episode FROM metrics "
@@ -306,7 +322,7 @@ class Index:
                 values.append(each.field)
                 values += [_number(each, value) for value in each.values]  # type: ignore[misc]
             else:
-                known = ", ".join([*COLUMNS, *sorted(metrics)])
+                known = ", ".join([*COLUMNS, OUTCOME, *sorted(metrics)])
                 raise ConfigError(f"--where: no field '{each.field}'; known: {known}")
         return (f"WHERE {' AND '.join(parts)}" if parts else ""), values
 
@@ -375,11 +391,9 @@ _FOLDED = (
 )  # fmt: skip
 
 
-def _metrics(data: bytes) -> Iterator[tuple[str, str, float]]:
+def _scores(data: bytes) -> Iterator[tuple[str, Score]]:
+    """By episode."""
     for line in data.splitlines():
-        try:
+        with suppress(ValidationError):  # scores.jsonl is derived too; scoring again mends it
             score = Score.model_validate_json(line)
-        except ValidationError:
-            continue  # scores.jsonl is derived too; scoring again mends it
-        name = f"{score.condition}/{score.sample}.{score.repeat}"
-        yield from ((name, metric, value) for metric, value in score.metrics.items())
+            yield f"{score.condition}/{score.sample}.{score.repeat}", score

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
+from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
@@ -224,7 +225,8 @@ def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions
             make_model(one.model, one.base_url, one.parameters, one.plugins)
     now = datetime.now(UTC)
     parent = options.out or _free_name(Path("runs"), f"{options.task}-{now:%Y%m%d-%H%M%S}")
-    names = [re.sub(r"[^A-Za-z0-9._-]+", "-", model) for model in models]
+    labels = short_names(models)
+    names = [re.sub(r"[^A-Za-z0-9._-]+", "-", labels[model]) for model in models]
     if len(set(names)) < len(names):
         raise ConfigError(f"these models would share a folder: {', '.join(models)}")
     return [replace(one, out=parent / name) for one, name in zip(each, names, strict=True)]

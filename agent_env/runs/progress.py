@@ -1,22 +1,23 @@
-"""Progress of one run or of several at once, on stderr: a table on a terminal, a text in a notebook
-that changes in its place, now and then plain lines elsewhere."""
+"""Progress of one run or of several at once, on stderr: by condition, in a table on a terminal, in
+a text of a notebook that changes in its place, in a line now and then elsewhere."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from agent_env.errors import AgentEnvError, RunStopped, StorageError
 from agent_env.models.addresses import short_name
 from agent_env.records.escaping import visible
-from agent_env.runs.terminal import VisibleStream, guard_streams, raw, say
+from agent_env.runs.terminal import VisibleStream, guard_streams, is_plain, raw, say
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -28,19 +29,25 @@ if TYPE_CHECKING:
     from agent_env.runs.running_scores import SoFar, Spending
     from agent_env.runs.start import Listener
 
-HEADS = ("model", "done", "failed", "score [95 % CI]", "tokens", "USD", "left")
 UNKNOWN = "unknown"
+ALL = "all"
+"""In place of a model's or a condition's name: the sum of them."""
+COLUMNS = {"model": 0, "condition": 0, "done": 0, "failed": 0, "score": 0, "left": 1, "tokens": 2,
+           "USD": 3}  # fmt: skip
+"""Of the table, with their ranks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a run stands; None for unknown."""
+    """Where a run, or a condition of it, stands; None for unknown."""
 
-    name: str
+    model: str
+    """Empty for a condition, which stands below its run."""
+    condition: str
     done: int
     """Finished episodes."""
     failed: int
-    total: int
+    total: int | None
     scores: Mapping[str, Estimate] = field(default_factory=dict)
     """By condition."""
     spent: Spending | None = None
@@ -49,14 +56,19 @@ class Standing:
     """Seconds to the end at the present pace."""
 
     @property
-    def cells(self) -> tuple[str, ...]:
-        """The texts of the table's row."""
-        is_over = self.done + self.failed >= self.total
-        time_left = "done" if is_over else UNKNOWN if self.left_s is None else duration(self.left_s)
-        tokens, cost = ("", "") if self.spent is None else _spent_cells(self.spent, self.limits)
+    def is_over(self) -> bool:
+        """Whether no episode is left to run."""
+        return self.total is not None and self.done + self.failed >= self.total
+
+    @property
+    def cells(self) -> tuple[str | int | None, ...]:
+        """The row of the table."""
+        tokens, cost = (None, None) if self.spent is None else _spent_cells(self.spent, self.limits)
+        left = None if self.left_s is None else duration(self.left_s)
+        left = "done" if self.is_over and self.model else left
+        done = f"{self.done}" if self.total is None else f"{self.done}/{self.total}"
         score = _score_cell(self.scores)
-        done = f"{self.done}/{self.total}"
-        return visible(self.name), done, str(self.failed), score, tokens, cost, time_left
+        return self.model, self.condition, done, self.failed, score, left, tokens, cost
 
 
 def in_all(runs: Sequence[Standing], limits: RunLimits | None) -> Standing:
@@ -65,13 +77,14 @@ def in_all(runs: Sequence[Standing], limits: RunLimits | None) -> Standing:
 
     spent = [run.spent for run in runs if run.spent is not None]
     costs = [each.cost_usd for each in spent if each.cost_usd is not None]
-    going_on = [run.left_s for run in runs if run.done + run.failed < run.total]
+    going_on = [run.left_s for run in runs if not run.is_over]
     times = [time for time in going_on if time is not None]
     return Standing(
-        name="all",
+        model=ALL,
+        condition=ALL,
         done=sum(run.done for run in runs),
         failed=sum(run.failed for run in runs),
-        total=sum(run.total for run in runs),
+        total=sum(run.total or 0 for run in runs),
         spent=Spending(
             sum(each.tokens for each in spent),
             sum(costs) if len(costs) == len(runs) else None,
@@ -82,19 +95,21 @@ def in_all(runs: Sequence[Standing], limits: RunLimits | None) -> Standing:
     )
 
 
-def as_table(runs: Sequence[Standing], width: int) -> str:
-    """A line for each, below the heads; the names are cut where the width is short."""
-    rows = [HEADS, *(run.cells for run in runs)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    room = max(8, width - sum(widths[1:]) - len(widths) + 1)
-    lines = []
-    for name, *texts in rows:
-        short = name if len(name) <= room else f"…{name[1 - room :]}"
-        cells = [text.rjust(size) for text, size in zip(texts, widths[1:], strict=True)]
-        lines.append(" ".join([short.ljust(min(room, widths[0])), *cells])[:width])
-    return "\n".join(lines)
+def as_table(rows: Sequence[Standing], width: int) -> str:
+    """A line for each below the headings; of one model without its name."""
+    from agent_env.analysis.result_tables import Column, ResultTable
+    from agent_env.analysis.text_tables import text_table
+
+    columns = tuple(Column(name, rank=rank, if_any=name == "failed")
+                    for name, rank in COLUMNS.items())  # fmt: skip
+    table = ResultTable("progress", "", columns, tuple(row.cells for row in rows))
+    if sum(row.model != "" for row in rows) == 1:
+        table = table.of_columns(range(1, len(columns)))
+    return "\n".join(text_table(table.without_empty(), width)[0])
 
 
+HEADINGS = 4
+"""Lines of the terminal that are not rows of the table."""
 MOST_INTERVALS = 2
 """Of more conditions only the means are shown."""
 
@@ -111,10 +126,10 @@ def scores_text(scores: Mapping[str, Estimate], digits: int) -> str:
     return ", ".join(texts)
 
 
-def _score_cell(scores: Mapping[str, Estimate]) -> str:
+def _score_cell(scores: Mapping[str, Estimate]) -> str | None:
     """The same in the width that a table has: of several conditions the least and the largest."""
     if len(scores) < 2:
-        return scores_text(scores, 2)
+        return scores_text(scores, 2) or None
     values = [score.value for score in scores.values() if score.value is not None]
     return f"{min(values):.2f} to {max(values):.2f}"
 
@@ -131,13 +146,13 @@ def spent_text(spent: Spending, limits: RunLimits) -> str:
     return f"{about}{spent.tokens}{most} tokens, {cost}"
 
 
-def _spent_cells(spent: Spending, limits: RunLimits | None) -> tuple[str, str]:
+def _spent_cells(spent: Spending, limits: RunLimits | None) -> tuple[str, str | None]:
     about = "~" if spent.is_estimate else ""
     tokens = f"{about}{compact(spent.tokens)}"
-    cost = UNKNOWN if spent.cost_usd is None else f"{about}{_money(spent.cost_usd)}"
+    cost = None if spent.cost_usd is None else f"{about}{_money(spent.cost_usd)}"
     if limits is not None and limits.tokens is not None:
         tokens += f"/{compact(limits.tokens)}"
-    if limits is not None and limits.cost_usd is not None:
+    if cost is not None and limits is not None and limits.cost_usd is not None:
         cost += f"/{_money(limits.cost_usd)}"
     return tokens, cost
 
@@ -220,6 +235,8 @@ class Progress:
         def begin(run: Run, total: int) -> None:
             self.runs.append(run)
             row.begin(run, total)
+            if any(other.name == row.name for other in self._rows if other is not row):
+                row.name = run.path.name
             if row not in self._rows:
                 self._rows.append(row)
             self._shown().begin(f"{row.head(self._rows)}{total} episodes in {run.path}")
@@ -255,11 +272,17 @@ class Progress:
         rows = [row for row in self._rows if has_all or row.is_news]
         return [f"{row.head(self._rows)}{row.news()}" for row in rows]
 
-    def _table(self, width: int) -> str:
-        runs = [row.standing() for row in list(self._rows)]
-        if len(runs) > 1:
-            return as_table([*runs, in_all(runs, self._limits)], width)
-        return "\n".join([as_table(runs, width), *self._rows[0].pace()])
+    def _table(self, width: int, height: int) -> str:
+        """A row for each condition and for each run; where there are more than lines, for the runs
+        alone."""
+        runs = list(self._rows)
+        sums = [run.standing() for run in runs]
+        total = [in_all(sums, self._limits)] if len(runs) > 1 else []
+        rows = [
+            row for run, of_run in zip(runs, sums, strict=True) for row in (of_run, *run.parts())
+        ]
+        shown = [*(rows if len(rows) + len(total) + HEADINGS < height else sums), *total]
+        return "\n".join([as_table(shown, width), *(runs[0].pace() if len(runs) == 1 else ())])
 
 
 class RunProgress:
@@ -275,16 +298,24 @@ class RunProgress:
         from agent_env.runs.running_scores import SoFar
 
         self.total, self._path, self._pace = total, run.path, None
-        self._endings: Counter[str] = Counter()  # of finished episodes
-        self._done = self._failed = self._now = 0
-        self._name = self._label or str(run.path)
+        self._ends: dict[str, Counter[str]] = {}
+        """By condition: how its episodes ended."""
+        self._now, self._each = 0, None
+        self.name = self._label or str(run.path)
         self._so_far: SoFar | None = None
         with suppress(AgentEnvError):  # the scores will say it; a run goes on without
-            self._name = self._label or short_name(run.manifest.model)
+            manifest = run.manifest
+            if self._label in (None, run.path.name):
+                self.name = short_name(manifest.model)
+            self._ends = {condition.name: Counter() for condition in manifest.conditions}
+            if manifest.asks_every_sample and total == manifest.planned_episodes:
+                self._each = manifest.samples * manifest.repeats
             so_far = SoFar(run)
-            self._endings.update(so_far.read())
+            ends = (end for end in so_far.read() if end[1] not in ("", "failed"))
+            for condition, ending in ends:
+                self._ends.setdefault(condition, Counter())[ending] += 1
             self._so_far = so_far
-        self._earlier = self._done = self._endings.total()
+        self._earlier = self._done
         self._began_s = self._ended_s = self._clock()
 
     def end(self, key: EpisodeKey, ending: str) -> None:
@@ -292,11 +323,7 @@ class RunProgress:
         if self._so_far is not None:
             self._so_far.add(key)
         self._now, self._ended_s = self._now + 1, self._clock()
-        if ending == "failed":
-            self._failed += 1
-        else:
-            self._endings[ending] += 1
-            self._done += 1
+        self._ends.setdefault(key.condition, Counter())[ending] += 1
         self.is_news = True
 
     def watch(self, tell: Callable[[], str]) -> None:
@@ -305,7 +332,7 @@ class RunProgress:
 
     def head(self, rows: list[RunProgress]) -> str:
         """What lines of several runs begin with."""
-        return f"{self._name}: " if len(rows) > 1 else ""
+        return f"{self.name}: " if len(rows) > 1 else ""
 
     def news(self) -> str:
         """The counts as a line."""
@@ -319,18 +346,39 @@ class RunProgress:
         return [self._pace()] if self._pace else []
 
     def last(self, error: BaseException | None) -> str:
-        """The line at the end."""
-        counts = self._counts()
+        """The line at the end; the scores have tables of their own."""
+        counts = self._counts(with_scores=False)
         if error is None and not self._now and (self._so_far is None or self._done == self.total):
             counts = f"nothing left to do: {self.total} of {self.total} episodes are there"
         return f"{counts}; traces in {self._path}"
 
     def standing(self) -> Standing:
-        """For the table."""
-        counts = Standing(self._name, self._done, self._failed, self.total, left_s=self._left_s)
+        """The row of the whole run."""
+        counts = self._done, self._failed, self.total
         if (so_far := self._so_far) is None:
-            return counts
-        return replace(counts, scores=so_far.estimates, spent=so_far.spent, limits=so_far.limits)
+            return Standing(self.name, ALL, *counts, left_s=self._left_s)
+        return Standing(
+            self.name, ALL, *counts, so_far.estimates, so_far.spent, so_far.limits, self._left_s
+        )
+
+    def parts(self) -> list[Standing]:
+        """The rows of the conditions."""
+        scores = self._so_far.estimates if self._so_far is not None else {}
+        return [
+            Standing(
+                "", name, ends.total() - ends["failed"], ends["failed"], self._each,
+                {name: scores[name]} if name in scores else {},
+            )
+            for name, ends in self._ends.items()
+        ]  # fmt: skip
+
+    @property
+    def _failed(self) -> int:
+        return sum(ends["failed"] for ends in self._ends.values())
+
+    @property
+    def _done(self) -> int:
+        return sum(ends.total() for ends in self._ends.values()) - self._failed
 
     @property
     def _left_s(self) -> float | None:
@@ -341,18 +389,30 @@ class RunProgress:
         each_s = (self._ended_s - self._began_s) / self._now
         return max(0.0, episodes * each_s - (self._clock() - self._ended_s))
 
-    def _counts(self) -> str:
-        """The counts, how the others ended where a limit ended any, score and spending so far."""
+    def _counts(self, with_scores: bool = True) -> str:
+        """The counts, how episodes ended where a limit ended any, score so far and spending."""
         now = f" ({self._now} now)" if self._earlier else ""
-        ends = [(number, how) for how, number in self._endings.most_common()]
         text = f"{self._done} of {self.total} episodes done{now}, {self._failed} failed"
-        if any(how != "answered" for _, how in ends):
-            text += f" ({', '.join(f'{number} {how}' for number, how in ends)})"
+        endings = sum(self._ends.values(), Counter[str]())
+        del endings["failed"]
+        if endings.keys() - {"answered"}:
+            text += f" ({', '.join(f'{number} {how}' for how, number in endings.most_common())})"
         if self._so_far is None:
             return text
-        score = scores_text(self._so_far.estimates, 3)
-        text += f", {self._so_far.metric} {score} so far" if score else ""
+        if with_scores and (parts := [_part_text(part) for part in self.parts()]):
+            text += f"; {self._so_far.metric} {', '.join(parts)}"
         return f"{text}; {spent_text(self._so_far.spent, self._so_far.limits)}"
+
+
+def _part_text(part: Standing) -> str:
+    """Such as `web 3/12 (1 failed) 0.667`."""
+    name, done, failed = part.cells[1:4]
+    score = part.scores.get(part.condition)
+    return (
+        f"{visible(str(name))} {done}"
+        + (f" ({failed} failed)" if failed else "")
+        + (f" {score.value:.3f}" if score is not None else "")
+    )
 
 
 PLAIN_EVERY_S = 10.0
@@ -360,8 +420,8 @@ LINE_EVERY_S = 0.5
 
 Lines = Callable[[bool], list[str]]
 """A line for each run if true, else only for those with news."""
-Table = Callable[[int], str]
-"""The table, at most so many columns wide."""
+Table = Callable[[int, int], str]
+"""The table, for a terminal of so many columns and lines."""
 
 
 class Display(Protocol):
@@ -381,8 +441,8 @@ def choose_display(lines: Lines, table: Table) -> Display:
     """The table where a terminal has none yet: two at once would overwrite each other."""
     if (handle := _notebook_handle()) is not None:
         return NotebookText(handle, lines)
-    is_free = sys.stderr.isatty() and not _has_table()
-    return TerminalTable(table) if is_free else PlainLines(lines)
+    can_move = sys.stderr.isatty() and not is_plain() and os.environ.get("TERM") != "dumb"
+    return TerminalTable(table) if can_move and not _has_table() else PlainLines(lines)
 
 
 class Nothing:
@@ -485,7 +545,7 @@ def _live(table: Table) -> Live:
 
     console = Console(file=raw(sys.stderr))
     return Live(
-        get_renderable=lambda: Text(table(console.width), no_wrap=True, overflow="crop"),
+        get_renderable=lambda: Text(table(*console.size), no_wrap=True, overflow="crop"),
         console=console,
         refresh_per_second=2,
         transient=True,

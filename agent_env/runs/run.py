@@ -255,6 +255,7 @@ class Run(RunFolder):
             "condition": self.conditions,
             "status": ["finished", "failed", "unfinished", "broken"],
             "stop_reason": get_args(StopReason),
+            "outcome": ["read", "unreadable", "failed", "unfinished", "scorer_failed"],
         }
         index = Index(self)
         try:

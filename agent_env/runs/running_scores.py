@@ -14,7 +14,7 @@ from agent_env.episodes.trace.lines import read_events
 from agent_env.errors import AgentEnvError
 from agent_env.models.prices import is_priced
 from agent_env.records.schema import Episode, Usage
-from agent_env.records.trace_events import EpisodeFinished, Event, Judged
+from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, Event, Judged
 from agent_env.scoring.sample_means import SampleMeans
 
 if TYPE_CHECKING:
@@ -113,10 +113,10 @@ class SoFar:
         scored = {name: score.estimate for name, score in self.scores.items()}
         return {name: each for name, each in scored.items() if each.value is not None}
 
-    def read(self) -> list[str]:
-        """Takes in every trace of the run; the stop reasons of the finished episodes."""
-        ends = [self._read(trace) for trace in self._run.traces()]
-        return [end for end in ends if end]
+    def read(self) -> list[tuple[str, str]]:
+        """Takes in every trace of the run; condition and end of each episode: its stop reason,
+        "failed", "" where it was cut off."""
+        return [(trace.parent.name, self._read(trace)) for trace in self._run.traces()]
 
     def add(self, key: EpisodeKey) -> None:
         """Takes in an episode that ended now."""
@@ -129,7 +129,7 @@ class SoFar:
         return Spending(self._tokens, cost, self._estimated > 0)
 
     def _read(self, trace: Path) -> str:
-        """The episode's stop reason; "" where it is not finished."""
+        """The episode's end, see `read`."""
         name = self._run.key_of(trace)
         attempts = [trace]
         if name in self._retried or name in self._spent:  # was begun before; may be set aside now
@@ -140,7 +140,7 @@ class SoFar:
         self._book(name, spending([*used, *reserves], self._facts))
         last = next((e for e in reversed(events[0]) if not isinstance(e, Judged)), None)
         if not isinstance(last, EpisodeFinished):
-            return ""
+            return "failed" if isinstance(last, EpisodeFailed) else ""
         self._score(trace, last)
         return last.stop_reason
 

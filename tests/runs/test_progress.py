@@ -59,9 +59,19 @@ def test_the_mean_counts_what_earlier_parts_of_the_run_finished(capsys, tmp_path
         (tmp_path / "later.jsonl").rename(trace)
         progress.listener.end(last, "answered")
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "5 of 5 episodes done (1 now), 0 failed, exact_match base 0.000, web 1.000, "
-        "web-once 0.000, web+ci 1.000, explicit+cal 1.000 so far; "
+        "5 of 5 episodes done (1 now), 0 failed; "
         f"about 8328 tokens, cost unknown; traces in {tmp_path / 'run'}"
+    )
+
+
+def test_a_line_of_a_log_has_each_condition(monkeypatch, capsys):
+    monkeypatch.setattr(shown, "PLAIN_EVERY_S", -1.0)
+    with Progress() as progress:
+        progress.listener.begin(Run(RUN), 5)
+        progress.listener.end(EpisodeKey("tp-0-1", "web", 2), "failed")
+    assert capsys.readouterr().err.splitlines()[1].partition("; about")[0] == (
+        "5 of 5 episodes done (1 now), 1 failed; exact_match base 1/1 0.000, "
+        "web 1/1 (1 failed) 1.000, web-once 1/1 0.000, web+ci 1/1 1.000, explicit+cal 1/1 1.000"
     )
 
 
@@ -118,18 +128,27 @@ def ended(progress, label, run, total, endings):
         listener.end(KEY, ending)
 
 
-def test_several_runs_have_a_row_each_and_one_for_all(capsys, tmp_path):
+def test_several_runs_have_a_row_for_each_condition_and_one_for_all(capsys, tmp_path):
     times = iter(range(0, 1000, 10))
     with Progress(limits=RunLimits(tokens=20_000), clock=lambda: float(next(times))) as progress:
-        ended(progress, "time-puzzles/compatible/a-model-with-a-long-name", Run(RUN), 8, [])
+        ended(progress, "reader-8", Run(RUN), 5, [])
         ended(progress, "qa/b", Run(tmp_path), 4, ["answered", "failed"])
-        table = progress._table(80)
+        table = progress._table(80, 24)
+        low = progress._table(80, 8)
     assert table.splitlines() == [
-        "model                      done failed score [95 % CI]    tokens     USD    left",
-        "…/a-model-with-a-long-name  5/8      0    0.00 to 1.00     ~8.3k unknown unknown",
-        "qa/b                        1/4      1                                      0:10",
-        "all                        6/12      1                 ~8.3k/20k unknown unknown",
+        "model     condition     done  failed  score         left  tokens",
+        "───────────────────────────────────────────────────────────────────",
+        "reader-8  all           5/5        0  0.00 to 1.00  done  ~8.3k",
+        "          base          1/1        0  0.00          –     –",
+        "          web           1/1        0  1.00          –     –",
+        "          web-once      1/1        0  0.00          –     –",
+        "          web+ci        1/1        0  1.00          –     –",
+        "          explicit+cal  1/1        0  1.00          –     –",
+        "qa/b      all           1/4        1  –             0:10  –",
+        "          web           1          1  –             –     –",
+        "all       all           6/9        1  –             0:10  ~8.3k/20k",
     ]
+    assert [line.split()[0] for line in low.splitlines()[2:]] == ["reader-8", "qa/b", "all"]
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"qa/b: 1 of 4 episodes done, 1 failed; traces in {tmp_path}"
     )
@@ -138,9 +157,9 @@ def test_several_runs_have_a_row_each_and_one_for_all(capsys, tmp_path):
 def test_a_table_is_never_wider_than_the_terminal():
     estimate = Estimate(0.25, -1.12, -0.45)
     spent, limits = Spending(123_456_789, 123.4), RunLimits(tokens=10**9, cost_usd=2000.0)
-    run = Standing(
-        "compatible/Qwen3-8B", 12_345, 999, 100_000, {"web": estimate}, spent, limits, 1e6
-    )
-    lines = as_table([run], 80).splitlines()
-    assert max(map(len, lines)) == 80
-    assert lines[1].startswith("…wen3-8B 12345/100000")
+    scores = {"web": estimate}
+    run = Standing("compatible/Qwen3-8B", "all", 12_345, 999, 100_000, scores, spent, limits, 1e6)
+    for width, hidden in ((100, ""), (80, "USD"), (66, "tokens")):
+        lines = as_table([run], width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert not hidden or hidden not in lines[0]

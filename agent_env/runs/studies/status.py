@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -56,16 +57,17 @@ def _status(name: str, run: Run) -> RunStatus:
 
     try:
         manifest, so_far = run.manifest, SoFar(run)
-        finished = len(so_far.read())
+        ends = Counter(ending for _, ending in so_far.read())
     except AgentEnvError as exc:
         return RunStatus(name, str(exc))
     planned = manifest.planned_episodes
-    failed = sum(1 for _ in run.traces()) - finished
+    failed = ends["failed"]
+    finished = ends.total() - failed - ends[""]
     state = "done" if finished == planned else "unfinished"
     if state == "unfinished" and manifest.until is not None:
         state = "decided" if _is_decided(run) else state
     if run.is_locked:
-        state, failed = "running", 0  # those without an end are on their way
+        state = "running"
     return RunStatus(
         name, state, finished, failed, planned, so_far.metric, so_far.estimates, so_far.spent
     )
