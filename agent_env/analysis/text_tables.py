@@ -22,8 +22,8 @@ LONG, SHORT = 9, 2
 """Digits of a figure at most, and where width is short."""
 WHOLE, NARROWEST = 28, 12
 """Characters that a text keeps while columns can be left out, and that it keeps at least."""
-PROSE = 100
-"""Characters of a line of notes at most."""
+SPOKEN_WIDTH, PROSE = 80, 100
+"""Characters of a row that is read aloud, as a table has it, and of a line of notes at most."""
 SPOKEN = ", {} to {}"
 """An interval in a sentence."""
 
@@ -58,7 +58,7 @@ def text_table(table: ResultTable, room: int | None) -> tuple[list[str], list[st
         if (widths := _widths(blocks, room, text_width)) is not None:
             hidden = [column.name for column in table.columns if column not in part.columns]
             return list(_aligned(blocks, widths)), hidden
-    return list(sentences(table, room)), []
+    return list(_sentences(table, room)), []
 
 
 def fitted(table: ResultTable, room: int) -> ResultTable:
@@ -78,7 +78,15 @@ def _fewer_and_fewer(table: ResultTable) -> Iterator[ResultTable]:
         yield table.of_columns(i for i, column in enumerate(table.columns) if column.rank <= rank)
 
 
-def sentences(table: ResultTable, room: int | None) -> Iterator[str]:
+def spoken_table(table: ResultTable, wide: bool) -> tuple[list[str], list[str]]:
+    """Each row as a sentence that is read aloud, of the columns that most terminals have room for,
+    or of all; and the names of those that are left out."""
+    part = table if wide else fitted(table, SPOKEN_WIDTH)
+    hidden = [column.name for column in table.columns if column not in part.columns]
+    return list(_sentences(part, None)), hidden
+
+
+def _sentences(table: ResultTable, room: int | None) -> Iterator[str]:
     """Each row as a line, such as `web: steps 3.9; exact_match 0.500, 0.237 to 0.763`."""
     for row in table.rows:
         texts = [

@@ -13,6 +13,7 @@ import typer
 from agent_env.cli.help import options_of_task
 from agent_env.cli.run import say
 from agent_env.cli.tree import OLD_LIMITS, Commands, UsageError
+from agent_env.runs.terminal import PLAIN as PLAIN_TEXT
 from agent_env.runs.terminal import guard_streams
 from agent_env.version import __version__
 
@@ -45,8 +46,13 @@ def _commands(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Sentences for tables, for a screen reader; anywhere.")
+    ] = False,
 ) -> None:
-    """What makes a typer application of a table alone."""
+    """What stands before a command, or anywhere in its line."""
+    if plain:
+        os.environ[PLAIN_TEXT] = "1"
 
 
 def main() -> None:
@@ -62,7 +68,8 @@ def main() -> None:
 
     guard_streams()
     try:
-        code = app(prog_name="agent-env", standalone_mode=False)
+        words = sorted(sys.argv[1:], key=lambda word: word != "--plain")
+        code = app(words, prog_name="agent-env", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except (DatasetErrors, ConfigErrors) as exc:

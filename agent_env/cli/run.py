@@ -36,23 +36,21 @@ Wide = Annotated[
 def print_table(table: ResultTable, wide: bool = False) -> None:
     """Its title, its columns that say something, as many as the terminal has room for, and its
     notes; or what it says in brief, unless `wide`."""
-    from agent_env.analysis.text_tables import named, prose, sentences, text_table
+    from agent_env.analysis.text_tables import named, prose, spoken_table, text_table
     from agent_env.runs.terminal import is_plain, room
 
-    filled, width = table.without_empty(), None if wide else room()
+    filled, width = table.without_empty(), None if wide or is_plain() else room()
     if table.brief and not wide:
         print(*prose(table.brief, width, ""), sep="\n", end="\n\n")
         return
-    lines, hidden = list[str](), list[str]()
-    if is_plain():
-        lines = list(sentences(filled, None))
-    elif filled.is_list:
+    lines, hidden = ["  none"], list[str]()
+    if filled.rows and filled.is_list:
         lines = [line for (text,) in filled.texts() for line in prose(text, width, "- ")]
     elif filled.rows:
-        lines, hidden = text_table(filled, width)
+        lines, hidden = spoken_table(filled, wide) if is_plain() else text_table(filled, width)
     notes = [*table.notes, *([named(hidden)] if hidden else [])]
     under = [line for note in notes for line in prose(note, width)]
-    print(*prose(table.title, width, ""), *(lines or ["  none"]), *under, sep="\n", end="\n\n")
+    print(*prose(table.title, width, ""), *lines, *under, sep="\n", end="\n\n")
 
 
 SHOWN_CHANGES = 10

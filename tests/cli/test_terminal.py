@@ -167,3 +167,10 @@ def test_lines_beside_the_progress_bar_are_guarded_too(monkeypatch, web_run):
     assert "\u202e" not in shown
     assert "\x1b[8m" not in shown
     assert r"said too\u001b[8m\u202e" in shown
+
+
+@pytest.mark.parametrize("words", [("--plain", "show"), ("show", "--plain")])
+def test_plain_may_stand_anywhere_and_shows_no_table(web_run, words):
+    done = agent_env(*words, str(web_run))
+    assert "web: episodes 2; exact_match 1.000" in done.stdout
+    assert "─" not in done.stdout
