@@ -262,13 +262,15 @@ def write(
 
 
 def comparison_json(comparison: Comparison, tables: Sequence[ResultTable]) -> dict[str, object]:
-    """The object that `--json` prints: the tables by name, and each condition's totals."""
+    """The object that `--json` prints: the tables by name, each condition's totals, and the full
+    names of the models by their short ones."""
     from agent_env.analysis.result_tables import as_objects
 
     spent = {
         arm.label: arm.spent.as_json() for arm in comparison.study.arms if arm.spent is not None
     }
-    return {**as_objects(tables), "spent": spent}
+    models = {arm.model_label: arm.model for arm in comparison.study.arms}
+    return {**as_objects(tables), "spent": spent, "models": models}
 
 
 def _format(to: str | None, out: Path | None) -> Format:

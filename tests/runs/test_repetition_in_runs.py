@@ -33,5 +33,5 @@ def test_a_run_says_how_replies_were_cut_and_what_that_saved(tmp_path):
     assert [result.verdict for result in run.replay()] == ["same"]
     (note,) = [note for note in run.scores()[0].notes if "repeated themselves" in note]
     assert note == (
-        f"replies that repeated themselves were cut, which saved about {saved} tokens (estimate)"
+        f"Replies that repeated themselves were cut, which saved about {saved} tokens (estimate)"
     )
