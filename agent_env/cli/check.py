@@ -6,24 +6,18 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from agent_env.cli.run import AsJson, one_of, print_table, say
+from agent_env.cli.options import with_options
+from agent_env.cli.run import AsJson, print_table, say
 from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.records.model_server import ServerProbe
+    from agent_env.runs.probe import ProbeOptions
 
 
+@with_options("agent_env.runs.probe:ProbeOptions")
 def check(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Such as http://127.0.0.1:8000/v1.")],
-    model: Annotated[str | None, Opt("Its name there; default: the only one listed.")] = None,
-    api: Annotated[str, Opt("chat (Chat Completions) or responses.")] = "chat",
-    api_key_env: Annotated[
-        str | None,
-        Opt("The environment variable with its key; default: COMPATIBLE_API_KEY.", metavar="NAME"),
-    ] = None,
-    note: Annotated[str, Opt("Kept in the record, such as the server's flags.")] = "",
+    options: ProbeOptions,
     out: Annotated[Path | None, Opt("Write the record here, to pass it on.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -37,10 +31,8 @@ def check(
     import asyncio
 
     from agent_env.episodes.calls.preflight import remarks
-    from agent_env.runs.probe import APIS, ProbeOptions, probe_server
+    from agent_env.runs.probe import probe_server
 
-    chosen = one_of(api, tuple(APIS), "--api")
-    options = ProbeOptions(url.rstrip("/"), model, chosen, api_key_env, note)  # type: ignore[arg-type]
     preflight, record = asyncio.run(probe_server(options, say))
     text = json.dumps(record.model_dump(mode="json"), indent=2, ensure_ascii=False)
     if as_json:

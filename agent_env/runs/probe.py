@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import JsonValue
 
@@ -17,6 +17,7 @@ from agent_env.models.server_facts import Health, ServerFacts, server_facts, ser
 from agent_env.protocols import Model
 from agent_env.records.manifest import Preflight
 from agent_env.records.model_server import ServerProbe
+from agent_env.records.options import Opt
 from agent_env.version import __version__
 from agent_env.wiring.models import watched_model
 from agent_env.wiring.trust import own_call
@@ -30,12 +31,24 @@ KEY = "COMPATIBLE_API_KEY"
 class ProbeOptions:
     """What is probed."""
 
-    url: str
-    model: str | None = None
-    """None: the only one that the server lists."""
-    api: Literal["chat", "responses"] = "chat"
-    api_key_env: str | None = None
-    note: str = ""
+    url: Annotated[
+        str,
+        Opt(
+            "Such as http://127.0.0.1:8000/v1.",
+            argument=True,
+            metavar="URL",
+            read=lambda url: url.rstrip("/"),
+        ),
+    ]
+    model: Annotated[str | None, Opt("Its name there; default: the only one listed.")] = None
+    api: Annotated[Literal["chat", "responses"], Opt("chat (Chat Completions) or responses.")] = (
+        "chat"
+    )
+    api_key_env: Annotated[
+        str | None,
+        Opt("The environment variable with its key; default: COMPATIBLE_API_KEY.", metavar="NAME"),
+    ] = None
+    note: Annotated[str, Opt("Kept in the record, such as the server's flags.")] = ""
 
 
 async def probe_server(

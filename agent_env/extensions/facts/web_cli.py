@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from agent_env.sdk.commands import AsJson, Opt
+from agent_env.sdk.commands import AsJson, Opt, with_options
 from agent_env.sdk.errors import ConfigError, DatasetError, StorageError
 
 if TYPE_CHECKING:
@@ -18,44 +18,22 @@ if TYPE_CHECKING:
     from agent_env.sdk.records import MaterialTable
 
 
-def build(
-    out: Annotated[Path, Opt("The page store to write, such as pages.db.")],
-    world: Annotated[
-        str | None, Opt("real or fictional; default: real, or none beside --table.")
-    ] = None,
-    entities: Annotated[
-        int | None, Opt("People, offices, clubs and events of a fictional world; default 5000.")
-    ] = None,
-    seed: Annotated[int | None, Opt("Of a fictional world; the same gives the same pages.")] = None,
-    difficulty: Annotated[str, Opt("easy, medium or hard.")] = "medium",
-    facts_table: Annotated[
-        Path | None, Opt("Your own event table, rendered instead of the shipped one.")
-    ] = None,
-    table: Annotated[
-        list[Path] | None,
-        Opt(
-            "A temporal table (CSV, Parquet, SQLite, DuckDB), or NAME.materials.jsonl of "
-            "generated questions. Repeatable."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@with_options("agent_env.extensions.facts.web_cli:BuildOptions")
+def build(options: BuildOptions, as_json: AsJson = False) -> None:
     """Render a world into pages that can be searched without a network.
 
     Example: agent-env web build --world fictional --entities 5000 --seed 3 --out pages.db, or
     agent-env web build --table td.materials.jsonl --out tables.db
     """
-    options = BuildOptions(out, world, entities, seed, difficulty, facts_table, tuple(table or ()))
-    result = build_web(options, lambda text: print(text, file=sys.stderr))
+    result, out = build_web(options, lambda text: print(text, file=sys.stderr)), options.out
     beside = {"facts": result.facts, "intervals": result.intervals}
     if as_json:
         files: dict[str, object] = {
             name: str(file) if file else None for name, file in beside.items()
         }
         files |= {"tables": result.tables, "passed_over": result.passed_over}
-        print(
-            json.dumps({"pages": result.pages, "digest": result.digest, "out": str(out), **files})
-        )
+        fields = {"pages": result.pages, "digest": result.digest, "out": str(out)}
+        print(json.dumps(fields | files))
         return
     print(f"{result.pages} pages in {out}, digest {result.digest[:16]}")
     if result.passed_over:
@@ -75,16 +53,26 @@ WORLDS = ("real", "fictional")
 class BuildOptions:
     """What the user asks of a web."""
 
-    out: Path
-    world: str | None
-    """None is the real one, or none where tables are given."""
-    entities: int | None
-    seed: int | None
-    difficulty: str
-    facts_table: Path | None
-    """Events to render instead of the shipped ones; of the real world only."""
-    tables: tuple[Path, ...] = ()
-    """Temporal tables, or the materials of generated questions."""
+    out: Annotated[Path, Opt("The page store to write, such as pages.db.")]
+    world: Annotated[
+        str | None, Opt("real or fictional; default: real, or none beside --table.")
+    ] = None
+    entities: Annotated[
+        int | None, Opt("People, offices, clubs and events of a fictional world; default 5000.")
+    ] = None
+    seed: Annotated[int | None, Opt("Of a fictional world; the same gives the same pages.")] = None
+    difficulty: Annotated[str, Opt("easy, medium or hard.")] = "medium"
+    facts_table: Annotated[
+        Path | None, Opt("Your own event table, rendered instead of the shipped one.")
+    ] = None
+    tables: Annotated[
+        tuple[Path, ...],
+        Opt(
+            "A temporal table (CSV, Parquet, SQLite, DuckDB), or NAME.materials.jsonl of "
+            "generated questions. Repeatable.",
+            flag="--table",
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

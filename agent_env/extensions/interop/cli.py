@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.sdk.commands import AsJson, Opt, RunPath, for_each_run, say
+from agent_env.sdk.commands import AsJson, Opt, RunPath, for_each_run, say, with_options
 
+if TYPE_CHECKING:
+    from agent_env.extensions.interop.run_export import ExportOptions
+
+COLLECTOR = "http://127.0.0.1:4318"
 Endpoint = Annotated[
     str,
     typer.Option(
@@ -17,62 +21,28 @@ Endpoint = Annotated[
         envvar=["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
     ),
 ]
-Benchmark = Annotated[
-    str | None,
-    Opt(
-        "hf, eee: the dataset of the Hugging Face Hub that was asked; TASK as in its "
-        "eval.yaml, else default.",
-        metavar="ORG/DATASET[:TASK]",
-    ),
-]
 
 
+@with_options("agent_env.extensions.interop.run_export:ExportOptions")
 def export(
-    folder: RunPath,
-    to: Annotated[
-        str,
-        Opt(
-            "jsonl, parquet, inspect, otel, verifiers, sft, atif, eee, hf, or a format that "
-            "an installed package brings (`agent-env list exporters`)."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        Opt(
-            "A new folder, with one for each of several runs; default: RUN/exports/FORMAT, "
-            "made anew."
-        ),
-    ] = None,
-    where: Annotated[
-        list[str] | None, Opt("FIELD=A,B as in `agent-env episodes list`. Repeatable.")
-    ] = None,
-    min_score: Annotated[float | None, Opt("Only episodes with at least this score.")] = None,
-    metric: Annotated[str | None, Opt("The score meant; default: the task's main metric.")] = None,
-    endpoint: Endpoint = "http://127.0.0.1:4318",
-    content: Annotated[bool, Opt("otel: send messages and tool results too.")] = False,
-    benchmark: Benchmark = None,
-    organization: Annotated[str | None, Opt("eee: who evaluated; default: unknown.")] = None,
-    as_json: AsJson = False,
+    options: ExportOptions, folder: RunPath, endpoint: Endpoint = COLLECTOR, as_json: AsJson = False
 ) -> None:
     """Write a run's episodes as tables, logs, spans, trajectories or training data, or its results
     for Every Eval Ever (eee) or a model repository (hf).
 
     Example: agent-env episodes export runs/first --to sft --min-score 1 --where condition=web
     """
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
-    from agent_env.extensions.interop.run_export import ExportOptions
     from agent_env.extensions.interop.run_export import export as export_run
     from agent_env.sdk.run import Run
 
     def write(path: Path, name: str) -> None:
-        own = out and out / name
-        options = ExportOptions(
-            to, own, where or (), metric, min_score, endpoint, content, benchmark, organization
-        )
-        result = export_run(Run(path), options, say)
+        out = options.out and options.out / name
+        own = replace(options, out=out, endpoint=endpoint)
+        result = export_run(Run(path), own, say)
         if as_json:
-            print(json.dumps({"run": str(path), "to": to, **asdict(result)}))
+            print(json.dumps({"run": str(path), "to": options.to, **asdict(result)}))
             return
         counts = ", ".join(f"{number} {name}" for name, number in result.counts.items())
         skipped = f"; {result.left_out} episodes left out" if result.left_out else ""

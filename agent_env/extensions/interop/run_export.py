@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from agent_env.sdk.commands import need_extra
+from agent_env.sdk.commands import Opt, need_extra
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import parse_where
 from agent_env.sdk.records import new_folder
@@ -37,20 +37,36 @@ _BENCHMARK = re.compile(r"([A-Za-z0-9][\w.-]*/[\w.-]+)(?::([\w.-]+))?", re.ASCII
 class ExportOptions:
     """Options of `export`."""
 
-    to: str
-    out: Path | None = None
-    """The folder; None: RUN/exports/FORMAT."""
-    where: Sequence[str] = ()
-    metric: str | None = None
-    min_score: float | None = None
-    endpoint: str = "http://127.0.0.1:4318"
-    """Of the collector, for otel."""
-    content: bool = False
-    """Whether otel spans have the messages."""
-    benchmark: str | None = None
-    """ORG/DATASET[:TASK] on the Hugging Face Hub, for eee and hf."""
-    organization: str | None = None
-    """Who evaluated, for eee."""
+    to: Annotated[
+        str,
+        Opt(
+            "jsonl, parquet, inspect, otel, verifiers, sft, atif, eee, hf, or a format that "
+            "an installed package brings (`agent-env list exporters`)."
+        ),
+    ]
+    out: Annotated[
+        Path | None,
+        Opt(
+            "A new folder, with one for each of several runs; default: RUN/exports/FORMAT, "
+            "made anew."
+        ),
+    ] = None
+    where: Annotated[
+        tuple[str, ...], Opt("FIELD=A,B as in `agent-env episodes list`. Repeatable.")
+    ] = ()
+    min_score: Annotated[float | None, Opt("Only episodes with at least this score.")] = None
+    metric: Annotated[str | None, Opt("The score meant; default: the task's main metric.")] = None
+    endpoint: Annotated[str, Opt("Of the collector, for otel.")] = "http://127.0.0.1:4318"
+    content: Annotated[bool, Opt("otel: send messages and tool results too.")] = False
+    benchmark: Annotated[
+        str | None,
+        Opt(
+            "hf, eee: the dataset of the Hugging Face Hub that was asked; TASK as in its "
+            "eval.yaml, else default.",
+            metavar="ORG/DATASET[:TASK]",
+        ),
+    ] = None
+    organization: Annotated[str | None, Opt("eee: who evaluated; default: unknown.")] = None
 
 
 @dataclass(frozen=True, slots=True)
