@@ -77,7 +77,7 @@ def main() -> None:
     except (ConfigError, DatasetError) as exc:
         _fail([str(exc)], 2)
     except UsageError as exc:
-        _fail([_with_hint(exc.format_message(), sys.argv[1:])], 2)
+        _fail([_with_hint(exc.format_message().replace("Value error, ", ""), sys.argv[1:])], 2)
     except AgentEnvError as exc:
         _fail([str(exc)], 1)
     except ModuleNotFoundError as exc:
