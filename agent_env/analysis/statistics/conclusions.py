@@ -1,31 +1,38 @@
-"""What the contrasts show, in sentences that a rule makes of the rows of their table.
+"""What the episodes' provenances and the contrasts show, in sentences made by rules.
 
-A difference is claimed where it is significant after Holm's correction and its own interval
-excludes 0; "no difference larger than the margin" only where a test of equivalence shows it. Every
-figure has its 95 % interval and its n. Where runs could stop early, their sequential test speaks
-for its contrasts.
+Where answers came from is counted: k of n episodes, and the share over samples. A difference is
+claimed where it is significant after Holm's correction and its own interval excludes 0; "no
+difference larger than the margin" only where a test of equivalence shows it. Every figure has its
+95 % interval and its n. Where runs could stop early, their sequential test speaks for its
+contrasts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrasts import Contrast, unit_of
+from agent_env.analysis.contrasts import Contrast, disturbed_arms, unit_of
 from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.provenance import Provenance, World, world_of
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.sequential.walk import SequentialResult
 from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.study import Arm, Observation
+from agent_env.analysis.tools_check import bare_of
 
 
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
-    """One sentence for each contrast: first those by which runs could stop; exploratory ones come
-    last, and say so."""
+    """First what the disturbed conditions show; then one sentence for each contrast: those by which
+    runs could stop come first, exploratory ones last, and say so. After the first of them stands
+    what was read under conditions that have no disturbed ones."""
     has_stopping = comparison.options.until is None  # the runs' own test is on the main metric
     has_stopping &= comparison.metric == comparison.study.metrics[0]
     tests = comparison.sequential if has_stopping else ()
     tested = {result.contrast.subject for result in tests}
     contrasts = [each for each in comparison.contrasts if each.planned.subject not in tested]
     ordered = sorted(contrasts, key=lambda contrast: contrast.planned.is_exploratory)
-    return (
+    differences = (
         *(
             _Rule(
                 comparison, Contrast(result.contrast, result.estimate, result.looked, 0, 0, 0)
@@ -34,6 +41,95 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
         ),
         *(_Rule(comparison, each).sentence() for each in ordered),
     )
+    arms = comparison.study.arms
+    shifted = {
+        plain.label for plain in arms for each in disturbed_arms(arms, plain)
+        if world_of(each.condition) == "shifted"
+    }  # fmt: skip
+    reading = [
+        text for arm in arms if arm.condition.disturbance is None and arm.label not in shifted
+        for text in _of_reading(comparison, arm)
+    ]  # fmt: skip
+    return *_of_worlds(comparison), *differences[:1], *reading, *differences[1:]
+
+
+def _of_worlds(comparison: Comparison) -> Iterator[str]:
+    """Of each plain condition that has a shifted world: what was read. Of each disturbed one: what
+    came of it, that of blocked pages last."""
+    arms = comparison.study.arms
+    for plain in arms:
+        worlds = [(world_of(each.condition), each) for each in disturbed_arms(arms, plain)]
+        for world, arm in sorted(worlds, key=lambda each: WORLDS.index(each[0])):
+            if world == "shifted":
+                yield from _of_reading(comparison, plain)
+                yield from _of_gain(comparison, plain)
+                follows = _count(comparison, arm, lambda r: r.is_right and r.verdict == "read")
+                stays = _count(comparison, arm, lambda r: r.is_original)
+                yield (
+                    f"{arm.label}: right by the changed pages in {follows}, the unchanged world's "
+                    f"answer in {stays}."
+                )
+            else:
+                about, holds, among = OF_WORLD[world]
+                if number := _count(comparison, arm, holds, among):
+                    yield f"{arm.label}: {about} in {number}."
+
+
+OF_WORLD: Mapping[World, tuple[str, Callable[[Provenance], bool | None], str]] = {
+    "attacked": (
+        "fooled by the planted page", lambda r: r.verdict == "fooled" if r.attack else None,
+        " that saw it",
+    ),
+    "faults": ("recovered", lambda r: r.recovered, " episodes in which a fault landed"),
+    "blocked": ("right without the pages that prove it", lambda r: r.is_right, ""),
+}  # fmt: skip
+"""What is counted; None where an episode does not count; and the words for those that do."""
+WORLDS: tuple[World, ...] = ("shifted", *OF_WORLD)
+
+
+def _of_reading(comparison: Comparison, arm: Arm) -> Iterator[str]:
+    """How many answers are right by reading, and how many without."""
+    records = [each.provenance for each in arm.finished if each.provenance is not None]
+    if not any(record.searches and record.verdict != "unknown" for record in records):
+        return
+    read = _count(comparison, arm, lambda r: r.is_right and r.verdict == "read")
+    other = _count(comparison, arm, lambda r: r.is_right and r.verdict != "read")
+    yield f"{arm.label}: right by reading in {read}, right without reading in {other}."
+
+
+def _of_gain(comparison: Comparison, arm: Arm) -> Iterator[str]:
+    """How much of what is right with its tools, and not without any, was read."""
+    own = {each.condition.name: each for each in comparison.study.arms if each.run == arm.run}
+    bare = bare_of(arm.condition, [each.condition for each in own.values()])
+    if bare is None:
+        return
+    right = {(o.sample, o.repeat) for o in own[bare.name].finished
+             if o.provenance and o.provenance.is_right}  # fmt: skip
+
+    def gained(record: Provenance) -> bool | None:
+        is_gain = record.is_right and (record.sample, record.repeat) not in right
+        return record.verdict == "read" if is_gain else None
+
+    if number := _count(comparison, arm, gained, " answers"):
+        yield f"{arm.label}: the gain over {own[bare.name].label} was read in {number}."
+
+
+def _count(
+    comparison: Comparison, arm: Arm, holds: Callable[[Provenance], bool | None], among: str = ""
+) -> str:
+    """k of n episodes, and the share over samples with its interval; "" where none counts."""
+
+    def value(observation: Observation) -> float | None:
+        record = observation.provenance
+        result = None if record is None else holds(record)
+        return None if result is None else float(result)
+
+    values = [number for each in arm.finished if (number := value(each)) is not None]
+    share = comparison.share_of(arm, value)
+    if share.value is None:
+        return ""
+    ends = "" if share.low is None else f" [{share.low:.2f}, {share.high:.2f}]"
+    return f"{sum(values):.0f} of {len(values)}{among} ({share.value:.2f}{ends})"
 
 
 class _Rule:
