@@ -6,8 +6,7 @@ Every condition has its own colour, marker, line and hatch, and keeps them throu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrast_text import contrast_mistakes
-from agent_env.analysis.contrasts import Contrast, unit_of
+from agent_env.analysis.contrasts import Contrast
 from agent_env.analysis.drawing import (
     COLOURS,
     HATCHES,
@@ -29,7 +27,6 @@ from agent_env.analysis.drawing import (
     wrapped,
 )
 from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.resampling import means
 from agent_env.analysis.result_tables import Column
 from agent_env.analysis.statistics.noise import pass_hat
 from agent_env.analysis.study import Arm
@@ -138,9 +135,6 @@ def dodged(points: Sequence[tuple[float, float]], spans: tuple[float, float]) ->
     return shifts
 
 
-FIGURE_DOSES = ("steps", "tokens")
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """A line of the forest: a contrast, or a heading without one."""
@@ -232,85 +226,6 @@ def _interval(axes: Axes, place: float, contrast: Contrast, model_index: int) ->
     text = Column("", 2, signed=True).text(estimate.cell).replace("-", "−")
     axes.annotate(f"{text}  n = {contrast.pairs}", (1.02, place), fontsize=8, va="center",
                   xycoords=("axes fraction", "data"))  # fmt: skip
-
-
-def dose_response(comparison: Comparison, dose: str) -> Figure | None:
-    """The mean score of each condition over its mean dose, with both intervals, and the slope
-    within samples; a panel per run. Without conditions that give the answer away. None where no run
-    has two conditions of different doses."""
-    text = f"trend:{dose}"
-    if contrast_mistakes([text], comparison.study.arms):
-        return None
-    trend_comparison = Comparison(
-        comparison.study, replace(comparison.options, contrasts=(text,), planned=())
-    )
-    trends = [c for c in trend_comparison.contrasts if c.difference.value is not None]
-    if not trends:
-        return None
-    doses = comparison.estimates(comparison.dose(dose), share=False)
-    scores, styles = comparison.means[comparison.metric], looks(comparison.study.arms)
-    runs = runs_of(comparison)
-    figure, axeses = panels(len(runs), sharey=True)
-    for axes, (title, places) in zip(axeses, runs.items(), strict=True):
-        shown = [
-            i
-            for i in places
-            if not comparison.study.arms[i].gives_away
-            and doses[i].value is not None
-            and scores[i].value is not None
-        ]
-        _points(axes, [(doses[i], scores[i]) for i in shown],
-                [styles[comparison.study.arms[i].name_in_run] for i in shown],
-                [comparison.study.arms[i].name_in_run for i in shown])  # fmt: skip
-        run = comparison.study.arms[places[0]].run
-        for trend in trends:
-            if comparison.study.arm(trend.planned.after).run == run:
-                _slope(axes, comparison, trend, dose)
-        axes.set_title(wrapped(title, 40), fontsize=9)
-        axes.set_xlim(left=0)
-        limit(axes, comparison)
-        clean(axes)
-    name, size = dose.replace("_", " "), unit_of(dose)
-    figure.supxlabel(f"{name} per episode{'' if size[0] == 1 else f' ({size[1]})'}; bars: 95 % CI; "
-                     "line and band: slope within samples, 95 % CI", fontsize=8)  # fmt: skip
-    figure.supylabel(words(comparison.metric), fontsize=9)
-    legend(figure, axeses)
-    return figure
-
-
-def _points(
-    axes: Axes, points: list[tuple[Estimate, Estimate]], styles: list[Look], names: list[str]
-) -> None:
-    wide = max((x.value or 0.0 for x, _ in points), default=1.0) or 1.0
-    shifts = dodged([(x.value or 0.0, y.value or 0.0) for x, y in points], (wide, 1.0))
-    for (x, y), look, name, shift in zip(points, styles, names, shifts, strict=True):
-        (_, across), (_, up) = bars_of([x]), bars_of([y])
-        axes.errorbar((x.value or 0.0) + shift, y.value or 0.0, xerr=across, yerr=up,
-                      color=look.colour, marker=look.marker, markersize=7, linestyle="none",
-                      elinewidth=0.8, capsize=2, label=literal(name), zorder=3)  # fmt: skip
-
-
-def _slope(axes: Axes, comparison: Comparison, trend: Contrast, dose: str) -> None:
-    """The line through the mean of all points with the slope, and a band of its interval."""
-    arms = comparison.study.arms
-    indices = [i for i, arm in enumerate(arms) if arm.label in dict(trend.planned.weights)]
-    x, y = (
-        means(each[:, indices])
-        for each in (comparison.dose(dose), comparison.columns(comparison.metric))
-    )
-    middle, height = float(np.nanmean(x)), float(np.nanmean(y))
-    ends = np.array([np.nanmin(x), np.nanmax(x)])
-    slopes = trend.difference
-    line = height + (slopes.value or 0.0) * (ends - middle)
-    axes.plot(ends, line, color="#777777", linewidth=1, zorder=1)
-    if slopes.low is not None and slopes.high is not None:
-        across = np.linspace(ends[0], ends[1], 30) - middle
-        edges = np.array([height + slopes.low * across, height + slopes.high * across])
-        axes.fill_between(across + middle, edges.min(axis=0), edges.max(axis=0), color="#777777",
-                          alpha=0.18, linewidth=0, zorder=0)  # fmt: skip
-    text = Column("", 3, signed=True).text(slopes.cell).replace("-", "−")
-    axes.text(0.98, 0.02, f"slope {text} per {unit_of(dose)[1]}, n = {trend.pairs}", fontsize=7,
-              transform=axes.transAxes, ha="right", va="bottom")  # fmt: skip
 
 
 FILLINGS: tuple[FillStyleType, ...] = ("full", "none", "left", "top", "right", "bottom")
@@ -536,6 +451,5 @@ MAKERS: Mapping[str, Callable[[Comparison], Figure | None]] = {
     "by-solutions": by_solutions,
     "conditions": condition_bars,
     "frontier": frontier,
-    **{f"dose-{dose}": partial(dose_response, dose=dose) for dose in FIGURE_DOSES},
     "reliability": reliability,
 }

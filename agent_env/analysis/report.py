@@ -185,10 +185,6 @@ FIGURES = {
     "frontier": ("use", "The score against what an episode costs; the line joins what nothing "
                  "cheaper equals. Without conditions that give the answer away."),
     "by-solutions": ("by-solutions", "The score over the number of solutions, a panel per run."),
-    "dose-steps": ("", "The score over the steps of an episode; the line is the slope within "
-                   "questions. An association: models choose their steps."),
-    "dose-tokens": ("", "The score over the tokens of an episode; the line is the slope within "
-                    "questions. An association: models choose their tokens."),
     "reliability": ("reliability", "pass^k: the chance that k episodes of one question are all "
                     "right."),
 }  # fmt: skip
@@ -287,6 +283,7 @@ def _sections(
         section = {"results": results, "evidence": evidence}.get(place, appendix)
         if table.brief or len(telling.columns) == 1 < len(whole.columns):
             same.append(table.brief or f"{table.title}. {telling.notes[0]}")
+            appendix.append(replace(whole, brief=""))
             continue
         if section is not appendix:
             narrow = fitted(telling, PORTRAIT)
@@ -300,12 +297,11 @@ def _sections(
     evidence += _sentences("In a line, as no table says more", same)
     appendix += [figure for rest in figures.values() for figure in rest]
     appendix += _sentences("All other conclusions", further[MOST_ROWS:])
+    method = method_words(comparison, manifests)
     sections = [
         Section("results", "Results", results, is_open=True),
         Section("evidence", "Evidence", evidence),
-        Section(
-            "method", "Method", _settings_tables(manifests), method_words(comparison, manifests)
-        ),
+        Section("method", "Method", _settings_tables(manifests), method),
         Section("appendix", "Appendix", appendix, is_printed=False),
     ]
     return [section for section in sections if section.blocks or section.words]

@@ -22,7 +22,7 @@ def comparison():
 def test_a_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):
     figures = all_figures(comparison)
     assert list(figures) == [
-        "forest", "conditions", "frontier", "dose-tokens", "reliability",
+        "forest", "conditions", "frontier", "reliability",
     ]  # fmt: skip
     svg, png, pdf = save(figures["forest"], tmp_path, "forest")  # the report draws them all
     assert b"<svg" in svg.read_bytes()
@@ -59,8 +59,8 @@ def test_the_forest_has_a_row_for_each_contrast_and_model_with_its_figures():
     assert told.count("n = 40") == 3
 
 
-def test_what_gives_the_answer_away_is_not_on_the_frontier_nor_among_the_doses():
+def test_what_gives_the_answer_away_is_not_on_the_frontier():
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.1, "explicit": 0.3}, ("m",), seed=1)
     figures = all_figures(Comparison(made, Options(resamples=1000)))
     assert "explicit" in lines_of(figures["conditions"])
-    assert "explicit" not in lines_of(figures["frontier"]) + lines_of(figures["dose-tokens"])
+    assert "explicit" not in lines_of(figures["frontier"])
