@@ -90,7 +90,7 @@ class ResultTable:
             elif len(set(cells)) == 1:
                 same.append(f"{column.name} {column.text(cells[0])}")
             elif twins:
-                repeated.append(f"{column.name} equals {self.columns[twins[0]].name}")
+                repeated.append(f"‘{column.name}’ equals ‘{self.columns[twins[0]].name}’")
             else:
                 places.append(i)
         notes = [f"In all rows: {', '.join(texts)}." for texts in (same, repeated) if texts]
