@@ -13,7 +13,7 @@ from agent_env.cli.run import print_table, say
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.episodes.calls.budget import RunLimits
-    from agent_env.records.forecast import Amounts, ExpectedSamples, Forecast, PlanForecast
+    from agent_env.records.forecast import ExpectedSamples, Forecast, PlanForecast
     from agent_env.records.manifest import Manifest, Preflight
     from agent_env.runs.options import RunOptions
     from agent_env.runs.plan import Plan
@@ -97,6 +97,7 @@ def _exit(manifests: Sequence[Manifest], runs: Sequence[RunOptions]) -> None:
 
 def _print_forecast(forecast: PlanForecast) -> None:
     from agent_env.analysis.result_tables import Column, ResultTable
+    from agent_env.runs.forecast import amounts_text, time_text
 
     heads = (
         Column("contrast"), Column("samples", 0), Column("minimum detectable effect"),
@@ -105,9 +106,9 @@ def _print_forecast(forecast: PlanForecast) -> None:
     for run in forecast.runs:
         if any(each.amounts.expected_tokens is not None for each in run.conditions):
             print_table(_amounts_table(run))
-            print(f"  Time: {_span(run.amounts)}, {run.concurrency} episodes at once.")
+            print(f"  Time: {time_text(run.amounts)}, {run.concurrency} episodes at once.")
     if len(forecast.runs) > 1:
-        print(f"  In all: {_words(forecast.amounts)}")
+        print(f"  In all: {amounts_text(forecast.amounts)}.")
     if forecast.differences:
         rows = tuple((d.contrast, d.samples, d.difference, d.basis) for d in forecast.differences)
         note = "Minimum detectable effect: found in 80 % of cases at 5 %, two-sided, uncorrected."
@@ -140,37 +141,11 @@ def _amounts_table(run: Forecast) -> ResultTable:
         Column("condition"), Column("episodes", 0), Column("tokens", 0),
         Column("tokens at most", 0), Column("USD", 4), Column("USD at most", 2), Column("from"),
     )  # fmt: skip
-    rows = [(c.condition, c.episodes, *_cells(c.amounts), c.basis) for c in run.conditions]
-    rows.append(("all", run.episodes, *_cells(run.amounts), "within the run's limits"))
+    rows = [(c.condition, c.episodes, *c.amounts.spent, c.basis) for c in run.conditions]
+    rows.append(("all", run.episodes, *run.amounts.spent, "within the run's limits"))
     title = f"What it will use · {run.task} · {short_name(run.model)}"
     is_guess = any(each.basis.startswith("guess") for each in run.conditions)
     return ResultTable("forecast", title, columns, tuple(rows), (GUESS,) if is_guess else ())
-
-
-def _cells(amounts: Amounts) -> tuple[float | None, ...]:
-    return (
-        amounts.expected_tokens, amounts.most_tokens,
-        amounts.expected_cost_usd, amounts.most_cost_usd,
-    )  # fmt: skip
-
-
-def _span(amounts: Amounts) -> str:
-    from agent_env.runs.progress import duration
-
-    expected, most = (
-        "unknown" if s is None else duration(s, with_hours=True)
-        for s in (amounts.expected_s, amounts.most_s)
-    )
-    return f"about {expected}, at most {most}"
-
-
-def _words(amounts: Amounts) -> str:
-    tokens, most, cost, most_cost = (
-        "unknown" if value is None else f"{value:,.{digits}f}"
-        for value, digits in zip(_cells(amounts), (0, 0, 2, 2), strict=True)
-    )
-    money = f"{cost} USD (at most {most_cost})" if amounts.most_cost_usd else "cost unknown"
-    return f"{tokens} tokens (at most {most}), {money}, {_span(amounts)}."
 
 
 def _print(manifest: Manifest, preflight: Preflight) -> None:

@@ -17,6 +17,13 @@ class Amounts(Record):
     expected_s: float | None = None
     most_s: float | None = None
 
+    @property
+    def spent(self) -> tuple[float | None, ...]:
+        """Tokens and money, expected and at most each."""
+        return (
+            self.expected_tokens, self.most_tokens, self.expected_cost_usd, self.most_cost_usd,
+        )  # fmt: skip
+
 
 class ConditionForecast(Record):
     """One condition of a run."""

@@ -16,13 +16,17 @@ from agent_env.analysis.forecast import (
 )
 from agent_env.analysis.study import RunData, Study, assemble
 from agent_env.episodes.calls.budget import RunLimits
+from agent_env.episodes.calls.retries import silent
 from agent_env.records.forecast import (
     Amounts,
     DetectableDifference,
     ExpectedSamples,
     PlanForecast,
 )
+from agent_env.runs.options import RunOptions
+from agent_env.runs.progress import duration
 from agent_env.runs.run import Run
+from agent_env.runs.start import check_run
 from agent_env.runs.study import find_runs
 
 if TYPE_CHECKING:
@@ -62,6 +66,37 @@ def forecast_plan(
         early_stops=tuple(each for plans in tasks.values() for each in _early_stops(plans)),
         amounts=capped(whole, limits.tokens, limits.cost_usd, limits.time_s),
     )
+
+
+async def forecast_text(runs: Sequence[RunOptions]) -> str:
+    """What runs that are not begun will use one after the other, for users; tries each server by a
+    few short calls."""
+    plans = [await check_run(each, silent) for each in runs]
+    forecasts = [forecast_run(each.manifest, ()) for each in plans]
+    episodes = f"{sum(each.episodes for each in forecasts)} episodes of {len(runs)} runs"
+    asked = [
+        f.amounts for f, plan in zip(forecasts, plans, strict=True) if plan.manifest.preflights
+    ]
+    return f"{episodes}: {amounts_text(added(asked)) if asked else 'what they use is unknown'}"
+
+
+def amounts_text(amounts: Amounts) -> str:
+    """Tokens, money and time, for users."""
+    tokens, most, cost, most_cost = (
+        "unknown" if value is None else f"{value:,.{digits}f}"
+        for value, digits in zip(amounts.spent, (0, 0, 2, 2), strict=True)
+    )
+    money = f"{cost} USD (at most {most_cost})" if amounts.most_cost_usd else "cost unknown"
+    return f"{tokens} tokens (at most {most}), {money}, {time_text(amounts)}"
+
+
+def time_text(amounts: Amounts) -> str:
+    """For users."""
+    expected, most = (
+        "unknown" if s is None else duration(s, with_hours=True)
+        for s in (amounts.expected_s, amounts.most_s)
+    )
+    return f"about {expected}, at most {most}"
 
 
 def _early_stops(checks: Mapping[str, Plan]) -> Sequence[ExpectedSamples]:

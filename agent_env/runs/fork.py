@@ -20,6 +20,7 @@ from agent_env.records.schema import Usage
 from agent_env.records.trace_events import Parent
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.options import ForkCalls, ForkOptions
+from agent_env.runs.progress import duration
 from agent_env.runs.resume import fresh_manifest, moved_entries, settings_from_call
 from agent_env.runs.run import Run
 from agent_env.runs.serving import begin_server
@@ -189,18 +190,23 @@ class ForkForecast:
     input_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None
+    expected_s: float | None = None
 
     @classmethod
-    def of(cls, usages: Sequence[Usage | None], facts: ModelFacts | None) -> ForkForecast:
-        """The sum over the forks."""
+    def of(
+        cls, usages: Sequence[Usage | None], facts: ModelFacts | None, token_s: float | None
+    ) -> ForkForecast:
+        """The sum over the forks; `token_s`: seconds for an output token of one of them."""
         known = [usage for usage in usages if usage is not None]
         is_known = len(known) == len(usages)
         costs = [usage.cost_usd(facts) for usage in known]
+        output = sum(u.output_tokens or 0 for u in known)
         return cls(
             forks=len(usages),
             input_tokens=sum(u.input_tokens or 0 for u in known) if is_known else None,
-            output_tokens=sum(u.output_tokens or 0 for u in known) if is_known else None,
+            output_tokens=output if is_known else None,
             cost_usd=sum(c or 0.0 for c in costs) if is_known and None not in costs else None,
+            expected_s=None if token_s is None or not is_known else output * token_s,
         )
 
     def __str__(self) -> str:
@@ -209,10 +215,12 @@ class ForkForecast:
             return "no fork is left to ask"
         if self.input_tokens is None or self.output_tokens is None:
             return f"{self.forks} forks to ask; their tokens are unknown"
-        cost = "" if self.cost_usd is None else f", {self.cost_usd:.4f} USD"
+        cost = "cost unknown" if self.cost_usd is None else f"{self.cost_usd:.4f} USD"
+        took = self.expected_s
+        time = "" if took is None else f", about {duration(took, with_hours=True)}"
         return (
             f"{self.forks} forks to ask: about {self.input_tokens:,} tokens in, "
-            f"{self.output_tokens:,} out{cost}"
+            f"{self.output_tokens:,} out, {cost}{time}"
         )
 
 
@@ -241,8 +249,14 @@ class ForkPlan:
 
     @property
     def forecast(self) -> ForkForecast:
-        """What the forks that are still to be asked will use."""
-        return ForkForecast.of(self.usages, self.source.manifest.model_facts)
+        """What the forks that are still to be asked will use; their time by the parent's."""
+        manifest = self.source.manifest
+        steps = () if self.parent is None else self.parent.steps
+        tokens = sum(step.reply.usage.output_tokens or 0 for step in steps)
+        took = self.parent.episode.duration_s if self.parent else None
+        at_once = max(1, min(manifest.concurrency, len(self.usages)))
+        token_s = took / tokens / at_once if took is not None and tokens else None
+        return ForkForecast.of(self.usages, manifest.model_facts, token_s)
 
     async def ask(self, calls: ForkCalls, listener: Listener) -> Run:
         """Begins the forks that are not there and runs those that are not finished, in a new

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent_env.runs.environment import Environment as Environment
     from agent_env.runs.environment import make_environment as make_environment
     from agent_env.runs.environment import open_environment as open_environment
+    from agent_env.runs.forecast import forecast_text as forecast_text
     from agent_env.runs.fork import ForkPlan as ForkPlan
     from agent_env.runs.fork import recorded_episode as recorded_episode
     from agent_env.runs.indexed_run import IndexedRun as IndexedRun

@@ -141,7 +141,7 @@ async def attribute(
 
 async def ask_and_read(plan: AttributionPlan, listener: Listener) -> Attribution:
     """Asks the forks that are not there, and reads where the outcome turned."""
-    listener.note(str(plan.forks.forecast))
+    listener.note(f"{plan.forks.forecast}; --forks, --run-tokens and --run-cost-usd limit it")
     run = await plan.forks.ask(plan.options.calls, listener)
     return read_attribution(plan, run, listener.note)
 

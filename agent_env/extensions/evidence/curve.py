@@ -193,7 +193,7 @@ async def curve(source: Run, options: CurveOptions, listener: Listener) -> Curve
 
 async def ask_and_read(plan: CurvePlan, listener: Listener) -> CurveResult:
     """Asks the forks that are not there, and reads the curves."""
-    listener.note(str(plan.forks.forecast))
+    listener.note(f"{plan.forks.forecast}; --run-tokens and --run-cost-usd limit it")
     if plan.failed:
         listener.note(f"{plan.failed} episodes did not come to their end and are in no point")
     run = await plan.forks.ask(plan.options.calls, listener)

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 @with_options(
     "agent_env.extensions.papers.engine:ReproduceOptions",
     first=("model", "file", "responses", "only", "limit", "option", "base-url", "api-key-env",
-           "out", "run-tokens", "run-cost-usd", "list", "wide"),
+           "out", "run-tokens", "run-cost-usd", "list", "check", "wide"),
 )  # fmt: skip
 def reproduce(
     options: ReproduceOptions,
     listed: Annotated[
         bool, Opt("Print the paper's experiments and what they need.", flag="--list")
     ] = False,
+    check: Annotated[bool, Opt("Only say what the runs will use: ask no question.")] = False,
     as_json: AsJson = False,
     wide: Wide = False,
 ) -> None:
@@ -41,6 +42,9 @@ def reproduce(
     if listed:
         for table in pages.contents(engine.load_reproduction(options.paper)):
             print_table(table, wide)
+        return
+    if check:
+        print(asyncio.run(engine.forecast(options, _progress, say)))
         return
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

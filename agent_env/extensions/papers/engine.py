@@ -8,7 +8,7 @@ being run: its reason stands in the results.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,9 +41,11 @@ from agent_env.sdk.run import (
     RunOptions,
     WebOptions,
     begin_or_continue,
+    forecast_text,
     load_family,
     load_path,
     make_model,
+    ours,
     task_names,
     task_of,
 )
@@ -140,10 +142,32 @@ def load_reproduction(name: str) -> Reproduction:
     return paper
 
 
+async def forecast(
+    options: ReproduceOptions, progress: Progress, note: Callable[[str], None]
+) -> str:
+    """What the runs that are not begun will use, for users."""
+    work, _ = _prepared(options, progress, note)
+    return await work.forecast()
+
+
 async def reproduce(
     options: ReproduceOptions, progress: Progress, note: Callable[[str], None]
 ) -> ReproduceResult:
     """Runs, scores and measures; the caller writes the result."""
+    work, paper_row = _prepared(options, progress, note)
+    note(await work.forecast())
+    for experiment in work.chosen:
+        await work.run(experiment.setups)
+        if experiment.later is not None:
+            await work.add(experiment.later(work.evidence()))
+    results = tuple(work.measure(experiment, paper_row) for experiment in work.chosen)
+    return ReproduceResult(work.paper, work.out, results, work.stopped)
+
+
+def _prepared(
+    options: ReproduceOptions, progress: Progress, note: Callable[[str], None]
+) -> tuple[_Work, Mapping[str, str]]:
+    """What is to be run, and the paper's row of each model; ConfigError for wrong options."""
     paper = load_reproduction(options.paper)
     chosen = _chosen(paper, options.only)
     models = options.models or (() if options.responses else ("reference",))
@@ -156,14 +180,9 @@ async def reproduce(
     sets = QuestionSets(paper, options.files, options.run, out)
     sets.read_files(note)
     check_plan(out, sets.plan(options.paper))
-    work = _Work(paper, options, sets, models, out, progress, note)
+    work = _Work(paper, options, chosen, sets, models, out, progress, note)
     work.read_responses()
-    for experiment in chosen:
-        await work.run(experiment.setups)
-        if experiment.later is not None:
-            await work.add(experiment.later(work.evidence()))
-    results = tuple(work.measure(experiment, paper_row) for experiment in chosen)
-    return ReproduceResult(paper, out, results, work.stopped)
+    return work, paper_row
 
 
 def _chosen(paper: Reproduction, names: Sequence[str]) -> tuple[Experiment, ...]:
@@ -205,6 +224,7 @@ class _Work:
 
     paper: Reproduction
     options: ReproduceOptions
+    chosen: Sequence[Experiment]
     sets: QuestionSets
     models: Sequence[str]
     out: Path
@@ -229,10 +249,31 @@ class _Work:
             for setup in dict.fromkeys(row.setup for row in file.rows):
                 self.answered.setdefault(setup, []).append(file)
 
+    async def forecast(self) -> str:
+        """What the runs that are not begun will use, for users; without scripts, those that depend
+        on results, and those that cannot be run."""
+        setups = self._setups([name for each in self.chosen for name in each.setups])
+        runs = []
+        for setup, model in [(each, model) for each in setups for model in self._models(each)]:
+            if model in ours("policies"):
+                continue
+            with suppress(AgentEnvError):  # the run says it
+                one, _ = self.sets.run_options(setup, self._options(setup, model))
+                if one.out is None or not one.out.exists():
+                    runs.append(one)
+        limits = "--limit, --only, --run-tokens and --run-cost-usd limit it"
+        return f"{await forecast_text(runs)}; {limits}" if runs else "no new run costs anything"
+
+    def _setups(self, names: Sequence[str]) -> list[Setup]:
+        known = {setup.name: setup for setup in self.paper.setups}
+        return [known[name] for name in dict.fromkeys(names)]
+
+    def _models(self, setup: Setup) -> Sequence[str]:
+        return self.models[:1] if setup.is_first_model_only else self.models
+
     async def run(self, names: Sequence[str]) -> None:
         """The setups of these names, unless they were run."""
-        known = {setup.name: setup for setup in self.paper.setups}
-        await self.add([known[name] for name in names])
+        await self.add(self._setups(names))
 
     async def add(self, setups: Sequence[Setup]) -> None:
         """Every model under each setup, unless it was asked."""
@@ -240,8 +281,7 @@ class _Work:
             if setup.name in self.setups:
                 continue
             self.setups[setup.name] = setup
-            models = self.models[:1] if setup.is_first_model_only else self.models
-            for model in models:
+            for model in self._models(setup):
                 if not self.stopped:
                     await self._ask(setup, model)
 

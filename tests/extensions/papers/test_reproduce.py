@@ -1,17 +1,20 @@
 """`study reproduce`: runs, response files and files of questions beside a paper's values."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from agent_env.extensions.fake_server import serve
 from agent_env.extensions.papers import pages
 from agent_env.extensions.papers.responses import ReadSamples
+from agent_env.extensions.reference.policy import Reference
 from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Episode
-from tests.commands import agent_env
+from tests.commands import agent_env, serving
 
 PUZZLE = {
     "identifier": "a-1",
@@ -301,6 +304,21 @@ def test_the_same_command_continues_and_another_plan_is_refused(tmp_path):
     other = reproduce(tmp_path, "--limit", "2", *asked[2:])
     assert other.returncode == 2
     assert "has limit 1, not 2; name another --out" in other.stderr
+
+
+def test_tokens_money_and_time_are_forecast_before_a_question_is_asked(tmp_path):
+    with serving(serve(Reference())) as url:
+        model = ("--model", "compatible/x", "--base-url", url)
+        asked = ("--limit", "1", "--only", "figure4", *model)
+        checked = reproduce(tmp_path, *asked, "--check")
+        assert not (tmp_path / "out/runs").exists()
+        forecast = (
+            r"2 episodes of 1 runs: [\d,]+ tokens \(at most 1,000,000\), cost unknown, about 0:0"
+        )
+        assert re.match(forecast, checked.stdout), checked.stdout
+        assert reproduce(tmp_path, *asked).stderr.startswith(checked.stdout[:40])
+        again = reproduce(tmp_path, *asked, "--check")
+    assert again.stdout == "no new run costs anything\n"
 
 
 def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path):
