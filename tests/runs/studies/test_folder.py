@@ -158,6 +158,8 @@ def _tokens(folder):
 
 def test_the_commands_new_check_run_status(tmp_path):
     assert agent_env("study", "new", "s", cwd=tmp_path).returncode == 0
+    conditions = 'conditions = ["base", "web", "python", "web+python"]'
+    assert conditions in (tmp_path / "s/study.toml").read_text()
     again = agent_env("study", "new", "s", cwd=tmp_path)
     assert (again.returncode, again.stderr) == (
         2, "agent-env: s/study.toml is there already; name another folder, or edit it\n",
