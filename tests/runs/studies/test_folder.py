@@ -172,7 +172,7 @@ def test_the_commands_new_check_run_status(tmp_path):
     status = agent_env("study", "status", "s", "--json", cwd=tmp_path)
     rows = json.loads(status.stdout)["runs"]
     assert [(row["run"], row["state"], row["finished"]) for row in rows] == [
-        ("puzzles/reference", "done", 12), ("puzzles/static", "done", 12),
+        ("puzzles/reference", "done", 24), ("puzzles/static", "done", 24),
     ]  # fmt: skip
     one = agent_env("resume", "s/puzzles/static", cwd=tmp_path)
     assert one.returncode == 0, one.stderr
