@@ -95,11 +95,14 @@ class PuzzleFaults:
 
     def __call__(self, sample: Sample, answer: tuple[str, ...]) -> Faults:
         """The answer's wrong and missed dates; without constraints for a puzzle without facts or
-        about an unknown event."""
+        about an unknown event. None where a scorer of the user's own reads no dates."""
         if not isinstance(sample, TimePuzzle):
             return Faults()
         dates, gold = set(answer), set(sample.gold)
-        wrong = tuple(self._wrong(sample, day) for day in sorted(dates - gold))
+        try:
+            wrong = tuple(self._wrong(sample, day) for day in sorted(dates - gold))
+        except ValueError:
+            return Faults()
         missed_dates = self._missed_dates(sample, sorted(gold - dates), answer, wrong)
         return Faults(wrong=wrong, missed=missed_dates)
 
