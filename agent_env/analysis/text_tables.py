@@ -22,6 +22,8 @@ LONG, SHORT = 9, 2
 """Digits of a figure at most, and where width is short."""
 WHOLE, NARROWEST = 28, 12
 """Characters that a text keeps while columns can be left out, and that it keeps at least."""
+MOST_LINES = 4
+"""Of a text; of a longer one the middle is left out."""
 SPOKEN_WIDTH, PROSE = 80, 100
 """Characters of a row that is read aloud, as a table has it, and of a line of notes at most."""
 SPOKEN = ", {} to {}"
@@ -170,7 +172,7 @@ def _folded(text: str, width: int) -> list[str]:
             if lines[-1] and cell_len(lines[-1] + letter) > width:
                 lines.append("")
             lines[-1] += letter
-    return lines
+    return lines if len(lines) <= MOST_LINES else [*lines[:2], "…", lines[-1]]
 
 
 def named(names: Iterable[str]) -> str:

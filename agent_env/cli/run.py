@@ -44,7 +44,7 @@ def print_table(table: ResultTable, wide: bool = False) -> None:
         print(*prose(table.brief, width, ""), sep="\n", end="\n\n")
         return
     lines, hidden = ["  none"], list[str]()
-    if filled.rows and filled.is_list:
+    if filled.rows and table.is_list:
         lines = [line for (text,) in filled.texts() for line in prose(text, width, "- ")]
     elif filled.rows:
         lines, hidden = spoken_table(filled, wide) if is_plain() else text_table(filled, width)

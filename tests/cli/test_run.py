@@ -82,6 +82,14 @@ def test_cells_are_no_markup_and_wide_letters_keep_the_columns(capsys):
     assert lines[3:6] == ["[b]:x:\\  :cat:", "日本     b", "שלום     c"]
 
 
+def test_a_name_of_200_letters_has_four_lines(capsys, monkeypatch):
+    rows = (("m" * 199 + "z", 0.5),)
+    table = ResultTable("t", "runs", (Column("name"), Column("score")), rows)
+    lines = printed(capsys, monkeypatch, table, 40)
+    assert [line.split()[0] for line in lines[3:7]] == ["m" * 33, "m" * 33, "…", "m" + "z"]
+    assert lines[3].split()[1] == "0.500"
+
+
 def test_without_rows_it_says_none(capsys):
     print_table(ResultTable("t", "runs", (Column("a"), Column("b")), ()))
     assert capsys.readouterr().out == "runs\n  none\n\n"

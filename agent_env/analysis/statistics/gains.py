@@ -216,7 +216,7 @@ def shapley(comparison: Comparison) -> ResultTable:
     """A row for each tool, and for all of them."""
     columns = (
         Column("tool"), Column("Shapley value", signed=True), Column("samples", 0),
-        Column("alone", signed=True), Column("added last", signed=True),
+        Column("alone", signed=True, rank=1), Column("added last", signed=True, rank=2),
     )  # fmt: skip
     groups = list(coalitions_of(comparison.study.arms))
     rows = tuple(

@@ -46,7 +46,7 @@ def conditions(comparison: Comparison) -> ResultTable:
     notes = (
         f"{len(study.samples)} samples in {comparison.cluster_count} clusters. Means are over "
         "samples, repeats of one sample averaged first; unreadable answers score 0. Failed, "
-        "unfinished and never begun episodes enter no mean but the last column, where they are 0.",
+        "unfinished and never begun episodes enter no mean but the one that counts them as 0.",
         *(["Episodes whose scorer failed enter no column."] if unscored else []),
         *_on_errors(comparison),
         *on_forms(arm.condition for arm in study.arms),
@@ -147,6 +147,8 @@ def shortcuts(comparison: Comparison) -> ResultTable:
                 difference = comparison.column(arm, comparison.metric) - best[1]
                 above = comparison.estimates(difference[:, None], share=False)[0].cell
             rows.append((arm.label, estimate.cell, estimate.samples, above))
+    if not any(row[2] for row in rows[: len(arms)]):  # nothing to compare them with
+        rows = []
     columns = (
         Column("answers by"), Column(comparison.metric), Column("n", 0),
         Column(f"above {best[0] if best else 'the best shortcut'}", signed=True),
@@ -167,7 +169,7 @@ def _none_below(comparison: Comparison, label: str, scores: np.ndarray) -> str:
         comparison.study.arms, comparison.values_of(comparison.metric), strict=True
     ):
         is_plain = arm.condition.disturbance is None
-        if is_plain and (value is None or sign * (value - best) <= 0):
+        if is_plain and value is not None and sign * (value - best) <= 0:
             return ""
     return (
         "Shortcuts: every condition is above the best one that sees no gold, "
