@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import is_listed
 from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Condition, Episode
+from agent_env.records.schema import Episode
 from agent_env.scoring.calls_in_text import answer_with_call, remedy
+
+if TYPE_CHECKING:
+    from agent_env.analysis.study import Arm
 
 MARK = " (!)"
 """Behind the name of a condition that cannot mean what its name says."""
@@ -95,45 +99,30 @@ def arrival(episode: Episode) -> Arrival:
     )
 
 
-def tools_checks(
-    conditions: Sequence[Condition],
-    arrivals: Mapping[str, Iterable[Arrival]],
-    problems: Mapping[str, str],
-    in_text: bool = False,
-) -> list[ToolsCheck]:
-    """One for each condition with tools; arrivals and problems by the conditions' names."""
-    by_condition = {name: list(each) for name, each in arrivals.items()}
-    rows = []
-    for condition in conditions:
-        if condition.tools:
-            bare = bare_of(condition, conditions)
-            without = by_condition.get(bare.name, []) if bare is not None else []
-            problem = problems.get(condition.name)
-            row = _tools_check(condition, by_condition.get(condition.name, []), without, problem)
-            rows.append(replace(row, in_text=in_text))
-    return rows
+def tools_checks(arms: Sequence[Arm]) -> list[tuple[str, ToolsCheck]]:
+    """One for each arm with tools, with its label."""
+    return [(arm.label, _check(arm, bare_of(arm, arms))) for arm in arms if arm.condition.tools]
 
 
-def bare_of(condition: Condition, conditions: Iterable[Condition]) -> Condition | None:
-    """The condition that has the same question and no tools."""
+def bare_of(arm: Arm, arms: Iterable[Arm]) -> Arm | None:
+    """The arm of the same run that has the same question and no tools."""
 
-    def asks(each: Condition) -> tuple[str, str | None, str]:
-        return each.wording, each.context, each.answer_format
+    def asks(each: Arm) -> tuple[str, str, str | None, str]:
+        of = each.condition
+        return each.run, of.wording, of.context, of.answer_format
 
-    return next((c for c in conditions if not c.tools and asks(c) == asks(condition)), None)
+    return next((a for a in arms if not a.condition.tools and asks(a) == asks(arm)), None)
 
 
-def _tools_check(
-    condition: Condition, arrivals: Sequence[Arrival], bare: Sequence[Arrival], problem: str | None
-) -> ToolsCheck:
-    offered = [each for each in arrivals if each.is_offered]
-    after, before = _by_sample(arrivals), _by_sample(bare)
+def _check(arm: Arm, bare: Arm | None) -> ToolsCheck:
+    offered = [each for each in _arrivals(arm) if each.is_offered]
+    after, before = _by_sample(arm), {} if bare is None else _by_sample(bare)
     added = [after[sample] - before[sample] for sample in after if sample in before]
     forms = Counter(each.call_in_text for each in offered if each.call_in_text is not None)
     required = [each.required_call for each in offered if each.required_call is not None]
     return ToolsCheck(
-        condition=condition.name,
-        first_step=condition.first_step,
+        condition=arm.condition.name,
+        first_step=arm.condition.first_step,
         added_input_tokens=fmean(added) if added else None,
         pairs=len(added),
         episodes=len(offered),
@@ -142,14 +131,19 @@ def _tools_check(
         obeyed=sum(required),
         calls_in_text=sum(forms.values()),
         forms=tuple(form for form, _ in forms.most_common()),
-        problem=problem,
+        problem=arm.problem,
         invented=sum(each.invented > 0 for each in offered),
+        in_text=arm.in_text,
     )
 
 
-def _by_sample(arrivals: Iterable[Arrival]) -> dict[str, float]:
+def _arrivals(arm: Arm) -> list[Arrival]:
+    return [each.arrival for each in arm.finished if each.arrival is not None]
+
+
+def _by_sample(arm: Arm) -> dict[str, float]:
     tokens: dict[str, list[int]] = defaultdict(list)
-    for each in arrivals:
+    for each in _arrivals(arm):
         if each.first_input_tokens is not None:
             tokens[each.sample].append(each.first_input_tokens)
     return {sample: fmean(values) for sample, values in tokens.items()}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from agent_env.errors import AgentEnvError, RunStopped, StorageError
 from agent_env.models.addresses import short_name
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from agent_env.runs.running_scores import SoFar, Spending
     from agent_env.runs.start import Listener
 
-UNKNOWN = "unknown"
 ALL = "all"
 """In place of a model's or a condition's name: the sum of them."""
 COLUMNS = {"model": 0, "condition": 0, "done": 0, "failed": 0, "score": 0, "left": 1, "tokens": 2,
@@ -63,11 +62,11 @@ class Standing:
     @property
     def cells(self) -> tuple[str | int | None, ...]:
         """The row of the table."""
-        tokens, cost = (None, None) if self.spent is None else _spent_cells(self.spent, self.limits)
+        tokens, cost = (None, None) if self.spent is None else spent_text(self.spent, self.limits)
         left = None if self.left_s is None else duration(self.left_s)
         left = "done" if self.is_over and self.model else left
         done = f"{self.done}" if self.total is None else f"{self.done}/{self.total}"
-        score = _score_cell(self.scores)
+        score = scores_text(self.scores)
         return self.model, self.condition, done, self.failed, score, left, tokens, cost
 
 
@@ -110,43 +109,20 @@ def as_table(rows: Sequence[Standing], width: int) -> str:
 
 HEADINGS = 4
 """Lines of the terminal that are not rows of the table."""
-MOST_INTERVALS = 2
-"""Of more conditions only the means are shown."""
 
 
-def scores_text(scores: Mapping[str, Estimate], digits: int) -> str:
-    """Such as `0.25 [0.10, 0.49]`, of several conditions each behind its name; "" where there is no
-    score."""
-    texts = []
-    for condition, score in scores.items():
-        text = f"{score.value:.{digits}f}"
-        if score.low is not None and score.high is not None and len(scores) <= MOST_INTERVALS:
-            text += f" [{score.low:.{digits}f}, {score.high:.{digits}f}]"
-        texts.append(text if len(scores) == 1 else f"{visible(condition)} {text}")
-    return ", ".join(texts)
-
-
-def _score_cell(scores: Mapping[str, Estimate]) -> str | None:
-    """The same in the width that a table has: of several conditions the least and the largest."""
-    if len(scores) < 2:
-        return scores_text(scores, 2) or None
+def scores_text(scores: Mapping[str, Estimate]) -> str | None:
+    """Such as `0.25 [0.10, 0.49]`; of several conditions the least and the largest."""
     values = [score.value for score in scores.values() if score.value is not None]
-    return f"{min(values):.2f} to {max(values):.2f}"
+    if len(scores) != 1 or not values:
+        return f"{min(values):.2f} to {max(values):.2f}" if values else None
+    (score,) = scores.values()
+    ends = "" if score.low is None else f" [{score.low:.2f}, {score.high:.2f}]"
+    return f"{score.value:.2f}{ends}"
 
 
-def spent_text(spent: Spending, limits: RunLimits) -> str:
-    """Such as `about 34120 of 200000 tokens, 0.12 USD`."""
-    about = "about " if spent.is_estimate else ""
-    most = "" if limits.tokens is None else f" of {limits.tokens}"
-    if spent.cost_usd is None:
-        cost = f"cost {UNKNOWN}"
-    else:
-        cost = f"{about}{_money(spent.cost_usd)}"
-        cost += " USD" if limits.cost_usd is None else f" of {_money(limits.cost_usd)} USD"
-    return f"{about}{spent.tokens}{most} tokens, {cost}"
-
-
-def _spent_cells(spent: Spending, limits: RunLimits | None) -> tuple[str, str | None]:
+def spent_text(spent: Spending, limits: RunLimits | None) -> tuple[str, str | None]:
+    """Such as `~34k/200k` tokens and `~0.12` USD, None where a price is unknown."""
     about = "~" if spent.is_estimate else ""
     tokens = f"{about}{compact(spent.tokens)}"
     cost = None if spent.cost_usd is None else f"{about}{_money(spent.cost_usd)}"
@@ -264,7 +240,7 @@ class Progress:
         """The display; made when there is something to show."""
         if self._display is None:
             is_shown = self._is_shown and bool(self._rows)
-            self._display = choose_display(self._lines, self._table) if is_shown else Nothing()
+            self._display = choose_display(self._lines, self._table) if is_shown else Display()
         return self._display
 
     def _lines(self, has_all: bool) -> list[str]:
@@ -401,7 +377,9 @@ class RunProgress:
             return text
         if with_scores and (parts := [_part_text(part) for part in self.parts()]):
             text += f"; {self._so_far.metric} {', '.join(parts)}"
-        return f"{text}; {spent_text(self._so_far.spent, self._so_far.limits)}"
+        tokens, cost = spent_text(self._so_far.spent, self._so_far.limits)
+        spent = f"{tokens} tokens, {'cost unknown' if cost is None else f'{cost} USD'}"
+        return f"{text}; {spent.replace('~', 'about ')}"
 
 
 def _part_text(part: Standing) -> str:
@@ -424,8 +402,8 @@ Table = Callable[[int, int], str]
 """The table, for a terminal of so many columns and lines."""
 
 
-class Display(Protocol):
-    """Where progress is shown."""
+class Display:
+    """Where progress is shown; this one shows nothing."""
 
     def begin(self, text: str) -> None:
         """A run begins."""
@@ -445,20 +423,7 @@ def choose_display(lines: Lines, table: Table) -> Display:
     return TerminalTable(table) if can_move and not _has_table() else PlainLines(lines)
 
 
-class Nothing:
-    """No progress."""
-
-    def begin(self, text: str) -> None:
-        pass
-
-    def refresh(self) -> None:
-        pass
-
-    def end(self, lines: list[str]) -> None:
-        pass
-
-
-class PlainLines(Nothing):
+class PlainLines(Display):
     """The lines of the runs every ten seconds."""
 
     def __init__(self, lines: Lines) -> None:
@@ -477,7 +442,7 @@ class PlainLines(Nothing):
             say(line)
 
 
-class TerminalTable(Nothing):
+class TerminalTable(Display):
     """A table while the runs go on, lines before and after."""
 
     def __init__(self, table: Table) -> None:
@@ -497,7 +462,7 @@ class TerminalTable(Nothing):
             say(line)
 
 
-class NotebookText(Nothing):
+class NotebookText(Display):
     """The text of a notebook's cell that changes in its place, a line for each run."""
 
     def __init__(self, handle: Any, lines: Lines) -> None:

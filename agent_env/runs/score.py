@@ -114,8 +114,8 @@ class RunScores:
         """The object that `--json` prints."""
         from agent_env.analysis.result_tables import as_objects
         from agent_env.analysis.statistics.phrasings import consistency
-        from agent_env.analysis.statistics.results import arrivals
         from agent_env.analysis.summary import summarise
+        from agent_env.analysis.tools_check import tools_checks
 
         missing = never_began(self.folder, self.manifest)
         fields: dict[str, object] = {
@@ -130,7 +130,9 @@ class RunScores:
             fields["phrasings"] = {row.condition: row.as_json() for row in same}
         fields |= {
             "judges": [row.as_json() for row in self.judges],
-            "tools_check": {row.condition: row.as_json() for _, row in arrivals(self.comparison)},
+            "tools_check": {
+                row.condition: row.as_json() for _, row in tools_checks(self.comparison.study.arms)
+            },
             "preflight": preflight_totals(self.manifest, self.facts),
             "served_models": self._served(),
             "tables": as_objects(self._statistics()),
@@ -261,18 +263,15 @@ def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
 
 def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, float | None]:
     """Totals of the preflight's calls, which are in no episode's sums."""
+    from agent_env.analysis.totals import sum_known
 
     usages = [probe.usage for each in manifest.preflights for probe in each.probes]
-    sums: dict[str, float | None] = {"calls": len(usages)}
-    costs = [usage.cost_usd(facts) for usage in usages]
-    for name, values in (
-        ("input_tokens", [usage.input_tokens for usage in usages]),
-        ("output_tokens", [usage.output_tokens for usage in usages]),
-        ("cost_usd", costs),
-    ):
-        counts = [value for value in values if value is not None]
-        sums[name] = sum(counts) if len(counts) == len(values) else None
-    return sums
+    return {
+        "calls": len(usages),
+        "input_tokens": sum_known([usage.input_tokens for usage in usages]),
+        "output_tokens": sum_known([usage.output_tokens for usage in usages]),
+        "cost_usd": sum_known([usage.cost_usd(facts) for usage in usages]),
+    }
 
 
 def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:

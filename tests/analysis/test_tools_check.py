@@ -2,8 +2,8 @@
 
 import pytest
 
+from agent_env.analysis.study import Arm, observe
 from agent_env.analysis.tools_check import (
-    arrival,
     bare_of,
     served_notice,
     tools_check_table,
@@ -11,7 +11,7 @@ from agent_env.analysis.tools_check import (
     with_mark,
 )
 from agent_env.records.manifest import Manifest, Preflight
-from agent_env.records.schema import Condition, Episode
+from agent_env.records.schema import Condition, Episode, Sample, Score
 
 BASE = Condition(name="base")
 WEB = Condition(name="web", tools=("web_search",), first_step="required")
@@ -36,17 +36,29 @@ def episode(condition, sample, tokens, **fields):
     return Episode.model_validate(given | fields)
 
 
-def treatments_of(run, episodes):
-    own = {
-        c.name: [arrival(each) for each in episodes if each.condition == c.name]
-        for c in run.conditions
-    }
-    found = tools_checks(run.conditions, own, run.problems)
-    return [(with_mark(row.condition, run.problems), row) for row in found]
+def arms_of(run, episodes):
+    return [
+        Arm(
+            with_mark(condition.name, run.problems), "r", run.model, condition,
+            tuple(
+                observe(
+                    Sample(id=each.sample, task="t", gold=()), each,
+                    Score(sample=each.sample, condition=condition.name, repeat=1, outcome="read"),
+                )
+                for each in episodes if each.condition == condition.name
+            ),
+            asked=len(episodes), problem=run.problems.get(condition.name),
+        )
+        for condition in run.conditions
+    ]  # fmt: skip
+
+
+def checks_of(run, episodes):
+    return tools_checks(arms_of(run, episodes))
 
 
 def told(*episodes, run=None):
-    found = treatments_of(run or manifest(BASE, WEB), episodes)
+    found = checks_of(run or manifest(BASE, WEB), episodes)
     return [row for _, row in found]
 
 
@@ -75,7 +87,9 @@ def test_a_condition_is_compared_with_the_one_of_the_same_wording_and_pages():
     cited = Condition(name="cited", context="cited")
     cited_ci = Condition(name="cited+python", context="cited", tools=("python",))
     known = (BASE, WEB, SPELLED, spelled_web, cited, cited_ci)
-    assert [bare_of(each, known) for each in (WEB, spelled_web, cited_ci)] == [BASE, SPELLED, cited]
+    arms = arms_of(manifest(*known), ())
+    bare = [bare_of(arms[place], arms) for place in (1, 3, 5)]
+    assert [arm.condition for arm in bare] == [BASE, SPELLED, cited]
 
 
 def test_calls_and_obedience_are_counted():
@@ -96,7 +110,7 @@ def test_the_table_says_what_is_wrong():
          "conditions": [{"condition": "web", "problem": problem}]}
     )  # fmt: skip
     run = manifest(BASE, WEB, preflights=(tried,))
-    found = treatments_of(run, [episode(BASE, "a", 31), episode(WEB, "a", 31)])
+    found = checks_of(run, [episode(BASE, "a", 31), episode(WEB, "a", 31)])
     table = tools_check_table(found)
     (row,) = table.rows
     assert [column.text(cell) for cell, column in zip(row, table.columns, strict=True)] == [
@@ -107,7 +121,7 @@ def test_the_table_says_what_is_wrong():
 
 
 def test_dropped_tools_are_said_without_a_preflight_too():
-    found = treatments_of(manifest(BASE, WEB), [episode(BASE, "a", 31), episode(WEB, "a", 31)])
+    found = checks_of(manifest(BASE, WEB), [episode(BASE, "a", 31), episode(WEB, "a", 31)])
     assert tools_check_table(found).notes[1] == (
         "web: the first calls had no more input tokens than without tools."
     )

@@ -60,7 +60,7 @@ def test_the_mean_counts_what_earlier_parts_of_the_run_finished(capsys, tmp_path
         progress.listener.end(last, "answered")
     assert capsys.readouterr().err.splitlines()[-1] == (
         "5 of 5 episodes done (1 now), 0 failed; "
-        f"about 8328 tokens, cost unknown; traces in {tmp_path / 'run'}"
+        f"about 8.3k tokens, cost unknown; traces in {tmp_path / 'run'}"
     )
 
 
@@ -69,7 +69,7 @@ def test_a_line_of_a_log_has_each_condition(monkeypatch, capsys):
     with Progress() as progress:
         progress.listener.begin(Run(RUN), 5)
         progress.listener.end(EpisodeKey("tp-0-1", "web", 2), "failed")
-    assert capsys.readouterr().err.splitlines()[1].partition("; about")[0] == (
+    assert capsys.readouterr().err.splitlines()[1].partition("; about 8")[0] == (
         "5 of 5 episodes done (1 now), 1 failed; exact_match base 1/1 0.000, "
         "web 1/1 (1 failed) 1.000, web-once 1/1 0.000, web+ci 1/1 1.000, explicit+cal 1/1 1.000"
     )

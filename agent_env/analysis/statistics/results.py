@@ -14,7 +14,7 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import ORACLE, QUANTITIES, RARE
 from agent_env.analysis.summary import on_forms
-from agent_env.analysis.tools_check import ToolsCheck, tools_check_table, tools_checks
+from agent_env.analysis.tools_check import tools_check_table, tools_checks
 from agent_env.tasks.shortcuts import Shortcut
 
 
@@ -194,24 +194,7 @@ def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
 @Statistic("tools_check", order=30, section="Results", is_main=True, in_score=True).of
 def tools_check(comparison: Comparison) -> ResultTable:
     """Whether the tools of each arm arrived; no rows where none has any."""
-    return tools_check_table(arrivals(comparison))
-
-
-def arrivals(comparison: Comparison) -> list[tuple[str, ToolsCheck]]:
-    """What the finished episodes of each condition with tools tell, with the arm's label."""
-    pairs = []
-    for run in dict.fromkeys(arm.run for arm in comparison.study.arms):
-        arms = {arm.condition.name: arm for arm in comparison.study.arms if arm.run == run}
-        by_condition = {
-            name: [o.arrival for o in arm.finished if o.arrival is not None]
-            for name, arm in arms.items()
-        }
-        problems = {name: arm.problem for name, arm in arms.items() if arm.problem is not None}
-        conditions = [arm.condition for arm in arms.values()]
-        in_text = any(arm.in_text for arm in arms.values())
-        rows = tools_checks(conditions, by_condition, problems, in_text)
-        pairs += [(arms[row.condition].label, row) for row in rows]
-    return pairs
+    return tools_check_table(tools_checks(comparison.study.arms))
 
 
 @Statistic(

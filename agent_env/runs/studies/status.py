@@ -98,7 +98,7 @@ def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
         tuple(
             (
                 row.run, row.state, row.finished, row.planned, row.failed, row.metric,
-                scores_text(row.scores, 3),
+                scores_text(row.scores),
                 None if row.spent is None else row.spent.tokens,
                 None if row.spent is None else row.spent.cost_usd,
             )
