@@ -199,10 +199,10 @@ def print_scores(
 
 
 def _report_changes(rescored: Rescoring) -> None:
-    """How many verdicts are other ones now, and the first of them."""
-    if not rescored.compared:
-        return
+    """How many verdicts are other ones now, and the first of them; nothing where all is as it was."""
     before, now = rescored.earlier, rescored.scorer
+    if not rescored.compared or (before == now and not rescored.changed):
+        return
     scorer = "the same scorer" if before == now else f"scorer {before or 'unknown'} → {now}"
     number = len(rescored.changed) or "none"
     say(f"{number} of {rescored.compared} earlier verdicts changed; {scorer}")
