@@ -199,7 +199,7 @@ def print_scores(
 
 
 def _report_changes(rescored: Rescoring) -> None:
-    """How many verdicts are other ones now, and the first of them; nothing where all is as it was."""
+    """How many verdicts are other ones now, and the first of them; nothing where none is."""
     before, now = rescored.earlier, rescored.scorer
     if not rescored.compared or (before == now and not rescored.changed):
         return
