@@ -99,11 +99,10 @@ def _of_reading(comparison: Comparison, arm: Arm) -> Iterator[str]:
 
 def _of_gain(comparison: Comparison, arm: Arm) -> Iterator[str]:
     """How much of what is right with its tools, and not without any, was read."""
-    own = {each.condition.name: each for each in comparison.study.arms if each.run == arm.run}
-    bare = bare_of(arm.condition, [each.condition for each in own.values()])
+    bare = bare_of(arm, comparison.study.arms)
     if bare is None:
         return
-    right = {(o.sample, o.repeat) for o in own[bare.name].finished
+    right = {(o.sample, o.repeat) for o in bare.finished
              if o.provenance and o.provenance.is_right}  # fmt: skip
 
     def gained(record: Provenance) -> bool | None:
@@ -111,7 +110,7 @@ def _of_gain(comparison: Comparison, arm: Arm) -> Iterator[str]:
         return record.verdict == "read" if is_gain else None
 
     if number := _count(comparison, arm, gained, " answers"):
-        yield f"{arm.label}: the gain over {own[bare.name].label} was read in {number}."
+        yield f"{arm.label}: the gain over {bare.label} was read in {number}."
 
 
 def _count(
