@@ -159,8 +159,7 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
     yield "prices of", manifest.model_facts.date if manifest.model_facts else None
     facts = manifest.model_facts
     yield "knowledge cutoff", facts.knowledge_cutoff if facts else None
-    for package, version in manifest.versions.items():
-        yield f"version of {package}", version
+    yield "versions", _pairs_text(manifest.versions)
     yield "trace version", manifest.v
     yield "changes when resumed", "; ".join(manifest.changes) or None
 
@@ -189,10 +188,12 @@ FIGURES = {
                     "right."),
 }  # fmt: skip
 """By name: the table that the figure follows, and its caption."""
-EVIDENCE = ("tools_check", "outcomes", "answers", "evidence", "tool-use")
+EVIDENCE = ("shortcuts", "tools_check", "outcomes", "answers", "evidence", "tool-use")
 """Tables that say why, beside those of the section on faults and attacks."""
 MOST_ROWS = 24
 """A longer table stands in the appendix; more conditions have no other figures than the forest."""
+MOST_SENTENCES = 12
+"""Among the results; the others stand in the appendix."""
 ROWS_OF_PART = 40
 """Of a figure in the appendix."""
 
@@ -275,7 +276,7 @@ def _sections(
     figures = _figures(comparison, prefix)
     same: list[str] = []
     further = conclusions(comparison)[SENTENCES:]
-    results += _sentences("Further conclusions", further[:MOST_ROWS])
+    results += _sentences("Further conclusions", further[:MOST_SENTENCES])
     results += _grid(comparison)
     for table, place in _tables(comparison, diagnoses):
         whole = table.without_empty()
@@ -296,7 +297,7 @@ def _sections(
         section += figures.pop(table.name, [])
     evidence += _sentences("In a line, as no table says more", same)
     appendix += [figure for rest in figures.values() for figure in rest]
-    appendix += _sentences("All other conclusions", further[MOST_ROWS:])
+    appendix += _sentences("All other conclusions", further[MOST_SENTENCES:])
     method = method_words(comparison, manifests)
     sections = [
         Section("results", "Results", results, is_open=True),
@@ -339,6 +340,8 @@ def _tables(
     for run in diagnoses:
         for table in diagnosis_tables(run):
             is_evidence = table.name in EVIDENCE and len(diagnoses) <= SENTENCES
+            if len(diagnoses) > 1 and run.run not in table.title:
+                table = replace(table, title=f"{table.title} · {run.run}")
             yield table, "evidence" if is_evidence else "appendix"
     if len(comparison.study.arms) <= MOST_ROWS:
         yield from ((breakdown(comparison, name), "appendix") for name in comparison.groups)

@@ -79,7 +79,7 @@ def test_settings_tell_what_a_method_section_needs(tmp_path):
     assert told["leaks withheld"] == "yes"
     assert told["sandbox"] == "x"
     assert told["seed"] == 1
-    assert told["version of agent-env"] == "0"
+    assert told["versions"] == "agent-env 0"
     assert "dataset" not in told
 
 
