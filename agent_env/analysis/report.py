@@ -26,7 +26,7 @@ from agent_env.analysis.first_page import (
 )
 from agent_env.analysis.html import PORTRAIT, inline_svg, page
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.statistics import statistics_of
+from agent_env.analysis.statistics import LAYOUTS, statistics_of
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
@@ -332,7 +332,7 @@ def _tables(
 ) -> Iterator[tuple[ResultTable, str]]:
     """Every table that has rows, with the name of its section."""
     for statistic in statistics_of(comparison):
-        is_shown = statistic.name != "conclusions" and not statistic.is_layout
+        is_shown = statistic.name != "conclusions" and statistic.section != LAYOUTS
         if is_shown and (table := statistic(comparison)).rows:
             is_result = statistic.is_main or statistic.section == "Results"
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"

@@ -18,6 +18,9 @@ from agent_env.analysis.result_tables import ResultTable
 from agent_env.errors import ConfigError
 from agent_env.registry import Registry
 
+LAYOUTS = "The paper's layouts"
+"""The section of what sets results out as a paper does, for its readers; no report has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
@@ -35,8 +38,6 @@ class Statistic:
     """Whether `compare` shows it unasked."""
     in_score: bool = False
     """Whether `show` shows it, too."""
-    is_layout: bool = False
-    """Whether it sets results out as a paper does, for who has that paper; the report has not."""
     without_rows: str = ""
     """Why a table without rows has none, and what would give it some."""
     needs: tuple[str, ...] = ()
