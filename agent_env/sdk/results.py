@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from agent_env.analysis.result_tables import Column as Column
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.analysis.result_tables import finite as finite
-    from agent_env.analysis.statistics import LAYOUTS as LAYOUTS
     from agent_env.analysis.statistics import Statistic as Statistic
     from agent_env.analysis.statistics.correlations import between_metrics as between_metrics
     from agent_env.analysis.statistics.noise import pass_hat as pass_hat

@@ -21,7 +21,6 @@ from functools import partial
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
 from agent_env.sdk.records import MaterialTable
 from agent_env.sdk.results import (
-    LAYOUTS,
     Arm,
     Cell,
     Column,
@@ -424,7 +423,7 @@ def _statistic(name: str, table: PaperTable, order: int) -> Statistic:
         return _measurement_table(name, table.title, made, table.unit, (table.note,))
 
     return Statistic(
-        name, make, order, LAYOUTS,
+        name, make, order, "The paper's layouts",
         without_rows="The runs hold no answers that it shows"
         + ("." if table.with_shortcuts else "; --labels SHEET names what people say of them."),
     )  # fmt: skip

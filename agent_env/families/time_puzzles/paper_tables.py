@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from agent_env.sdk.family import WORDINGS
 from agent_env.sdk.results import (
-    LAYOUTS,
     QUANTITIES,
     Arm,
     Cell,
@@ -24,9 +23,10 @@ from agent_env.sdk.results import (
 )
 
 SOLUTIONS = "solutions"
+PAPER = "The paper's layouts"
 
 
-@Statistic("table1", order=120, section=LAYOUTS).of
+@Statistic("table1", order=120, section=PAPER).of
 def implicit_explicit(comparison: Comparison) -> ResultTable:
     """Table 1: per model, exact match and output tokens for implicit and explicit constraints,
     macro-averaged over the solution counts, with signed differences."""
@@ -104,7 +104,7 @@ def _difference(
     return replace(paired, value=after.value - before.value)
 
 
-@Statistic("table3", order=130, section=LAYOUTS, needs=("scipy",)).of
+@Statistic("table3", order=130, section=PAPER, needs=("scipy",)).of
 def exact_against_others(comparison: Comparison) -> ResultTable:
     """Table 3: the main metric against each other one, over all finished episodes."""
     first, *others = (
@@ -137,7 +137,7 @@ def exact_against_others(comparison: Comparison) -> ResultTable:
     return ResultTable("table3", title, columns, tuple(rows), notes)
 
 
-@Statistic("figure4", order=140, section=LAYOUTS).of
+@Statistic("figure4", order=140, section=PAPER).of
 def over_solutions(comparison: Comparison) -> ResultTable:
     """Figure 4 as figures: every arm over the solution counts."""
     if SOLUTIONS not in comparison.groups:
