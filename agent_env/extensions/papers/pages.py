@@ -90,7 +90,7 @@ def _write_page(result: ReproduceResult) -> list[Path]:
         title=f"Reproduced: {result.paper.title}",
         source=result.paper.source,
         words=(*WORDS, *([f"Incomplete: {result.stopped}."] if result.stopped else [])),
-        overview=overview(result.results),
+        overview=overview(result.results).without_empty(),
         experiments=sections,
     )
     file = result.out / "report.html"
