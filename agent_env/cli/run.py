@@ -216,19 +216,3 @@ def _verdict(score: Score) -> str:
     metrics = ", ".join(f"{name} {value:g}" for name, value in score.metrics.items())
     answer = "nothing" if score.answer is None else ", ".join(score.answer) or "none"
     return f"{answer} ({score.outcome}; {metrics})"
-
-
-def print_trails(run: Run, as_json: bool, wide: bool = False) -> None:
-    """Whether what had to be looked up was found, read and used."""
-    from agent_env.analysis.diagnosis_tables import evidence_table
-    from agent_env.errors import ConfigError
-    from agent_env.runs.compare import diagnose_folders, diagnosis_json
-
-    diagnoses = diagnose_folders([run.path], (), say)
-    table = evidence_table(diagnoses[0])
-    if not table.rows:
-        raise ConfigError(f"{run.path} has no condition in which a model looks something up")
-    if as_json:
-        print(json.dumps({"evidence": table.as_json(), **diagnosis_json(diagnoses)}))
-        return
-    print_table(table, wide)

@@ -16,7 +16,6 @@ from agent_env.cli.run import (
     for_each_run,
     print_scores,
     print_table,
-    print_trails,
     say,
 )
 from agent_env.records.options import Opt
@@ -31,9 +30,8 @@ def show(
         ),
     ],
     why: Annotated[
-        bool, Opt("Why answers are wrong: which constraints, and at which step, by rules.")
+        bool, Opt("Where answers came from, what failed first, and how far look-ups came.")
     ] = False,
-    evidence: Annotated[bool, Opt("Failures of retrieval, reading and reasoning instead.")] = False,
     prices: Annotated[
         Path | None,
         Opt(
@@ -61,10 +59,8 @@ def show(
 
     trace = trace_file(target)
     if trace != target or trace.is_file():
-        if evidence or prices or fail_on_change:
-            raise ConfigError(
-                f"{target} is an episode; --evidence, --prices and --fail-on-change are for runs"
-            )
+        if prices or fail_on_change:
+            raise ConfigError(f"{target} is an episode; --prices and --fail-on-change are for runs")
         if as_json:
             _show_why(trace.parents[2], [f"{trace.parent.name}/{trace.stem}"], as_json, wide)
             return
@@ -83,9 +79,6 @@ def show(
         return
 
     def show_run(path: Path, name: str) -> None:
-        if evidence:
-            print_trails(Run.open(path), as_json, wide)
-            return
         rescored = print_scores(Run.open(path), as_json, prices, changes=True, wide=wide)
         if fail_on_change and rescored.changed:
             sys.exit(1)

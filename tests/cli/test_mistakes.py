@@ -54,6 +54,7 @@ from tests.commands import agent_env
         ("serve fake --port 1 --script none", "none: cannot be read as UTF-8 text"),
         ("show nowhere", "nowhere is no run, study or folder of runs, and no episode"),
         ("score 'my run' --json", "no command 'score'; type: agent-env show 'my run' --json"),
+        ("score a --evidence", "no command 'score'; type: agent-env show a --why"),
         ("diagnose runs/a", "no command 'diagnose'; type: agent-env show runs/a --why"),
         (
             "generate qa --count 3",

@@ -56,7 +56,7 @@ def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(study, comman
 
 
 def test_an_error_of_one_run_does_not_keep_the_next_from_its_turn(study):
-    done = agent_env("show", "s", "--evidence", cwd=study)
+    done = agent_env("show", "s", "--prices", "none.toml", cwd=study)
     assert done.returncode == 2
     lines = [line.partition(":")[0] for line in done.stderr.splitlines()]
     assert lines == RUNS

@@ -244,7 +244,7 @@ def test_reading_needs_no_trust_and_obeys_nothing(foreign):
     )  # fmt: skip
     run, trace = str(foreign.path), f"{foreign.path}/episodes/web/{foreign.sample}.1.jsonl"
     for words in (
-        ["show", trace], ["show", run], ["show", run, "--evidence"], ["episodes", "list", run],
+        ["show", trace], ["show", run], ["episodes", "list", run],
         ["show", "--why", run], ["compare", run], ["episodes", "export", run, "--to", "jsonl"],
         ["replay", run, "--lenient"],
     ):  # fmt: skip
