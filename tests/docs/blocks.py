@@ -78,8 +78,6 @@ class Page:
     folder: Path
     address: str
     """Of the server of models."""
-    made: dict[tuple[str, ...], tuple[str, Path]]
-    """What commands of other pages printed, and the runs that they made."""
     environment: dict[str, str] = field(default_factory=dict)
     names: dict[str, object] = field(default_factory=dict)
     printed: str = ""
@@ -126,6 +124,7 @@ class Page:
         words, target = (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, "")
         words = [ADDRESS.sub(self.address, word) for word in self._smaller(words)]
         environment = self.environment | {
+            "COLUMNS": "80",
             "OPENAI_BASE_URL": self.address,
             "OPENAI_API_KEY": self.environment.get("OPENAI_API_KEY", "a-key-for-tests"),
         }

@@ -17,6 +17,11 @@ from tests.docs.blocks import Page, blocks_of, commands_of
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [page.stem for page in PAGES]
+FOREIGN = set(
+    "--cap-add --create-pr --enable-auto-tool-choice --epochs --head --help --help-all --jinja "
+    "--max-tokens --no-deps --security-opt --target --tool-call-parser --working-limit".split()
+)
+"""Options of other programs that pages name, and those of every command of ours."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +42,7 @@ def first(tmp_path_factory):
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_the_blocks_of_a_page_run(page, address, first, tmp_path):
-    running = Page(page.stem, tmp_path, address, {})
+    running = Page(page.stem, tmp_path, address)
     blocks = [block for block in blocks_of(page) if not block.reason]
     if any("runs/first" in block.text for block in blocks) and not running.is_compared:
         shutil.copytree(first, tmp_path / "runs")
@@ -45,29 +50,34 @@ def test_the_blocks_of_a_page_run(page, address, first, tmp_path):
         running.run(block)
 
 
+@pytest.fixture(scope="module")
+def known():
+    """All commands by their words, each with its options."""
+    return dict(commands(typer.main.get_command(app), ()))
+
+
+def commands(group, above):
+    context = group.context_class(group, info_name="agent-env")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if hasattr(command, "list_commands"):
+            yield (*above, name), set()
+            yield from commands(command, (*above, name))
+        else:
+            yield (*above, name), {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_the_commands_of_a_page_exist(page):
+def test_the_commands_and_options_of_a_page_exist(page, known):
+    text = page.read_text(encoding="utf-8")
+    lines = [line.split() for line in re.findall(r"`agent-env ([a-z][^`]*)`", text)]
     for block in blocks_of(page):
         if block.language == "bash":
-            for words in commands_of(block.text):
-                if words[0] == "agent-env":
-                    look_up(words[1:])
-    for words in re.findall(r"`agent-env ([a-z][^`]*)`", page.read_text(encoding="utf-8")):
-        look_up(words.split())
-
-
-def look_up(words):
-    """The command of these words and each of its options; fails where one does not exist."""
-    command = typer.main.get_command(app)
-    context = command.context_class(command, info_name="agent-env")
-    rest = list(words)
-    while hasattr(command, "list_commands") and rest and rest[0].islower():
-        found = command.get_command(context, rest[0])
-        assert found is not None, f"agent-env {' '.join(words)}: no command '{rest[0]}'"
-        command, rest = found, rest[1:]
-    known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
-    known |= {"--help", "--help-all"}
-    given = {word.partition("=")[0] for word in rest if word.startswith("--")}
-    assert given <= known | {"--help", "--help-all"}, (
-        f"agent-env {' '.join(words)}: {given - known}"
-    )
+            lines += [words[1:] for words in commands_of(block.text) if words[0] == "agent-env"]
+    for words in lines:
+        name = next((n for end in (3, 2, 1) if (n := tuple(words[:end])) in known), None)
+        assert name is not None, f"no command: agent-env {' '.join(words)}"
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert options <= known[name] | FOREIGN, f"agent-env {' '.join(words)}"
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", text))
+    assert options - FOREIGN <= set[str]().union(*known.values())

@@ -15,7 +15,7 @@ from tests.plans import QUIET
 
 def generate(out, url=None, **more):
     wording = {"wording": "model:compatible/m-1", "base_url": url} if url else {}
-    asked = {"count": 30, "seed": 2, "options": ("rows=60",), **wording, **more}
+    asked = {"limit": 30, "seed": 2, "options": ("rows=60",), **wording, **more}
     return asyncio.run(make_set(GenerateOptions(task="tdbench", out=out, **asked), QUIET))
 
 
@@ -28,7 +28,7 @@ def served(out, policy, **more):
 
     async def go():
         async with FakeServer(policy) as server:
-            asked = {"count": 30, "seed": 2, "options": ("rows=60",), **more}
+            asked = {"limit": 30, "seed": 2, "options": ("rows=60",), **more}
             options = GenerateOptions(
                 task="tdbench",
                 out=out,

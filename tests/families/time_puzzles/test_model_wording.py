@@ -75,7 +75,7 @@ def test_a_set_is_worded_by_a_model_behind_a_server(tmp_path):
     async def go():
         async with FakeServer(says_it_is) as server:
             options = GenerateOptions(
-                task="time-puzzles", out=out, count=6, seed=4, wording="model:compatible/m-1",
+                task="time-puzzles", out=out, limit=6, seed=4, wording="model:compatible/m-1",
                 base_url=server.url,
             )  # fmt: skip
             made = await make_set(options, QUIET)

@@ -35,7 +35,7 @@ def screened(folder, table):
             options = GenerateOptions(
                 task="time-puzzles",
                 out=folder / "set.jsonl",
-                count=2,
+                limit=2,
                 options=(f"facts_table={file}", "unchecked=true"),
                 screened_by="compatible/a,compatible/b",
                 base_url=server.url,
