@@ -276,8 +276,8 @@ def _sections(
     figures = _figures(comparison, prefix)
     same: list[str] = []
     further = conclusions(comparison)[SENTENCES:]
-    results += _sentences("Further conclusions", further[:MOST_SENTENCES])
     results += _grid(comparison)
+    results += _sentences("Further conclusions", further[:MOST_SENTENCES])
     for table, place in _tables(comparison, diagnoses):
         whole = table.without_empty()
         telling = whole.without_constant({comparison.metric})

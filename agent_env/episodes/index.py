@@ -24,21 +24,18 @@ from agent_env.episodes.trace.lines import read_events
 from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.safe_files import UnsafeFile, check_database, check_inside
 from agent_env.records.schema import Score
-from agent_env.records.trace_events import EpisodeStarted
-from agent_env.scoring.calls_in_text import answer_with_call
 from agent_env.scoring.sample_means import SampleMeans
 from agent_env.tasks.where import Filter
 from agent_env.web.store_file import check_schema
 
 NAME = "index.db"
-VERSION = 5
+VERSION = 6
 BATCH = 1000
 """Traces read between two commits, so that readers see a large run grow."""
 
 COLUMNS = (
     "episode", "condition", "sample", "repeat", "model", "status", "stop_reason", "failure",
     "steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s", "broken",
-    "hosted_calls", "first_input_tokens", "required_call", "call_in_text", "invented_results",
 )  # fmt: skip
 CHOICES = ("condition", "model", "status", "stop_reason")
 """Those of COLUMNS with few values."""
@@ -141,8 +138,8 @@ def used_means(db: sqlite3.Connection) -> dict[str, dict[str, float]]:
 def _check_values(db: sqlite3.Connection) -> None:
     """sqlite3.DatabaseError where a stranger's table holds values that we never write: SQLite
     stores any value in any column."""
-    tests = [f"typeof({name}) NOT IN ('text', 'null')" for name in (*_TEXTS, "call_in_text")]
-    for name in (*SUMS, "repeat", "hosted_calls", "first_input_tokens", "required_call"):
+    tests = [f"typeof({name}) NOT IN ('text', 'null')" for name in _TEXTS]
+    for name in (*SUMS, "repeat"):
         tests.append(f"typeof({name}) NOT IN ('integer', 'real', 'null') OR abs({name}) > 1e15")
         if name != "duration_s":
             tests.append(f"typeof({name}) = 'real'")
@@ -378,17 +375,10 @@ def _row(folder: RunFolder, name: str, path: Path, run: str | None) -> dict[str,
         episode = fold(events)
     except (DatasetError, ConfigError, StorageError, ValueError) as exc:
         return row | {"status": "broken", "broken": str(exc)}
-    row |= {name: getattr(episode, name) for name in _FOLDED}
-    start = events[0]
-    tools = start.condition.tools if isinstance(start, EpisodeStarted) else ()
-    return row | {"call_in_text": answer_with_call(episode, tools)}
+    return row | {name: getattr(episode, name) for name in _FOLDED}
 
 
-_FOLDED = (
-    "model", "status", "stop_reason", "failure", "steps", "tool_calls", "tool_errors",
-    "input_tokens", "output_tokens", "duration_s", "hosted_calls", "first_input_tokens",
-    "required_call", "invented_results",
-)  # fmt: skip
+_FOLDED = ("model", "status", "stop_reason", "failure", *SUMS)
 
 
 def _scores(data: bytes) -> Iterator[tuple[str, Score]]:

@@ -54,18 +54,17 @@ def call_in_text(text: str | None, tools: Collection[str] = ()) -> str | None:
     return BARE_JSON if _is_call(text, tools) else None
 
 
-def answer_with_call(episode: Episode, tools: Collection[str] | None = None) -> str | None:
+def answer_with_call(episode: Episode) -> str | None:
     """The form of a call in the episode's answer that nobody read; None without one or without
-    tools (`tools`, where the episode does not name them). A reply whose calls were read, as the
-    text protocol does, and one that its limit cut, are other faults."""
-    names = episode.tools if tools is None else tools
-    if not names or episode.stop_reason == "truncated":
+    tools. A reply whose calls were read, as the text protocol does, and one that its limit cut, are
+    other faults."""
+    if not episode.tools or episode.stop_reason == "truncated":
         return None
     replies = (m for m in reversed(episode.messages) if m.role == "assistant" and m.content)
     last = next(replies, None)
     if last is not None and last.tool_calls:
         return None
-    return call_in_text(episode.answer, names)
+    return call_in_text(episode.answer, episode.tools)
 
 
 def remedy(in_text: bool) -> str:
