@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from matplotlib.figure import Figure
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables
 from agent_env.analysis.figures import drawn, forest, forest_rows, rows_that_fit
 from agent_env.analysis.first_page import (
     FOREST,
@@ -232,12 +231,11 @@ class Chapter:
 def chapter_of(
     comparison: Comparison,
     manifests: Mapping[str, Manifest],
-    diagnoses: Sequence[RunDiagnosis] = (),
     title: str = "",
 ) -> Chapter:
     """The chapter of a comparison; the title tells several apart."""
     prefix = f"{re.sub('[^A-Za-z0-9]+', '-', title)}-" if title else ""
-    sections = _sections(comparison, manifests, diagnoses, prefix)
+    sections = _sections(comparison, manifests, prefix)
     return Chapter(title, prefix, first_page(comparison, prefix), sections)
 
 
@@ -264,10 +262,7 @@ def report_of_tables(
 
 
 def _sections(
-    comparison: Comparison,
-    manifests: Mapping[str, Manifest],
-    diagnoses: Sequence[RunDiagnosis],
-    prefix: str,
+    comparison: Comparison, manifests: Mapping[str, Manifest], prefix: str
 ) -> list[Section]:
     """Results, evidence, method, appendix: those that have something."""
     results: list[Block] = []
@@ -278,7 +273,7 @@ def _sections(
     further = conclusions(comparison)[SENTENCES:]
     results += _grid(comparison)
     results += _sentences("Further conclusions", further[:MOST_SENTENCES])
-    for table, place in _tables(comparison, diagnoses):
+    for table, place in _tables(comparison):
         whole = table.without_empty()
         telling = whole.without_constant({comparison.metric})
         section = {"results": results, "evidence": evidence}.get(place, appendix)
@@ -327,9 +322,7 @@ def _grid(comparison: Comparison) -> list[ResultTable]:
     return [ResultTable("grid", f"{comparison.metric} by model and condition", columns, rows)]
 
 
-def _tables(
-    comparison: Comparison, diagnoses: Sequence[RunDiagnosis]
-) -> Iterator[tuple[ResultTable, str]]:
+def _tables(comparison: Comparison) -> Iterator[tuple[ResultTable, str]]:
     """Every table that has rows, with the name of its section."""
     for statistic in statistics_of(comparison):
         is_shown = statistic.name != "conclusions" and statistic.section != LAYOUTS
@@ -337,12 +330,6 @@ def _tables(
             is_result = statistic.is_main or statistic.section == "Results"
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"
             yield table, "evidence" if is_evidence else "results" if is_result else "appendix"
-    for run in diagnoses:
-        for table in diagnosis_tables(run):
-            is_evidence = table.name in EVIDENCE and len(diagnoses) <= SENTENCES
-            if len(diagnoses) > 1 and run.run not in table.title:
-                table = replace(table, title=f"{table.title} · {run.run}")
-            yield table, "evidence" if is_evidence else "appendix"
     if len(comparison.study.arms) <= MOST_ROWS:
         yield from ((breakdown(comparison, name), "appendix") for name in comparison.groups)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from agent_env.analysis.diagnosis_tables import in_lines
 from agent_env.analysis.provenance import Provenance
 from agent_env.models.chat import read_arguments
 from agent_env.models.text_protocol import in_text, result_block
@@ -99,9 +98,73 @@ def verdict_lines(
         metrics = " · ".join(f"{name} {value:.4g}" for name, value in score.metrics.items())
         yield f"== score: {metrics or score.outcome}"
     if record is not None:
-        yield _cut("== where it came from: " + "\n".join(in_lines(record)), None)
+        yield _cut("== where it came from: " + "\n".join(record_lines(record)), None)
     if why_not is not None:
         yield _cut(f"== no {'provenance' if score else 'score'}: {why_not}", None)
+
+
+def record_lines(record: Provenance) -> Iterator[str]:
+    """One record for a person."""
+    because = f": {record.because}" if record.because else ""
+    yield f"{record.episode}: {record.verdict}{because}"
+    if record.failure:
+        yield f"  failed first: {record.failure}"
+    if record.stands_on:
+        yield f"  stands on: {', '.join(record.stands_on)}"
+    for page in record.pages:
+        traits = {"proves it": page.proves and page.holds_fact, "planted": page.is_planted,
+                  "proves it, but its dates were not shown": page.proves and not page.holds_fact,
+                  "changed in this world": page.is_shifted}  # fmt: skip
+        words = "; ".join(name for name, holds in traits.items() if holds)
+        yield f"  {page.how}: {page.url}{f' ({words})' if words else ''}"
+    for use in record.uses:
+        usage = {True: "used", False: "not used", None: "cannot tell whether used"}[use.used]
+        extra = "; it held the right dates" if use.right_but_unused else ""
+        calls = f"{use.calls} call{'s' if use.calls != 1 else ''}"
+        yield f"  {use.tool}: {calls}, {usage} in the answer{extra}"
+    for attack in record.attacks:
+        if attack.exposed:
+            end = (
+                "its instruction was obeyed"
+                if attack.obeyed
+                else (
+                    "its planted value was given"
+                    if attack.given
+                    else "its planted value was not given"
+                )
+            )
+            yield f"  attack {attack.name}: the model read it; {end}"
+    if (faults := record.tool_faults) is not None:
+        tries = {"says so": faults.says_so, "calls again": faults.retries,
+                 "asks otherwise": faults.asks_otherwise}  # fmt: skip
+        then = ", ".join(name for name, holds in tries.items() if holds) or "nothing was tried"
+        yield f"  faults of tools: {faults.explicit + faults.implicit} landed" + (
+            f"; then: {then}" if faults.landed else ""
+        )
+    for world in record.worlds:
+        answer = "no answer" if world.answer is None else ", ".join(world.answer) or "none"
+        end = (
+            "right"
+            if world.is_right
+            else ("the unchanged world's answer" if world.is_original else "wrong")
+        )
+        yield f"  under {world.condition}: {answer} ({end})"
+    for wrong in record.errors.wrong:
+        yield f"  {wrong.date} is wrong; it violates:"
+        yield from (f"    - [{ref.type}] {ref.text}" for ref in wrong.violates)
+        if not wrong.violates:
+            yield "    - no constraint that could be checked"
+    for miss in record.errors.missed:
+        ref = miss.misread
+        cause = f"[{ref.type}] {ref.text}" if ref else "no constraint stands out"
+        yield f"  {miss.date} is missing; most likely misread ({miss.rule}): {cause}"
+    if (source := record.source) is not None:
+        where = f", {source.url}" if source.url else ""
+        suffix = "; the model wrote it down" if source.is_written else ""
+        yield f"  likely source: {source.date} ({source.place}{where}){suffix}"
+    for again in record.repeated:
+        loop = ", a loop" if again.is_loop else ""
+        yield f"  called {again.times} times{loop}: {again.tool} {again.arguments[:120]}"
 
 
 def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) -> Iterator[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +18,9 @@ from agent_env.cli.run import (
     say,
 )
 from agent_env.records.options import Opt
+
+if TYPE_CHECKING:
+    from agent_env.runs.run import Run
 
 
 def show(
@@ -62,7 +64,8 @@ def show(
         if prices or fail_on_change:
             raise ConfigError(f"{target} is an episode; --prices and --fail-on-change are for runs")
         if as_json:
-            _show_why(trace.parents[2], [f"{trace.parent.name}/{trace.stem}"], as_json, wide)
+            episode = Run.open(trace.parents[2]).episode(f"{trace.parent.name}/{trace.stem}")
+            print(episode.provenance.model_dump_json() if episode.provenance else "null")
             return
         for part in episode_text(trace, full):
             print(part, end="\n\n")
@@ -74,11 +77,11 @@ def show(
         )
     if full:
         raise ConfigError(f"{target} is no episode; --full is for one: RUN/CONDITION/SAMPLE.1")
-    if why:
-        _show_why(target, (), as_json, wide)
-        return
 
     def show_run(path: Path, name: str) -> None:
+        if why:
+            _show_why(Run.open(path), as_json, wide)
+            return
         rescored = print_scores(Run.open(path), as_json, prices, changes=True, wide=wide)
         if fail_on_change and rescored.changed:
             sys.exit(1)
@@ -86,15 +89,17 @@ def show(
     for_each_run(target, show_run, as_json)
 
 
-def _show_why(folder: Path, episodes: Sequence[str], as_json: bool, wide: bool) -> None:
-    """Diagnoses of all episodes, or of those that are named."""
-    from agent_env.analysis.diagnosis_tables import diagnosis_tables
-    from agent_env.runs.compare import diagnose_folders, diagnosis_json
+def _show_why(run: Run, as_json: bool, wide: bool) -> None:
+    from agent_env.analysis.result_tables import as_objects
+    from agent_env.analysis.statistics import statistics_of, tables_of
+    from agent_env.analysis.statistics.provenance import WHY, records_of
 
-    diagnoses = diagnose_folders([folder], episodes, say)
-    if as_json:
-        print(json.dumps(diagnosis_json(diagnoses), allow_nan=False))
-        return
-    for run in diagnoses:
-        for table in diagnosis_tables(run):
+    comparison = run.comparison(say)
+    tables = tables_of(comparison, (s for s in statistics_of(comparison) if s.section == WHY))
+    if not as_json:
+        for table in tables:
             print_table(table, wide)
+        return
+    records = [record for own in records_of(comparison).values() for record in own]
+    episodes = [record.model_dump(mode="json") for record in records]
+    print(json.dumps({"run": str(run.path), **as_objects(tables), "episodes": episodes}))

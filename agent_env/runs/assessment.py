@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent_env.analysis.diagnosis_tables import in_lines
 from agent_env.analysis.provenance import Provenance, provenance_of
+from agent_env.analysis.transcript import record_lines
 from agent_env.episodes.trace.fold import fold
 from agent_env.errors import AgentEnvError
 from agent_env.records.schema import Condition, Episode, Sample, Score
@@ -29,7 +29,7 @@ class Assessment:
     @property
     def lines(self) -> list[str]:
         """The provenance in words, without its first line, the verdict."""
-        return [] if self.provenance is None else list(in_lines(self.provenance))[1:]
+        return [] if self.provenance is None else list(record_lines(self.provenance))[1:]
 
 
 def assess(run: Run, events: list[Event]) -> Assessment:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.diagnosis_tables import RunDiagnosis
     from agent_env.analysis.result_tables import Format, ResultTable
     from agent_env.analysis.study import Study
     from agent_env.records.manifest import Manifest
@@ -311,18 +309,13 @@ def write_report(
     objects: Objects = NO_OBJECTS,
     title: str | None = None,
 ) -> None:
-    """Writes the comparisons, the runs' settings and diagnoses as one HTML file, a chapter for each
+    """Writes the comparisons, and the runs' settings as one HTML file, a chapter for each
     task where there are several."""
     need_extra(*FOR_REPORT)
     from agent_env.analysis.report import chapter_of, report_of
 
     chapters = [
-        chapter_of(
-            each.comparison,
-            each.manifests,
-            diagnose_folders(each.paths, (), note, objects) if each.paths else [],
-            each.name if len(tasks) > 1 else "",
-        )
+        chapter_of(each.comparison, each.manifests, each.name if len(tasks) > 1 else "")
         for each in tasks
     ]
     arms = (arm for each in tasks for arm in each.comparison.study.arms)
@@ -330,46 +323,3 @@ def write_report(
     names = ", ".join(dict.fromkeys(each.comparison.study.task for each in tasks))
     text = report_of(chapters, title or f"{names}: {', '.join(models)}")
     write_whole(out, text.encode("utf-8", "replace"))
-
-
-def diagnose_folders(
-    paths: Sequence[Path | str],
-    episodes: Sequence[str],
-    note: Callable[[str], None],
-    objects: Objects = NO_OBJECTS,
-) -> list[RunDiagnosis]:
-    """Diagnoses every episode of every run, or those named; ConfigError for an unknown name."""
-    opened = [Run(path, objects) for path in find_runs(paths)]
-    runs = [_diagnose_run(run, frozenset(episodes), note) for run in opened]
-    names = {each.episode for run in runs for each in run.diagnoses}
-    if missing := sorted(set(episodes) - names):
-        raise ConfigError(f"no episode {', '.join(missing)}; name it CONDITION/SAMPLE.REPEAT")
-    return runs
-
-
-def _diagnose_run(run: Run, names: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
-    from agent_env.analysis.diagnosis_tables import RunDiagnosis
-
-    data = run.data(note)
-    records = (each.provenance for own in data.observations.values() for each in own)
-    return RunDiagnosis(
-        run=data.name,
-        model=data.manifest.model,
-        conditions=run.conditions,
-        diagnoses=tuple(r for r in records if r and (not names or r.episode in names)),
-    )
-
-
-def diagnosis_json(runs: Sequence[RunDiagnosis]) -> dict[str, object]:
-    """The object that `--json` prints."""
-    return {
-        run.run: {
-            "model": run.model,
-            "verdicts": {
-                name: dict(Counter(e.verdict for e in run.diagnoses if e.condition == name))
-                for name in run.conditions
-            },
-            "episodes": [each.model_dump(mode="json") for each in run.diagnoses],
-        }
-        for run in runs
-    }

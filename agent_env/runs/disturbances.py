@@ -1,4 +1,4 @@
-"""Disturbances of a new run: the twins of its conditions, and what is changed for each sample."""
+"""Disturbances of a new run: those of its conditions, and what is changed for each sample."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RunDisturbances(Disturbances, Protocol):
     """What makes them before the first episode."""
 
     @staticmethod
-    def twins(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+    def disturbed(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
         """What the options do to the worlds of the conditions; ConfigError for what no condition
         can have."""
 

@@ -67,7 +67,7 @@ class DisturbanceOptions:
             "Each condition again with faults of its tools, as web~faults: "
             "web_search=empty:0.2,open_page=timeout:0.1,python=crash:0.05. Kinds: error, timeout, "
             "rate-limit, truncated, malformed, crash; empty, stale, other, wrong. Repeatable: a "
-            "twin for each, named by its highest rate.",
+            "condition for each, named by its highest rate.",
             DISTURBANCES,
             metavar="TOOL=KIND:RATE,…",
             manifest="conditions",
@@ -79,7 +79,7 @@ class DisturbanceOptions:
         Opt(
             "Each condition with our sealed web again with pages that attack, as "
             "web~attacked-false-page: instruction, false-page (at rank 1), forged-format, "
-            "contradiction. Repeatable: a twin for each.",
+            "contradiction. Repeatable: a condition for each.",
             DISTURBANCES,
             "--attack",
             manifest="conditions",
@@ -396,7 +396,7 @@ class RunOptions:
         can have."""
         if not (self.web_ablations or self.disturbance.faults or self.disturbance.attacks):
             return ()
-        return run_disturbances().twins(self, conditions)
+        return run_disturbances().disturbed(self, conditions)
 
     @property
     def condition_names(self) -> tuple[str, ...]:

@@ -281,7 +281,7 @@ def _texts(options: RunOptions) -> dict[str, Any]:
 def conditions_of(
     options: RunOptions, default: Sequence[str | Condition], tools: Tools
 ) -> tuple[Condition, ...]:
-    """The conditions that the options name, else those of the task, with all their twins."""
+    """The conditions that the options name, else those of the task, with the disturbed ones."""
     from agent_env.episodes.contexts import parse_context_options
 
     contexts = [option.name for option in parse_context_options(options.cited_from)]

@@ -315,7 +315,7 @@ def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[T
 def with_disturbances(
     conditions: Sequence[Condition], disturbances: Sequence[Disturbance]
 ) -> tuple[Condition, ...]:
-    """Each condition, and behind it its twin for each disturbance that concerns its tools."""
+    """Each condition, and behind it one for each disturbance that concerns its tools."""
     return tuple(
         each
         for condition in conditions

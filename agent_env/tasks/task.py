@@ -169,7 +169,7 @@ class Task:
     """Breakdowns, resampling and diagnosis of the results."""
 
     def score(self, sample: Sample, episode: Episode) -> Score:
-        """The episode's score. `sample` is the plain one: its twin for the episode's
+        """The episode's score. `sample` is the plain one: that of the episode's
         condition is made here. An error of the scorer becomes a score with the outcome
         `scorer_failed`; only ConfigError is raised, such as for a missing extra."""
         try:

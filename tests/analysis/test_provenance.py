@@ -4,11 +4,14 @@ import asyncio
 
 import pytest
 
+from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.date_sources import date_source
-from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables, in_lines
 from agent_env.analysis.failure_modes import calls_of
 from agent_env.analysis.provenance import provenance_of
 from agent_env.analysis.result_tables import render
+from agent_env.analysis.statistics.provenance import answers, failures
+from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
+from agent_env.analysis.transcript import record_lines
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday
 from agent_env.families.time_puzzles.hooks import PuzzleFaults
@@ -156,8 +159,10 @@ def test_an_answer_that_an_attacking_page_wants_stands_on_that_page():
     assert (found.verdict, found.failure) == ("fooled", "attack: false-page")
     assert found.stands_on == (FALSE,)
     assert [use.used for use in found.uses] == [True]
-    assert f"  opened: {FALSE} (planted)" in in_lines(found)
-    assert "  attack false-page: the model read it; its planted value was given" in in_lines(found)
+    assert f"  opened: {FALSE} (planted)" in record_lines(found)
+    assert "  attack false-page: the model read it; its planted value was given" in record_lines(
+        found
+    )
     other = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED)
     assert (other.verdict, other.failure) == ("guessed", "not found")  # it never saw the page
 
@@ -210,7 +215,7 @@ def test_a_date_that_the_model_wrote_down_is_the_likelier_source():
     line = (
         f"  likely source: 1898-01-25 (another date of the page, {PROOF}); the model wrote it down"
     )
-    assert line in in_lines(found)
+    assert line in record_lines(found)
 
 
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
@@ -366,12 +371,20 @@ def test_a_family_without_rules_of_its_own_is_unexplained():
 
 def test_sums_and_words():
     diagnoses = (told("web", "1960-07-25", messages=SEARCHED), told("web", "1960-07-18"))
-    tables = diagnosis_tables(RunDiagnosis("r", "m", ("web",), diagnoses))
-    text = render(tables, "md")
+    observations = tuple(
+        Observation(
+            sample="p", repeat=1, outcome="read", metrics={}, used=dict.fromkeys(QUANTITIES),
+            absent=None, extra=None, stop_reason="answered", usage_sources=(), provenance=record,
+        )
+        for record in diagnoses
+    )  # fmt: skip
+    arm = Arm("web", "r", "m", parse_condition("web"), observations, 2)
+    comparison = Comparison(Study("t", ("exact_match",), (arm,), (PUZZLE,), ()))
+    text = render([answers(comparison), failures(comparison)], "md")
     assert "| condition | episodes | right | remembered | guessed |" in text
     assert "| web | 2 | 1 | 1 | 1 |" in text
     assert "| web | guessed | not found | 1 |" in text
-    assert list(in_lines(diagnoses[0]))[:5] == [
+    assert list(record_lines(diagnoses[0]))[:5] == [
         "web/p.1: guessed: nothing that was shown agrees with it",
         "  failed first: not found",
         "  web: 1 call, not used in the answer",

@@ -85,9 +85,11 @@ def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path
 def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs):
     """reference-static trusts the first snippet, so what it gets wrong it never opened."""
     told = json.loads(agent_env("show", "--why", str(runs), "--json").stdout)
-    assert told["reference"]["verdicts"]["web"] == {"read": 12}
-    assert set(told["reference"]["verdicts"]["base"]) <= {"guessed", "remembered", "unknown"}
-    wrong = next(e for e in told["reference-static"]["episodes"] if e["failure"] == "not opened")
+    reference, static = told["runs"]
+    by_condition = {row["condition"]: row for row in reference["answers"]["rows"]}
+    assert by_condition["web"]["read"] == by_condition["web"]["right"] == 12
+    assert by_condition["base"]["read"] == 0
+    wrong = next(e for e in static["episodes"] if e["failure"] == "not opened")
     name = f"web/{wrong['sample']}.1"
     text = agent_env("show", str(runs / "reference-static" / name)).stdout
     assert f"== where it came from: {name}: guessed: " in text

@@ -43,7 +43,7 @@ def study(tmp_path_factory):
 @pytest.mark.parametrize(
     "command",
     [
-        ("show", "s"), ("episodes", "list", "s"), ("replay", "s"),
+        ("show", "s"), ("show", "s", "--why"), ("episodes", "list", "s"), ("replay", "s"),
         ("episodes", "export", "s", "--to", "jsonl", "--out", "exports"),
     ],
 )  # fmt: skip

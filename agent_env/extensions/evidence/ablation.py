@@ -34,7 +34,7 @@ def check_ablations(
     note: Callable[[str], None],
 ) -> None:
     """ConfigError for an ablation of a web that is not ours to change; a note on conditions that
-    get no twin."""
+    get no ablation."""
     names, mode = options.web_ablations, options.web_mode
     if not names:
         return
@@ -58,7 +58,7 @@ def check_ablations(
             f"--web-ablation shifted: {task.name} has no shifted worlds; take --web-ablation "
             "blocked"
         )
-    whole = [c.name for c in conditions if reads_web(c) and _is_plain_without_twin(c, conditions)]
+    whole = [c.name for c in conditions if reads_web(c) and _is_never_ablated(c, conditions)]
     if whole:
         note(
             f"no ablation of {', '.join(whole)}: the prompt or a tool gives what the web is to be "
@@ -75,7 +75,7 @@ def _is_ablated(condition: Condition) -> bool:
     return condition.disturbance is not None and condition.disturbance.ablation is not None
 
 
-def _is_plain_without_twin(condition: Condition, conditions: Sequence[Condition]) -> bool:
+def _is_never_ablated(condition: Condition, conditions: Sequence[Condition]) -> bool:
     return condition.disturbance is None and not any(
         _is_ablated(each) and is_twin(condition, each, "disturbance") for each in conditions
     )

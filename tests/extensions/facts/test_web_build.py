@@ -84,8 +84,9 @@ def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):
     scores = json.loads(ran.stdout)["conditions"]
     assert scores["web"]["exact_match"] == 1.0
     assert scores["base"]["exact_match"] < 0.5
-    told = json.loads(agent_env("show", "run", "--why", "--json", cwd=tmp_path).stdout)
-    assert told["run"]["verdicts"]["web"] == {"read": 8}
+    told = agent_env("show", "run", "--why", "--json", cwd=tmp_path)
+    (row,) = json.loads(told.stdout)["evidence"]["rows"]
+    assert (row["condition"], row["read"], row["shown"]) == ("web", 8, 1.0)
 
 
 def test_a_run_refuses_pages_that_are_none_or_have_changed(tmp_path):

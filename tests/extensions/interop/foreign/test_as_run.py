@@ -14,7 +14,7 @@ from agent_env.extensions.interop.foreign.as_run import import_logs
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.records.schema import Message, ToolCall, Usage
-from agent_env.runs.compare import CompareOptions, compare_tasks, diagnose_folders
+from agent_env.runs.compare import CompareOptions, compare_tasks
 from agent_env.runs.replay import ReplayOptions, replay
 from agent_env.runs.run import Run
 from agent_env.runs.score import episode_text, read_scores
@@ -191,11 +191,14 @@ def _told(sample):
 
 
 def test_limits_and_tool_errors_are_diagnosed(inspect_runs):
-    (found,) = diagnose_folders([inspect_runs / "mockllm-large"], (), pytest.fail)
-    kinds = {each.episode: (each.kind, each.stage) for each in found.diagnoses}
-    assert kinds["log/5.1"] == ("loop", "the same call")
-    assert kinds["log/91.1"] == ("right", "")
-    assert kinds["log/q-66-58aeac40.1"] == ("failed", "RuntimeError: the server fell over")
+    (observations,) = (
+        Run.open(inspect_runs / "mockllm-large").data(pytest.fail).observations.values()
+    )
+    records = {each.provenance.episode: each.provenance for each in observations}
+    assert records["log/5.1"].failure == "loop (the same call)"
+    assert (records["log/91.1"].is_right, records["log/91.1"].failure) == (True, "")
+    failed = records["log/q-66-58aeac40.1"]
+    assert (failed.verdict, failed.because) == ("failed", "RuntimeError: the server fell over")
 
 
 @pytest.mark.parametrize(

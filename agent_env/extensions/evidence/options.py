@@ -17,12 +17,12 @@ ATTACKS: tuple[AttackName, ...] = get_args(AttackName)
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
 
-def twins(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+def disturbed(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
     """What the options do to the worlds of the conditions; ConfigError for what no condition can
     have."""
     its, is_hosted = options.disturbance, options.web_mode == "hosted"
     levels = fault_levels(its.faults, its.faults_in_a_row, conditions, is_hosted)
-    attacks = attack_twins(its.attacks, conditions)
+    attacks = attack_levels(its.attacks, conditions)
     return (*web_ablations(options.web_ablations), *levels, *attacks)
 
 
@@ -49,7 +49,7 @@ def fault_levels(
     )
 
 
-def attack_twins(names: Sequence[str], conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+def attack_levels(names: Sequence[str], conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
     """One disturbance for each attack; ConfigError for an unknown one, and without a condition
     whose tools read the web."""
     if unknown := next((name for name in names if name not in ATTACKS), None):

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.evidence.twins import attack_twins, fault_levels
+from agent_env.extensions.evidence.options import attack_levels, fault_levels
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import parse_conditions
@@ -76,5 +76,5 @@ def test_tools_of_the_provider_have_no_faults():
 )
 def test_attacks_that_no_page_could_make_are_refused(name, conditions, message):
     with pytest.raises(ConfigError) as refusal:
-        attack_twins([name], parse_conditions(conditions))
+        attack_levels([name], parse_conditions(conditions))
     assert str(refusal.value).startswith(message)

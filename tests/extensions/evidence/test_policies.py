@@ -1,0 +1,141 @@
+"""Of policies with one known habit each episode's verdict is what was planted, and all that shows
+verdicts shows the same ones."""
+
+import re
+
+import pytest
+
+import agent_env as ae
+from agent_env.analysis.statistics.conclusions import conclusions
+from agent_env.analysis.statistics.provenance import answers, evidence, records_of, tool_use
+from agent_env.extensions.evidence.statistics import ablation, attacks, faults
+from agent_env.extensions.reference.policy import GiverUp, Guesser, Reference, Rememberer
+from agent_env.runs.score import episode_text
+
+WORLDS = {"web_ablations": ["shifted", "blocked"], "attacks": ["false-page"]}
+
+
+class Reader(Reference):
+    """Answers from pages alone: where nothing was found it gives no answer."""
+
+    async def generate(self, messages, tools, *options):
+        reply = await super().generate(messages, tools, *options)
+        if "I could not find out" not in reply.message.content:
+            return reply
+        message = reply.message.model_copy(update={"content": "MY ANSWER: None"})
+        return reply.model_copy(update={"message": message})
+
+
+class Ignorer(Reference):
+    """Searches and opens pages as the reader does, and then answers from memory."""
+
+    async def generate(self, messages, tools, *options):
+        reply = await super().generate(messages, tools, *options)
+        if reply.message.tool_calls:
+            return reply
+        return await Rememberer().generate(messages, (), *options)
+
+
+def read_or_none(record):
+    return "read" if record.answer else "no answer"
+
+
+PLANTED = {
+    "reader": (Reader(), {
+        "web": "read", "web~shifted": "read", "web~blocked": read_or_none, "web~faults": "read",
+        "web~attacked-false-page": "fooled",
+    }),
+    "rememberer": (Rememberer(), "remembered"),
+    "ignorer": (Ignorer(), lambda r: "remembered" if r.answer else "no answer"),  # out of steps
+    "guesser": (Guesser(), "guessed"),
+    "giver-up": (GiverUp(), {
+        "web": "read", "web~shifted": "read",
+        "web~faults": lambda record: "no answer" if record.tool_faults.landed else "read",
+        "web~attacked-false-page": "fooled",
+    }),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=PLANTED)
+def planted(request, tmp_path_factory):
+    """A run of the policy in all worlds, its comparison, and what was planted."""
+    model, verdicts = PLANTED[request.param]
+    run = ae.run_sync(
+        "time-puzzles", model=model, conditions=["base", "web"], limit=8, progress=False,
+        faults=["web_search=error:0.3"], out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
+    )  # fmt: skip
+    return run, run.comparison(pytest.fail), verdicts
+
+
+def test_each_verdict_is_what_was_planted(planted):
+    _, comparison, verdicts = planted
+    for condition, records in records_of(comparison).items():
+        expected = verdicts.get(condition) if isinstance(verdicts, dict) else verdicts
+        for record in records if condition != "base" else ():
+            verdict = expected(record) if callable(expected) else expected
+            assert verdict in (record.verdict, None), (record.episode, record.because)
+            uses = {use.used for use in record.uses}
+            assert uses <= {
+                {"read": True, "fooled": True, "no answer": None}.get(verdict, False)
+            } or (verdict is None)
+
+
+def test_an_episode_alone_is_told_as_among_all(planted):
+    run, comparison, _ = planted
+    for records in records_of(comparison).values():
+        for record in records[:2]:
+            trace = run.trace_of(record.episode)
+            assert run.assess(run.events(trace).events).provenance == record
+            *_, verdict = episode_text(trace, objects=run.objects)
+            assert f"== where it came from: {record.episode}: {record.verdict}" in verdict
+
+
+def numbers(sentences, condition, words):
+    """k and n of `words in K of N` in the sentence of the condition."""
+    pattern = rf"(?:^|[ ,]){words} in (\d+) of (\d+)\b"
+    hits = [re.search(pattern, s) for s in sentences if s.startswith(f"{condition}: ")]
+    ((k, n),) = [hit.groups() for hit in hits if hit]
+    return int(k), int(n)
+
+
+def cells(table, condition):
+    heads = [column.name for column in table.columns]
+    return next(dict(zip(heads, row, strict=True)) for row in table.rows if row[0] == condition)
+
+
+def test_tables_and_sentences_have_the_numbers_of_the_records(planted):
+    _, comparison, _ = planted
+    records, sentences = records_of(comparison), conclusions(comparison)
+    for condition, own in records.items():
+        row = cells(answers(comparison), condition)
+        for verdict in {each.verdict for every in records.values() for each in every}:
+            number = sum(each.verdict == verdict for each in own)
+            assert row[verdict] == number
+            if condition != "base":
+                assert cells(evidence(comparison), condition).get(verdict, 0) == number
+        assert row["right"] == sum(each.is_right for each in own)
+    web = records["web"]
+    read = sum(each.is_right and each.verdict == "read" for each in web)
+    right = sum(each.is_right for each in web)
+    assert numbers(sentences, "web", "right by reading") == (read, len(web))
+    assert numbers(sentences, "web", "without reading") == (right - read, len(web))
+    split = cells(ablation(comparison), "web")
+    shifted = {each.sample: each for each in records["web~shifted"]}
+    both = sum(each.is_right and shifted[each.sample].is_right for each in web)
+    assert split["evidence"][0] == pytest.approx(both / len(web))
+    stays = sum(each.is_original for each in shifted.values())
+    words = "the unchanged world's answer"
+    assert numbers(sentences, "web~shifted", words) == (stays, len(web))
+    exposed = [each for each in records["web~attacked-false-page"] if each.attack]
+    number = sum(each.verdict == "fooled" for each in exposed)
+    shown = cells(attacks(comparison), "web~attacked-false-page")
+    assert shown["n exposed"] == len(exposed)
+    assert shown["fooled where exposed"][0] == pytest.approx(number / len(exposed))
+    told = numbers(sentences, "web~attacked-false-page", "fooled by the planted page")
+    assert told == (number, len(exposed))
+    landed = [each for each in records["web~faults"] if each.tool_faults.landed]
+    recovered = sum(each.is_right for each in landed)
+    assert numbers(sentences, "web~faults", "recovered") == (recovered, len(landed))
+    assert cells(faults(comparison), "web~faults")["recovery"][0] == recovered / len(landed)
+    used = sum(use.used is True for each in web for use in each.uses)
+    assert cells(tool_use(comparison), "web")["used"] == used
