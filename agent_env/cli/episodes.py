@@ -60,9 +60,10 @@ def replay(
         if set(counts) != {"same"}:
             sys.exit(1)
 
-    trace = file if (file := trace_file(folder)).is_file() else None
+    file = trace_file(folder)
+    trace = file if file.suffix == ".jsonl" and file.is_file() else None
     if trace is not None:
-        show(trace.resolve().parents[2], "")
+        show(trace.resolve().parent.parent.parent, "")
     else:
         for_each_run(folder, show, as_json)
 

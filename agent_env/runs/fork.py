@@ -320,10 +320,13 @@ async def _new_folder(
         plugins = replace(source.plugins, uses=manifest.plugins, objects=objects)
         run.parts = Parts(await open_counted(manifest, note, stack, plugins))
     materials, files = source.materials_bytes(), copied_files(source, source.manifest)
-    make_forks(
-        run, manifest, plan.beginnings(), plan.samples, materials, source.pages, utc_now, files,
-        plan.parent,
-    )  # fmt: skip
+    try:
+        make_forks(
+            run, manifest, plan.beginnings(), plan.samples, materials, source.pages, utc_now, files,
+            plan.parent,
+        )  # fmt: skip
+    except OSError as exc:
+        raise ConfigError(f"cannot write to {plan.out}: {exc.strerror}") from exc
     record_run(run, note, source)
     return run
 

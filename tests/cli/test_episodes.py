@@ -18,6 +18,11 @@ def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path):
     listed = agent_env("episodes", "list", "run/base/tp-3-00001.1", cwd=tmp_path)
     error = "agent-env: run/base/tp-3-00001.1 is an episode; name its run, run\n"
     assert (listed.returncode, listed.stderr) == (2, error)
+    file = agent_env("replay", "/etc/hosts", cwd=tmp_path)
+    assert (file.returncode, file.stderr.startswith("agent-env: /etc/hosts is no run")) == (2, True)
+    where = ("--at", "0", "--out", "run/run.json/forks")
+    forked = agent_env("episodes", "fork", "run/base/tp-3-00001.1", *where, cwd=tmp_path)
+    assert (forked.returncode, "cannot write to run/run.json/forks" in forked.stderr) == (2, True)
     trace = tmp_path / "run/episodes/base/tp-3-00001.1.jsonl"
     trace.write_text(trace.read_text().replace("MY ANSWER: None", "MY ANSWER: Nope"))
     manifest = tmp_path / "run/run.json"
