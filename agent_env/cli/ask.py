@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,7 +15,6 @@ from agent_env.cli.preflight import print_checks
 from agent_env.cli.run import (
     AsJson,
     RunPath,
-    one_of,
     print_scores,
     say,
     scored_when_stopped,
@@ -79,7 +78,7 @@ Config = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
-EngineName = Annotated[str, Opt("local, or ray (extra).", SCALE_OUT)]
+EngineName = Annotated[Literal["local", "ray"], Opt("local, or ray (extra).", SCALE_OUT)]
 Address = Annotated[
     str | None,
     Opt("ray: the cluster, HOST:PORT; default: RAY_ADDRESS, or this machine alone.", SCALE_OUT),
@@ -166,7 +165,7 @@ def _engine(
     web: str | None = None,
 ) -> Engine | None:
     """None for the local one; ConfigError where the run cannot be spread."""
-    if one_of(engine, ("local", "ray"), "--engine") == "local":
+    if engine == "local":
         if address is not None or workers is not None:
             raise ConfigError("--address and --workers go with --engine ray")
         return None

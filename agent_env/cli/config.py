@@ -22,31 +22,19 @@ def read_config(context: typer.Context, file: Path | None) -> None:
         toml = TomlLines(file, file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"--config {file} cannot be read: {exc}") from exc
-    known = {_key(each): each for each in context.command.params if each.name != "config"}
+    known = {each.opts[0].removeprefix("--"): each for each in context.command.params}
+    del known["config"]
     values = {}
     for key, value in toml.data.items():
         try:
-            option = _option(known, key)
+            if (option := known.get(key.replace("_", "-"))) is None:
+                near = get_close_matches(key, known, n=1)
+                hint = f"did you mean '{near[0]}'?" if near else "run --help-all lists them"
+                raise ConfigError(f"there is no such option; {hint}")
             values[option.name] = _value(context, option, value, file.parent)
         except ConfigError as exc:
             raise DatasetError(file, toml.line((key,)), f"{key}: {exc}") from exc
     context.default_map = values
-
-
-def _key(option: Any) -> str:
-    flag: str = option.opts[0]
-    return flag.removeprefix("--").replace("-", "_")
-
-
-def _option(known: Mapping[str, Any], key: str) -> Any:
-    from agent_env.errors import ConfigError
-
-    name = key.replace("-", "_")
-    if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else "; run --help-all lists them"
-        raise ConfigError(f"there is no such option{hint}")
-    return known[name]
 
 
 def _value(context: typer.Context, option: Any, value: Any, folder: Path) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -59,7 +59,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for
 RunPath = Annotated[
     Path, typer.Argument(help="A run's folder, a study, or a folder of runs.", metavar="RUN")
 ]
-Chosen = TypeVar("Chosen", bound=str)
 
 
 def for_each_run(folder: Path, act: Callable[[Path, str], object], as_json: bool = False) -> None:
@@ -156,16 +155,6 @@ def scored_when_stopped(as_json: bool) -> Iterator[tuple[Listener, list[Run]]]:
             with suppress(SystemExit):  # the stop itself is exit 1, and has more to say
                 print_scores(runs[0], as_json)
             raise
-
-
-def one_of(value: str, choices: tuple[Chosen, ...], option: str) -> Chosen:
-    """The choice as value; ConfigError where it is none of them."""
-    from agent_env.errors import ConfigError
-
-    match = next((choice for choice in choices if choice == value), None)
-    if match is None:
-        raise ConfigError(f"{option} {value}: write {' or '.join(choices)}")
-    return match
 
 
 def print_scores(

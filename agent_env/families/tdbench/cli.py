@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,25 +19,17 @@ MAX_LISTED = 20
 """Differences that are printed without --json."""
 
 
-class DifferingChoice(StrEnum):
-    """`--differing`."""
-
-    REFUSE = "refuse"
-    STORED = "stored"
-    RETURNED = "returned"
-
-
 def import_command(
     folder: Annotated[Path, typer.Argument(help="Holds CSVs and question files.", metavar="DIR")],
     now: Annotated[str | None, Opt("YYYY-MM-DD: the day of making, where it is known.")] = None,
     out: Annotated[Path | None, Opt("Write samples here, to run them.")] = None,
     differing: Annotated[
-        DifferingChoice,
+        Literal["refuse", "stored", "returned"],
         Opt(
             "Questions whose stored rows do not come out: none, their stored (published) "
             "gold, or the returned (corrected) one."
         ),
-    ] = DifferingChoice.REFUSE,
+    ] = "refuse",
     as_json: AsJson = False,
 ) -> None:
     """Prove a published set: find the reading of each file that returns its stored rows.
@@ -48,7 +39,7 @@ def import_command(
     from agent_env.families.tdbench.commands import import_published
 
     day = None if now is None else stated_now(now)
-    report = import_published(folder, day, out, differing.value)
+    report = import_published(folder, day, out, differing)
     if as_json:
         print(json.dumps(report.as_json(), ensure_ascii=False))
     else:

@@ -53,7 +53,6 @@ def test_the_shipped_and_an_own_table_are_rendered_too(tmp_path):
 @pytest.mark.parametrize(
     ("wanted", "reason"),
     [
-        ({"world": "moon"}, "unknown world 'moon'; known: real, fictional"),
         ({"difficulty": "9"}, "unknown difficulty"),
         ({"entities": 3}, "100 to 200000 entities, not 3"),
         ({"world": "real"}, "--entities and --seed go with --world fictional"),
