@@ -103,7 +103,7 @@ SETTINGS = {
 """What a field of a request is called where the user sets it."""
 
 ADVICE = {
-    401: "check the API key",
+    401: "check the API key (--api-key-env)",
     402: "check the account's credit",
     403: "check that the API key may use this model",
     404: "check the model's name, and the base URL, which mostly ends in /v1",
