@@ -155,6 +155,8 @@ class Page:
         with chdir(self.folder), redirect_stdout(StringIO()):
             if (awaited := eval(code, self.names)) is not None:
                 asyncio.run(awaited)
+            for name in [name for name in self.names if name.startswith("test_")]:
+                self.names.pop(name)()
 
     def _compare(self, shown: str) -> None:
         """Each line that is shown was printed; blanks do not count, and `…` stands for anything."""

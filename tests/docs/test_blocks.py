@@ -19,7 +19,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [page.stem for page in PAGES]
 FOREIGN = set(
     "--cap-add --create-pr --enable-auto-tool-choice --epochs --head --help --help-all --jinja "
-    "--max-tokens --no-deps --security-opt --target --tool-call-parser --working-limit".split()
+    "--max-tokens --no-deps --plain --security-opt --target --tool-call-parser "
+    "--working-limit".split()
 )
 """Options of other programs that pages name, and those of every command of ours."""
 
