@@ -1,7 +1,7 @@
 """A table of results as lines of text: for a terminal of any width, a pipe, a screen reader.
 
-As many columns stand side by side as a line has room for: headings wrap first, then figures have
-two digits, then columns are left out by their rank, then texts wrap. Where the rest does not fit
+As many columns stand side by side as a line has room for: headings wrap first, then columns are
+left out by their rank and figures have two digits, then texts wrap. Where the rest does not fit
 either, each row is a sentence of names and values, as it is in plain text.
 """
 
@@ -20,6 +20,8 @@ GAP = 2
 """Characters between two columns."""
 LONG, SHORT = 9, 2
 """Digits of a figure at most, and where width is short."""
+WANTED = 3
+"""Columns of a higher rank are left out before figures are made short."""
 WHOLE, NARROWEST = 28, 12
 """Characters that a text keeps while columns can be left out, and that it keeps at least."""
 MOST_LINES = 4
@@ -54,7 +56,12 @@ def text_table(table: ResultTable, room: int | None) -> tuple[list[str], list[st
     """The lines, at most so many characters wide, headings first; and the names of the columns that
     are left out. None: as wide as the table is."""
     parts = list(_fewer_and_fewer(table))
-    tries = [(part, digits, WHOLE) for part in parts for digits in (LONG, SHORT)]
+    tries = [
+        (part, digits, WHOLE)
+        for part in parts
+        for digits in (LONG, SHORT)
+        if digits == LONG or max(column.rank for column in part.columns) <= WANTED
+    ]
     for part, digits, text_width in (*tries, (parts[-1], SHORT, NARROWEST)):
         blocks = _blocks(part, digits)
         if (widths := _widths(blocks, room, text_width)) is not None:
