@@ -171,8 +171,9 @@ def _none_below(comparison: Comparison, label: str, scores: np.ndarray) -> str:
         is_plain = arm.condition.disturbance is None
         if is_plain and value is not None and sign * (value - best) <= 0:
             return ""
+    is_disturbed = any(arm.condition.disturbance is not None for arm in comparison.study.arms)
     return (
-        "Shortcuts: every condition is above the best one that sees no gold, "
+        f"Shortcuts: every {'plain ' if is_disturbed else ''}condition is above the best one, "
         f"{label.removeprefix(Shortcut.ROW)} ({comparison.metric} {best:.3f})."
     )
 
