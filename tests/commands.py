@@ -40,9 +40,9 @@ class Done:
 
 
 def agent_env(*arguments, cwd=None, env=None):
-    """What the command leaves; keys and the terminal's width are kept from it."""
+    """What the command leaves; keys of the environment are kept from it."""
     out, err = io.StringIO(), io.StringIO()
-    clean = {n: v for n, v in os.environ.items() if "API_KEY" not in n and n != "COLUMNS"}
+    clean = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
     signals = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGHUP)}
     try:
         with (

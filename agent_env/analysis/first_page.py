@@ -16,7 +16,7 @@ from agent_env.analysis.figures import condition_bars, forest, forest_rows, rows
 from agent_env.analysis.html import inline_svg
 from agent_env.analysis.result_tables import Column
 from agent_env.analysis.statistics.conclusions import conclusions
-from agent_env.analysis.statistics.results import best_shortcut, shortcuts
+from agent_env.analysis.statistics.shortcuts import best_shortcut, shortcuts
 from agent_env.analysis.study import Arm
 from agent_env.analysis.totals import sum_known
 

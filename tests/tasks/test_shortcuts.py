@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.statistics.results import breakdown, shortcuts
+from agent_env.analysis.statistics.results import breakdown
+from agent_env.analysis.statistics.shortcuts import shortcuts
 from agent_env.analysis.study import RunData, Study
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task

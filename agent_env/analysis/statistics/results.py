@@ -1,4 +1,4 @@
-"""The results of a study: conditions, differences, shortcuts, tools that arrived, sequential tests,
+"""The results of a study: conditions, differences, the tools check, sequential tests,
 use of tokens and time, outcomes, and the main metric by groups of samples.
 """
 
@@ -6,16 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast, unit_of
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import ORACLE, QUANTITIES, RARE
+from agent_env.analysis.study import QUANTITIES, RARE
 from agent_env.analysis.summary import on_forms
 from agent_env.analysis.tools_check import tools_check_table, tools_checks
-from agent_env.tasks.shortcuts import Shortcut
 
 
 @Statistic("conditions", order=10, section="Results", is_main=True).of
@@ -130,66 +127,6 @@ def _difference_row(c: Contrast) -> tuple[Cell, ...]:
         c.p_mcnemar, c.p_mcnemar_mid, c.p_equivalence, c.p_equivalence_holm, c.detectable,
         c.needed, c.pairs, c.unpaired,
     )  # fmt: skip
-
-
-@Statistic("shortcuts", order=12, section="Results", is_main=True, in_score=True).of
-def shortcuts(comparison: Comparison) -> ResultTable:
-    """Each condition and each shortcut by the main metric, with the difference from the best
-    shortcut that sees no gold."""
-    arms, baselines = comparison.study.arms, comparison.shortcut_arms
-    rows = []
-    best = best_shortcut(comparison)
-    for group in (arms, baselines):
-        estimates = comparison.estimates_over(group, comparison.metric) if baselines else []
-        for arm, estimate in zip(group, estimates, strict=bool(baselines)):
-            above = None
-            if best is not None and group is arms:
-                difference = comparison.column(arm, comparison.metric) - best[1]
-                above = comparison.estimates(difference[:, None], share=False)[0].cell
-            rows.append((arm.label, estimate.cell, estimate.samples, above))
-    if not any(row[2] for row in rows[: len(arms)]):  # nothing to compare them with
-        rows = []
-    columns = (
-        Column("answers by"), Column(comparison.metric), Column("n", 0),
-        Column(f"above {best[0] if best else 'the best shortcut'}", signed=True),
-    )  # fmt: skip
-    rules = tuple(f"{arm.label}: {arm.model}." for arm in baselines)
-    rules += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
-    title = "Shortcuts on the same samples"
-    brief = "" if best is None else _none_below(comparison, *best)
-    return ResultTable("shortcuts", title, columns, tuple(rows), rules, brief)
-
-
-def _none_below(comparison: Comparison, label: str, scores: np.ndarray) -> str:
-    """That every condition whose world is not disturbed scored above the best shortcut; "" where
-    one did not."""
-    best = float(np.nanmean(scores))
-    sign = -1 if comparison.is_error else 1
-    for arm, value in zip(
-        comparison.study.arms, comparison.values_of(comparison.metric), strict=True
-    ):
-        is_plain = arm.condition.disturbance is None
-        if is_plain and value is not None and sign * (value - best) <= 0:
-            return ""
-    is_disturbed = any(arm.condition.disturbance is not None for arm in comparison.study.arms)
-    return (
-        f"Shortcuts: every {'plain ' if is_disturbed else ''}condition is above the best one, "
-        f"{label.removeprefix(Shortcut.ROW)} ({comparison.metric} {best:.3f})."
-    )
-
-
-def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
-    """The best one that sees no gold, and its column of scores; None where there is none."""
-    by_score = {}
-    for arm in comparison.shortcut_arms:
-        column = comparison.column(arm, comparison.metric)
-        if arm.run != ORACLE and not np.isnan(column).all():
-            by_score[arm.label] = column
-    if not by_score:
-        return None
-    sign = -1 if comparison.is_error else 1
-    label = max(by_score, key=lambda name: sign * float(np.nanmean(by_score[name])))
-    return label, by_score[label]
 
 
 @Statistic("tools_check", order=30, section="Results", is_main=True, in_score=True).of
