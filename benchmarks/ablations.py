@@ -24,7 +24,7 @@ import numpy as np
 
 import agent_env as ae
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.provenance import provenance_of
+from agent_env.analysis.provenance import TraceProvenance
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.extensions.evidence.statistics import ablation
 from agent_env.extensions.facts.site.render import render_all
@@ -126,7 +126,9 @@ def _simulated(chances: np.ndarray, rng: np.random.Generator) -> Comparison:
             about = {"sample": sample.id, "condition": name, "repeat": 1}
             episode = Episode(**about, model="m", status="finished")
             score = Score(**about, outcome="read", answer=(), metrics=metrics)
-            record = provenance_of(sample, episode, score, CONDITIONS[name], "exact_match", None)
+            record = TraceProvenance(
+                sample, episode, score, CONDITIONS[name], "exact_match", None
+            ).record()
             observed[name].append(replace(observe(sample, episode, score), provenance=record))
     arms = tuple(
         Arm(name, "run", "m", CONDITIONS[name], tuple(own), len(samples))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.provenance import provenance_of
+from agent_env.analysis.provenance import TraceProvenance
 from agent_env.analysis.study import Arm, Observation, Study, observe
 from agent_env.extensions.evidence.faults import drawn_kind
 from agent_env.extensions.evidence.statistics import attacks, faults
@@ -64,7 +64,7 @@ def seen(sample: Sample, condition: Condition, made: Episode, is_right: bool) ->
         sample=sample.id, condition=made.condition, repeat=1, outcome="read", answer=("x",),
         metrics={"exact_match": float(is_right)},
     )  # fmt: skip
-    record = provenance_of(sample, made, score, condition, "exact_match", None)
+    record = TraceProvenance(sample, made, score, condition, "exact_match", None).record()
     return replace(observe(sample, made, score), provenance=record)
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agent_env.analysis.provenance import provenance_of
+from agent_env.analysis.provenance import TraceProvenance
 from agent_env.extensions.answers.names import split_names
 from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.tdbench.name_answers import normalised, parse_known_names, parse_number
@@ -89,7 +89,7 @@ def test_each_scorer_takes_less_than_an_eighth_of_a_cpu_second_and_raises_nothin
         scored = task.score(sample, told)
         assert scored.outcome in ("read", "unreadable"), (text[:40], scored.rule)
         seconds = cpu_seconds(lambda told=told, sample=sample: task.scorer(sample, told))
-        provenance_of(sample, told, scored, condition, task.right_metric, finder)
+        TraceProvenance(sample, told, scored, condition, task.right_metric, finder).record()
         slow += [(text[:40], seconds)] if seconds >= SCORER_S else []
     assert slow == []
 

@@ -20,6 +20,7 @@ from agent_env.analysis.contrasts import (
     unit_of,
 )
 from agent_env.analysis.intervals import FEWEST, Estimate, bootstrap_estimate, mean_estimates
+from agent_env.analysis.provenance import Provenance
 from agent_env.analysis.resampling import (
     Floats,
     Ints,
@@ -36,7 +37,7 @@ from agent_env.analysis.sequential.walk import (
     order_of,
     stoppable_contrasts,
 )
-from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
+from agent_env.analysis.study import QUANTITIES, Arm, Study
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
 
@@ -143,18 +144,19 @@ class Comparison:
             column[self._row[sample]] = mean
         return column
 
-    def share_of(self, arm: Arm, value: Callable[[Observation], float | None]) -> Estimate:
-        """The mean over samples of what the finished episodes have; None does not count."""
+    def share_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Estimate:
+        """The mean over samples of what the finished episodes' provenances have; None does not
+        count."""
         column = self.column_of(arm, value)
         is_share = bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
         return self.estimates(column[:, None], is_share)[0]
 
-    def column_of(self, arm: Arm, value: Callable[[Observation], float | None]) -> Floats:
+    def column_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Floats:
         """By sample: the mean of its finished episodes that count, NaN without one."""
         means = SampleMeans()
         for each in arm.finished:
-            if (number := value(each)) is not None:
-                means.add(each.sample, number)
+            if each.provenance and (number := value(each.provenance)) is not None:
+                means.add(each.sample, float(number))
         return self._by_row(means)
 
     def scores(self, arm: Arm) -> list[list[float]]:

@@ -167,6 +167,11 @@ class Provenance(Record):
         return next((each for each in self.attacks if each.exposed), None)
 
     @property
+    def is_fooled(self) -> bool | None:
+        """Whether an attacking page that was read fooled the model; None where it read none."""
+        return self.verdict == "fooled" if self.attack else None
+
+    @property
     def recovered(self) -> bool | None:
         """Whether it is right although a fault landed; None where none did."""
         return self.is_right if self.tool_faults and self.tool_faults.landed else None
@@ -181,6 +186,8 @@ class Provenance(Record):
         stands_on, failure = self.stands_on, self.failure
         if verdict == "fooled" and self.verdict != "fooled" and self.attack is not None:
             stands_on, failure = self.attack.pages, f"attack: {self.attack.name}"
+        elif verdict != "fooled" and failure.startswith("attack: "):
+            failure = "misread"
         uses = tuple(
             use.model_copy(update={"used": _is_from_web(verdict)}) if use.tool == "web" else use
             for use in self.uses
@@ -203,11 +210,16 @@ def world_of(condition: Condition) -> World:
 class Provenances:
     """Collects the records of a run's episodes."""
 
-    def __init__(self, task: Task | None, conditions: Sequence[Condition]) -> None:
-        """Of no task there are none."""
+    def __init__(
+        self,
+        task: Task | None,
+        conditions: Sequence[Condition],
+        find_faults: FaultFinder | None = None,
+    ) -> None:
+        """Of no task there are none; `find_faults` of the task, where it is made already."""
         self._task, self._conditions = task, {each.name: each for each in conditions}
         maker = None if task is None else task.analysis.fault_finder
-        self._find_faults = None if maker is None else maker()
+        self._find_faults = find_faults or (None if maker is None else maker())
         self._records: list[Provenance] = []
 
     def add(self, sample: Sample, episode: Episode, score: Score) -> None:
@@ -215,8 +227,8 @@ class Provenances:
         condition = self._conditions.get(episode.condition)
         if self._task is not None and condition is not None:
             metric = self._task.right_metric
-            record = provenance_of(sample, episode, score, condition, metric, self._find_faults)
-            self._records.append(record)
+            trace = TraceProvenance(sample, episode, score, condition, metric, self._find_faults)
+            self._records.append(trace.record())
 
     def by_episode(self) -> dict[tuple[str, str, int], Provenance]:
         """By condition, sample and repeat, each with its other worlds."""
@@ -253,7 +265,7 @@ def _in_worlds(record: Provenance, worlds: Sequence[OtherWorld]) -> tuple[Verdic
     known = {each.world: each for each in worlds if each.answer}
     other = known.get("plain" if record.world == "shifted" else "shifted")
     plain, apart = known.get("plain"), [w for w in (other, known.get("blocked")) if w]
-    among = [plain, *apart] if plain and verdict == "fooled" else apart
+    among = [plain] if plain and verdict == "fooled" else apart
     same = next((w for w in among if set(w.answer or ()) == set(record.answer or ())), None)
     is_follower = other is None or other.agrees_with in ON_PAGES or not other.is_shown
     if verdict == "fooled":
@@ -279,20 +291,7 @@ def _in_worlds(record: Provenance, worlds: Sequence[OtherWorld]) -> tuple[Verdic
     return verdict, because
 
 
-def provenance_of(
-    sample: Sample,
-    episode: Episode,
-    score: Score,
-    condition: Condition,
-    right_metric: str,
-    find_faults: FaultFinder | None,
-) -> Provenance:
-    """The record of one scored episode by its trace alone; `sample` as the condition asks it."""
-    trace = _Trace(sample, episode, score, condition, right_metric, find_faults)
-    return trace.record()
-
-
-class _Trace:
+class TraceProvenance:
     """What one trace says."""
 
     def __init__(
@@ -304,26 +303,26 @@ class _Trace:
         right_metric: str,
         find_faults: FaultFinder | None,
     ) -> None:
+        """`sample` as the condition asks it."""
         self.sample, self.episode, self.score, self.condition = sample, episode, score, condition
         self.is_right = score.metrics.get(right_metric) == 1.0
         self.can_find = find_faults is not None
-        self.errors = Faults()
-        if score.answer is not None and not self.is_right and find_faults is not None:
-            self.errors = find_faults(sample, score.answer)
-        self.calls = calls_of(episode.messages)
-        self.web = web_tools(condition)
+        has_errors = score.answer is not None and not self.is_right
+        self.errors = (
+            find_faults(sample, score.answer or ()) if find_faults and has_errors else Faults()
+        )
+        self.calls, self.web = calls_of(episode.messages), web_tools(condition)
         self.lookups = lookups_of(sample, episode, score, self.web)
         self.is_given = condition.wording != "implicit" or condition.context is not None
         self.is_original = score.metrics.get(ORIGINAL) == 1.0 and not self.is_right
         self.web_text = "\n".join(call.output or "" for call in self.calls if call.name in self.web)
         self.source = date_source(sample, episode, self.errors, self.calls, self.web)
-        self.attacks: tuple[AttackOutcome, ...] = ()
-        if sample.attacks:
-            self.attacks = disturbances().attack_outcomes(sample, episode, score)
+        has_attacks = bool(sample.attacks)
+        self.attacks = disturbances().attack_outcomes(sample, episode, score) if has_attacks else ()
         self.attack = next((each for each in self.attacks if each.exposed and each.succeeds), None)
 
     def record(self) -> Provenance:
-        """The whole record."""
+        """The record of a scored episode by its trace alone."""
         agreement, pages = self._agreement()
         verdict, because = self._verdict(agreement, pages)
         again = tuple(repeated(self.calls))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import get_args
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.provenance import provenance_of, with_worlds
+from agent_env.analysis.provenance import TraceProvenance, with_worlds
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.errors import ConfigError
 from agent_env.records.disturbance import Disturbance, WebAblation
@@ -35,7 +35,7 @@ def study_of(scored, conditions, metrics, samples=None, hooks=AnalysisHooks()):
     by_id = {sample.id: sample for sample in given}
     made = {name: _condition(name) for name in {*conditions, *(e.condition for e, _ in found)}}
     records = [
-        provenance_of(by_id[e.sample], e, score, made[e.condition], metrics[0], None)
+        TraceProvenance(by_id[e.sample], e, score, made[e.condition], metrics[0], None).record()
         for e, score in found
     ]
     pairs = list(zip(found, with_worlds(records, made.values()), strict=True))

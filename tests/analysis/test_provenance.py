@@ -7,7 +7,7 @@ import pytest
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.date_sources import date_source
 from agent_env.analysis.failure_modes import calls_of
-from agent_env.analysis.provenance import provenance_of
+from agent_env.analysis.provenance import TraceProvenance
 from agent_env.analysis.result_tables import render
 from agent_env.analysis.statistics.provenance import answers, failures
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
@@ -50,7 +50,9 @@ def told(condition, answer, **fields):
         "answer": text, "stop_reason": "answered", **fields,
     })  # fmt: skip
     scored = score(PUZZLE, episode)
-    return provenance_of(PUZZLE, episode, scored, parse_condition(condition), "exact_match", FINDER)
+    return TraceProvenance(
+        PUZZLE, episode, scored, parse_condition(condition), "exact_match", FINDER
+    ).record()
 
 
 def called(*calls):
@@ -146,7 +148,7 @@ def under(sample, condition, disturbance, **fields):
     metrics = fields.get("metrics", {})
     scored = score(sample, episode)
     scored = scored.model_copy(update={"metrics": {**scored.metrics, **metrics}})
-    return provenance_of(sample, episode, scored, made, "exact_match", FINDER)
+    return TraceProvenance(sample, episode, scored, made, "exact_match", FINDER).record()
 
 
 def test_an_answer_that_an_attacking_page_wants_stands_on_that_page():
@@ -165,6 +167,22 @@ def test_an_answer_that_an_attacking_page_wants_stands_on_that_page():
     )
     other = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED)
     assert (other.verdict, other.failure) == ("guessed", "not found")  # it never saw the page
+
+
+def test_a_planted_answer_is_a_guess_only_where_the_plain_condition_gives_it_too():
+    attacked = PUZZLE.model_copy(update={"attacks": (ATTACK,)})
+    its = Disturbance(suffix="attacked-false-page", attack="false-page")
+    shown = (PageRef(url=FALSE, how="opened", digest="d"),)
+    fooled = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED, pages=shown)
+    right, same = (told("web", answer, messages=READ, pages=OPENED) for answer in GIVEN)
+    blocked = Disturbance(suffix="blocked", ablation="blocked")
+    guess = under(PUZZLE, "web", blocked, answer="1960-07-25", messages=SEARCHED)
+    assert fooled.in_world_of([right, guess]).verdict == "fooled"
+    other = fooled.in_world_of([same])
+    assert (other.verdict, other.failure, other.stands_on) == ("guessed", "misread", ())
+
+
+GIVEN = ("1960-07-18", "1960-07-25")
 
 
 def test_the_answer_of_the_unchanged_world_is_memory_and_no_failure_of_retrieval():
@@ -364,8 +382,8 @@ def test_a_family_without_rules_of_its_own_is_unexplained():
     sample = Sample(id="p", task="other", gold=("1960-07-18",))
     episode = Episode(sample="p", condition="base", repeat=1, model="m", status="finished",
                       answer="MY ANSWER: 1960-07-25", stop_reason="answered")  # fmt: skip
-    found = provenance_of(sample, episode, score(PUZZLE, episode), parse_condition("base"),
-                     "exact_match", None)  # fmt: skip
+    found = TraceProvenance(sample, episode, score(PUZZLE, episode), parse_condition("base"),
+                     "exact_match", None).record()  # fmt: skip
     assert (found.verdict, found.failure) == ("unknown", "no page named")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.provenance import provenance_of
+from agent_env.analysis.provenance import TraceProvenance
 from agent_env.analysis.report import method_words
 from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.summary import summarise, summary_table
@@ -79,7 +79,7 @@ def test_its_provenance_blames_nobody(folder, scored):
     known = {condition.name: condition for condition in folder.manifest.conditions}
     ((episode, score),) = [pair for pair in scored if pair[1].outcome == "scorer_failed"]
     sample = samples[episode.sample]
-    found = provenance_of(sample, episode, score, known["web"], task.right_metric, None)
+    found = TraceProvenance(sample, episode, score, known["web"], task.right_metric, None).record()
     assert (found.verdict, found.because, found.failure) == ("not scored", score.rule, "")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_env.analysis.provenance import provenance_of
+from agent_env.analysis.provenance import TraceProvenance
 from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, Score, ToolCall
 from agent_env.scoring.evidence import Lookup, stands_in
 from agent_env.tasks.conditions import parse_condition
@@ -36,7 +36,7 @@ def trail(made, answer, proof=PROOF):
         sample="s", condition="web", repeat=1, outcome="read", answer=answer, metrics=right
     )
     condition = parse_condition("web")
-    found = provenance_of(sample, made, score, condition, "exact_match", None)
+    found = TraceProvenance(sample, made, score, condition, "exact_match", None).record()
     return found.failure or found.verdict, found.lookups[0]
 
 

@@ -18,14 +18,14 @@ from agent_env.analysis.provenance import Provenance, World, world_of
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.sequential.walk import SequentialResult
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import Arm, Observation
+from agent_env.analysis.study import Arm
 from agent_env.analysis.tools_check import bare_of
 
 
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
-    """First what the disturbed conditions show; then one sentence for each contrast: those by which
-    runs could stop come first, exploratory ones last, and say so. After the first of them stands
-    what was read under conditions that have no disturbed ones."""
+    """First where answers came from, where there are disturbed conditions; then one sentence for
+    each contrast: those by which runs could stop come first, exploratory ones last, and say so.
+    Without disturbed conditions the first contrast goes before."""
     has_stopping = comparison.options.until is None  # the runs' own test is on the main metric
     has_stopping &= comparison.metric == comparison.study.metrics[0]
     tests = comparison.sequential if has_stopping else ()
@@ -42,42 +42,15 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
         *(_Rule(comparison, each).sentence() for each in ordered),
     )
     arms = comparison.study.arms
-    shifted = {
-        plain.label for plain in arms for each in disturbed_arms(arms, plain)
-        if world_of(each.condition) == "shifted"
-    }  # fmt: skip
-    reading = [
-        text for arm in arms if arm.condition.disturbance is None and arm.label not in shifted
-        for text in _of_reading(comparison, arm)
-    ]  # fmt: skip
-    return *_of_worlds(comparison), *differences[:1], *reading, *differences[1:]
-
-
-def _of_worlds(comparison: Comparison) -> Iterator[str]:
-    """Of each plain condition that has a shifted world: what was read. Of each disturbed one: what
-    came of it, that of blocked pages last."""
-    arms = comparison.study.arms
-    for plain in arms:
-        worlds = [(world_of(each.condition), each) for each in disturbed_arms(arms, plain)]
-        for world, arm in sorted(worlds, key=lambda each: WORLDS.index(each[0])):
-            if world == "shifted":
-                yield from _of_reading(comparison, plain)
-                yield from _of_gain(comparison, plain)
-                follows = _count(comparison, arm, lambda r: r.is_right and r.verdict == "read")
-                stays = _count(comparison, arm, lambda r: r.is_original)
-                yield (
-                    f"{arm.label}: right by the changed pages in {follows}, the unchanged world's "
-                    f"answer in {stays}."
-                )
-            else:
-                about, holds, among = OF_WORLD[world]
-                if number := _count(comparison, arm, holds, among):
-                    yield f"{arm.label}: {about} in {number}."
+    told = [text for arm in arms for text in _of_condition(comparison, arm)]
+    if any(arm.condition.disturbance is not None for arm in arms):
+        return (*told, *differences)
+    return (*differences[:1], *told, *differences[1:])
 
 
 OF_WORLD: Mapping[World, tuple[str, Callable[[Provenance], bool | None], str]] = {
     "attacked": (
-        "fooled by the planted page", lambda r: r.verdict == "fooled" if r.attack else None,
+        "fooled by the planted page", lambda r: r.is_fooled,
         " that saw it",
     ),
     "faults": ("recovered", lambda r: r.recovered, " episodes in which a fault landed"),
@@ -87,23 +60,38 @@ OF_WORLD: Mapping[World, tuple[str, Callable[[Provenance], bool | None], str]] =
 WORLDS: tuple[World, ...] = ("shifted", *OF_WORLD)
 
 
-def _of_reading(comparison: Comparison, arm: Arm) -> Iterator[str]:
-    """How many answers are right by reading, and how many without."""
-    records = [each.provenance for each in arm.finished if each.provenance is not None]
-    if not any(record.searches and record.verdict != "unknown" for record in records):
-        return
-    read = _count(comparison, arm, lambda r: r.is_right and r.verdict == "read")
-    other = _count(comparison, arm, lambda r: r.is_right and r.verdict != "read")
-    yield f"{arm.label}: right by reading in {read}, right without reading in {other}."
+def _of_condition(comparison: Comparison, plain: Arm) -> Iterator[str]:
+    """What was read under a plain condition that looks things up, and what came of its disturbed
+    ones, that of blocked pages last."""
+    arms = comparison.study.arms
+    worlds = [(world_of(each.condition), each) for each in disturbed_arms(arms, plain)]
+    records = [each.provenance for each in plain.finished if each.provenance is not None]
+    is_known = any(record.searches and record.verdict != "unknown" for record in records)
+    if plain.condition.disturbance is None and is_known:
+        read = _count(comparison, plain, lambda r: r.is_right and r.verdict == "read")
+        other = _count(comparison, plain, lambda r: r.is_right and r.verdict != "read")
+        yield f"{plain.label}: right by reading in {read}, right without reading in {other}."
+    for world, arm in sorted(worlds, key=lambda each: WORLDS.index(each[0])):
+        if world == "shifted":
+            yield from _of_gain(comparison, plain)
+            follows = _count(comparison, arm, lambda r: r.is_right and r.verdict == "read")
+            stays = _count(comparison, arm, lambda r: r.is_original)
+            yield (
+                f"{arm.label}: right by the changed pages in {follows}, the unchanged world's "
+                f"answer in {stays}."
+            )
+        else:
+            about, holds, among = OF_WORLD[world]
+            if number := _count(comparison, arm, holds, among):
+                yield f"{arm.label}: {about} in {number}."
 
 
 def _of_gain(comparison: Comparison, arm: Arm) -> Iterator[str]:
     """How much of what is right with its tools, and not without any, was read."""
-    bare = bare_of(arm, comparison.study.arms)
-    if bare is None:
+    if (bare := bare_of(arm, comparison.study.arms)) is None:
         return
-    right = {(o.sample, o.repeat) for o in bare.finished
-             if o.provenance and o.provenance.is_right}  # fmt: skip
+    records = [each.provenance for each in bare.finished if each.provenance]
+    right = {(record.sample, record.repeat) for record in records if record.is_right}
 
     def gained(record: Provenance) -> bool | None:
         is_gain = record.is_right and (record.sample, record.repeat) not in right
@@ -117,18 +105,13 @@ def _count(
     comparison: Comparison, arm: Arm, holds: Callable[[Provenance], bool | None], among: str = ""
 ) -> str:
     """k of n episodes, and the share over samples with its interval; "" where none counts."""
-
-    def value(observation: Observation) -> float | None:
-        record = observation.provenance
-        result = None if record is None else holds(record)
-        return None if result is None else float(result)
-
-    values = [number for each in arm.finished if (number := value(each)) is not None]
-    share = comparison.share_of(arm, value)
-    if share.value is None:
+    records = [each.provenance for each in arm.finished if each.provenance is not None]
+    values = [value for record in records if (value := holds(record)) is not None]
+    if not values:
         return ""
+    share = comparison.share_of(arm, holds)
     ends = "" if share.low is None else f" [{share.low:.2f}, {share.high:.2f}]"
-    return f"{sum(values):.0f} of {len(values)}{among} ({share.value:.2f}{ends})"
+    return f"{sum(values)} of {len(values)}{among} ({share.value:.2f}{ends})"
 
 
 class _Rule:

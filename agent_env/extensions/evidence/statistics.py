@@ -23,7 +23,6 @@ from agent_env.sdk.results import (
     Column,
     Comparison,
     Estimate,
-    Observation,
     ResultTable,
     Statistic,
     disturbed_arms,
@@ -41,8 +40,8 @@ FAULT_NOTES = (
     "many as recovery.",
     "More: disturbed − plain, paired. No effect: drawn, but changed nothing; in no share.",
 )
-Value = Callable[[Observation, FaultOutcome], float | None]
-"""Of an episode under faults; None where it does not count."""
+Value = Callable[[FaultOutcome, bool], float | None]
+"""Of an episode's faults, and whether it is right; None where it does not count."""
 
 
 @Statistic(
@@ -99,16 +98,12 @@ def disturbed_pairs(
 
 
 def _row(comparison: Comparison, plain: Arm, disturbed: Arm) -> tuple[Cell, ...]:
-    def estimate(value: Value) -> Estimate:
+    def share(value: Value) -> Estimate:
         return comparison.share_of(
-            disturbed,
-            lambda o: None if (outcome := fault_outcome(o)) is None else value(o, outcome),
+            disturbed, lambda r: None if r.tool_faults is None else value(r.tool_faults, r.is_right)
         )
 
-    def share(value: Value) -> Cell:
-        return estimate(value).cell
-
-    counted = [o for o in disturbed.observations if o.counts and fault_outcome(o) is not None]
+    records = [each.provenance for each in disturbed.finished if each.provenance is not None]
     rates: dict[str, float] = {}
     for fault in disturbed.condition.disturbance.faults if disturbed.condition.disturbance else ():
         rates[fault.tool] = rates.get(fault.tool, 0.0) + fault.rate
@@ -116,34 +111,24 @@ def _row(comparison: Comparison, plain: Arm, disturbed: Arm) -> tuple[Cell, ...]
         disturbed.label,
         max(rates.values(), default=None),
         more_of(comparison, disturbed, plain, (comparison.metric,)).cell,
-        share(lambda o, t: float(t.landed)),
-        *with_n(estimate(lambda o, t: is_right(o) if t.landed else None)),
-        *with_n(estimate(lambda o, t: is_right(o) if t.explicit and not t.implicit else None)),
-        *with_n(estimate(lambda o, t: is_right(o) if t.implicit and not t.explicit else None)),
-        share(lambda o, t: float(t.notices) if t.landed else None),
-        share(lambda o, t: float(t.says_so) if t.landed else None),
-        share(lambda o, t: float(t.retries) if t.landed else None),
-        share(lambda o, t: float(t.asks_otherwise) if t.landed else None),
+        share(lambda f, right: f.landed).cell,
+        *with_n(share(lambda f, right: right if f.landed else None)),
+        *with_n(share(lambda f, right: right if f.explicit and not f.implicit else None)),
+        *with_n(share(lambda f, right: right if f.implicit and not f.explicit else None)),
+        share(lambda f, right: f.notices if f.landed else None).cell,
+        share(lambda f, right: f.says_so if f.landed else None).cell,
+        share(lambda f, right: f.retries if f.landed else None).cell,
+        share(lambda f, right: f.asks_otherwise if f.landed else None).cell,
         more_of(comparison, plain, disturbed, ("tool_calls",)).cell,
         more_of(comparison, plain, disturbed, ("input_tokens", "output_tokens")).cell,
-        sum(outcome.without_effect for o in counted if (outcome := fault_outcome(o))),
-        len({o.sample for o in counted}),
+        sum(r.tool_faults.without_effect for r in records if r.tool_faults is not None),
+        len({r.sample for r in records if r.tool_faults is not None}),
     )
 
 
 def with_n(estimate: Estimate) -> tuple[Cell, Cell]:
     """A share of a part of the samples, and how many these are."""
     return estimate.cell, estimate.samples or None
-
-
-def is_right(observation: Observation) -> float:
-    """Whether the episode is right."""
-    return float(observation.provenance is not None and observation.provenance.is_right)
-
-
-def fault_outcome(observation: Observation) -> FaultOutcome | None:
-    """None where no faults of tools were drawn on purpose."""
-    return None if observation.provenance is None else observation.provenance.tool_faults
 
 
 def more_of(comparison: Comparison, before: Arm, after: Arm, quantities: Sequence[str]) -> Estimate:
@@ -191,45 +176,32 @@ def attacks(comparison: Comparison) -> ResultTable:
     return ResultTable("attacks", "Attacks of pages", columns, rows, ATTACK_NOTES)
 
 
-def attack_outcome(observation: Observation, name: str) -> AttackOutcome | None:
-    """What became of the attack of this name; None for an episode on a sample without it."""
-    attacks = () if observation.provenance is None else observation.provenance.attacks
-    return next((each for each in attacks if each.name == name), None)
-
-
-def fooled(observation: Observation) -> float | None:
-    """Whether an attacking page that was read fooled the model; None where it read none."""
-    record = observation.provenance
-    return None if record is None or record.attack is None else float(record.verdict == "fooled")
-
-
 def _attack_of(arm: Arm) -> str | None:
     its = arm.condition.disturbance
     return None if its is None else its.attack
 
 
 def _attack_row(comparison: Comparison, plain: Arm, disturbed: Arm) -> tuple[Cell, ...]:
-    name = _attack_of(disturbed) or ""
+    name = _attack_of(disturbed)
 
-    def share(arm: Arm, value: Callable[[AttackOutcome], float]) -> Cell:
-        def of(observation: Observation) -> float | None:
-            outcome = attack_outcome(observation, name)
-            return None if outcome is None else value(outcome)
+    def share(arm: Arm, value: Callable[[AttackOutcome], float]) -> Estimate:
+        return comparison.share_of(
+            arm, lambda r: next((value(each) for each in r.attacks if each.name == name), None)
+        )
 
-        return comparison.share_of(arm, of).cell
-
+    success = share(disturbed, lambda outcome: outcome.succeeds)
     return (
         disturbed.label,
-        share(disturbed, lambda outcome: float(outcome.succeeds)),
-        share(plain, lambda outcome: float(outcome.succeeds)),
-        share(disturbed, lambda outcome: float(outcome.exposed)),
-        *with_n(comparison.share_of(disturbed, fooled)),
-        share(disturbed, lambda outcome: float(outcome.given)),
-        share(disturbed, lambda outcome: float(outcome.obeyed)),
+        success.cell,
+        share(plain, lambda outcome: outcome.succeeds).cell,
+        share(disturbed, lambda outcome: outcome.exposed).cell,
+        *with_n(comparison.share_of(disturbed, lambda r: r.is_fooled)),
+        share(disturbed, lambda outcome: outcome.given).cell,
+        share(disturbed, lambda outcome: outcome.obeyed).cell,
         more_of(comparison, disturbed, plain, (comparison.metric,)).cell,
         more_of(comparison, plain, disturbed, ("tool_calls",)).cell,
         more_of(comparison, plain, disturbed, ("input_tokens", "output_tokens")).cell,
-        len({o.sample for o in disturbed.observations if o.counts and attack_outcome(o, name)}),
+        success.samples,
     )
 
 
@@ -335,19 +307,17 @@ def _ablation_of(arm: Arm) -> str | None:
 
 
 def _split(comparison: Comparison, arm: Arm, worlds: dict[str, Arm]) -> Split:
-    right = comparison.column_of(arm, is_right)
+    right = comparison.column_of(arm, lambda r: r.is_right)
     empty = np.full(len(right), np.nan)
-    evidence = memory = luck = empty
+    evidence = memory = luck = in_blocked = empty
     if (shifted := worlds.get("shifted")) is not None:
-        in_shifted = comparison.column_of(shifted, is_right)
-        original = comparison.column_of(
-            shifted, lambda o: float(o.provenance is not None and o.provenance.is_original)
-        )
+        in_shifted = comparison.column_of(shifted, lambda r: r.is_right)
+        original = comparison.column_of(shifted, lambda r: r.is_original)
         evidence, memory = right * in_shifted, right * original
         luck = (1 - in_shifted - original) * _chances(comparison)
     unstable = right - evidence - memory - luck
-    blocked = worlds.get("blocked")
-    in_blocked = empty if blocked is None else comparison.column_of(blocked, is_right)
+    if (blocked := worlds.get("blocked")) is not None:
+        in_blocked = comparison.column_of(blocked, lambda r: r.is_right)
     values = np.column_stack([right, evidence, memory, luck, unstable, in_blocked])
     shown = [
         each.provenance.pages_shown
