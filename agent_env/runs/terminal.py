@@ -52,7 +52,7 @@ def raw(stream: TextIO) -> TextIO:
 
 
 PLAIN = "AGENT_ENV_PLAIN"
-"""The variable that `--plain` sets: text without lines of signs, for a screen reader."""
+"""The variable that `--plain` sets: rows of tables as sentences, for a screen reader."""
 
 
 def is_plain() -> bool:
