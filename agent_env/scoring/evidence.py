@@ -37,13 +37,13 @@ class Lookup(Record):
 
 
 def lookups_of(
-    sample: Sample, episode: Episode, score: Score, web_tools: Container[str]
+    sample: Sample, episode: Episode, score: Score, web_tools: Container[str], shown: str
 ) -> tuple[Lookup, ...]:
     """One for each constraint to look up; `score`: by the sample's task; `web_tools`: names of the
-    tools whose results show the web."""
+    tools whose results show the web; `shown`: these results."""
     if not sample.proofs:
         return ()
-    shown, reply_text = _tool_text(episode, web_tools), model_text(episode, web_tools)
+    reply_text = model_text(episode, web_tools)
     return tuple(_lookup(proof, episode, score, shown, reply_text) for proof in sample.proofs)
 
 
@@ -60,17 +60,6 @@ def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, reply_text
         shown=all(stands_in(date, shown) for date in proof.dates),
         used=is_used or (proof.used is None and agrees(proof, score.answer)),
     )
-
-
-def _tool_text(episode: Episode, web_tools: Container[str]) -> str:
-    """The results of the web tools."""
-    names = {call.id: call.name for message in episode.messages for call in message.tool_calls}
-    texts = (
-        message.content
-        for message in episode.messages
-        if message.role == "tool" and names.get(message.tool_call_id or "") in web_tools
-    )
-    return "\n".join(texts)
 
 
 def model_text(episode: Episode, web_tools: Container[str]) -> str:
