@@ -10,6 +10,7 @@ contrasts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast, disturbed_arms, unit_of
@@ -25,6 +26,7 @@ from agent_env.analysis.tools_check import bare_of
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
     """First where answers came from, where there are disturbed conditions; then one sentence for
     each contrast: those by which runs could stop come first, exploratory ones last, and say so.
+    Conditions and models take turns.
     Without disturbed conditions the first contrast goes before."""
     has_stopping = comparison.options.until is None  # the runs' own test is on the main metric
     has_stopping &= comparison.metric == comparison.study.metrics[0]
@@ -42,7 +44,8 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
         *(_Rule(comparison, each).sentence() for each in ordered),
     )
     arms = comparison.study.arms
-    told = [text for arm in arms for text in _of_condition(comparison, arm)]
+    by_condition = zip_longest(*(_of_condition(comparison, arm) for arm in arms))
+    told = [text for texts in by_condition for text in texts if text is not None]
     if any(arm.condition.disturbance is not None for arm in arms):
         return (*told, *differences)
     return (*differences[:1], *told, *differences[1:])
