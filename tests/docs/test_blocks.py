@@ -42,11 +42,11 @@ def first(tmp_path_factory):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_the_blocks_of_a_page_run(page, address, first, tmp_path):
+def test_the_blocks_of_a_page_run(page, address, request, tmp_path):
     running = Page(page.stem, tmp_path, address)
     blocks = [block for block in blocks_of(page) if not block.reason]
     if any("runs/first" in block.text for block in blocks) and not running.is_compared:
-        shutil.copytree(first, tmp_path / "runs")
+        shutil.copytree(request.getfixturevalue("first"), tmp_path / "runs")
     for block in blocks:
         running.run(block)
 
