@@ -69,36 +69,31 @@ class ShownPage(Record):
     is_shifted: bool
 
 
-class OtherWorld(Record):
-    """What the same sample's episode under another disturbance of the condition came to."""
+class WorldAnswer(Record):
+    """The answer to a sample under one disturbance of a condition."""
 
     condition: str
-    world: World
-    answer: tuple[str, ...] | None
-    is_right: bool
-    is_original: bool
-    agrees_with: Agreement
-    is_shown: bool
-
-
-class Provenance(Record):
-    """Where one episode's answer came from."""
-
-    sample: str
-    condition: str
-    repeat: int
-    verdict: Verdict
-    because: str = ""
-    """What shows the verdict."""
-    failure: str = ""
-    """What failed first; "" for a right answer."""
     world: World
     answer: tuple[str, ...] | None
     is_right: bool
     is_original: bool
     """In a shifted world: whether the answer is that of the unchanged one, and not right."""
     agrees_with: Agreement
-    """What the answer agrees with, by this trace alone."""
+    """What the answer agrees with, by its trace alone."""
+    is_shown: bool = False
+    """Whether what proves the answer was shown."""
+
+
+class Provenance(WorldAnswer):
+    """Where one episode's answer came from."""
+
+    sample: str
+    repeat: int
+    verdict: Verdict
+    because: str = ""
+    """What shows the verdict."""
+    failure: str = ""
+    """What failed first; "" for a right answer."""
     stands_on: tuple[str, ...] = ()
     """Addresses of the pages that it was read from, or that fooled it; none for a search result
     without address."""
@@ -107,7 +102,7 @@ class Provenance(Record):
     """Results and pages, however often."""
     lookups: tuple[Lookup, ...] = ()
     """By constraint to look up."""
-    worlds: tuple[OtherWorld, ...] = ()
+    worlds: tuple[WorldAnswer, ...] = ()
     uses: tuple[ToolUse, ...] = ()
     tool_faults: FaultOutcome | None = None
     """None where no faults of tools were drawn on purpose."""
@@ -127,13 +122,6 @@ class Provenance(Record):
         return f"{self.condition}/{self.sample}.{self.repeat}"
 
     @property
-    def is_shown(self) -> bool:
-        """Whether what proves the answer was shown."""
-        if self.lookups:
-            return all(lookup.shown for lookup in self.lookups)
-        return any(page.proves and page.how == "opened" for page in self.pages)
-
-    @property
     def attack(self) -> AttackOutcome | None:
         """That of its own condition, if the model read it."""
         return next((each for each in self.attacks if each.exposed), None)
@@ -151,7 +139,7 @@ class Provenance(Record):
     def in_world_of(self, others: Iterable[Provenance]) -> Provenance:
         """The record with what the episodes of the other worlds say of it."""
         worlds = tuple(
-            OtherWorld(**{name: getattr(other, name) for name in OtherWorld.model_fields})
+            WorldAnswer(**{name: getattr(other, name) for name in WorldAnswer.model_fields})
             for other in sorted(others, key=lambda each: each.condition)
         )
         verdict, because = _in_worlds(self, worlds)
@@ -229,7 +217,7 @@ def _is_from_web(verdict: Verdict) -> bool | None:
     return False if verdict in ("remembered", "guessed", "computed") else None
 
 
-def _in_worlds(record: Provenance, worlds: Sequence[OtherWorld]) -> tuple[Verdict, str]:
+def _in_worlds(record: Provenance, worlds: Sequence[WorldAnswer]) -> tuple[Verdict, str]:
     """The verdict and its reason, where the other worlds tell more than the trace alone."""
     verdict, because, attack = record.verdict, record.because, record.attack
     if not record.searches or verdict not in ("read", "remembered", "guessed", "fooled"):
@@ -297,7 +285,7 @@ class TraceProvenance:
         """The record of a scored episode by its trace alone."""
         agreement, pages = self._agreement()
         verdict, because = self._verdict(agreement, pages)
-        again = tuple(repeated(self.calls))
+        again, pages_shown = tuple(repeated(self.calls)), tuple(self._pages())
         has_faults = "~faults" in self.episode.condition
         return Provenance(
             sample=self.episode.sample,
@@ -312,7 +300,10 @@ class TraceProvenance:
             is_original=self.is_original,
             agrees_with=agreement,
             stands_on=pages if verdict in ("read", "fooled") else (),
-            pages=tuple(self._pages()),
+            pages=pages_shown,
+            is_shown=all(each.shown for each in self.lookups)
+            if self.lookups
+            else any(page.proves and page.how == "opened" for page in pages_shown),
             pages_shown=len(self.episode.pages),
             lookups=self.lookups,
             uses=tuple(self._uses(verdict)),

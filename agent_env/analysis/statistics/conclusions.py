@@ -26,8 +26,7 @@ from agent_env.analysis.tools_check import bare_of
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
     """First where answers came from, where there are disturbed conditions; then one sentence for
     each contrast: those by which runs could stop come first, exploratory ones last, and say so.
-    Conditions and models take turns.
-    Without disturbed conditions the first contrast goes before."""
+    Without disturbed conditions the first contrast goes before. Conditions take turns."""
     has_stopping = comparison.options.until is None  # the runs' own test is on the main metric
     has_stopping &= comparison.metric == comparison.study.metrics[0]
     tests = comparison.sequential if has_stopping else ()
@@ -52,10 +51,7 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
 
 
 OF_WORLD: Mapping[World, tuple[str, Callable[[Provenance], bool | None], str]] = {
-    "attacked": (
-        "fooled by the planted page", lambda r: r.is_fooled,
-        " that saw it",
-    ),
+    "attacked": ("fooled by the planted page", lambda r: r.is_fooled, " that saw it"),
     "faults": ("recovered", lambda r: r.recovered, " episodes in which a fault landed"),
     "blocked": ("right without the pages that prove it", lambda r: r.is_right, ""),
 }  # fmt: skip
