@@ -13,8 +13,7 @@ import typer
 from agent_env.cli.help import options_of_task
 from agent_env.cli.run import say
 from agent_env.cli.tree import OLD_OPTIONS, Commands, UsageError
-from agent_env.runs.terminal import PLAIN as PLAIN_TEXT
-from agent_env.runs.terminal import guard_streams
+from agent_env.runs.terminal import ask_plain, guard_streams
 from agent_env.version import __version__
 
 WIDTH = 100
@@ -52,7 +51,7 @@ def _commands(
 ) -> None:
     """What stands before a command, or anywhere in its line."""
     if plain:
-        os.environ[PLAIN_TEXT] = "1"
+        ask_plain()
 
 
 def main() -> None:

@@ -3,7 +3,6 @@ a text of a notebook that changes in its place, in a line now and then elsewhere
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from asyncio import CancelledError
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from agent_env.errors import AgentEnvError, RunStopped, StorageError
 from agent_env.models.addresses import short_name
 from agent_env.records.escaping import visible
-from agent_env.runs.terminal import VisibleStream, guard_streams, is_plain, raw, say
+from agent_env.runs.terminal import VisibleStream, can_redraw, guard_streams, raw, say
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -419,7 +418,7 @@ def choose_display(lines: Lines, table: Table) -> Display:
     """The table where a terminal has none yet: two at once would overwrite each other."""
     if (handle := _notebook_handle()) is not None:
         return NotebookText(handle, lines)
-    can_move = sys.stderr.isatty() and not is_plain() and os.environ.get("TERM") != "dumb"
+    can_move = can_redraw(sys.stderr)
     return TerminalTable(table) if can_move and not _has_table() else PlainLines(lines)
 
 

@@ -60,6 +60,16 @@ def is_plain() -> bool:
     return bool(os.environ.get(PLAIN))
 
 
+def ask_plain() -> None:
+    """From here on plain text is asked for, in processes that this one starts too."""
+    os.environ[PLAIN] = "1"
+
+
+def can_redraw(stream: TextIO) -> bool:
+    """Whether lines that are written there can be written over."""
+    return stream.isatty() and not is_plain() and os.environ.get("TERM") != "dumb"
+
+
 def room() -> int | None:
     """Characters of a line of standard output: COLUMNS, else the terminal's; None for a pipe."""
     return get_terminal_size((0, 0)).columns or None
