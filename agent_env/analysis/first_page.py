@@ -18,6 +18,7 @@ from agent_env.analysis.result_tables import Column
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.shortcuts import best_shortcut, shortcuts
 from agent_env.analysis.study import Arm
+from agent_env.analysis.tools_check import unused_tools
 from agent_env.analysis.totals import sum_known
 
 SENTENCES = 3
@@ -144,8 +145,13 @@ def _caveats(comparison: Comparison) -> Iterator[str]:
     yield outcome_text(study.arms)
     best = best_shortcut(comparison)
     if best is not None and not shortcuts(comparison).brief:
-        score = f"{float(np.nanmean(best[1])):.3f}"
-        yield f"The {best[0]} scores {score} without a model; not every condition is above it."
+        score, sign = float(np.nanmean(best[1])), -1 if comparison.is_error else 1
+        known = [each for each in comparison.values_of(comparison.metric) if each is not None]
+        above = sum(sign * (value - score) > 0 for value in known)
+        which = "not every condition" if above else "no condition"
+        yield f"The {best[0]} scores {score:.3f} without a model; {which} is above it."
+    for text in unused_tools(study.arms):
+        yield f"{text[0].upper()}{text[1:]}."
     for remark in study.notes[:MOST_REMARKS]:
         yield shorten(remark, LONGEST, placeholder=" …")
     if (more := len(study.notes) - MOST_REMARKS) > 0:

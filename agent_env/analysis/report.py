@@ -30,6 +30,7 @@ from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
 from agent_env.analysis.text_tables import fitted
+from agent_env.analysis.tools_check import ToolsCheck, tools_checks
 from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, Preflight
 
@@ -62,17 +63,25 @@ def _design_text(comparison: Comparison, manifests: Mapping[str, Manifest]) -> s
 
 def _first_steps(comparison: Comparison) -> str:
     """What shapes every result under tools."""
-    choices: dict[str, dict[str, None]] = {}
-    for arm in comparison.study.arms:
-        if arm.condition.tools:
-            choices.setdefault(arm.condition.first_step, {})[arm.condition.name] = None
     words = {
         "required": "had to call a tool (tool_choice: required)",
         "auto": "was free to call a tool (auto)",
         "none": "must not call a tool (none)",
     }
-    texts = [f"under {', '.join(names)} it {words[choice]}" for choice, names in choices.items()]
-    return f" The first step: {'; '.join(texts)}; later steps were free." if texts else ""
+    choices: dict[str, dict[str, ToolsCheck]] = {}
+    for label, check in tools_checks(comparison.study.arms):
+        is_prompted = check.in_text and check.first_step == "required"
+        asked = (
+            "was asked to call a tool, in the prompt" if is_prompted else words[check.first_step]
+        )
+        choices.setdefault(asked, {})[label] = check
+    texts = []
+    for asked, checks in choices.items():
+        required = sum(check.required for check in checks.values())
+        obeyed = sum(check.obeyed for check in checks.values())
+        did = f"; {obeyed:,} of {required:,} did" if required else ""
+        texts.append(f"under {', '.join(checks)} it {asked}{did}")
+    return f" The first step: {'. '.join(texts)}; later steps were free." if texts else ""
 
 
 def _test_text(comparison: Comparison) -> str:

@@ -7,7 +7,7 @@ episodes with a call, first steps that had to call a tool, calls that a model wr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -102,6 +102,15 @@ def arrival(episode: Episode) -> Arrival:
 def tools_checks(arms: Sequence[Arm]) -> list[tuple[str, ToolsCheck]]:
     """One for each arm with tools, with its label."""
     return [(arm.label, _check(arm, bare_of(arm, arms))) for arm in arms if arm.condition.tools]
+
+
+def unused_tools(arms: Sequence[Arm]) -> Iterator[str]:
+    """A remark on each arm whose tools fewer than half of its episodes called."""
+    for label, check in tools_checks(arms):
+        if check.episodes and not check.called:
+            yield f"no episode under {label} called a tool, so nothing is said about its tools"
+        elif 2 * check.called < check.episodes:
+            yield f"only {check.called} of {check.episodes} episodes under {label} called a tool"
 
 
 def bare_of(arm: Arm, arms: Iterable[Arm]) -> Arm | None:

@@ -8,6 +8,7 @@ from agent_env.analysis.tools_check import (
     served_notice,
     tools_check_table,
     tools_checks,
+    unused_tools,
     with_mark,
 )
 from agent_env.records.manifest import Manifest, Preflight
@@ -101,6 +102,19 @@ def test_calls_and_obedience_are_counted():
     )
     assert (row.called, row.episodes, row.obeyed, row.required) == (2, 4, 2, 3)
     assert (row.calls_in_text, row.forms) == (1, ("<tool_call>",))
+
+
+def test_tools_that_few_or_no_episodes_called_are_remarked():
+    used = [episode(WEB, str(n), 9, tool_calls=1) for n in range(2)]
+    idle = [episode(WEB, str(n), 9) for n in range(2, 5)]
+    run = manifest(BASE, WEB)
+    assert list(unused_tools(arms_of(run, used))) == []
+    assert list(unused_tools(arms_of(run, [*used, *idle]))) == [
+        "only 2 of 5 episodes under web called a tool"
+    ]
+    assert list(unused_tools(arms_of(run, idle))) == [
+        "no episode under web called a tool, so nothing is said about its tools"
+    ]
 
 
 def test_the_table_says_what_is_wrong():

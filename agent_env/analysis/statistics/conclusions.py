@@ -20,11 +20,12 @@ from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.sequential.walk import SequentialResult
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm
-from agent_env.analysis.tools_check import bare_of
+from agent_env.analysis.tools_check import bare_of, unused_tools
 
 
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
-    """First where answers came from, where there are disturbed conditions; then one sentence for
+    """First whether the questions can show a gain at all, where they cannot. Then where answers
+    came from, where there are disturbed conditions; then one sentence for
     each contrast: those by which runs could stop come first, exploratory ones last, and say so.
     Without disturbed conditions the first contrast goes before. Conditions take turns."""
     has_stopping = comparison.options.until is None  # the runs' own test is on the main metric
@@ -45,9 +46,26 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
     arms = comparison.study.arms
     by_condition = zip_longest(*(_of_condition(comparison, arm) for arm in arms))
     told = [text for texts in by_condition for text in texts if text is not None]
+    limits = _floor_or_ceiling(comparison)
     if any(arm.condition.disturbance is not None for arm in arms):
-        return (*told, *differences)
-    return (*differences[:1], *told, *differences[1:])
+        return (*limits, *told, *differences)
+    return (*limits, *differences[:1], *told, *differences[1:])
+
+
+def _floor_or_ceiling(comparison: Comparison) -> Iterator[str]:
+    """That the questions can show no gain, where all conditions are wrong, or right, throughout."""
+    values = comparison.values_of(comparison.metric)
+    pairs = zip(comparison.study.arms, values, strict=True)
+    plain = [(arm, value) for arm, value in pairs if arm.condition.disturbance is None]
+    known = {value for _, value in plain}
+    if comparison.is_error or len(plain) < 2 or known not in ({0.0}, {1.0}):
+        return
+    answers = sum(len(arm.finished) for arm, _ in plain)
+    right, level = (answers, "harder") if known == {1.0} else (0, "easier")
+    yield (
+        f"{right} of {answers} answers are right over all conditions: these questions cannot show "
+        f"a gain; ask {level} ones (agent-env docs models)."
+    )
 
 
 OF_WORLD: Mapping[World, tuple[str, Callable[[Provenance], bool | None], str]] = {
@@ -131,7 +149,8 @@ class _Rule:
         mark = "Exploratory: " if self._planned.is_exploratory else ""
         early = {arm.run for arm in self._arms} & set(self._comparison.study.until)
         caution = "; the interval does not allow for an early stop" if early else ""
-        return f"{mark}{self._statement()}{caution}."
+        unused = "".join(f"; {text}" for text in unused_tools(self._arms))
+        return f"{mark}{self._statement()}{caution}{unused}."
 
     def sequential(self, result: SequentialResult) -> str:
         """The sentence on what a sequential test decided."""

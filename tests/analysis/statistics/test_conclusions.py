@@ -109,3 +109,13 @@ def test_a_contrast_by_which_the_run_stopped_is_concluded_once_whichever_way_rou
         sentences = conclusions(compared(replace(made, until={run: rule})))
         assert len(sentences) == 1
         assert "(sequential test, 60 planned)" in sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("base", "level"), [(-9.0, "0 of 80 .* ask easier"), (9.0, "80 of 80 .* ask harder")]
+)
+def test_where_all_is_wrong_or_all_is_right_the_questions_are_said_to_show_nothing(base, level):
+    made = study(Plant(samples=40, base=base), {"base": 0.0, "web": 0.0}, ("lab/A",), seed=5)
+    first, second = conclusions(compared(made, "web:base"))
+    assert re.match(level, first)
+    assert "web against base: exact match equal on all samples" in second
