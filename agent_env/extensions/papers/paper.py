@@ -7,6 +7,7 @@ and calls `Experiment.measure` with the `Evidence`; the family writes no loop, f
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -171,6 +172,33 @@ class Evidence:
         task = self.tasks[setup]
         chosen = [run for run in self.runs[setup] if run.name in names]
         return Comparison(Study.of(chosen, task))
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedValues:
+    """The values that a paper prints, and the models that it asked."""
+
+    tables: Mapping[str, Mapping[str, tuple[float | None, ...]]]
+    """By table and row; None where the paper prints none."""
+    models: Mapping[str, str]
+    """Names under which models are asked, without provider, and their rows in the paper."""
+
+    @classmethod
+    def beside(cls, module_file: str) -> PublishedValues:
+        """Reads the `published.toml` beside a module, where "-" stands for no value."""
+        text = Path(module_file).with_name("published.toml").read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
+        models = tables.pop("models", {})
+        return cls(
+            {
+                table: {
+                    row: tuple(None if value == "-" else value for value in values)
+                    for row, values in rows.items()
+                }
+                for table, rows in tables.items()
+            },
+            models,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from agent_env.extensions.papers.paper import (
     Reproduction,
     Setup,
 )
-from agent_env.families.tdbench import paper_values as values
 from agent_env.families.tdbench.paper_tables import (
     PROMPT_NAMES,
     RELATIONS,
@@ -32,6 +31,7 @@ from agent_env.families.tdbench.paper_tables import (
     shortcut_answers,
 )
 from agent_env.families.tdbench.paper_tables import measured as measured_columns
+from agent_env.families.tdbench.paper_values import DOMAINS, PUBLISHED, paper_domain
 from agent_env.families.tdbench.published import PublishedSet, read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.sample import (
@@ -199,7 +199,7 @@ def _two_hops(answer: ScoredAnswer) -> Cells:
 
 
 def _all_wikipedia(answer: ScoredAnswer) -> Cells:
-    is_own = values.paper_domain(answer.sample.domain) == "Wikipedia"
+    is_own = paper_domain(answer.sample.domain) == "Wikipedia"
     return TABLES["table25"].cells(answer) if is_own else iter(())
 
 
@@ -213,7 +213,7 @@ def _quantities(names: Sequence[str], unit: str = "%") -> tuple[Quantity, ...]:
 BY_SIZE = _quantities(
     [f"{size} {name}" for size in ("multiple", "unique") for name in ("A", "T", "AT")] + ["none A"]
 )
-BY_DOMAIN = _quantities([f"{d} {name}" for d in values.DOMAINS for name in ("A", "AT", "Δ")])
+BY_DOMAIN = _quantities([f"{d} {name}" for d in DOMAINS for name in ("A", "AT", "Δ")])
 BY_HOPS = _quantities(
     ["2-hop A", "2-hop AT", "2-hop H1", "3-hop A", "3-hop AT", "3-hop H1", "3-hop H2"]
 )
@@ -235,7 +235,7 @@ CONSTRUCTION = tuple(
 
 SHIPPED = ("tables=shipped",)
 WIKIPEDIA = (*SHIPPED, "domains=offices,organisations")
-PUBLISHED = (
+AUTHORS_FILES = (
     "the authors' folder (tables and question files), or what `questions tdbench import` writes"
 )
 COUNTS = {
@@ -247,7 +247,7 @@ COUNTS = {
 }
 """The paper's number of questions, and the options of generated ones."""
 QUESTIONS = tuple(
-    Questions(name, NAME, PUBLISHED, count, options, read=partial(read_part, FILTERS[name]))
+    Questions(name, NAME, AUTHORS_FILES, count, options, read=partial(read_part, FILTERS[name]))
     for name, (count, options) in COUNTS.items()
 )
 CLOSED, OPEN = ("book=closed",), ("book=open",)
@@ -289,14 +289,13 @@ def _experiment(
     name: str,
     title: str,
     quantities: tuple[Quantity, ...],
-    published: values.Values,
     setups: Sequence[str],
     table: PaperTable,
     *notes: str,
 ) -> Experiment:
     shown = IN_FIGURES if name.startswith("figure") else SHORTCUTS_SHOWN
     return Experiment(
-        name, title, quantities, published, tuple(setups),
+        name, title, quantities, PUBLISHED.tables.get(name, {}), tuple(setups),
         measure=lambda evidence: measured(evidence, setups, table, quantities, shown), notes=notes,
     )  # fmt: skip
 
@@ -314,36 +313,34 @@ EXPERIMENTS = (
     ),
     _experiment(
         "table4", "Table 4: what holds now, answers (A) and answers with dates (AT), by domain",
-        BY_DOMAIN, values.TABLE_4, ["alignment"],
-        replace(TABLES["table4"], cells=partial(by_domain, name=values.paper_domain)), _DATES,
+        BY_DOMAIN, ["alignment"],
+        replace(TABLES["table4"], cells=partial(by_domain, name=paper_domain)), _DATES,
         "Generated questions are of offices and organisations: Wikipedia only.",
     ),
     _experiment(
-        "table5", "Table 5: reasoning by number of answers, open book", BY_SIZE, values.TABLE_5,
+        "table5", "Table 5: reasoning by number of answers, open book", BY_SIZE,
         ["reasoning-open"], TABLES["table5"], _DATES,
     ),
     _experiment(
-        "figure2", "Figure 2: answers by temporal relation, open book", BY_RELATION, {},
+        "figure2", "Figure 2: answers by temporal relation, open book", BY_RELATION,
         ["reasoning-open"], TABLES["figure2"], _NO_VALUES, _HALF,
     ),
     _experiment(
-        "figure3", "Figure 3: answers by time, closed book, one domain (Countries)", SPANS, {},
+        "figure3", "Figure 3: answers by time, closed book, one domain (Countries)", SPANS,
         ["reasoning-default"], TABLES["figure3"], _NO_VALUES,
         "By the five years in which the gold began.",
     ),
     _experiment(
-        "table6", "Table 6: three hops", BY_HOPS[3:],
-        {row: own[3:] for row, own in values.TABLE_27.items()}, ["hops-default"], TABLES["table6"],
-        _DATES,
+        "table6", "Table 6: three hops", BY_HOPS[3:], ["hops-default"], TABLES["table6"], _DATES,
     ),
     _experiment(
-        "table7", "Table 7: two hops by prompt (AT)", BY_PROMPT, values.TABLE_7, list(HOPS),
+        "table7", "Table 7: two hops by prompt (AT)", BY_PROMPT, list(HOPS),
         replace(TABLES["table7"], cells=_two_hops), _RAG,
         "Its first column is that of Table 27's two hops; published rows of joins hold the dates "
         "of the games, so A stands for AT there.",
     ),
     Experiment(
-        "table8", "Table 8: the scorer against people", P_R_F1, values.TABLE_8,
+        "table8", "Table 8: the scorer against people", P_R_F1, PUBLISHED.tables["table8"],
         not_reproduced=_PEOPLE.format(8),
     ),
     Experiment(
@@ -352,43 +349,45 @@ EXPERIMENTS = (
     ),
     Experiment(
         "table19", "Table 19: DyKnow's classes with and without T against people", CLASSES,
-        values.TABLE_19,
+        PUBLISHED.tables["table19"],
         not_reproduced="gaps to fill are imported (statement, answer, start, former) and run; "
         + _PEOPLE.format(19),
     ),
     _experiment(
-        "figure5", "Figure 5: answers by time, closed book, all domains", SPANS, {},
+        "figure5", "Figure 5: answers by time, closed book, all domains", SPANS,
         ["reasoning-default"], TABLES["figure5"], _NO_VALUES,
         "By the five years in which the gold began.",
     ),
     _experiment(
         "table22", "Table 22: reasoning by prompt, closed book (AT; A where nothing fits)",
-        BY_SIZE_AND_PROMPT, values.TABLE_22, list(ALONE), TABLES["table22"], _RAG,
+        BY_SIZE_AND_PROMPT, list(ALONE), TABLES["table22"], _RAG,
     ),
     Experiment(
-        "table23", "Table 23: the scorer against people, in parts", P_R_F1, values.TABLE_23,
+        "table23", "Table 23: the scorer against people, in parts", P_R_F1,
+        PUBLISHED.tables["table23"],
         not_reproduced=_PEOPLE.format(23),
     ),
     _experiment(
         "table24", "Table 24: synthetic medical tables by number of answers, open book", BY_SIZE,
-        values.TABLE_24, ["medical"], TABLES["table24"], _DATES,
+        ["medical"], TABLES["table24"], _DATES,
         "In our copy of the paper the headings of six of its seven columns are out of order (AT "
         "would exceed T), so only the last is entered.",
         "Generated questions are of our own invented hospital.",
     ),
     _experiment(
         "table25", "Table 25: task-specific methods, what holds now",
-        _quantities(["A", "AT"]), values.TABLE_25, ["alignment"],
+        _quantities(["A", "AT"]), ["alignment"],
         replace(TABLES["table25"], cells=_all_wikipedia),
         "Any model can be asked; TG-LLM and TempT5 need a server of yours.",
     ),
     Experiment(
-        "table26", "Table 26: time and tokens to make a question", CONSTRUCTION, values.TABLE_26,
+        "table26", "Table 26: time and tokens to make a question", CONSTRUCTION,
+        PUBLISHED.tables["table26"],
         not_reproduced="tokens by `agent-env compare RUN --table table26`; times depend on the "
         "machine and are not measured",
     ),
     _experiment(
-        "table27", "Table 27: two and three hops in full", BY_HOPS, values.TABLE_27,
+        "table27", "Table 27: two and three hops in full", BY_HOPS,
         ["hops-default"], TABLES["table6"], _DATES,
     ),
 )  # fmt: skip
@@ -401,6 +400,6 @@ PAPER = Reproduction(
     questions=QUESTIONS,
     setups=SETUPS,
     experiments=EXPERIMENTS,
-    models=values.MODELS,
+    models=PUBLISHED.models,
     readings=corrected_gold,
 )

@@ -11,7 +11,7 @@ from random import Random
 from statistics import fmean, median, pstdev
 from typing import Literal
 
-from agent_env.families.temp_answers.published_values import MODELS, TABLE_3, TABLE_4
+from agent_env.families.temp_answers.published_values import MODELS, TABLES
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.responses import ResponseFile
 from agent_env.families.temp_answers.scoring.answer_spec import parse_unit
@@ -167,7 +167,7 @@ def frequent_errors(answers: Answers) -> Measured:
             continue
         sizes = Counter(size for _, size in errors)
         frequent = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:5]
-        known = [row for row in TABLE_3 if row.startswith(name)]
+        known = [row for row in TABLES["table3"] if row.startswith(name)]
         for row in dict.fromkeys((*known, *(f"{name} |e| = {size:g}" for size, _ in frequent))):
             size = float(row.rpartition(" ")[2])
             yield row, "share", _share((cluster, own == size) for cluster, own in errors)
@@ -179,7 +179,7 @@ def frequent_errors(answers: Answers) -> Measured:
 
 def question_types(answers: Answers) -> Measured:
     """Table 4: question types among all answers and among those off by one (ToT)."""
-    known = {_plain(name): name for name in TABLE_4}
+    known = {_plain(name): name for name in TABLES["table4"]}
     for kind, quantity, estimate in _kinds(answers, "tot", lambda item: item.row.question_type):
         yield known.get(_plain(kind), kind), quantity, estimate
 

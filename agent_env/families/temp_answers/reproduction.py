@@ -160,7 +160,7 @@ PAPER = Reproduction(
     experiments=(
         _experiment(
             "table2", "Table 2: questions by unit of the answer",
-            (Quantity("questions", "questions", 0),), paper.TABLE_2, measures.units,
+            (Quantity("questions", "questions", 0),), paper.TABLES["table2"], measures.units,
             has_modes=False,
             scope="questions", population=BOTH,
         ),
@@ -173,34 +173,34 @@ PAPER = Reproduction(
         ),
         _experiment(
             "figure4", "Figure 4: Spearman's correlation between metrics over models and prompts",
-            PAIRS, paper.FIGURE_4, measures.correlations,
+            PAIRS, paper.TABLES["figure4"], measures.correlations,
             "The interval comes from a resampling of the files; the paper has 24 a dataset.",
             scope="dataset", population=BOTH,
         ),
         _experiment(
             "table3", "Table 3: most frequent absolute errors", (Quantity("share", "%", 2),),
-            paper.TABLE_3, measures.frequent_errors,
+            paper.TABLES["table3"], measures.frequent_errors,
             scope="dataset", population=BOTH,
         ),
         _experiment(
             "table4", "Table 4: question types of all answers and of those off by one (ToT)",
-            OFF_BY_ONE, paper.TABLE_4, measures.question_types,
+            OFF_BY_ONE, paper.TABLES["table4"], measures.question_types,
             scope="dataset", population=TOT,
         ),
         _experiment(
             "table5", "Table 5: answer formats of all answers and of those off by one (TTQA)",
-            OFF_BY_ONE, paper.TABLE_5, measures.answer_formats,
+            OFF_BY_ONE, paper.TABLES["table5"], measures.answer_formats,
             scope="dataset", population=TTQA,
         ),
         _experiment(
             "table6", "Table 6: sMAPE and MASE of errors below and above 0", DIRECTIONS,
-            paper.TABLE_6, measures.directions, CLUSTERS,
+            paper.TABLES["table6"], measures.directions, CLUSTERS,
             scope="dataset", population=BOTH,
         ),
         _experiment(
             "table8", "Table 8: responses without strict JSON, by generation (ToT)",
             (Quantity("add generation prompt", "%"), Quantity("continue final message", "%")),
-            paper.TABLE_8, measures.parsing_errors,
+            paper.TABLES["table8"], measures.parsing_errors,
             "The paper asked 50 questions of the semantic split; here all of the ToT files, and "
             "the graph questions of runs with and without the start of the object (`prefill`).",
             setups=("zero-shot", "object-begun"), has_modes=False,
@@ -210,7 +210,7 @@ PAPER = Reproduction(
         _experiment(
             "table9", "Table 9: responses with the string `Final Answer:` (TTQA, head)",
             (Quantity("original prompt", "%", 2), Quantity("with chat template", "%", 2)),
-            paper.TABLE_9, measures.markers,
+            paper.TABLES["table9"], measures.markers,
             "Runs: one message with everything, against system and user messages.",
             setups=("zero-shot", "one-message"), has_modes=False,
             scope="head", population=TTQA,
@@ -221,23 +221,23 @@ PAPER = Reproduction(
             "bring; the four pairs of numbers are no experiment on models",
         ),
         _experiment(
-            "table11", "Table 11: performance on TTQA", SCORES, paper.TABLE_11,
+            "table11", "Table 11: performance on TTQA", SCORES, paper.TABLES["table11"],
             measures.performance("ttqa"), CLUSTERS,
             scope="file", population=TTQA,
         ),
         _experiment(
-            "table12", "Table 12: performance on ToT", SCORES, paper.TABLE_12,
+            "table12", "Table 12: performance on ToT", SCORES, paper.TABLES["table12"],
             measures.performance("tot"), CLUSTERS,
             scope="file", population=TOT,
         ),
         _experiment(
             "table13", "Table 13: answers for which each metric is defined (TTQA)", COUNTS,
-            paper.TABLE_13, measures.defined("ttqa"),
+            paper.TABLES["table13"], measures.defined("ttqa"),
             scope="prompting", population=TTQA,
         ),
         _experiment(
             "table14", "Table 14: answers for which each metric is defined (ToT)", COUNTS,
-            paper.TABLE_14, measures.defined("tot"),
+            paper.TABLES["table14"], measures.defined("tot"),
             scope="prompting", population=TOT,
         ),
         _experiment(
@@ -260,10 +260,6 @@ PAPER = Reproduction(
         Experiment("figures12-13", "Figures 12 and 13: sMAPE and MASE by exact match", (),
                    not_reproduced="its points are the rows of Tables 11 and 12"),
     ),
-    models={
-        "Llama-3.1-8B-Instruct": "Llama-3.1-8B", "Llama-3.3-70B-Instruct": "Llama-3.3-70B",
-        "Phi-4-mini-instruct": "Phi-4-mini", "phi-4": "Phi-4", "Qwen2.5-7B-Instruct": "Qwen2.5-7B",
-        "Qwen2.5-14B-Instruct": "Qwen2.5-14B",
-    },
+    models=paper.PUBLISHED.models,
     reads_responses=False,
 )  # fmt: skip

@@ -9,6 +9,7 @@ from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
+    PublishedValues,
     Quantity,
     Questions,
     Reproduction,
@@ -30,21 +31,7 @@ from agent_env.sdk.run import RunOptions
 TASK = "time-puzzles"
 TOKENS = "output tokens"
 
-TABLE_1 = {
-    "GPT-5": (49.3, 80.7, 31.4, 4382.4, 3416.9, -965.5),
-    "GPT-5-nano": (14.0, 57.2, 43.2, 5271.0, 4903.9, -367.1),
-    "GPT-4.1": (30.0, 58.8, 28.8, 671.6, 593.0, -78.6),
-    "GPT-4.1-nano": (8.2, 40.0, 31.8, 1116.9, 1023.6, -93.3),
-    "GPT-oss-20B": (10.2, 43.8, 33.6, 5601.0, 4965.2, -635.8),
-    "DeepSeek-V3.2": (27.0, 68.5, 41.5, 785.4, 704.6, -80.8),
-    "DeepSeek-V3.2-R": (33.3, 77.0, 43.7, 8276.5, 5821.8, -2454.7),
-    "Qwen3-4B-Inst": (2.7, 21.2, 18.5, 2621.0, 2563.5, -57.5),
-    "Qwen3-4B-Think": (5.5, 38.7, 33.2, 9529.9, 10037.3, 507.4),
-    "Qwen3-8B": (10.0, 42.7, 32.7, 7603.6, 7161.4, -442.2),
-    "Qwen3-14B": (11.3, 46.5, 35.2, 4879.9, 4782.3, -97.6),
-    "Ministral-3-8B-Inst": (3.7, 12.3, 8.6, 1801.0, 1650.5, -150.5),
-    "Ministral-3-8B-R": (3.8, 18.7, 14.9, 2117.6, 1749.4, -368.2),
-}
+PUBLISHED = PublishedValues.beside(__file__)
 TABLE_1_COLUMNS = {
     "EM % implicit": Quantity("EM implicit"),
     "EM % explicit": Quantity("EM explicit"),
@@ -54,7 +41,6 @@ TABLE_1_COLUMNS = {
     "output tokens difference": Quantity("tokens difference", "output tokens"),
 }
 """Headings of our own table, and the paper's columns."""
-TABLE_3 = {"EM vs F1": (-7.07, 20.52, 87.98, 0.92), "EM vs JI": (-5.40, 16.41, 87.98, 0.92)}
 TABLE_3_COLUMNS = {
     "mean": Quantity("mean difference", "points", 2),
     "SD": Quantity("SD", "points", 2),
@@ -79,18 +65,6 @@ FIGURE_3 = tuple(
     for name in (CONDITIONS | CITED).values()
 )
 BY_CONDITION = (Quantity("EM %", "%"), Quantity(TOKENS, TOKENS, metric="output_tokens"))
-MODELS = {
-    "gpt-5-2025-08-07": "GPT-5", "gpt-5": "GPT-5",
-    "gpt-5-nano-2025-08-07": "GPT-5-nano", "gpt-5-nano": "GPT-5-nano",
-    "gpt-4.1-2025-04-14": "GPT-4.1", "gpt-4.1": "GPT-4.1",
-    "gpt-4.1-nano-2025-04-14": "GPT-4.1-nano", "gpt-4.1-nano": "GPT-4.1-nano",
-    "gpt-oss-20b": "GPT-oss-20B", "deepseek-chat": "DeepSeek-V3.2",
-    "deepseek-reasoner": "DeepSeek-V3.2-R", "Qwen3-4B-Instruct-2507": "Qwen3-4B-Inst",
-    "Qwen3-4B-Thinking-2507": "Qwen3-4B-Think", "Qwen3-8B": "Qwen3-8B", "Qwen3-14B": "Qwen3-14B",
-    "Ministral-3-8B-Instruct-2512": "Ministral-3-8B-Inst",
-    "Ministral-3-8B-Reasoning-2512": "Ministral-3-8B-R",
-}  # fmt: skip
-"""The paper's Table 4: snapshots and repositories."""
 
 
 def table_1(evidence: Evidence) -> Iterator[Measurement]:
@@ -211,7 +185,7 @@ PAPER = Reproduction(
             "table1",
             "Table 1: exact match and output tokens, implicit and explicit, without tools",
             tuple(TABLE_1_COLUMNS.values()),
-            TABLE_1,
+            PUBLISHED.tables["table1"],
             ("no-tools",),
             measure=table_1,
         ),
@@ -235,7 +209,7 @@ PAPER = Reproduction(
             "table3",
             "Table 3: exact match against F1 and Jaccard",
             tuple(TABLE_3_COLUMNS.values()),
-            TABLE_3,
+            PUBLISHED.tables["table3"],
             ("no-tools",),
             measure=table_3,
             incomparable="answers without tools, the paper pools over 19,000 answers of 13 models "
@@ -256,7 +230,7 @@ PAPER = Reproduction(
             not_reproduced="it was curated by hand; `agent-env web facts screen` does the like",
         ),
     ),
-    models=MODELS,
+    models=PUBLISHED.models,
     read_responses=read_outputs,
     readings=changed_golds,
 )

@@ -15,6 +15,7 @@ from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
+    PublishedValues,
     Quantity,
     Questions,
     Reproduction,
@@ -46,30 +47,7 @@ LAYOUTS: dict[str, tuple[Quantity, ...]] = {
     "7": _columns("L2-single SEM", "L2-multi SEM"),
 }  # fmt: skip
 """The paper's tables by number."""
-PAPER_VALUES: dict[str, dict[str, tuple[float, ...]]] = {
-    "3": {
-        "standard": (80.0, 49.0, 81.24, 58.0, 33.0, 72.59),
-        "cot-qcra": (79.0, 58.0, 83.99, 43.0, 25.0, 76.43),
-        "cot-cqra": (79.0, 29.0, 73.03, 54.0, 44.0, 67.88),
-        "cot-qcar": (77.0, 3.0, 62.05, 44.0, 1.0, 49.37),
-        "cot-cqar": (80.0, 35.0, 75.99, 56.0, 9.0, 60.12),
-        "extract-run": (84.0, 75.0, 89.91, 67.0, 56.0, 76.08),
-    },
-    "4": {
-        "standard": (72.6, 52.6, 21.0, 59.38),
-        "cot-qcra": (71.4, 51.8, 16.2, 43.19),
-        "cot-cqra": (68.4, 38.8, 19.8, 47.08),
-        "cot-qcar": (64.0, 33.0, 0.2, 42.99),
-        "cot-cqar": (60.6, 54.6, 2.2, 48.21),
-        "extract-run": (93.8, 91.6, 76.4, 91.55),
-    },
-    "7": {
-        "standard": (72.6, 21.0),
-        "extract-run": (93.8, 76.4),
-        "extract-simulate": (61.2, 33.8),
-    },
-}
-"""The results of text-davinci-003 with one worked example, by table and strategy."""
+PUBLISHED = PublishedValues.beside(__file__)
 ROWS = {
     "standard": "Standard",
     "cot-qcra": "CoT (Q+C+R+A)",
@@ -173,7 +151,7 @@ def read_responses(path: Path) -> ResponseFile:
 
 
 def _experiment(layout: str, title: str, *notes: str) -> Experiment:
-    values, questions = PAPER_VALUES[layout], QUESTIONS_OF[layout]
+    values, questions = PUBLISHED.tables[f"table{layout}"], QUESTIONS_OF[layout]
     return Experiment(
         f"table{layout}",
         f"Table {layout}: {title}",

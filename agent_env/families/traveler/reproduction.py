@@ -11,6 +11,7 @@ from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
     Population,
+    PublishedValues,
     Quantity,
     Questions,
     Reproduction,
@@ -26,48 +27,12 @@ from agent_env.sdk.run import RunOptions
 FEW, ALL = "two-sizes", "all-sizes"
 """The sets of questions: 5 and 50 events, explicit and implicit; and everything."""
 PAPER_SIZES = (5, 50)
-TABLE_4 = {
-    "zero-shot+date-only+json": (0.97, 0.67, 0.82),
-    "zero-shot+date-only+language": (0.96, 0.67, 0.82),
-    "zero-shot+date-extended+json": (0.97, 0.64, 0.81),
-    "zero-shot+date-extended+language": (0.96, 0.68, 0.82),
-    "cot-review+date-only+json": (0.97, 0.71, 0.84),
-    "cot-review+date-only+language": (0.94, 0.71, 0.83),
-    "cot-review+date-extended+json": (0.95, 0.68, 0.82),
-    "cot-review+date-extended+language": (0.93, 0.71, 0.82),
-    "cot-step+date-only+json": (0.94, 0.71, 0.83),
-    "cot-step+date-only+language": (0.95, 0.71, 0.83),
-    "cot-step+date-extended+json": (0.94, 0.66, 0.80),
-    "cot-step+date-extended+language": (0.94, 0.70, 0.82),
-}
-"""GPT-4: 5 events, 50 events, average."""
+PUBLISHED = PublishedValues.beside(__file__)
 BEST = (
     "cot-review+date-only+json", "cot-review+date-only+language",
     "cot-step+date-only+json", "cot-step+date-only+language",
 )  # fmt: skip
 """The slides' choice for their second stage."""
-TABLE_5 = {
-    "Gemma-7b-it": (0.68, 0.68, 0.63, 0.65),
-    "Llama3-8B-Instruct": (0.68, 0.74, 0.69, 0.72),
-    "Llama3-70B-Instruct": (0.86, 0.88, 0.84, 0.90),
-    "GPT-4-0125": (0.84, 0.83, 0.83, 0.83),
-    "Average": (0.76, 0.78, 0.75, 0.77),
-}
-"""By configuration, in the order of BEST."""
-TABLE_6 = {
-    "Gemma-7b-it": (0.84, 0.34, 0.26, 0.44, 0.68, 0.35, 0.34),
-    "Llama3-8B-Instruct": (0.75, 0.58, 0.45, 0.46, 0.77, 0.52, 0.53),
-    "Llama3-70B-Instruct": (0.92, 0.74, 0.41, 0.65, 0.82, 0.65, 0.66),
-    "GPT-4-0125": (0.84, 0.64, 0.42, 0.47, 0.86, 0.57, 0.75),
-    "Average": (0.84, 0.58, 0.39, 0.51, 0.78, 0.52, 0.57),
-}
-"""By category, then by template."""
-MODELS = {
-    "gemma-7b-it": "Gemma-7b-it",
-    "Meta-Llama-3-8B-Instruct": "Llama3-8B-Instruct",
-    "Meta-Llama-3-70B-Instruct": "Llama3-70B-Instruct",
-    "gpt-4-0125-preview": "GPT-4-0125",
-}
 ACCURACY = "accuracy"
 
 
@@ -222,7 +187,7 @@ PAPER = Reproduction(
             "table4",
             "Table 4: the twelve prompts by number of events",
             BY_EVENTS,
-            TABLE_4,
+            PUBLISHED.tables["table4"],
             tuple(CONFIGURATIONS),
             measure=table_4,
             notes=(
@@ -235,7 +200,7 @@ PAPER = Reproduction(
             "table5",
             "Table 5: four prompts by model",
             tuple(map(_quantity, BEST)),
-            TABLE_5,
+            PUBLISHED.tables["table5"],
             BEST,
             measure=table_5,
             notes=(
@@ -247,12 +212,12 @@ PAPER = Reproduction(
             "table6",
             "Table 6: categories and templates by model",
             tuple(map(_quantity, (*CATEGORIES, *TEMPLATES))),
-            TABLE_6,
+            PUBLISHED.tables["table6"],
             (ALL,),
             measure=table_6,
             notes=(SHORTCUTS, VAGUE, EVENTS),
         ),
         *map(_figure, CATEGORIES),
     ),
-    models=MODELS,
+    models=PUBLISHED.models,
 )  # fmt: skip

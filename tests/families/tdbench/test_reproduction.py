@@ -8,7 +8,7 @@ from agent_env.errors import DatasetError
 from agent_env.extensions.papers.paper import Evidence
 from agent_env.extensions.papers.responses import ReadSamples, ResponseRow, response_runs
 from agent_env.families.tdbench.family import make_task
-from agent_env.families.tdbench.paper_values import ROWS, TABLE_4, TABLE_7, TABLE_27, paper_domain
+from agent_env.families.tdbench.paper_values import PUBLISHED, paper_domain
 from agent_env.families.tdbench.reproduction import (
     EXPERIMENTS,
     FILTERS,
@@ -84,17 +84,20 @@ def test_figure_3_is_of_countries_and_figure_5_of_all():
 
 
 def test_the_papers_values_agree_with_each_other():
-    assert all(TABLE_7[row][0] == TABLE_27[row][1] for row in ROWS)
+    hops, prompts = PUBLISHED.tables["table27"], PUBLISHED.tables["table7"]
+    assert all(row[0] == hops[name][1] for name, row in prompts.items())
+    assert all(row == hops[name][3:] for name, row in PUBLISHED.tables["table6"].items())
     for experiment in EXPERIMENTS:
         for values in experiment.published.values():
             assert len(values) == len(experiment.quantities)
         assert (experiment.measure is None) == bool(experiment.not_reproduced)
-    assert set(PAPER.models.values()) == set(ROWS)
+    assert set(PAPER.models.values()) == set(prompts)
 
 
 def test_the_average_row_of_table_4_is_the_mean_of_the_others():
-    models = [values for row, values in TABLE_4.items() if row != "Average"]
-    for place, average in enumerate(TABLE_4["Average"]):
+    table = PUBLISHED.tables["table4"]
+    models = [values for row, values in table.items() if row != "Average"]
+    for place, average in enumerate(table["Average"]):
         own = [value for values in models if (value := values[place]) is not None]
         assert sum(own) / len(own) == pytest.approx(average, abs=0.11)
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent_env.extensions.papers.paper import Evidence
 from agent_env.families.temp_answers.paper_measures import model_name
-from agent_env.families.temp_answers.published_values import TABLE_11, TABLE_12
+from agent_env.families.temp_answers.published_values import TABLES
 from agent_env.families.temp_answers.reproduction import PAPER
 
 TTQA = ("question", "label", "category", "table_id", "answer_format", "answer_temporal_unit",
@@ -61,7 +61,7 @@ def values(evidence, name, mode):
 def test_performance_stands_in_the_papers_rows(evidence):
     paper, v2 = (values(evidence, "table11", mode) for mode in ("paper", "v2"))
     row = "head Phi-4-mini zero shot"
-    assert row in TABLE_11
+    assert row in TABLES["table11"]
     assert paper[row, "EM"] == pytest.approx(100 / 3)  # 20 and 70
     assert v2[row, "EM"] == pytest.approx(100 / 3)
     assert {"head baseline, mean", "head baseline, median"} <= {name for name, _ in paper}
@@ -69,7 +69,7 @@ def test_performance_stands_in_the_papers_rows(evidence):
     own = "semantic Phi-4-mini zero shot"
     assert values(evidence, "table12", "paper")[own, "EM"] == pytest.approx(100 / 3)
     assert values(evidence, "table12", "v2")[own, "EM"] == pytest.approx(200 / 3)
-    assert own in TABLE_12
+    assert own in TABLES["table12"]
 
 
 def test_tables_of_errors_types_and_formats(evidence):

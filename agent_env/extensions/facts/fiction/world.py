@@ -7,11 +7,13 @@ hint only, so that no hint fits two events.
 
 from __future__ import annotations
 
+import tomllib
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from random import Random
 
 from agent_env.extensions.facts.fiction.names import Names, ordinal
@@ -273,70 +275,15 @@ class HappeningKind:
     hint: str
 
 
-SINGLE = (
-    HappeningKind(
-        "battle", "the Battle of {p}", (1, 3),
-        "The levies of {a} broke the line that {b} had drawn up before {p}.",
-        "the clash in which the levies of {a} broke the line of {b}",
-    ),
-    HappeningKind(
-        "siege", "the Siege of {p}", (18, 420),
-        "{a} cut the roads to {p} and starved out the garrison under {b}.",
-        "the blockade by which {a} starved out the garrison of {b}",
-    ),
-    HappeningKind(
-        "war", "the War of {p} and {q}", (150, 2600),
-        "Two towns fought over river tolls; {a} led the one side and {b} the other.",
-        "the armed quarrel over river tolls between the sides of {a} and {b}",
-    ),
-    HappeningKind(
-        "expedition", "the expedition to {p}", (40, 1100),
-        "A party led by {a}, with {b} as its surveyor, mapped the country behind {p}.",
-        "the journey on which {b} was surveyor in the party led by {a}",
-    ),
-    HappeningKind(
-        "exhibition", "the {p} exhibition of {x}", (20, 230),
-        "A show of {x} planned by {a} filled the halls that {b} had built in {p}.",
-        "the show planned by {a} in the halls that {b} had built",
-    ),
-    HappeningKind(
-        "strike", "the strike of the {x} of {p}", (6, 190),
-        "The {x} of {p} laid down their tools against {a}; {b} spoke for them.",
-        "the stoppage in which {b} spoke for the workers against {a}",
-    ),
-    HappeningKind(
-        "flood", "the flood of {p}", (2, 40),
-        "The river took the lower town of {p}; {a} opened the granaries and {b} ran the boats.",
-        "the high water when {a} opened the granaries and {b} ran the boats",
-    ),
-    HappeningKind(
-        "uprising", "the uprising of {p}", (2, 160),
-        "The people of {p} under {a} drove out the tax farmers of {b}.",
-        "the revolt in which the followers of {a} drove out the tax farmers of {b}",
-    ),
-    HappeningKind(
-        "voyage", "the first voyage of the {x}", (9, 380),
-        "The {x}, {a} commanding and {b} aboard as naturalist, sailed from {p} to {q} and back.",
-        "the sea passage on which {a} commanded and {b} was naturalist",
-    ),
-    HappeningKind(
-        "trial", "the case of the {p} {x}", (3, 170),
-        "{a} was tried at {p} over the loss of the town's {x}; {b} sat as judge.",
-        "the proceedings in which {b} sat as judge over {a}",
-    ),
-)  # fmt: skip
-RECURRING = (
-    HappeningKind(
-        "congress", "the {n} Congress of {x} at {p}", (3, 12),
-        "{a} took the chair and {b} read the opening paper before the {x} gathered at {p}.",
-        "the meeting that {a} chaired and {b} opened with a paper",
-    ),
-    HappeningKind(
-        "games", "the {n} Games of {p}", (5, 17),
-        "{a} lit the beacon and {b} won the long course at {p}.",
-        "the contests for which {a} lit the beacon and {b} won the long course",
-    ),
-)  # fmt: skip
+def _read_kinds() -> Iterator[tuple[HappeningKind, ...]]:
+    """Those of single events, then of recurring ones, of the file beside this one."""
+    text = Path(__file__).with_name("happenings.toml").read_text(encoding="utf-8")
+    content = tomllib.loads(text)
+    for part in ("single", "recurring"):
+        yield tuple(HappeningKind(**kind | {"days": tuple(kind["days"])}) for kind in content[part])
+
+
+SINGLE, RECURRING = _read_kinds()
 
 CROWDS = (
     "weavers millers dockers carters tanners printers coopers quarrymen colliers fishers".split()
