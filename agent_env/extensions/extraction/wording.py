@@ -7,7 +7,9 @@ the same interval remain two.
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -34,36 +36,18 @@ class RelationWording:
     """Wordings of published facts."""
 
 
-KINDS = {
-    kind.name: kind
-    for kind in (
-        RelationWording("position", "{t} holds the position of {v}", "{t} held the position of {v}",
-             "Which position did {t} hold {when}?", ("position", "office", "role", "title"),
-             ("{t} holds the position {v}", "{t} works as {v}")),
-        RelationWording("team", "{t} plays for {v}", "{t} played for {v}",
-             "Which team did {t} play for {when}?", ("team", "play for", "played for")),
-        RelationWording("employer", "{t} works for {v}", "{t} worked for {v}",
-             "Which employer did {t} work for {when}?",
-             ("employer", "work for", "worked for", "employee"), ("{t} is employed by {v}",)),
-        RelationWording("party", "{t} is a member of the {v}", "{t} was a member of the {v}",
-             "Which political party did {t} belong to {when}?", ("party", "parties"),
-             ("{t} is a member of {v}", "{t} belongs to {v}")),
-        RelationWording("school", "{t} attended {v}", "{t} was a student of {v}",
-             "Which school did {t} attend {when}?",
-             ("school", "educated", "attend", "university", "college", "study"),
-             ("{t} studies at {v}",)),
-        RelationWording("owner", "{t} is owned by {v}", "{t} belonged to {v}",
-             "Who was the owner of {t} {when}?", ("owner", "own", "owned")),
-        RelationWording("head", "{v} is the head of {t}", "{v} was the head of {t}",
-             "Who was the head of {t} {when}?", ("head of", "chair"),
-             ("{v} is the head of the government of {t}", "{v} is the chair of {t}",
-              "{v} is the chairperson of {t}", "{v} is the head of state of {t}")),
-        RelationWording("coach", "{v} is the head coach of {t}", "{v} was the head coach of {t}",
-             "Who was the head coach of {t} {when}?", ("coach",),
-             ("{v} is the manager of {t}",)),
-    )
-}  # fmt: skip
-"""By name."""
+def _read_relations() -> dict[str, RelationWording]:
+    """Those of the file beside this one, by name."""
+    text = Path(__file__).with_name("relations.toml").read_text(encoding="utf-8")
+    relations = {}
+    for entry in tomllib.loads(text)["relations"]:
+        cues, other_lines = tuple(entry.pop("cues")), tuple(entry.pop("other_lines", ()))
+        relation = RelationWording(**entry, cues=cues, other_lines=other_lines)
+        relations[relation.name] = relation
+    return relations
+
+
+KINDS = _read_relations()
 
 
 TIE_RULES: dict[str, str] = {

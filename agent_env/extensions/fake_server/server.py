@@ -88,9 +88,9 @@ class Hosting:
     drops_tools: Annotated[
         bool, Opt("Drop tools from the prompt without an error.", flag="--drop-tools")
     ] = False
-    loading_s: Annotated[
-        float, Opt("ScriptedAnswer 503 `Loading model` for so many seconds.", min=0.0)
-    ] = 0.0
+    loading_s: Annotated[float, Opt("Answer 503 `Loading model` for so many seconds.", min=0.0)] = (
+        0.0
+    )
     piece_delay_s: Annotated[
         float, Opt("Seconds before each piece of a streamed reply.", min=0.0)
     ] = 0.0

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import calendar
 import math
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from agent_env.extensions.answers.schemas import DATE, INTEGER, Schema, list_of, matching
@@ -188,57 +190,22 @@ def rows_text(table: MaterialTable, rows: Sequence[int]) -> str:
 
 # Worked examples --------------------------------------------------------------------------------
 
-_KEEPERS = """\
-1931-04-01 to 1938-09-12: Osk Tamm
-1938-09-12 to 1944-02-01: Lene Varga
-1944-02-01 to 1951-06-30: Piet Orrin"""
 
-COT_EXAMPLES = (
-    (
-        "Who became keeper of the Tarn light after 1 March 1937 and left before 5 May 1945?",
-        "The question asks for a keeper whose term lies between the two days. Osk Tamm began too "
-        "early, on 1 April 1931. Lene Varga began on 12 September 1938 and left on 1 February "
-        "1944; both days lie between. Piet Orrin left in 1951, too late.\n"
-        "ANSWER: Lene Varga, from 1938-09-12 to 1944-02-01",
-    ),
-    (
-        "Who left the post of keeper of the Tarn light exactly two months before 1 July 1950?",
-        "Two months before 1 July 1950 is 1 May 1950. The keeper of that time, Piet Orrin, left "
-        "on 30 June 1951, and nobody left on 1 May 1950.\n"
-        "ANSWER: No answer",
-    ),
-)
-TIMELINE_EXAMPLES = (
-    (
-        COT_EXAMPLES[0][0],
-        f"The time: after 1937-03-01 and before 1945-05-05.\n{_KEEPERS}\n"
-        "Osk Tamm: start 1931-04-01, too early. Lene Varga: start 1938-09-12, after 1937-03-01; "
-        "end 1944-02-01, before 1945-05-05; fits. Piet Orrin: end 1951-06-30, too late.\n"
-        "ANSWER: Lene Varga, from 1938-09-12 to 1944-02-01",
-    ),
-    (
-        COT_EXAMPLES[1][0],
-        f"The time: an end on 1950-05-01, two months before 1950-07-01.\n{_KEEPERS}\n"
-        "Osk Tamm: end 1938-09-12, no. Lene Varga: end 1944-02-01, no. Piet Orrin: end "
-        "1951-06-30, no.\n"
-        "ANSWER: No answer",
-    ),
-)
-CURRENT_EXAMPLE = (
-    "Who holds the post of keeper of the Tarn light now?",
-    "The last keeper on record began on 30 June 1951 and has not left.\n"
-    "ANSWER: Mara Quell, since June 1951",
-)
+def _read_examples() -> dict[str, tuple[tuple[str, str], ...]]:
+    """Questions and answers of the file beside this one, by form."""
+    text = Path(__file__).with_name("examples.toml").read_text(encoding="utf-8")
+    forms = tomllib.loads(text).items()
+    return {form: tuple((each["question"], each["answer"]) for each in own) for form, own in forms}
+
+
+EXAMPLES = _read_examples()
 
 
 def _worked_examples(name: str, sample: TdbenchSample) -> str:
     """The worked examples of a prompt that reasons, of the same form as the question."""
     if name not in ("cot", "time-cot") or sample.answer_type == "number":
         return ""
-    pairs: tuple[tuple[str, str], ...]
-    pairs = TIMELINE_EXAMPLES if name == "time-cot" else COT_EXAMPLES
-    if sample.kind == "current":
-        pairs = (CURRENT_EXAMPLE,)
+    pairs = EXAMPLES["current" if sample.kind == "current" else name]
     text = "\n\n".join(f"Question: {question}\n{answer}" for question, answer in pairs)
     return f"Worked examples, about other matters:\n\n{text}\n\nNow yours.\n\n"
 
@@ -246,7 +213,7 @@ def _worked_examples(name: str, sample: TdbenchSample) -> str:
 def examples(sample: Sample, condition: Condition) -> tuple[Example, ...]:
     """The same for the strategy `few-shot`, as turns."""
     own = tdbench_sample(sample)
-    pairs = (CURRENT_EXAMPLE,) if own.kind == "current" else COT_EXAMPLES
+    pairs = EXAMPLES["current" if own.kind == "current" else "cot"]
     empty = {"context": "", "examples": "", "wish": wish(own, "cot")}
     return tuple(Example({**empty, "question": q}, answer) for q, answer in pairs)
 

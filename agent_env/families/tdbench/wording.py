@@ -61,16 +61,21 @@ class Domain:
     forms: tuple[QuestionForm, ...]
 
 
+_FILE = tomllib.loads(Path(__file__).with_name("domains.toml").read_text(encoding="utf-8"))
+LISTED_SENTENCES: Mapping[str, list[str]] = _FILE["listed"]
+"""By kind of question; one for each style."""
+DURATION_SENTENCES: list[str] = _FILE["shared_days"]["sentences"]
+
+
 def _read_domains() -> tuple[dict[str, Verbs], dict[str, Domain]]:
-    """Verbs and domains of the file beside this one, by name."""
+    """Verbs and domains of the file, by name."""
 
     def fields(entry: Mapping[str, Any]) -> dict[str, Any]:
         return {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
 
-    content = tomllib.loads(Path(__file__).with_name("domains.toml").read_text(encoding="utf-8"))
-    verbs = {name: Verbs(**fields(entry)) for name, entry in content["verbs"].items()}
+    verbs = {name: Verbs(**fields(entry)) for name, entry in _FILE["verbs"].items()}
     domains = {}
-    for entry in content["domains"]:
+    for entry in _FILE["domains"]:
         forms = (QuestionForm(**fields(form)) for form in entry.get("forms", ()))
         tfds = (Tfd.of(*pair) for pair in entry["tfds"])
         name = entry["name"]
@@ -208,37 +213,6 @@ def condition(
         "during": f"{begins} {after} {start} and {ends} {before} {end}",
         "contains": f"{begins} {before} {start} and {stays} {end}",
     }[relation]
-
-
-LISTED_SENTENCES: Mapping[str, tuple[str, ...]] = {
-    "nth": (
-        "Put the listed {rows} {group} in the order in which they began: "
-        "which {noun} comes {which}?",
-        "Of the listed {rows} {group}, counted from the earliest start, "
-        "which {noun} is the {which}?",
-        "Name the {noun} that comes {which} when the listed {rows} {group} "
-        "are ordered by their start.",
-    ),
-    "longest": (
-        "Among the listed {rows} {group} that have ended, which {noun} goes with the longest?",
-        "Which {noun} goes with the longest of those listed {rows} {group} that are over?",
-        "Name the {noun} of the longest among the listed {rows} {group}, "
-        "leaving out any that still lasts.",
-    ),
-    "count": (
-        "Going through the listed {rows} {group} by their start, "
-        "which {noun} came up for the {which} time?",
-        "Which {noun} appears for the {which} time among the listed {rows} {group}?",
-        "Name every {noun} that came up for a {which} time among the listed {rows} {group}.",
-    ),
-}
-"""Which row is the n-th by its start; which lasted longest, of those that ended; whose began for
-the n-th time."""
-DURATION_SENTENCES = (
-    "On how many days did {one} and {other} both run? A day of an end does not count.",
-    "How many days do {one} and {other} have in common, the day of an end not counted?",
-    "Count the days shared by {one} and {other}; leave out the day on which one of them ends.",
-)
 
 
 def sentence(form: QuestionForm, values: Mapping[str, str], cond: str, style: int) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -82,40 +83,9 @@ def _without_event(
     return guess
 
 
-@dataclass(frozen=True, slots=True)
-class WorkedPuzzle:
-    """One puzzle with its worked answer."""
-
-    constraints: tuple[str, ...]
-    reasoning: str
-    answer: tuple[str, ...]
-
-
-WORKED = (
-    WorkedPuzzle(
-        constraints=(
-            "The year is between 1996 and 2003, both included.",
-            "The date falls in a leap year.",
-            "The month is February.",
-            "The day of the month is 29.",
-            "The date is a Tuesday.",
-        ),
-        reasoning="The leap years from 1996 to 2003 are 1996 and 2000. 29 February 1996 was a "
-        "Thursday. 29 February 2000 was a Tuesday, so it fits. No other day is left.",
-        answer=("2000-02-29",),
-    ),
-    WorkedPuzzle(
-        constraints=(
-            "The year is 2015.",
-            "The day of the month is 13.",
-            "The date is a Friday.",
-            "The date falls in winter or spring.",
-        ),
-        reasoning="In 2015 the 13th was a Friday in February, March and November. February is in "
-        "winter, March in spring; November is in autumn and drops out.",
-        answer=("2015-02-13", "2015-03-13"),
-    ),
-)
+_WORKED_FILE = Path(__file__).with_name("worked.toml")
+WORKED = tomllib.loads(_WORKED_FILE.read_text(encoding="utf-8"))["puzzles"]
+"""Puzzles with their worked answers: `constraints`, `reasoning` and `answer`."""
 
 
 NAME = "time-puzzles"
@@ -254,8 +224,8 @@ def examples(puzzle: TimePuzzle) -> tuple[Example, ...]:
     first, last = puzzle.years.split("-")
     return tuple(
         Example(
-            {"constraints": _listed(worked.constraints), "first": first, "last": last},
-            f"{worked.reasoning}\n\nMY ANSWER: {', '.join(worked.answer)}",
+            {"constraints": _listed(worked["constraints"]), "first": first, "last": last},
+            f"{worked['reasoning']}\n\nMY ANSWER: {', '.join(worked['answer'])}",
         )
         for worked in WORKED
     )

@@ -5,8 +5,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.prompts import (
-    COT_EXAMPLES,
-    CURRENT_EXAMPLE,
+    EXAMPLES,
     make_fields,
     prompt_text,
 )
@@ -61,11 +60,11 @@ def test_a_question_looks_the_same_whether_it_has_an_answer_or_not():
 
 def test_the_worked_answers_read_as_they_should():
     keeper = question(1, gold=("Lene Varga",), others=("Osk Tamm", "Piet Orrin"), roles=())
-    assert measure(keeper, COT_EXAMPLES[0][1])["metrics"]["answer"] == 1
+    assert measure(keeper, EXAMPLES["cot"][0][1])["metrics"]["answer"] == 1
     nobody = question(others=("Osk Tamm", "Piet Orrin"))
-    assert measure(nobody, COT_EXAMPLES[1][1])["metrics"]["answer"] == 1
+    assert measure(nobody, EXAMPLES["cot"][1][1])["metrics"]["answer"] == 1
     now = question(3, gold=("Mara Quell",), others=(), roles=())
-    assert measure(now, CURRENT_EXAMPLE[1])["metrics"]["answer"] == 1
+    assert measure(now, EXAMPLES["current"][0][1])["metrics"]["answer"] == 1
 
 
 def test_an_unknown_prompt_is_named():

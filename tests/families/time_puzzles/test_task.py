@@ -99,12 +99,12 @@ def days(fits):
 
 
 def test_the_leap_day():
-    assert WORKED[0].answer == days(
+    assert tuple(WORKED[0]["answer"]) == days(
         lambda d: 1996 <= d.year <= 2003 and (d.month, d.day, d.weekday()) == (2, 29, 1)
     )
 
 
 def test_the_fridays_the_thirteenth():
-    assert WORKED[1].answer == days(
+    assert tuple(WORKED[1]["answer"]) == days(
         lambda d: (d.year, d.day, d.weekday()) == (2015, 13, 4) and d.month in (12, 1, 2, 3, 4, 5)
     )
