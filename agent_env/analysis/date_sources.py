@@ -1,13 +1,13 @@
 """The date that a wrong answer took.
 
-It is a date that the model was shown, that is not the one that the question
-asks for, and that the answer agrees with. By months and days, an agreement may be chance: 1 in 12,
-and about 1 in 30, for each date of the page.
+It is a date that the model was shown, that is not the one that the question asks for, and that the
+answer agrees with. By months and days, an agreement may be chance: 1 in 12, and about 1 in 30, for
+each date that was shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal
 
 from agent_env.analysis.failure_modes import Call
@@ -19,6 +19,11 @@ Place = Literal[
     "stopped at a snippet", "trusted another page", "newest date of the page",
     "another date of the page",
 ]  # fmt: skip
+
+
+MOST_BY_CHANCE = 0.25
+VALUES: Mapping[str, tuple[int, int, int]] = {"month": (5, 7, 12), "day": (8, 10, 31)}
+"""Where the part stands in a date, and how many values it has; of years a century is taken."""
 
 
 class DateSource(Record):
@@ -34,6 +39,14 @@ class DateSource(Record):
     """The page; "" for a search result."""
     is_written: bool
     """Whether the model's own text has the date."""
+    coverage: float
+    """The share of all days, months or years that the dates shown have: by this chance a value that
+    was drawn blindly would agree with one of them too."""
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether it is hardly chance: the model wrote the date, or few were shown."""
+        return self.is_written or self.coverage <= MOST_BY_CHANCE
 
 
 def date_source(
@@ -57,10 +70,12 @@ def date_source(
         proof = proofs.get(ref.index)
         if proof is None or not wrong:
             continue
+        first, end, values = VALUES.get(proof.shares, (0, 4, 100))
+        shown = {date[first:end] for _, text in pages for date in dates_in(text)} - {""}
         sources = [
             source
             for url, text in pages
-            for source in _sources(proof, wrong, url, text, reply_text)
+            for source in _sources(proof, wrong, url, text, reply_text, len(shown) / values)
         ]
         if sources:
             return max(sources, key=lambda s: (s.is_written, s.url in proof.urls, s.url > ""))
@@ -96,7 +111,7 @@ def _span_over(proof: Proof, wrong: Sequence[str], shown: set[str]) -> str | Non
 
 
 def _sources(
-    proof: Proof, wrong: Sequence[str], url: str, text: str, reply_text: str
+    proof: Proof, wrong: Sequence[str], url: str, text: str, reply_text: str, coverage: float
 ) -> Iterable[DateSource]:
     shown = dates_in(text)
     span = _span_over(proof, wrong, shown) if url else None
@@ -113,4 +128,5 @@ def _sources(
             place=place,
             url=url,
             is_written=len(date) > 4 and stands_in(date, reply_text),  # the answer has years too
+            coverage=coverage,
         )

@@ -19,6 +19,8 @@ from agent_env.tasks.shortcuts import Shortcut
 
 ORIGINAL = "original"
 """Metric of episodes in a shifted world: whether the answer is right in the plain one."""
+UNSURE = "unsure"
+"""Metric of tasks whose answers may say that the model does not know: 1 where one does."""
 PAGES_SHOWN = "pages_shown"
 """Metric of episodes under a web ablation: search results and pages that the model was shown."""
 

@@ -80,7 +80,7 @@ def test_a_right_answer():
     assert found.stands_on == (PROOF + "#top",)
     assert [use.used for use in found.uses] == [True]
     unread = told("web", "1960-07-18", messages=SEARCHED, pages=OPENED)
-    assert (unread.verdict, [use.used for use in unread.uses]) == ("remembered", [False])
+    assert (unread.verdict, [use.used for use in unread.uses]) == ("memory or luck", [False])
 
 
 def test_without_the_web_a_wrong_event_is_missing_knowledge():
@@ -204,7 +204,7 @@ def test_where_the_proving_pages_are_gone_nothing_could_be_retrieved():
 
 def test_a_right_answer_stands_on_a_listed_page_only_if_the_list_has_its_date():
     silent = told("web", "1960-07-18", messages=SEARCHED, pages=LISTED)
-    assert (silent.verdict, silent.stands_on) == ("remembered", ())
+    assert (silent.verdict, silent.stands_on) == ("memory or luck", ())
     shown = called(("web_search", "{}", "[1] It opened on 18 May 1899"))
     listed = told("web", "1960-07-18", messages=shown, pages=LISTED)
     assert (listed.verdict, listed.stands_on) == ("read", (PROOF,))
@@ -238,7 +238,7 @@ def test_a_date_that_the_model_wrote_down_is_the_likelier_source():
 
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
     found = told("web+python", "1960-08-18", messages=COMPUTED)
-    assert (found.verdict, found.failure) == ("remembered", "miscalculated")
+    assert (found.verdict, found.failure) == ("memory or luck", "miscalculated")
     assert {ref.type for ref in found.errors.wrong[0].violates} == {"month", "weekday"}
 
 
@@ -399,7 +399,7 @@ def test_sums_and_words():
     arm = Arm("web", "r", "m", parse_condition("web"), observations, 2)
     comparison = Comparison(Study("t", ("exact_match",), (arm,), (PUZZLE,), ()))
     text = render([answers(comparison), failures(comparison)], "md")
-    assert "| condition | episodes | right | remembered | guessed |" in text
+    assert "| condition | episodes | right | memory or luck | guessed |" in text
     assert "| web | 2 | 1 | 1 | 1 |" in text
     assert "| web | guessed | not found | 1 |" in text
     assert list(record_lines(diagnoses[0]))[:5] == [
