@@ -9,11 +9,13 @@ then searches their facts.
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from agent_env.extensions.facts.tables.articles import article_url, event_title, presidency_title
 from agent_env.extensions.facts.tables.tables import FactTables
@@ -47,35 +49,14 @@ UNFIT: dict[Relation, frozenset[str]] = {
 """Kinds that a checked puzzle with such an event cannot have: they follow from the event, or make
 it guessable by leaving fewer than ten values."""
 
-OUTLINES: dict[tuple[Relation, str], tuple[float, float, float, float, float]] = {
-    ("year", ""): (1, 1, 3, 3, 0),
-    ("years", ""): (0, 1, 2, 22, 8),
-    ("years", "day_of_year"): (24, 62, 2, 0, 0),
-    ("years", "weekday_in_year"): (22, 52, 0, 0, 0),
-    ("years", "first_day_of_month"): (1, 1, 22, 6, 0),
-    ("years", "last_day_of_month"): (1, 1, 22, 6, 0),
-    ("years", "day_of_month_specific"): (1, 1, 22, 4, 0),
-    ("month", "first_day_of_month"): (1, 1, 11, 4, 0),
-    ("month", "last_day_of_month"): (1, 1, 11, 4, 0),
-    ("month", "day_of_month_specific"): (1, 1, 10, 4, 0),
-    ("month", "year_range"): (0, 0, 0, 2, 2),
-    ("month", "person_alive"): (0, 0, 0, 2, 2),
-    ("month", "us_president"): (0, 0, 0, 2, 1),
-    ("month", "event"): (0, 0, 0, 2, 2),
-    ("month", "japanese_era"): (1, 1, 3, 3, 4),
-    ("day", "explicit_year"): (300, 0, 0, 0, 0),
-    ("day", "decade"): (1, 5, 6, 19, 4),
-    ("day", "year_range"): (0, 1, 1, 8, 12),
-    ("day", "person_alive"): (0, 0, 1, 6, 10),
-    ("day", "us_president"): (1, 4, 4, 14, 3),
-    ("day", "event"): (0, 0, 2, 8, 10),
-    ("day", "japanese_era"): (1, 1, 4, 4, 4),
+_FILE = Path(__file__).with_name("outlines.toml")
+_WEIGHTS: Any = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+OUTLINES: dict[tuple[Relation, str], list[float]] = {
+    (relation, lead): weights
+    for relation, leads in _WEIGHTS.items()
+    for lead, weights in leads.items()
 }
-"""Sampling weights of a checked puzzle's outline: the relation to the event, and the leading kind
-("" is any). With a month or a day the leading kind bounds the years, so that the puzzle is closed;
-days of the year need an event of several years. The columns are: up to 4 facts with up to 3
-solutions and with more, 5 facts likewise, more facts. Narrow years and days need few facts; further
-ones would be unnecessary."""
+"""Sampling weights by the relation to the event and the leading kind."""
 
 FEATURED = 0.6
 """Share of puzzles that shall have a fact of a further calendar, where the user names any."""

@@ -2,66 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 from agent_env.extensions.facts.tables.event_names import day_of, years_of
 from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
-from agent_env.sdk.records import Record
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.systems.catalogue import open_calendar
 
-CALENDAR_NAMES = {
-    "hebrew": "Hebrew calendar",
-    "islamic": "Islamic calendar (Umm al-Qura)",
-    "persian": "Persian calendar (Solar Hijri)",
-    "ethiopic": "Ethiopian calendar",
-    "coptic": "Coptic calendar",
-    "indian-civil": "Indian national calendar",
-}
-
-GAMES = {
-    "summer_olympics": "the Summer Olympic Games",
-    "world_cup": "the final tournament of the men's football World Cup",
-}
-
-
-_PLAIN: dict[type[Record], str] = {
-    ft.ExplicitYear: "The year is {year}.",
-    ft.Decade: "The year lies in the {decade}s ({decade} to {last}).",
-    ft.YearRange: "The year is between {start} and {end}, both included.",
-    ft.LeapYear: "The year is a leap year.",
-    ft.Month: "The month is {month_name}.",
-    ft.Season: "The season is {season}.",
-    ft.WesternZodiac: "The date falls under the western zodiac sign {sign}, taken as {span}.",
-    ft.OnWeekday: "The date is a {weekday}.",
-    ft.MultiWeekday: "The date is one of these weekdays: {weekdays}.",
-    ft.DayOfMonthSpecific: "The day of the month is {day}.",
-    ft.FirstDayOfMonth: "The date is the first day of its month.",
-    ft.LastDayOfMonth: "The date is the last day of its month.",
-    ft.DayOfMonthRange: "The day of the month is {comparison} than {value}.",
-    ft.WeekdayInMonth: "The date is the {nth} {weekday} of its month.",
-    ft.WeekdayInYear: "The date is the {nth} {weekday} of its year.",
-    ft.DayOfYear: "The date is day {day} of its year, 1 January being day 1.",
-}
-"""Constraints without a lookup; the same in both wordings."""
-_IMPLICIT: dict[type[Record], str] = {
-    ft.ChineseZodiac: "In the Chinese calendar, the date falls in a year of the {animal} (the year "
-    "beginning at Chinese New Year).",
-    ft.LunarMonth: "In the Chinese calendar, the date falls in lunar month {month} (a leap month "
-    "of that number included).",
-    ft.CalendarMonth: "In the {calendar_name}, the date falls in the month of {month_name}.",
-    ft.JapaneseEra: "In Japan, the date falls in the {era} era (a day on which the era changed "
-    "belongs to the new one).",
-    ft.ChurchDay: "The date is {name} of the western churches.",
-    ft.SolarTerm: "On that date, by China Standard Time, the solar term {name} of the Chinese "
-    "calendar begins.",
-    ft.PersonAlive: "{person} was alive, the days of birth and death not counted.",
-    ft.UsPresident: "{person} was President of the United States, the first and last day of a term "
-    "not counted.",
-    ft.RecurringEvent: "{games} took place in that year.",
-}
+_FILE = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
+CALENDAR_NAMES: dict[str, str] = _FILE["calendars"]
+GAMES: dict[str, str] = _FILE["games"]
+_SENTENCES: dict[str, str] = _FILE["plain"] | _FILE["implicit"]
+"""By the type of the fact."""
 
 
 def _words(fact: ft.Fact) -> dict[str, object]:
@@ -101,7 +57,7 @@ class Wording:
     def implicit(self, fact: ft.Fact) -> str:
         """The constraint as in a puzzle."""
         if not isinstance(fact, ft.KbEvent):
-            return (_PLAIN | _IMPLICIT)[type(fact)].format_map(_words(fact))
+            return _SENTENCES[fact.type].format_map(_words(fact))
         row = self._events[fact.event]
         name = row.hint or row.event
         if fact.aspect == "multi_year":
@@ -141,7 +97,7 @@ class Wording:
                 fact = ft.Month(month=value)
             case ft.KbEvent(value=int(value)):
                 fact = ft.DayOfMonthSpecific(day=value)
-        return _PLAIN[type(fact)].format_map(_words(fact))
+        return _SENTENCES[fact.type].format_map(_words(fact))
 
     def _as_spans(self, days: DaySet) -> str:
         texts = (f"{first} to {last}" for first, last in self._sets.days.runs(days))

@@ -8,11 +8,13 @@ Repairs are made in the order of PROBLEMS, and each changed or dropped row is lo
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
+from pathlib import Path
 from typing import NamedTuple
 
 from agent_env.extensions.facts.tables.table_records import Sheet, SheetRow
@@ -21,45 +23,17 @@ from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.allen import Granularity
 from agent_env.temporal.days import PartialDate
 
+_FILE = tomllib.loads(Path(__file__).with_name("problems.toml").read_text(encoding="utf-8"))
 PROBLEMS: Mapping[str, tuple[str, ...]] = {
-    "alias": ("name",),
-    "missing-mark": ("blank",),
-    "far-end": ("blank",),
-    "no-date": ("drop", "cut"),
-    "mixed-precision": ("drop",),
-    "reversed": ("drop", "swap"),
-    "zero-length": ("drop", "inclusive-ends"),
-    "overlap": ("coalesce",),
-    "adjoining": ("coalesce",),
-    "open-end": ("until-next",),
-    "dependency": ("drop", "until-next"),
-    "gap": (),
+    name: tuple(problem["policies"]) for name, problem in _FILE.items()
 }
 """The policies beside `keep`, by problem."""
-MEANINGS: Mapping[str, str] = {
-    "alias": "a value is another name of one in --option aliases; name puts that one",
-    "missing-mark": "a date is a mark such as nan",
-    "far-end": "an end lies centuries away",
-    "no-date": "no start, or a date that is none; cut leaves the month of a day that is none",
-    "mixed-precision": "a date is coarser than most; --option granularity cuts all to one",
-    "reversed": "ends before its start",
-    "zero-length": "ends on its start",
-    "overlap": "rows of the same values share days",
-    "adjoining": "a row follows one of the same values at once",
-    "open-end": "no end, and a later row has another answer; until-next ends it there",
-    "dependency": "rows of groups with two answers at a time; drop leaves out the whole group",
-    "gap": "a group has no row for a time",
-}
-BLOCKING = (
-    "missing-mark", "no-date", "mixed-precision", "reversed", "zero-length", "open-end",
-    "dependency",
-)  # fmt: skip
+MEANINGS: Mapping[str, str] = {name: problem["meaning"] for name, problem in _FILE.items()}
+BLOCKING = tuple(name for name, problem in _FILE.items() if problem.get("blocks"))
 """Problems with which no question can be made."""
 STANDARD: Mapping[str, str] = {
-    "alias": "name", "missing-mark": "blank", "far-end": "blank", "no-date": "drop",
-    "reversed": "drop", "zero-length": "drop", "overlap": "coalesce", "open-end": "until-next",
-    "dependency": "drop",
-}  # fmt: skip
+    name: problem["standard"] for name, problem in _FILE.items() if "standard" in problem
+}
 """What `standard` stands for."""
 MARKS = frozenset({"nan", "nat", "none", "null", "<na>", "n/a", "-"})
 VALUE_MARKS = frozenset({"nan", "nat", "<na>"})
