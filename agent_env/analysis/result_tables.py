@@ -84,13 +84,13 @@ class ResultTable:
         places, same, repeated = [0], list[str](), list[str]()
         for i, column in enumerate(self.columns[1:] if len(self.rows) > 1 else (), 1):
             cells = [_point(row[i]) for row in self.rows]
-            twins = [k for k in places[1:] if cells == [_point(row[k]) for row in self.rows]]
+            equal = [k for k in places[1:] if all(_is_equal(row[i], row[k]) for row in self.rows)]
             if column.name in kept:
                 places.append(i)
             elif len(set(cells)) == 1:
                 same.append(f"{column.name} {column.text(cells[0])}")
-            elif twins:
-                repeated.append(f"‘{column.name}’ equals ‘{self.columns[twins[0]].name}’")
+            elif equal:
+                repeated.append(f"‘{column.name}’ equals ‘{self.columns[equal[0]].name}’")
             else:
                 places.append(i)
         notes = [f"In all rows: {', '.join(texts)}." for texts in (same, repeated) if texts]
@@ -232,6 +232,13 @@ def _says_something(cell: Cell, column: Column) -> bool:
 def _point(cell: Cell) -> Cell:
     """A figure without its interval, where it has one."""
     return cell[0] if isinstance(cell, tuple) and cell[0] is not None else cell
+
+
+def _is_equal(one: Cell, other: Cell) -> bool:
+    """Whether two cells say the same; figures that both have intervals need equal ones."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return one == other
+    return _point(one) == _point(other)
 
 
 def render(tables: Sequence[ResultTable], to: Format) -> str:

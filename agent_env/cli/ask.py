@@ -70,8 +70,8 @@ Config = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help='A TOML file with options, as limit = 12, condition = ["base", "web"]; the command '
-        "line goes before it.",
+        help='A TOML file of options: limit = 12, condition = ["base", "web"]. The command line '
+        "wins.",
         metavar="FILE",
         callback=read_config,
         is_eager=True,

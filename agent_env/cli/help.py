@@ -50,12 +50,8 @@ class Sectioned(TyperCommand):
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write arguments first, then the sections in the order in which they come up."""
-        rows, parameters, is_short = (
-            [],
-            self.get_params(ctx),
-            bool(self.first) and ALL not in self.words,
-        )
-        for parameter in parameters:
+        rows, is_short = [], bool(self.first) and ALL not in self.words
+        for parameter in self.get_params(ctx):
             is_argument = parameter.param_type_name == "argument"
             flag = parameter.opts[0].removeprefix("--")
             if is_short and not is_argument and flag not in (*self.first, "help"):
@@ -65,7 +61,7 @@ class Sectioned(TyperCommand):
             panel = None if is_short else getattr(parameter, "rich_help_panel", None)
             rows.append((panel or ("Arguments" if is_argument else "Options"), row))
         if is_short:
-            rows.append(("Options", (ALL, f"Show all {len(parameters)} options, by groups.")))
+            rows.append(("Options", (ALL, "Show all options, by groups.")))
         if any(parameter.name == "task" for parameter in self.params):
             heading, options = help_rows(self.words)
             rows += [(heading, row) for row in options]

@@ -53,3 +53,13 @@ def test_a_column_is_left_out_for_want_of_values_never_for_zeros_except_of_troub
     columns = (Column("name"), Column("right"), Column("failed", 0, if_any=True), Column("cost"))
     table = ResultTable("t", "t", columns, (("a", 0.0, 0, None), ("b", 0.0, 0, None)))
     assert [column.name for column in table.without_empty().columns] == ["name", "right"]
+
+
+def test_columns_that_repeat_another_are_a_note_unless_their_intervals_differ():
+    columns = (Column("name"), Column("lost"), Column("says so"), Column("strict"))
+    rows = (
+        ("a", (0.0, -0.2, 0.2), (0.0, 0.0, 0.6), 0.0), ("b", (0.5, 0.1, 0.9), (0.5, 0.2, 0.8), 0.5),
+    )  # fmt: skip
+    table = ResultTable("t", "T", columns, rows).without_constant()
+    assert [column.name for column in table.columns] == ["name", "lost", "says so"]
+    assert table.notes == ("In all rows: ‘strict’ equals ‘lost’.",)
