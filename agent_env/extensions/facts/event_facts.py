@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -157,17 +158,8 @@ def read_years(line: str) -> str:
 
 SCREENING = "event-screen"
 
-SCREEN_PROMPT = """\
-This is a question about what you remember; there is nothing to look up.
-
-Event: {event}
-Kind: {kind}
-
-When was it? Dates are Gregorian. You may think first. Then finish with these lines, each on its \
-own and with nothing else on it:
-{lines}
-
-Where you do not remember, write UNKNOWN instead of guessing."""
+_TEXTS = tomllib.loads(Path(__file__).with_name("event_prompts.toml").read_text(encoding="utf-8"))
+SCREEN_PROMPT: str = _TEXTS["screen"]
 
 FORMS = {4: "the year as YYYY", 7: "the month as YYYY-MM", 10: "the day as YYYY-MM-DD"}
 """The form of the answer, by the length of the stated date."""
@@ -251,25 +243,7 @@ VERDICTS: dict[str, Verdict] = {
 }
 MAX_REASON = 600
 
-CHECK_PROMPT = """\
-A table of events states this:
-
-Event: {event}
-Kind: {kind}
-{claim}
-
-Find out whether the table is right. Search the web, open the pages that should know, and rely on \
-what they say, not on your memory. Dates are Gregorian.
-
-Judge each date at the precision to which it is stated: a month says nothing of the day, a year \
-nothing of the month. The row is correct if everything that it states is right, not correct if \
-anything in it is wrong, and unclear if you find no page that settles it or if good pages \
-contradict each other.
-
-Finish with these lines:
-VERDICT: correct, not correct or unclear
-WHY: one sentence; where a date is wrong, say what it should be
-PAGES: the addresses of the opened pages that your verdict rests on"""
+CHECK_PROMPT: str = _TEXTS["check"]
 
 
 def check_samples(rows: Iterable[EventRow], now: date) -> tuple[EventSample, ...]:

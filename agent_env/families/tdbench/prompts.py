@@ -85,39 +85,14 @@ RETRIEVAL_LIMIT = 6
 TEMPLATE = "{context}{examples}Question: {question}\n\n{wish}"
 """What a prompt is made of; a user's own may leave out all but the question."""
 
-CURRENT_WISH = """\
-Answer as of {now}. Write the answer on one line, then the word "since" and the month and year \
-in which this came to hold, like this: NAME, since May 2004. If you do not know, write "unsure". \
-Write nothing else."""
-
-WISH = """\
-Write the answer with the dates on which it rests: when it began to hold and when it ended, each \
-{precision}. An end is the first {unit} in which it held no more; where it still lasts, write \
-"present".
-- One right answer: one line, like this: NAME, from START to END
-- Several: each on a line of its own that begins with "- ", with its dates
-- Nothing fits: No answer
-- You do not know: unsure
-Keep it short."""
-
-NUMBER_WISH = """\
-Write the number in digits. If you do not know, write "unsure"."""
-
-FINISH = """\
-Then finish with a line that begins with "ANSWER:" and holds, with the lines below it, nothing but \
-the answer."""
-
-HOPS = """\
-Name first each fact that you need on the way, with its date. """
-
-THINK = """\
-Reason step by step before you answer: say what the question asks for, which facts bear on it, and \
-which of them meet its condition on time. """
-
-TIMELINE = """\
-Reason by a timeline before you answer. First find the time that the question speaks of. Then \
-write down everything that bears on it in the order of time, each entry as START to END: NAME. \
-Then hold each entry against the condition, the start and the end apart. """
+_TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
+CURRENT_WISH: str = _TEXTS["current_wish"]
+WISH: str = _TEXTS["wish"]
+NUMBER_WISH: str = _TEXTS["number_wish"]
+FINISH: str = _TEXTS["finish"]
+HOPS: str = _TEXTS["hops"]
+THINK: str = _TEXTS["think"]
+TIMELINE: str = _TEXTS["timeline"]
 
 
 def make_fields(

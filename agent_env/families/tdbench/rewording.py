@@ -371,25 +371,8 @@ def reads_back(sample: TdbenchSample) -> bool:
 
 NAME = "tdbench-wording"
 
-PROMPT = """\
-Reword a question. It is asked of a table whose rows each held from a start up to an end, and it \
-stands below in {count}, all of which mean exactly the same.
-
-{sentences}
-
-Write {number} of your own that ask for exactly the same, each in other words and another order \
-than those above and than each other, as a person would put them.
-
-- Keep these letter by letter: {values}.
-- Keep every date at its precision, in any usual notation, and what is said of it: whether \
-something began or ended then, and whether before it, after it or exactly on it. "Until after" a \
-day must stay that, or become "still" on that day. Say it in plain verbs of beginning, ending and \
-staying, the verb before its dates. Where a time is told by a distance from a date, keep the \
-distance.
-- Add no other name, number, date or condition, deny nothing, and do not answer.
-- If it speaks of what is listed, say so too.
-
-Write one question on each line and nothing else."""
+_TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
+PROMPT: str = _TEXTS["reword"]
 PROMPT_DIGEST = sha256(PROMPT.encode()).hexdigest()[:12]
 NO_LINE, TWICE, NO_REPLY = "no line for it in the reply", "the same words twice", "no reply"
 

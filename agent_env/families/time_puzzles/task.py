@@ -90,39 +90,8 @@ WORKED = tomllib.loads(_WORKED_FILE.read_text(encoding="utf-8"))["puzzles"]
 
 NAME = "time-puzzles"
 
-FULL = """\
-Below is a list of constraints on a date. Find every date that satisfies all of them. There may \
-be no such date, exactly one, or several.
-
-Read the constraints like this:
-- Dates are Gregorian unless a constraint says otherwise.
-- Only dates from {first}-01-01 to {last}-12-31 count.
-- Seasons go by whole months: winter is December, January and February; spring is March, April \
-and May; summer is June, July and August; autumn is September, October and November.
-
-Constraints:
-{constraints}
-
-Work through the constraints step by step and check each candidate against all of them. Then \
-finish with one last line that holds nothing but your answer: MY ANSWER: followed by the dates as \
-YYYY-MM-DD, separated by commas, or MY ANSWER: None if no date fits."""
-
-PAPER = """\
-Below is a list of constraints on a date. Find every date that satisfies all of them. There may \
-be no such date, exactly one, or several. Dates are Gregorian unless a constraint says otherwise.
-
-Seasons go by whole months: winter is December, January and February; spring is March, April and \
-May; summer is June, July and August; autumn is September, October and November.
-
-Constraints:
-{constraints}
-
-Work through the constraints step by step. Then finish with one last line that holds nothing but \
-your answer: MY ANSWER: followed by the dates as YYYY-MM-DD, separated by commas, or MY ANSWER: \
-None if no date fits."""
-
-PROMPTS = {"default": FULL, "paper": PAPER}
-"""`paper` has the content of the paper's prompt, without the range of years."""
+_PROMPTS_FILE = Path(__file__).with_name("prompts.toml")
+PROMPTS: dict[str, str] = tomllib.loads(_PROMPTS_FILE.read_text(encoding="utf-8"))
 
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 """Defined for every answer."""
