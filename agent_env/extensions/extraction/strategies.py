@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from agent_env.extensions.extraction.extraction import ExtractionError, read_extraction
 from agent_env.extensions.extraction.solver import Ties, solve
@@ -142,44 +144,11 @@ def run_strategy(parts: StrategyParts, ties: Ties = "all") -> Strategy | None:
 
 FORM = "Give the answer as the context writes it, and no other words."
 
-_EXTRACT = """\
-Do not answer the question. Take out of the context what is needed to answer it: every fact about \
-the one whom the question is about, none left out, each with its first and its last month, and \
-what is asked of them. Write one JSON object in this form and nothing else:
-
-{"facts": [{"object": "…", "start": "1992-01", "end": "1998-01"}], "relation": "in", \
-"reference": "1995-01"}
-
-- object: the name as the context writes it. Two facts with the same months are two entries.
-- start, end: YYYY-MM, or YYYY where only the year is told; null where that end is open.
-- relation: in (held at that time), between (held at some time of two months), throughout (held \
-all the time from one month to another), before or after (what came next to it).
-- reference: the name, or the month, or two months as "1992-01 to 1993-05", that the question \
-goes by."""
-
-_EXTRACT_SHIFT = """\
-Do not answer the question. Take out of it what is needed to answer it: the time that it goes by, \
-and how far before or after that time the answer lies. Write one JSON object in this form and \
-nothing else:
-
-{"relation": "after", "reference": "1992-11", "years": 5, "months": 4}
-
-- relation: before or after.
-- reference: the time, as YYYY-MM, or YYYY where only the year is told.
-- years, months: the length, 0 where it has none of them."""
-
-_PROGRAM_SHIFT = """\
-Write one Python program that answers the question, in one ```python block. It counts in months \
-since the year 0 and prints one line: the answer in the form below. It is run as it stands, and \
-what it prints is your answer.
-{form}"""
-
-_PROGRAM = """\
-Write one Python program that answers the question, in one ```python block. It holds the facts of \
-the context as a list of records (first month, last month, name), so that two facts with the same \
-months are both kept, compares years and months, and counts both the first and the last month. It \
-prints one line: the answers as a JSON list of names, [] if there is none. It is run as it stands, \
-and what it prints is your answer.{tie}"""
+_TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
+_EXTRACT: str = _TEXTS["extract"]
+_EXTRACT_SHIFT: str = _TEXTS["extract_shift"]
+_PROGRAM_SHIFT: str = _TEXTS["program_shift"]
+_PROGRAM: str = _TEXTS["program"]
 
 
 @dataclass(frozen=True, slots=True)
