@@ -84,12 +84,15 @@ async def preflight(
     bare, _ = await short_call(model, ())
     probes: dict[tuple[str, ...], Probe] = {(): bare}
     for names, specs in offers.items():
-        required = any(c.first_step == "required" for c in conditions if c.tools == names)
+        offered = [c for c in conditions if c.tools == names]
+        required = any(c.first_step == "required" for c in offered)
         choice: ToolChoice = "required" if required else "auto"
+        is_held = target.in_text and all(c.answer_format == "schema" for c in offered)
+        options = ReplyOptions(choice, schema=ANY_ANSWER if is_held else None)
         if bare.error_kind in AWAY:
             probes[names] = Probe(tools=names, tool_choice=choice, error="not asked any more")
         else:
-            probes[names], _ = await short_call(model, specs, ReplyOptions(choice))
+            probes[names], _ = await short_call(model, specs, options)
     checks = tuple(
         _check(c.name, bare, probes[c.tools], target) for c in conditions if c.tools in offers
     )
@@ -286,7 +289,7 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
         yield f"the server's list of models has no {requested}"
     failed = () if preflight.problem is not None else preflight.probes
     for error in dict.fromkeys(p.error for p in failed if p.error and not p.is_held):
-        yield f"unknown, as a call failed: {error}"
+        yield f"not checked, as a test call failed: {error}"
     for problem, names in _alike((c.problem, c.condition) for c in preflight.conditions):
         yield f"{names}: {problem}"
     forms = {probe.tools: probe.call_in_text for probe in preflight.probes if probe.call_in_text}
@@ -295,7 +298,9 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
     disobeyed = [c.condition for c in preflight.conditions if c.required_obeyed is False]
     if disobeyed:
         under_schema = [
-            f"one comes under {HELD}: take these" if p.calls else f"none came under {HELD} either"
+            f"one comes under {HELD}, which this run does not have"
+            if p.calls
+            else f"none came under {HELD} either"
             for p in preflight.probes
             if p.is_held
         ]

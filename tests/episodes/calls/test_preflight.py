@@ -137,7 +137,7 @@ def test_what_an_error_hides_is_unknown_and_said(error):
         assert [(c.added_input_tokens, c.is_reached, c.required_obeyed, c.calls_parsed, c.problem)
                 for c in found.conditions] == [(None,) * 5] * 2  # fmt: skip
         assert refusal(found, False) is None
-        assert "unknown, as a call failed: " in "".join(remarks(found))
+        assert "not checked, as a test call failed: " in "".join(remarks(found))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,8 @@ def test_what_an_error_hides_is_unknown_and_said(error):
     [
         (
             '{"step": {"tool": "web_search", "arguments": {}}}',
-            "; one comes under --tool-protocol text --answer-format schema: take these",
+            "; one comes under --tool-protocol text --answer-format schema, which this run does "
+            "not have",
         ),
         (
             "I would rather not.",
@@ -165,6 +166,22 @@ def test_where_required_is_ignored_a_call_under_a_schema_is_tried(text, advice):
     found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
     assert [probe.is_held for probe in found.probes] == [False, False, False, True]
     assert next(iter(remarks(found))) == f"no call came though one was required: web{advice}"
+
+
+def test_the_text_protocol_is_tried_under_a_schema_where_the_run_has_one():
+    schemas = []
+
+    class Holding(Server):
+        async def generate(self, messages, tools, options=ReplyOptions()):
+            schemas.append(options.schema is not None)
+            return await super().generate(messages, tools, options)
+
+    held = [c.model_copy(update={"answer_format": "schema"}) for c in CONDITIONS]
+    for conditions in (held, CONDITIONS):
+        model = TextProtocol(Holding(said("OK"), said("no call")))
+        target = ProbedModel("compatible/smollm2", None, LISTED, in_text=True)
+        asyncio.run(preflight(model, target, conditions, OFFERS, ""))
+    assert schemas == [False, True, True, False, False, False]
 
 
 def test_a_refusal_that_teaches_something_is_asked_again_at_once():
