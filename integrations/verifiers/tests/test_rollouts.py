@@ -39,7 +39,7 @@ def server(*words: str) -> Iterator[str]:
 
 def scores_of(run: Path) -> dict[str, float]:
     """The main metric by condition/sample."""
-    subprocess.run([AGENT_ENV, "score", str(run)], check=True, capture_output=True)
+    subprocess.run([AGENT_ENV, "show", str(run)], check=True, capture_output=True)
     lines = [json.loads(line) for line in (run / "scores.jsonl").read_text().splitlines()]
     return {f"{s['condition']}/{s['sample']}": next(iter(s["metrics"].values())) for s in lines}
 
@@ -60,13 +60,13 @@ def evaluate(address: str, model: str, folder: Path) -> list[dict]:
 
 def test_rewards_are_the_scores_of_a_run(tmp_path: Path) -> None:
     ours, served = tmp_path / "ours", tmp_path / "served"
-    with server("fake-server", "--policy", "reference-static") as model:
+    with server("serve", "fake", "--policy", "reference-static") as model:
         subprocess.run(
             [AGENT_ENV, "run", "time-puzzles", *CONDITIONS, "--limit", "3", "--out", str(ours),
              "--model", "compatible/reference-static", "--base-url", f"{model}/v1"],
             check=True, capture_output=True, env={**os.environ, "COMPATIBLE_API_KEY": "none"},
         )  # fmt: skip
-        words = ("serve", "time-puzzles", *CONDITIONS, "--limit", "3", "--out", str(served),
+        words = ("serve", "http", "time-puzzles", *CONDITIONS, "--limit", "3", "--out", str(served),
                  "--port", "0", "--token-env", "AGENT_ENV_TOKEN")  # fmt: skip
         with server(*words) as address:
             traces = evaluate(address, model, tmp_path / "outputs")
