@@ -176,6 +176,8 @@ class Task:
         `scorer_failed`; only ConfigError is raised, such as for a missing extra."""
         try:
             score = self.scorer(sample_under(sample, episode.condition), episode)
+            if not isinstance(score, Score):  # of a scorer of the user's own
+                raise TypeError(f"it gave {type(score).__name__}, not a Score")
             return self._with_ablation(score, sample, episode)
         except ConfigError:
             raise

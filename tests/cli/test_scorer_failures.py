@@ -53,6 +53,13 @@ def test_the_other_episodes_are_scored_and_the_failed_one_says_why(scored):
     assert failed.answer is None
 
 
+def test_a_scorer_that_gives_no_score_has_failed(folder):
+    task = replace(folder.task, scorer=lambda sample, episode: {"near": 1.0})
+    outcomes = {score.rule for _, score in score_run(folder, task, lambda reason: None)}
+    (rule,) = outcomes
+    assert rule.startswith("the scorer raised TypeError: it gave dict, not a Score")
+
+
 def test_what_the_user_can_mend_still_stops_the_command(folder):
     task = raising_on(folder.task, "web", ConfigError("needs the extra 'answers'"))
     with pytest.raises(ConfigError, match="needs the extra"):
