@@ -176,6 +176,8 @@ class Comparison:
         """`of_all_metric` by sample where episodes that failed or are missing count as 0, and those
         whose scorer failed, or that nobody asked, do not count."""
         repeats, sums = np.zeros(len(self._row)), np.zeros(len(self._row))
+        if arm.finished and not any(self.of_all_metric in each.metrics for each in arm.finished):
+            return np.full(len(self._row), np.nan)  # another scorer's run
         for observation in arm.observations:
             repeats[self._row[observation.sample]] += 1
         if arm.missing:  # else what has no episode was not asked, as the run stopped early

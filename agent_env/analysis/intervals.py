@@ -120,7 +120,7 @@ def mean_estimates(values: Floats, clusters: Ints, draws: Floats, share: bool) -
         n, groups = int(has_value.sum()), len(np.unique(clusters[has_value]))
         value, error = float(centre[k]), float(errors[k])
         if n == 0:
-            estimates.append(Estimate(None, method="no finished episode"))
+            estimates.append(Estimate(None, method="no value"))
         elif groups < 2:
             estimates.append(Estimate(value, None, None, "one sample", n, groups))
         elif share:

@@ -339,9 +339,8 @@ class TraceProvenance:
     def _has_answer(self) -> bool:
         """Whether an answer was read, other than that there is none where there is one, or that it
         does not know."""
-        is_claim = bool(self.score.answer) or (
-            self.score.answer is not None and not self.sample.gold
-        )
+        answer = self.score.answer
+        is_claim = bool(answer) or (answer is not None and not self.sample.gold)
         return is_claim and not self._is_unsure
 
     @property

@@ -538,10 +538,7 @@ def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
         kinds = ("failed", "unfinished", "never begun")
         gaps = [f"{counts[kind]} {kind}" for kind in kinds if counts[kind]]
         if gaps:
-            yield (
-                f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They are no answers: "
-                "means are over the finished episodes; one column is counting failures as 0."
-            )
+            yield f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They enter no mean."
         if unscored := counts["scorer_failed"]:
             yield f"{arm.label}: the scorer failed on {unscored} episodes, which enter no figure."
 

@@ -63,8 +63,8 @@ def _floor_or_ceiling(comparison: Comparison) -> Iterator[str]:
     answers = sum(len(arm.finished) for arm, _ in plain)
     right, level = (answers, "harder") if known == {1.0} else (0, "easier")
     yield (
-        f"{right} of {answers} answers are right over all conditions: these questions cannot show "
-        f"a gain; ask {level} ones (agent-env docs models)."
+        f"{right} of {answers} answers under {', '.join(arm.label for arm, _ in plain)} are right: "
+        f"these questions cannot show a gain; ask {level} ones (agent-env docs models)."
     )
 
 
@@ -160,7 +160,7 @@ class _Rule:
         if result.decision == "difference":
             return self._claim(result.estimate)
         if result.estimate.value is None:
-            return f"{self._subject()}: no sample has a finished episode in all its conditions"
+            return self._without_value()
         if result.decision == "none larger":
             return (
                 f"{self._subject()}: no difference in {self._metric} larger than "
@@ -168,13 +168,18 @@ class _Rule:
             )
         return f"{self._subject()}: no difference in {self._metric} shown: {self._signed()}"
 
+    def _without_value(self) -> str:
+        is_lacking = all(arm.finished for arm in self._arms)
+        what = f"a value of {self._metric}" if is_lacking else "a finished episode"
+        return f"{self._subject()}: no sample has {what} in all its conditions"
+
     def _statement(self) -> str:
         difference, margin = self._contrast.difference, self._comparison.options.margin
         for arm in self._arms:
             if arm.problem is not None:
                 return f"{self._subject()}: no conclusion, as {arm.label} failed: {arm.problem}"
         if difference.value is None:
-            return f"{self._subject()}: no sample has a finished episode in all its conditions"
+            return self._without_value()
         if difference.low is None or difference.high is None:
             return f"{self._subject()}: {self._signed()} without interval ({difference.method})"
         is_apart = difference.low > 0 or difference.high < 0

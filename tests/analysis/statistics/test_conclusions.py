@@ -85,7 +85,7 @@ def test_without_pairs_or_without_an_interval_the_sentence_says_why():
     first = comparison.contrasts[0]
     none = replace(first.difference, value=None, low=None, high=None)
     assert (
-        "no sample has a finished episode in all its conditions"
+        "no sample has a value of exact match in all its conditions"
         in (changed(comparison, difference=none)[0])
     )
     bare = replace(first.difference, value=1.0, low=None, high=None, method="one sample")
