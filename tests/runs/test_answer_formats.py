@@ -68,9 +68,9 @@ def test_under_the_text_protocol_calls_are_held_too(tmp_path):
     )  # fmt: skip
     held = [body["response_format"]["json_schema"]["schema"]["properties"]["step"]["anyOf"]
             for body in bodies if "response_format" in body]  # fmt: skip
-    names = [[*each["properties"]] for each in held[1]]
-    assert names == [["tool", "arguments"], ["tool", "arguments"], ["answer"]]
-    assert names[:2] == [[*each["properties"]] for each in held[0]]
+    preflight, first, second = ([[*each["properties"]] for each in forms] for forms in held[:3])
+    assert second == [["tool", "arguments"], ["tool", "arguments"], ["answer"]]
+    assert second[:2] == first == preflight
     (trace,) = (run.path / "episodes" / "web~schema").glob("*.jsonl")
     end = json.loads(trace.read_text().splitlines()[-1])
     assert end["stop_reason"] == "answered"

@@ -44,10 +44,10 @@ RETURNED, OPENED = PageRef(url=URL, how="returned"), PageRef(url=URL, how="opene
 PAGE = {"open_page": "The war began on 2 April 1982."}
 
 
-def test_a_right_answer_was_read_where_its_date_was_shown_and_is_else_remembered():
+def test_a_right_answer_was_read_where_its_date_was_shown_and_is_else_memory_or_luck():
     assert trail(episode(PAGE, (OPENED,)), GOLD)[0] == "read"
-    assert trail(episode({"open_page": "Nothing here."}, (OPENED,)), GOLD)[0] == "remembered"
-    assert trail(episode({}), GOLD)[0] == "remembered"
+    assert trail(episode({"open_page": "Nothing here."}, (OPENED,)), GOLD)[0] == "memory or luck"
+    assert trail(episode({}), GOLD)[0] == "memory or luck"
 
 
 def test_what_was_never_found_is_a_failure_of_retrieval():
@@ -156,7 +156,7 @@ def test_only_dates_that_must_be_written_count_as_used_where_the_proof_says_whic
     assert trail(episode(shown, said="It began on 2 April 1982."), ("x",), end)[0] == "misread"
     none = end.model_copy(update={"used": ()})
     assert trail(episode(shown, said="No answer"), ("x",), none)[0] == "miscalculated"
-    assert trail(episode({"open_page": "nothing"}, said="x"), ("x",), none)[0] == "not found"
+    assert trail(episode({"open_page": "nothing"}, said="x"), ("x",), none)[0] == "not searched"
     agreeing = episode(shown, said="?"), ("1982-05-03",)
     assert trail(*agreeing, end)[1].used is False
     assert trail(*agreeing, end.model_copy(update={"used": None}))[1].used is True
