@@ -92,7 +92,7 @@ def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs):
     wrong = next(e for e in static["episodes"] if e["failure"] == "not opened")
     name = f"web/{wrong['sample']}.1"
     text = agent_env("show", str(runs / "reference-static" / name)).stdout
-    assert f"== where it came from: {name}: guessed: " in text
+    assert f"== where it came from: {name}: read: it cites a page that was shown" in text
     assert "  failed first: not opened\n" in text
 
 
