@@ -37,9 +37,7 @@ class Ignorer(Reference):
 
 
 def read_or_none(record):
-    """Where so many dates were shown that one agrees by chance, no one can tell."""
-    read = "unknown" if "by chance" in record.because else "read"
-    return read if record.answer else "no answer"
+    return "read" if record.answer else "no answer"
 
 
 PLANTED = {
@@ -78,9 +76,7 @@ def test_each_verdict_is_what_was_planted(planted):
             assert verdict in (record.verdict, None), (record.episode, record.because)
             uses = {use.used for use in record.uses}
             assert uses <= {
-                {"read": True, "fooled": True}.get(verdict)
-                if verdict in ("read", "fooled", "no answer", "unknown")
-                else False
+                {"read": True, "fooled": True, "no answer": None}.get(verdict, False)
             } or (verdict is None)
 
 
