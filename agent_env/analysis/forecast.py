@@ -33,10 +33,8 @@ OUTPUT = 400
 """Guess: output tokens of a call."""
 TOOL_OUTPUT = 800
 """Guess: tokens of the tool outputs after a call."""
-TOKEN_S = 0.02
-"""Guess: seconds for an output token, where no test call had so many that its time tells."""
 LEAST_OUTPUT = 16
-"""Output tokens of a test call whose time tells."""
+"""Output tokens of a test call whose time tells the server's speed."""
 
 LONGEST = "max_output_tokens"
 GUESS = (
@@ -152,14 +150,11 @@ def _guess(manifest: Manifest, condition: Condition) -> Mean:
 
 
 def _guessed_time(preflight: Preflight, steps: int) -> float | None:
-    timed = [probe for probe in preflight.probes if probe.latency_s is not None]
-    if not timed:
+    """By the speed of the longest test call; None where none was long enough to tell it."""
+    longest = max(preflight.probes, key=_output)
+    if longest.latency_s is None or (produced := _output(longest)) < LEAST_OUTPUT:
         return None
-    longest = max(timed, key=_output)
-    latency = longest.latency_s or 0.0
-    produced = _output(longest)
-    each_s = latency / produced if produced >= LEAST_OUTPUT else TOKEN_S
-    return steps * (latency + max(0, OUTPUT - produced) * each_s)
+    return steps * longest.latency_s * max(1.0, OUTPUT / produced)
 
 
 def _output(probe: Probe) -> int:

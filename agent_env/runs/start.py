@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-
-from pydantic import JsonValue
 
 from agent_env.episodes.calls.options import allow_open_files
 from agent_env.errors import ConfigError
@@ -166,14 +164,15 @@ async def _preflight(
     samples: Sequence[Sample],
     note: Callable[[str], None],
 ) -> Preflight:
-    from agent_env.episodes.calls.preflight import MOST_OUTPUT, ProbedModel, preflight
+    from agent_env.episodes.calls.preflight import ProbedModel, brief, preflight
 
     base_url = manifest.model_parameters.get("base_url")
     address = str(base_url) if base_url else None
     async with AsyncExitStack() as stack:
-        parameters = _brief(manifest.model_parameters, MOST_OUTPUT)
-        brief = manifest.model_copy(update={"model_parameters": parameters})
-        model, _ = await open_counted(brief, note, stack, components.plugins)
+        shortened = manifest.model_copy(
+            update={"model_parameters": brief(manifest.model_parameters)}
+        )
+        model, _ = await open_counted(shortened, note, stack, components.plugins)
         offers: dict[tuple[str, ...], Sequence[ToolSpec]] = {}
         for condition in manifest.conditions:
             if condition.answer_at is None and condition.tools and condition.tools not in offers:
@@ -224,17 +223,6 @@ def _context_check(
         first_tokens=round(sum(sizes) / len(sizes)),
         needed_tokens=max(sizes) + page + MOST_OUTPUT,
     )
-
-
-def _brief(parameters: Mapping[str, JsonValue], most: int) -> dict[str, JsonValue]:
-    """The parameters for short replies."""
-    limit, extra = parameters.get("max_output_tokens"), parameters.get("extra_body")
-    if isinstance(extra, dict) and "max_output_tokens" in extra:
-        return dict(parameters)
-    return {
-        **parameters,
-        "max_output_tokens": min(limit, most) if isinstance(limit, int) else most,
-    }
 
 
 async def run_episodes(

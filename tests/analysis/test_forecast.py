@@ -70,6 +70,15 @@ def test_a_short_context_and_short_replies_bound_it_further():
     assert base.most_cost_usd == pytest.approx(10 * (39_000 * 1.0 + 1000 * 4.0) / 1e6)
 
 
+def test_the_time_is_unknown_where_no_test_call_tells_the_servers_speed():
+    short = preflight().model_copy(update={"probes": preflight().probes[:1]})
+    (base, _), (unknown, _) = (
+        forecast_run(manifest(preflights=(each,)), ()).conditions for each in (preflight(), short)
+    )
+    assert (base.amounts.expected_s, unknown.amounts.expected_s) == (10 * 8.0, None)
+    assert unknown.amounts.expected_tokens == base.amounts.expected_tokens
+
+
 def test_the_runs_limits_bound_the_whole():
     run = forecast_run(manifest(run_limits={"tokens": 9000, "cost_usd": 0.5, "time_s": 7.0}), ())
     amounts = run.amounts

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent_env.cli.preflight import print_checks
+from agent_env.episodes.calls import preflight
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.errors import ConfigError
@@ -95,6 +96,27 @@ def test_anyway_it_runs_and_is_marked(tmp_path):
     }
     assert f"preflight: web: {manifest.problems['web']}" in notes
     assert len(list(Run(tmp_path / "run").traces())) == 2
+
+
+@pytest.mark.parametrize(("reply_timeout_s", "error_kind"), [(None, "timeout"), (30.0, None)])
+def test_a_test_call_may_take_as_long_as_a_reply_of_the_run(
+    tmp_path, monkeypatch, reply_timeout_s, error_kind
+):
+    monkeypatch.setattr(preflight, "CALL_S", 0.3)
+
+    async def slow(turns, offers):
+        await asyncio.sleep(0.6)
+        return await policy()(turns, offers)
+
+    given = {} if reply_timeout_s is None else {"reply_timeout_s": reply_timeout_s}
+
+    async def go():
+        async with FakeServer(slow) as server:
+            options = asked(tmp_path / "run", server.url, conditions=("base",), parameters=given)
+            return (await check_run(options, print)).manifest.preflights[0].probes
+
+    (probe,) = asyncio.run(go())
+    assert probe.error_kind == error_kind
 
 
 def test_its_tokens_count_against_the_runs_limit(tmp_path):

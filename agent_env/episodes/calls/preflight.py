@@ -7,7 +7,6 @@ after a rate limit, an outage or a broken reply the result is reported as unknow
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ from agent_env.scoring.calls_in_text import FENCED_JSON, call_in_text, remedy
 MOST_OUTPUT = 256
 """Maximum output tokens: enough for a call and the reasoning of most models before it."""
 CALL_S = 120.0
+"""After which a test call ends, unless --reply-timeout-s says another time."""
 QUESTION = Message(
     role="user",
     content="This is a test of the connection. If you have a tool, call one of them once, with any "
@@ -136,6 +136,15 @@ async def _schema_call(
     return [probe.model_copy(update={"is_held": True})]
 
 
+def brief(parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """A model's parameters for test calls: short replies, within CALL_S."""
+    limit, extra = parameters.get("max_output_tokens"), parameters.get("extra_body")
+    if not (isinstance(extra, dict) and "max_output_tokens" in extra):
+        most = min(limit, MOST_OUTPUT) if isinstance(limit, int) else MOST_OUTPUT
+        parameters = {**parameters, "max_output_tokens": most}
+    return {"reply_timeout_s": CALL_S, **parameters}
+
+
 async def short_call(
     model: Model,
     specs: Sequence[ToolSpec],
@@ -147,13 +156,10 @@ async def short_call(
     choice = options.tool_choice
     try:
         with boundary(ModelError, f"model {model.name}"):
-            async with asyncio.timeout(CALL_S):
-                reply = await _by_its_rules(model, messages, specs, options)
+            reply = await _by_its_rules(model, messages, specs, options)
     except EpisodeError as exc:
         usage = exc.usage if isinstance(exc, ModelError) else None
         kind = exc.kind if isinstance(exc, ModelError) else None
-        if isinstance(exc.__cause__, TimeoutError):
-            kind = "timeout"
         error = {"error": str(exc), "error_kind": kind}
         known = {"usage": usage} if usage else {}
         return Probe(tools=names, tool_choice=choice, **error, **known), None
@@ -408,7 +414,7 @@ class ServerCalls:
         if self.away is not None:
             return Probe(error="not asked any more", error_kind=self.away), None, {}
         self.count += 1
-        async with self.open_model({"max_output_tokens": MOST_OUTPUT, **parameters}) as opened:
+        async with self.open_model(brief(parameters)) as opened:
             model, bodies = opened
             probe, reply = await short_call(model, specs, options, messages)
             self.rules = getattr(model, "rules", Rules())
@@ -512,7 +518,7 @@ async def probe_features(
     calls: ServerCalls, target: ProbedModel, at: str
 ) -> tuple[Preflight, tuple[Feature, ...]]:
     """The preflight of the server, and its features; no further ones where it does not answer."""
-    async with calls.open_model({"max_output_tokens": MOST_OUTPUT}) as (model, _):
+    async with calls.open_model(brief({})) as (model, _):
         result = await preflight(model, target, CONDITIONS, OFFERS, at)
     calls.count += len(result.probes)
     if result.probes[0].error is not None:
