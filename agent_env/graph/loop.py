@@ -229,6 +229,8 @@ def _after_reply(attempt: EpisodeState, reply: Reply) -> Next:
     if reply.finish_reason == "length" and not reply.message.tool_calls:
         return attempt.stop("truncated")
     attempt.turn = None
+    if reply.finish_reason == "paused":
+        return Command(goto="model")
     match attempt.strategy.next(tuple(attempt.messages)):
         case Answer(text):
             return attempt.stop("answered", text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
@@ -59,19 +60,19 @@ class Api:
     """A model API."""
 
     path: str
-    """Of requests, below the base URL."""
-    conversation: Callable[[RequestParts], Json]
-    """The fields of a request that hold the messages and what goes with them; None is not sent."""
-    tool: Callable[[ToolSpec], Json]
-    """A tool as a request names it."""
-    settings: Callable[[RequestParts], Json]
-    """The fields behind those that all APIs share (tools to top_p); None is not sent."""
+    """Of requests, below the base URL, which users write with the API's version (`/v1`) or without;
+    `{model}` stands for the model's name."""
+    request: Callable[[RequestParts], Json]
+    """The fields of a request but for those of a stream; None is not sent. Fields of the user's
+    (--extra-body) are added to them, inside an object of ours where both have one."""
     whole: Callable[[Sequence[Json]], Json | Fault]
     """The body that the events of a stream stand for."""
     reply: Callable[[Json, Exchange], Reply | Fault]
     """What a body says; it is clean already."""
-    stream_fields: Json = field(default_factory=dict)
-    """Fields of a request for a stream, beside `stream`."""
+    stream_path: str | None = None
+    """Of requests for a stream; None for the same path."""
+    stream_fields: Json = field(default_factory=lambda: {"stream": True})
+    """Fields of a request for a stream, behind the others."""
     cut: Callable[[Sequence[Json]], Json] | None = None
     """The event that ends a stream which the client closed after these; None: none is closed."""
     take_excess_out: Callable[[Json], Json] = lambda body: {}
@@ -92,3 +93,40 @@ class Api:
     told; the SDK would tell it to every server."""
     has_hosted_tools: bool = False
     """Whether the provider has tools of its own that can stand for ours."""
+    own_names: str = ""
+    """A regular expression for the beginning of its models' names; empty where all can be."""
+    own_keys: str = ""
+    """A regular expression for the beginning of its keys; empty where all can be."""
+
+    def path_for(self, model: str, base_url: str, stream: bool) -> str:
+        """The path of a request to this model; without the API's version where the URL has it."""
+        path = self.stream_path if stream and self.stream_path is not None else self.path
+        version = path[: path.find("/", 1)]
+        if base_url.rstrip("/").endswith(version):
+            path = path.removeprefix(version)
+        return path.replace("{model}", quote(model))
+
+
+def openai_request(
+    conversation: Callable[[RequestParts], Json],
+    tool: Callable[[ToolSpec], Json],
+    settings: Callable[[RequestParts], Json],
+) -> Callable[[RequestParts], Json]:
+    """Requests of an API that names model, tool choice and sampling as OpenAI does: the fields that
+    hold the messages, those, and behind them the `settings`."""
+
+    def request(parts: RequestParts) -> Json:
+        tools, choice, parameters = parts.tools, parts.options.tool_choice, parts.parameters
+        chooses = bool(tools) and choice != "auto"  # auto is what a server does anyway
+        return {
+            "model": parts.model,
+            **conversation(parts),
+            "tools": [tool(each) for each in tools] or None,
+            "tool_choice": choice if chooses else None,
+            "parallel_tool_calls": parameters.parallel_tool_calls if tools else None,
+            "temperature": parameters.temperature,
+            "top_p": parameters.top_p,
+            **settings(parts),
+        }
+
+    return request

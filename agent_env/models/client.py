@@ -47,6 +47,7 @@ class ApiModel:
         self._model = model
         self._parameters = parameters
         self._stream = stream
+        self._path = api.path_for(model, base_url, stream)
         self._endpoint = Endpoint(
             model, base_url, api_key, timeout_s, idle_s, api.headers, api.is_openai, permit=permit
         )
@@ -68,7 +69,7 @@ class ApiModel:
             if self._stream:
                 body = await self._streamed(request, watch)
             else:
-                body = await self._endpoint.post(self._api.path, request)
+                body = await self._endpoint.post(self._path, request)
         except ModelError as exc:
             failure = self._dialect.classify(exc, messages, request, rules)
         else:
@@ -94,23 +95,11 @@ class ApiModel:
         parameters = self._parameters
         sent = parameters.with_roles(messages)
         parts = RequestParts(self._model, sent, tools, options, parameters, self._dialect)
-        chooses = bool(tools) and options.tool_choice != "auto"  # auto is what a server does anyway
-        return parameters.body(
-            {
-                "model": self._model,
-                **self._api.conversation(parts),
-                "tools": [self._api.tool(tool) for tool in tools] or None,
-                "tool_choice": options.tool_choice if chooses else None,
-                "parallel_tool_calls": parameters.parallel_tool_calls if tools else None,
-                "temperature": parameters.temperature,
-                "top_p": parameters.top_p,
-                **self._api.settings(parts),
-            }
-        )
+        return parameters.body(self._api.request(parts))
 
     async def _streamed(self, request: Json, watch: LoopWatch) -> Json:
         cut = self._api.cut
-        events = await self._endpoint.events(self._api.path, request, watch if cut else None)
+        events = await self._endpoint.events(self._path, request, watch if cut else None)
         if cut is not None and watch.loop is not None:
             events.append(cut(events))
         body = self._api.whole(events)

@@ -117,8 +117,7 @@ class Endpoint:
         try:
             with self._client() as client:
                 async with asyncio.timeout(self._pace.reply_s):
-                    request: Json = {**body, "stream": True}
-                    reply = await read_stream(client, path, request, self._pace, received, watch)
+                    reply = await read_stream(client, path, body, self._pace, received, watch)
             if reply is None:
                 return received
             self._parsed(reply.text, body)

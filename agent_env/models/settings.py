@@ -119,8 +119,13 @@ class Parameters:
 
     def body(self, fields: Json) -> Json:
         """The request: the fields that are set, and those that the user adds."""
-        ours = {name: value for name, value in fields.items() if value is not None}
-        return ours | dict(self.extra_body)
+        body: Json = {name: value for name, value in fields.items() if value is not None}
+        for name, value in self.extra_body.items():
+            inner = body.get(name)
+            if isinstance(inner, dict) and isinstance(value, dict):
+                value = {**inner, **value}
+            body[name] = value
+        return body
 
     def with_roles(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages as they are sent: under `user`, system texts open the first user's text."""

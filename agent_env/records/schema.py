@@ -246,6 +246,8 @@ class ModelFacts(Record):
     """USD for a million cached input tokens; None: the price of the others."""
     cache_write_per_million: Money[float | None] = Field(default=None, ge=0)
     """USD for a million input tokens written to the cache; None: the price of the others."""
+    hour_cache_write_per_million: Money[float | None] = Field(default=None, ge=0)
+    """The same for those that are kept for an hour; None: the price of other writes."""
     output_per_million: Money[float | None] = Field(default=None, ge=0)
     """USD for a million output tokens, reasoning included."""
     date: Plain[str] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
@@ -268,6 +270,8 @@ class Usage(Stored):
     """Those that the provider's prompt cache held."""
     cache_write_tokens: Plain[int | None] = Field(default=None, exclude_if=lambda n: n is None)
     """Those that were written to it, at a price of their own; None where the server tells none."""
+    hour_cache_write_tokens: Plain[int | None] = Field(default=None, exclude_if=lambda n: n is None)
+    """Those of `cache_write_tokens` that are kept for an hour; None where the server tells none."""
     output_tokens: Plain[int | None] = None
     """All output tokens, reasoning included."""
     reasoning_tokens: Plain[int | None] = None
@@ -277,8 +281,9 @@ class Usage(Stored):
     """Calls that the provider's own tools made within the reply, by kind."""
 
     @field_validator(
-        "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens"
-    )
+        "input_tokens", "cached_tokens", "cache_write_tokens", "hour_cache_write_tokens",
+        "output_tokens", "reasoning_tokens",
+    )  # fmt: skip
     @classmethod
     def _count(cls, value: int | None) -> int | None:
         """Less than nothing is no count, and would give limits back what was spent."""
@@ -297,9 +302,13 @@ class Usage(Stored):
             return None
         plain, rest = facts.input_per_million, self.input_tokens
         spent = self.input_tokens * plain + self.output_tokens * facts.output_per_million
+        short, hour = facts.cache_write_per_million, facts.hour_cache_write_per_million
+        written = self.cache_write_tokens or 0
+        kept = min(self.hour_cache_write_tokens or 0, written)
         for count, price in (
             (self.cached_tokens, facts.cached_input_per_million),
-            (self.cache_write_tokens, facts.cache_write_per_million),
+            (written - kept, short),
+            (kept, short if hour is None else hour),
         ):
             count = min(count or 0, rest)  # a server or trace could name more than there is
             rest -= count
@@ -346,8 +355,9 @@ class Reply(Stored):
 
     message: Message
     finish_reason: Plain[
-        Literal["stop", "tool_calls", "length", "refused", "repetition"] | None
+        Literal["stop", "tool_calls", "length", "refused", "repetition", "paused"] | None
     ] = None
+    """`paused`: the provider's own tools take long; it goes on when the message comes back."""
     usage: Usage = Usage()
     model: Plain[str | None] = None
     """The model's name as the server reports it."""

@@ -73,7 +73,8 @@ def make_model(
     url, permit = _address(name, api, base_url, plugins)
     key = _key(name, api, settings.api_key_env, plugins)
     if settings.hosted_tools and not api.has_hosted_tools:
-        raise ConfigError(f"--hosted-tools: only openai/NAME has them, not {name}")
+        having = [f"{head}/NAME" for head, api in _own_apis().items() if api.has_hosted_tools]
+        raise ConfigError(f"--hosted-tools: {' and '.join(having)} have them, not {name}")
     from agent_env.models.client import ApiModel
 
     model = ApiModel(
@@ -104,6 +105,12 @@ def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry,
     unknown one."""
     head, served_name = head_of(model)
     if ":" not in head and not _is_known(head, plugins):
+        for prefix, api in _own_apis().items():
+            if api.own_names and re.match(api.own_names, model):
+                raise ConfigError(
+                    f"model '{model}' has no provider before its name; write {prefix}/{model}, "
+                    f"with your key in {api.key_variable}"
+                )
         known = dict.fromkeys((*SCRIPTS, *_forms(), *MODELS.names()))
         names = ", ".join(name for name in known if name not in api_paths())
         raise ConfigError(f"unknown model '{model}'; known: {names}")
@@ -129,14 +136,19 @@ def api_of(model: str, plugins: Plugins = NO_PLUGINS) -> Api | None:
 
 def key_variables() -> dict[str, str]:
     """By the prefix of models' names, the variable that holds their key."""
+    return {prefix: api.key_variable for prefix, api in _own_apis().items() if api.key_variable}
+
+
+def _own_apis() -> dict[str, Api]:
+    """The APIs that come with the package, by the prefix of their models' names."""
     known = {prefix: api_of(f"{prefix}/") for prefix in api_paths()}
-    return {prefix: api.key_variable for prefix, api in known.items() if api and api.key_variable}
+    return {prefix: api for prefix, api in known.items() if api is not None}
 
 
 def _forms() -> list[str]:
     """The forms of model names, by API."""
-    entries = [(prefix, api_of(f"{prefix}/")) for prefix in api_paths() if prefix != "local"]
-    forms = [f"{prefix}/NAME{'' if api and api.own_url else '[@URL]'}" for prefix, api in entries]
+    apis = {prefix: api for prefix, api in _own_apis().items() if prefix != "local"}
+    forms = [f"{prefix}/NAME{'' if api.own_url else '[@URL]'}" for prefix, api in apis.items()]
     return [*forms, "local[/FILE.gguf]"]
 
 
@@ -194,8 +206,21 @@ def _key(name: str, api: Api, variable: str | None, plugins: Plugins) -> str | N
     if api.own_url is not None:
         if not (key := os.environ.get(api.key_variable)):
             raise ConfigError(f"model {name} needs a key: set {api.key_variable}")
+        if _api_url(api) == api.own_url:  # a proxy has keys of its own
+            _refuse_others_key(name, api, key)
         return key
     return os.environ.get(api.key_variable)
+
+
+def _refuse_others_key(name: str, api: Api, key: str) -> None:
+    """ConfigError where the key begins as those of another provider do."""
+    for prefix, other in _own_apis().items():
+        is_theirs = other.own_keys and re.match(other.own_keys, key)
+        if other is not api and is_theirs and not (api.own_keys and re.match(api.own_keys, key)):
+            raise ConfigError(
+                f"the key in {api.key_variable} is one of {prefix}/NAME, whose variable is "
+                f"{other.key_variable}; put the key of {name} into {api.key_variable}"
+            )
 
 
 @asynccontextmanager

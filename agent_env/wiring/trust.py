@@ -238,7 +238,7 @@ TOLD = frozenset(
         "plugins.reference", "conditions.tools", "conditions.strategy", "conditions.own_tools.path",
         "model_parameters.base_url", "model_parameters.api_key_env",
         "model_facts.input_per_million", "model_facts.cached_input_per_million",
-        "model_facts.cache_write_per_million",
+        "model_facts.cache_write_per_million", "model_facts.hour_cache_write_per_million",
         "model_facts.output_per_million", "server.command", "server.file.path",
         "mcp.command", "mcp.url", "mcp.environment", "mcp.sandboxed",
         "web_settings.search", "web_settings.fetcher", "web_settings.search_url",
@@ -269,6 +269,9 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
         if facts.cache_write_per_million is not None:
             prices.append(facts.cache_write_per_million)
             notice = " (USD per million tokens in, cached, out, written to the cache)"
+        if facts.hour_cache_write_per_million is not None:
+            prices.append(facts.hour_cache_write_per_million)
+            notice = f"{notice[:-1]}, the same for an hour)"
         values = ", ".join("unknown" if price is None else f"{price:g}" for price in prices)
         settings.append(
             OutsideSetting("prices", values, notice, grants=((Reach.MONEY, text_of(facts)),))

@@ -50,6 +50,10 @@ def test_tokens_written_to_a_cache_have_their_own_price():
     written = facts(**prices, cache_write_per_million=2.5)
     assert usage.cost_usd(written) == pytest.approx(0.4 * 2.0 + 0.4 * 0.5 + 0.2 * 2.5)
     assert usage.cost_usd(facts(**prices)) == pytest.approx(0.6 * 2.0 + 0.4 * 0.5)
+    hour = facts(**prices, cache_write_per_million=2.5, hour_cache_write_per_million=4.0)
+    kept = usage.model_copy(update={"hour_cache_write_tokens": 150_000})
+    assert kept.cost_usd(hour) == pytest.approx(0.4 * 2.0 + 0.4 * 0.5 + 0.05 * 2.5 + 0.15 * 4.0)
+    assert kept.cost_usd(written) == usage.cost_usd(written)
 
 
 def test_no_count_gives_money_back():

@@ -105,10 +105,12 @@ def _paid_calls(events: Iterable[Event]) -> list[ModelCalled]:
 
 def _totals(usages: Sequence[Usage]) -> Usage:
     written = [u.cache_write_tokens for u in usages if u.cache_write_tokens is not None]
+    for_an_hour = [n for u in usages if (n := u.hour_cache_write_tokens) is not None]
     return Usage(
         input_tokens=_sum(u.input_tokens for u in usages),
         cached_tokens=_sum(u.cached_tokens for u in usages),
         cache_write_tokens=sum(written) if written else None,  # few servers tell it
+        hour_cache_write_tokens=sum(for_an_hour) if for_an_hour else None,
         output_tokens=_sum(u.output_tokens for u in usages),
         reasoning_tokens=_sum(u.reasoning_tokens for u in usages),
     )

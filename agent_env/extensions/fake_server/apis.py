@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from agent_env.extensions.fake_server.channel import HttpRequest
 from agent_env.extensions.fake_server.conversation import (
     HostedCall,
     Json,
@@ -115,8 +116,9 @@ class ChatApi:
 
     def __init__(self, mode: Mode) -> None:
         self._mode = mode
+        self.error_style = mode.error_style
 
-    def read(self, body: Object) -> ModelRequest:
+    def read(self, body: Object, http: HttpRequest) -> ModelRequest:
         """The request; raises Refusal where a field is not as documented."""
         messages, options = body.get("messages"), body.get("stream_options") or {}
         if not isinstance(messages, list) or not messages:
@@ -267,9 +269,10 @@ class ResponsesApi:
 
     def __init__(self, mode: Mode, hides_truncation: bool = False) -> None:
         self._mode = mode
+        self.error_style = mode.error_style
         self._hides_truncation = hides_truncation
 
-    def read(self, body: Object) -> ModelRequest:
+    def read(self, body: Object, http: HttpRequest) -> ModelRequest:
         """The request; raises Refusal where a field is not as documented."""
         if self._mode.strict_fields:
             refuse_unknown(body, RESPONSES)

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -17,6 +17,8 @@ from agent_env.extensions.fake_server.conversation import Refusal
 from agent_env.extensions.fake_server.modes import ErrorStyle
 from agent_env.sdk.errors import ConfigError
 
+KEY_HEADERS = ("x-api-key", "x-goog-api-key")
+"""Beside Authorization: Anthropic's and Google's."""
 MAX_BODY = 64 * 1024 * 1024  # bytes of a request
 JSON = "application/json"
 EVENTS = "text/event-stream"
@@ -30,7 +32,14 @@ class HttpRequest:
     path: str
     """Without the query."""
     body: bytes
-    authorization: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By their names in small letters."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The API key, by each of the headers in which an API wants it."""
+        bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
+        return frozenset([bearer, *(self.headers.get(name, "") for name in KEY_HEADERS)])
 
 
 class Channel:
@@ -112,12 +121,12 @@ class Channel:
 
 
 def _request(head: h11.Request, body: bytes) -> HttpRequest:
-    key = dict(head.headers).get(b"authorization")
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
     return HttpRequest(
         head.method.decode("latin-1"),
         head.target.decode("latin-1").partition("?")[0],
         body,
-        None if key is None else key.decode("latin-1"),
+        headers,
     )
 
 
@@ -189,6 +198,10 @@ PARTIAL = ("cut", "stall", "half")
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 INJECTED = "drawn by the fake server"
 GOOGLE = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 503: "UNAVAILABLE"}
+ANTHROPIC = {
+    401: "authentication_error", 403: "permission_error", 404: "not_found_error",
+    413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
+}  # fmt: skip
 VLLM = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError"}
 
 
@@ -216,8 +229,8 @@ async def send_events(
         await _send_part(channel, pieces, EVENTS, fault)
 
 
-async def send_fault(channel: Channel, fault: str) -> None:
-    """Sends a fault instead of a reply."""
+async def send_fault(channel: Channel, fault: str, style: ErrorStyle) -> None:
+    """Sends a fault instead of a reply, an error in the API's style."""
     match fault:
         case "hang":
             await channel.wait_for_close()
@@ -228,10 +241,10 @@ async def send_fault(channel: Channel, fault: str) -> None:
         case "no-reply":
             await channel.reply(200, as_json({"choices": [], "output": [], "status": "completed"}))
         case "error-body":
-            await channel.reply(200, as_json(error_body("openai", Refusal(503, INJECTED))))
+            await channel.reply(200, as_json(error_body(style, Refusal(503, INJECTED))))
         case _:
             headers = [("retry-after", "1")] if fault == "429" else []
-            body = as_json(error_body("openai", Refusal(int(fault), INJECTED)))
+            body = as_json(error_body(style, Refusal(int(fault), INJECTED)))
             await channel.reply(int(fault), body, headers=headers)
 
 
@@ -255,9 +268,13 @@ def error_body(style: ErrorStyle, refusal: Refusal) -> Any:
     if style == "mistral":
         fields = {"message": text, "type": "invalid_request_error", "code": refusal.code}
         return {"object": "error", "param": None} | fields
-    if style == "gemini":
+    if style in ("gemini", "google"):
         word = GOOGLE.get(status, "INTERNAL")
-        return [{"error": {"code": status, "message": text, "status": word}}]
+        body = {"error": {"code": status, "message": text, "status": word}}
+        return [body] if style == "gemini" else body
+    if style == "anthropic":
+        kind = ANTHROPIC.get(status, "api_error" if status >= 500 else "invalid_request_error")
+        return {"type": "error", "error": {"type": kind, "message": text} | refusal.extra}
     kind = "server_error" if status >= 500 else "invalid_request_error"
     if style == "llama.cpp":
         return {"error": {"code": status, "message": text, "type": kind} | refusal.extra}

@@ -261,7 +261,9 @@ Structured = Literal["held", "strict", "whole reply", "unread", "refused"]
 """`held`: the text has it, beside tools. `strict`: and the schema must be one of the provider's
 strict mode. `whole reply`: no tool is called beside it. `unread`: the same, and nothing over the
 Responses API. `refused`: the server has none."""
-ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp", "mistral"]
+ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp", "mistral", "anthropic", "google"]
+"""`gemini`: Google's over Chat Completions. `anthropic`, `google`: those of the APIs of their own.
+"""
 
 WORSE = (
     "{field} of messages[{index}] is {fault}: it must be passed back complete and unmodified"

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self, get_args
@@ -48,6 +49,7 @@ from agent_env.extensions.fake_server.conversation import (
 from agent_env.extensions.fake_server.modes import (
     FULL_VLLM_BOTH,
     MODES,
+    ErrorStyle,
     Mode,
     call_id,
     mode_named,
@@ -220,9 +222,11 @@ def serve(
 
 
 class ApiCodec(Protocol):
-    """One of the two model APIs."""
+    """One of the model APIs."""
 
-    def read(self, body: Object) -> ModelRequest: ...
+    error_style: ErrorStyle
+
+    def read(self, body: Object, http: HttpRequest) -> ModelRequest: ...
 
     def whole(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Json: ...
 
@@ -273,6 +277,7 @@ class FakeServer:
             "/v1/chat/completions": ChatApi(self._mode),
             RESPONSES_PATH: ResponsesApi(self._mode, hosting.hides_truncation),
         }
+        """By patterns of their paths."""
         self._connections: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Server | None = None
 
@@ -313,17 +318,19 @@ class FakeServer:
 
     async def _respond(self, channel: Channel, http: HttpRequest) -> None:
         self.counts[http.path] += 1
-        self.authorizations.append(http.authorization)
+        self.authorizations.append(http.headers.get("authorization"))
+        apis = [api for path, api in self._apis.items() if re.fullmatch(path, http.path)]
+        style = apis[0].error_style if apis else self._mode.error_style
         try:
-            await self._route(channel, http)
+            await self._route(channel, http, apis)
         except (KeyError, TypeError, AttributeError) as exc:
             refusal = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
-            await self._refuse(channel, refusal)
+            await self._refuse(channel, refusal, style)
         except Refusal as refusal:
             self.counts["refused"] += 1
-            await self._refuse(channel, refusal)
+            await self._refuse(channel, refusal, style)
 
-    async def _route(self, channel: Channel, http: HttpRequest) -> None:
+    async def _route(self, channel: Channel, http: HttpRequest, apis: Sequence[ApiCodec]) -> None:
         host = self._hosting
         if host.redirects_to is not None:
             target = host.redirects_to + http.path
@@ -332,7 +339,7 @@ class FakeServer:
         loading = self._clock() - self._started_s < host.loading_s
         if loading and http.path != "/v1/models":  # which llama.cpp lists meanwhile
             raise Refusal(503, "Loading model", extra={"type": "unavailable_error"})
-        has_key = host.key is None or http.authorization == f"Bearer {host.key}"
+        has_key = host.key is None or host.key in http.keys
         if http.path != "/health" and not has_key:
             raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
         match http.method, http.path:
@@ -346,13 +353,13 @@ class FakeServer:
                 body = self._body(http.body)
                 counts = tokenize(self._tokenizer, http.path, body, host)
                 await channel.reply(200, as_json(counts))
-            case "POST", path if path in self._apis:
-                await self._generate(channel, self._apis[path], http)
+            case "POST", _ if apis:
+                await self._generate(channel, apis[0], http)
             case _:
                 raise Refusal(404, f"nothing at {http.method} {http.path}")
 
-    async def _refuse(self, channel: Channel, refusal: Refusal) -> None:
-        body = error_body(self._mode.error_style, refusal)
+    async def _refuse(self, channel: Channel, refusal: Refusal, style: ErrorStyle) -> None:
+        body = error_body(style, refusal)
         await channel.reply(refusal.status, as_json(body))
 
     async def _generate(self, channel: Channel, api: ApiCodec, http: HttpRequest) -> None:
@@ -369,13 +376,13 @@ class FakeServer:
             else:
                 await send_body(channel, api.whole(request, answer, number), fault)
         else:
-            await send_fault(channel, fault)
+            await send_fault(channel, fault, api.error_style)
         self.counts[fault or "answered"] += 1
 
     def _read(self, api: ApiCodec, http: HttpRequest) -> ModelRequest:
         value = self._body(http.body)
         self.recent.append(value)
-        request = replace(api.read(value), nonce=nonce_of(http.body))
+        request = replace(api.read(value, http), nonce=nonce_of(http.body))
         return admit(self._hosting, self._mode, request, http.path == RESPONSES_PATH)
 
     def _body(self, body: bytes) -> Any:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from agent_env.models.api import Api, Exchange, Fault, RequestParts
+from agent_env.models.api import Api, Exchange, Fault, RequestParts, openai_request
 from agent_env.models.chat import (
     OUR_CALL,
     OUR_FUNCTION,
@@ -219,12 +219,10 @@ def _citations(message: Json) -> tuple[str, ...]:
 
 API = Api(
     path="/chat/completions",
-    conversation=_conversation,
-    tool=chat_tool,
-    settings=_settings,
+    request=openai_request(_conversation, chat_tool, _settings),
     whole=_whole,
     reply=_reply,
-    stream_fields={"stream_options": {"include_usage": True}},
+    stream_fields={"stream_options": {"include_usage": True}, "stream": True},
     cut=lambda events: {"choices": [{"delta": {}, "finish_reason": "repetition"}]},
     take_excess_out=_take_excess_out,
     key_variable="COMPATIBLE_API_KEY",

@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agent_env.models.addresses import OPENAI_URL
-from agent_env.models.api import Api, Exchange, Fault, RequestParts
+from agent_env.models.api import Api, Exchange, Fault, RequestParts, openai_request
 from agent_env.models.chat import (
     Json,
     arguments_as_object,
@@ -257,9 +257,7 @@ def _citations(parts: list[Json]) -> tuple[str, ...]:
 
 API = Api(
     path="/responses",
-    conversation=_conversation,
-    tool=_tool,
-    settings=_settings,
+    request=openai_request(_conversation, _tool, _settings),
     whole=_whole,
     cut=_cut,
     reply=_reply,
@@ -269,6 +267,8 @@ API = Api(
     key_variable="OPENAI_API_KEY",
     is_openai=True,
     has_hosted_tools=True,
+    own_names=r"gpt-|chatgpt-|codex|o\d",
+    own_keys=r"sk-(?!ant-)",
 )
 
 

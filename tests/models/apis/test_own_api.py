@@ -7,13 +7,15 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.models import apis
+from agent_env.models.api import Api
+from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 from tests.models.raw_server import LOOKUP, USER, RawServer, reply
 
 POLITE = """
-from agent_env.models.api import Api, Fault
+from agent_env.models.api import Api, Fault, openai_request
 from agent_env.models.chat import text
 from agent_env.records.schema import Message, Reply
 
@@ -26,9 +28,11 @@ def _reply(body, exchange):
 
 API = Api(
     path="/please",
-    conversation=lambda question: {"texts": [each.content for each in question.messages]},
-    tool=lambda tool: {"called": tool.name},
-    settings=lambda question: {"longest": question.parameters.max_output_tokens},
+    request=openai_request(
+        lambda question: {"texts": [each.content for each in question.messages]},
+        lambda tool: {"called": tool.name},
+        lambda question: {"longest": question.parameters.max_output_tokens},
+    ),
     whole=lambda events: events[-1],
     reply=_reply,
     refuses={"seed": "the polite API takes no seed"},
@@ -91,3 +95,26 @@ def test_what_it_does_not_know_is_said(monkeypatch):
     monkeypatch.delenv("POLITE_KEY")
     with pytest.raises(ConfigError, match="model polite/x needs a key: set POLITE_KEY"):
         make_model("polite/x", None, {}, own_plugins())
+
+
+def test_its_path_names_the_model_and_whether_it_is_a_stream():
+    api = Api(
+        path="/v2/models/{model}:say", stream_path="/v2/models/{model}:stream?alt=sse",
+        request=lambda parts: {}, whole=lambda events: events[-1], reply=lambda body, heard: body,
+    )  # fmt: skip
+    assert api.path_for("a b", "http://h", stream=False) == "/v2/models/a%20b:say"
+    assert api.path_for("x", "http://h/v2/", stream=True) == "/models/x:stream?alt=sse"
+
+
+def test_a_name_without_its_provider_is_answered_with_the_right_one():
+    with pytest.raises(
+        ConfigError, match=r"write openai/gpt-5\.2, with your key in OPENAI_API_KEY"
+    ):
+        make_model("gpt-5.2", None, {}, own_plugins())
+
+
+def test_the_fields_of_the_user_are_added_inside_ours():
+    parameters = Parameters(extra_body={"reasoning": {"summary": "auto"}, "top_k": 3})
+    assert parameters.body({"reasoning": {"effort": "low"}, "seed": None}) == {
+        "reasoning": {"effort": "low", "summary": "auto"}, "top_k": 3,
+    }  # fmt: skip
