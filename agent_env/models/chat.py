@@ -163,12 +163,29 @@ def read_usage(of: Json, inputs: str, outputs: str) -> Usage:
 
 
 def usage_of(answer: Json) -> Usage | None:
-    """The usage of a reply of either API; None where it has none."""
+    """The usage of a reply of any API; None where it has none."""
+    if metadata := record(answer, "usageMetadata"):
+        return gemini_usage(metadata)
     fields = record(answer, "usage")
     names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
     chat, ours = read_usage(fields, *names[:2]), read_usage(fields, *names[2:])
     counts = ours if chat.source is None else chat
     return None if counts.source is None else counts
+
+
+def gemini_usage(of: Json) -> Usage:
+    """Tokens as Gemini counts them: thoughts beside the reply's text, and what its own tools gave
+    beside the prompt. It leaves out a count that is 0 where it tells others."""
+    prompt, tool_results = _count(of, "promptTokenCount"), _count(of, "toolUsePromptTokenCount")
+    text_tokens, thoughts = _count(of, "candidatesTokenCount"), _count(of, "thoughtsTokenCount")
+    is_told = text_tokens is not None or thoughts is not None
+    return Usage(
+        input_tokens=None if prompt is None else prompt + (tool_results or 0),
+        cached_tokens=_count(of, "cachedContentTokenCount"),
+        output_tokens=(text_tokens or 0) + (thoughts or 0) if is_told else None,
+        reasoning_tokens=thoughts,
+        source=None if prompt is None and not is_told else "provider",
+    )
 
 
 def _first_count(places: Iterable[Json], names: Sequence[str]) -> int | None:

@@ -17,7 +17,17 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from agent_env.errors import ModelError, ModelErrorKind
-from agent_env.models.chat import DEEPEST, Json, clean, shallow, text, tree, usage_of
+from agent_env.models.chat import (
+    DEEPEST,
+    Json,
+    clean,
+    record,
+    records,
+    shallow,
+    text,
+    tree,
+    usage_of,
+)
 from agent_env.records.waits import retry_after_s
 
 STATUSES = (None, 400, 413, 422, 500)
@@ -47,7 +57,9 @@ REQUEST = re.compile(
     rf"{NUMBER}",
     re.IGNORECASE,
 )
-OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+GOOGLE_WAIT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
+"""A duration as Google's errors write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,7 @@ SETTINGS = {
     "seed": "--model-seed",
     "max_tokens": "--max-output-tokens",
     "max_output_tokens": "--max-output-tokens",
+    "maxOutputTokens": "--max-output-tokens",
     "reasoning_effort": "--reasoning-effort",
     "reasoning": "--reasoning-effort",
     "parallel_tool_calls": "--parallel-tool-calls",
@@ -114,6 +127,21 @@ ADVICE = {
     429: "send fewer requests at a time",
 }
 TOO_LONG = "the conversation is longer than the model reads; see --fit-context"
+GEMINI_ADVICE = {
+    "thinkingConfig": (
+        re.compile("thinking", re.I),
+        "this model does not think that way; leave --reasoning-effort out or change it",
+    ),
+    "responseJsonSchema": (
+        re.compile("mime.?type", re.I),
+        "this model holds no reply to a schema beside tools; use --answer-format schema-last",
+    ),
+    "toolConfig": (
+        re.compile("tool use with function calling|server.?side", re.I),
+        "this model takes no tools of ours beside its own; leave them or --hosted-tools out",
+    ),
+}
+"""What to change where Gemini's error names no field, by the field that it is about."""
 NO_TOOLS = re.compile(r"enable-auto-tool-choice|does not support (tools|function)", re.I)
 KINDS: dict[str, ModelErrorKind] = {
     "insufficient_quota": "rate_limit",
@@ -144,6 +172,7 @@ def classify(
 ) -> ErrorClass:
     """The class of an error with this status (None where it has none), text and body, given
     to a request with these fields."""
+    request = {**request, **record(dict(request), "generationConfig")}  # Gemini's place for them
     overflow_facts = overflow(status, message, error)
     if overflow_facts is not None and is_output_limit(overflow_facts, request):
         most = overflow_facts.context_tokens
@@ -152,7 +181,7 @@ def classify(
         advice = ADVICE[413] if status == 413 else TOO_LONG
         return ErrorClass("context_overflow", False, advice, overflow_facts)
     kind = _kind(status, error)
-    is_lasting = "insufficient_quota" in labels(error)
+    is_lasting = _has_no_credit(error)
     may_pass = kind in ("rate_limit", "timeout", "server", "connection", "unreadable")
     return ErrorClass(
         kind, may_pass and not is_lasting, _advice(status, kind, message, error, request)
@@ -165,6 +194,23 @@ def labels(error: JsonValue) -> tuple[str, str]:
     return str(fields.get("code")), str(fields.get("type"))
 
 
+def _has_no_credit(error: JsonValue) -> bool:
+    """Whether waiting does not help: OpenAI's code, Google's quotas by day."""
+    return "insufficient_quota" in labels(error) or "PerDay" in str(_details(error))
+
+
+def _details(error: JsonValue) -> list[Json]:
+    """What Google adds to its errors."""
+    fields = error if isinstance(error, dict) else {}
+    return records(record(fields, "error") or fields, "details")
+
+
+def wait_in(error: JsonValue) -> float | None:
+    """Seconds after which the server says that it may be asked again, by Google's RetryInfo."""
+    waits = (GOOGLE_WAIT.fullmatch(text(each, "retryDelay")) for each in _details(error))
+    return next((float(wait[1]) for wait in waits if wait), None)
+
+
 def status_in(error: JsonValue) -> int | None:
     """The HTTP status that an error inside a 200 stands for, where it tells."""
     code, kind = labels(error)
@@ -174,7 +220,8 @@ def status_in(error: JsonValue) -> int | None:
 
 
 def _kind(status: int | None, error: JsonValue) -> ModelErrorKind:
-    if status in (401, 402, 403):
+    is_unknown_key = any(each.get("reason") == "API_KEY_INVALID" for each in _details(error))
+    if status in (401, 402, 403) or is_unknown_key:
         return "authentication"
     if status == 429:
         return "rate_limit"
@@ -192,8 +239,8 @@ def _advice(
     error: JsonValue,
     request: Mapping[str, JsonValue],
 ) -> str:
-    if "insufficient_quota" in labels(error):
-        return "the account has no credit left"
+    if _has_no_credit(error):
+        return "the account has no credit left, or its quota for the day is used up"
     if kind == "bad_request" and (setting := _field_advice(message, error, request)) is not None:
         return setting
     if kind == "server" or status is None:
@@ -210,6 +257,9 @@ def _field_advice(message: str, error: JsonValue, request: Mapping[str, JsonValu
             "this server calls no tools for this model; use --tool-protocol text, or start the "
             "server with its tool parser"
         )
+    for name, (words, advice) in GEMINI_ADVICE.items():
+        if name in request and words.search(message):
+            return advice
     if "tool_choice" in request and re.search(r"tool[_ ]choice|\brequired\b", text):
         return "this model refuses a required tool call; use --first-step auto"
     if (re.search(r"(?<!\w)(system|developer)(?!\w)", message)) and "role" in message.lower():
@@ -221,7 +271,10 @@ def _field_advice(message: str, error: JsonValue, request: Mapping[str, JsonValu
     return None if unknown is None else f"this model refuses {unknown}; take it out of --extra-body"
 
 
-_OURS = frozenset({"model", "messages", "input", "tools", "tool_choice", "stream", "store"})
+_OURS = frozenset(
+    "model messages input tools tool_choice stream store contents generationConfig toolConfig"
+    " systemInstruction".split()
+)
 
 
 def _names(sentence: str, word: str) -> bool:
@@ -289,6 +342,8 @@ class Failures:
         answer: Json | None = None,
     ) -> ModelError:
         """The error that a server describes, by status or inside a 200 (`answer`)."""
+        if isinstance(error, list) and error:  # Google's, of some streams
+            error = error[0]
         error = shallow(error, self.key)  # before anything is cut short: half a key is one too
         message = _message(error)[:300]
         if status is not None and 300 <= status < 400:
@@ -296,6 +351,7 @@ class Failures:
         code = status or status_in(error)
         group = classify(code, message, error, body)
         wait = retry_after_s(headers or {})
+        wait = wait_in(error) if wait is None else wait
         pause = "" if wait is None else f" (Retry-After: {wait:g} s)"
         opening = f"answered HTTP {status or 200}{pause}: {message}"
         return self._error(f"{opening}; {group.advice}", group, code or 200, answer, wait)

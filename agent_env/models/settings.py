@@ -87,7 +87,10 @@ class ModelParameters:
     ] = None
 
 
-OURS = frozenset({"model", "messages", "input", "tools", "tool_choice", "stream", "stream_options"})
+OURS = frozenset(
+    "model messages input tools tool_choice stream stream_options contents systemInstruction"
+    " toolConfig".split()
+)
 """Fields of a request that follow from the conversation or from other options."""
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from httpx2 import AsyncByteStream
+from pydantic import JsonValue
 
-from agent_env.models.chat import Json, encoded
+from agent_env.models.chat import Json, encoded, record, records, text, written
 from agent_env.models.repetition import LoopWatch, Place
 
 if TYPE_CHECKING:
@@ -124,13 +125,18 @@ async def read_stream(
 
 def letters(body: Json) -> int:
     """About how long a request is: its messages' texts."""
-    count = 0
-    for name in ("messages", "input"):
-        items = body.get(name)
-        for item in items if isinstance(items, list) else ():
-            values = item.values() if isinstance(item, dict) else ()
-            count += sum(len(value) for value in values if isinstance(value, str))
-    return max(1, count)
+    return max(1, sum(_length(body.get(name)) for name in ("messages", "input", "contents")))
+
+
+def _length(value: JsonValue) -> int:
+    match value:
+        case str():
+            return len(value)
+        case dict():
+            return sum(map(_length, value.values()))
+        case list():
+            return sum(map(_length, value))
+    return 0
 
 
 class Watched(AsyncByteStream):
@@ -155,7 +161,7 @@ class Watched(AsyncByteStream):
 
 
 def text_pieces(event: Json) -> Iterable[tuple[Place, str]]:
-    """What an event of either API adds to the text and to the reasoning, by place."""
+    """What an event of any API adds to the text and to the reasoning, by place."""
     kind, delta = event.get("type"), event.get("delta")
     if isinstance(kind, str) and isinstance(delta, str):
         if kind == "response.output_text.delta":
@@ -169,13 +175,20 @@ def text_pieces(event: Json) -> Iterable[tuple[Place, str]]:
             for name, place in PLACES.items():
                 if isinstance(piece := delta.get(name), str):
                     yield place, piece
+    for part in _gemini_parts(event):
+        yield "reasoning" if part.get("thought") is True else "content", text(part, "text")
+
+
+def _gemini_parts(event: Json) -> Iterable[Json]:
+    for candidate in records(event, "candidates")[:1]:
+        yield from records(record(candidate, "content"), "parts")
 
 
 def partial_text(events: Iterable[Json]) -> str | None:
-    """The end of what the events of either API text: thoughts, text and arguments; None where they
+    """The end of what the events of any API text: thoughts, text and arguments; None where they
     text nothing."""
-    text = "".join(piece for event in events for piece in _pieces(event))
-    return text[-MAX_PARTIAL:] or None
+    whole = "".join(piece for event in events for piece in _pieces(event))
+    return whole[-MAX_PARTIAL:] or None
 
 
 def _pieces(event: Json) -> Iterable[str]:
@@ -187,15 +200,18 @@ def _pieces(event: Json) -> Iterable[str]:
         delta = choice.get("delta") if isinstance(choice, dict) else None
         if isinstance(delta, dict):
             yield from _texts(delta)
+    for part in _gemini_parts(event):
+        call = record(part, "functionCall")
+        yield text(part, "text") or text(call, "name") + written(call.get("args"))
 
 
 def _texts(delta: Json) -> Iterable[str]:
     for name in PLACES:
-        if isinstance(text := delta.get(name), str):
-            yield text
+        if isinstance(piece := delta.get(name), str):
+            yield piece
     calls = delta.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             parts = (function.get("name"), function.get("arguments"))
-            yield from (text for text in parts if isinstance(text, str))
+            yield from (piece for piece in parts if isinstance(piece, str))

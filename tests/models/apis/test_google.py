@@ -1,0 +1,307 @@
+import json
+from functools import partial
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.models.apis import google
+from agent_env.models.client import ApiModel
+from agent_env.models.settings import Parameters
+from agent_env.protocols import ReplyOptions
+from agent_env.records.schema import Message, ToolCall, ToolSpec, Usage
+from agent_env.wiring.trust import own_call
+from tests.models.raw_server import KEY, LOOKUP, USER, ask, events, failure, reply
+
+Gemini = partial(ApiModel, google.API, permit=own_call())
+TEXT = {"text": "Friday."}
+THOUGHT = {"text": "I look it up.", "thought": True}
+SIGNED = {
+    "functionCall": {"id": "c1", "name": "lookup", "args": {"word": "x"}},
+    "thoughtSignature": "c2lnbmVk",
+}
+SECOND = {"functionCall": {"id": "c2", "name": "lookup", "args": {"word": "y"}}}
+DECLARED = {
+    "functionDeclarations": [
+        {
+            "name": "lookup",
+            "description": "Looks a word up.",
+            "parametersJsonSchema": LOOKUP.parameters,
+        }
+    ]
+}
+
+
+def said(*parts, reason="STOP", **more):
+    content = {"role": "model", "parts": list(parts)}
+    return {"candidates": [{"content": content, "finishReason": reason, "index": 0}]} | more
+
+
+def result(id_, content):
+    return Message(role="tool", content=content, tool_call_id=id_)
+
+
+def conversation(*parts, model="gemini-3-pro-preview", **more):
+    """What goes out after a reply of these parts, as its server heard it."""
+    first, _ = ask(Gemini, reply(said(*parts)))
+    results = [result(call.id, f"about {call.id}") for call in first.message.tool_calls]
+    messages = [USER, first.message, *results]
+    return ask(Gemini, reply(said(TEXT)), messages=messages, tools=[LOOKUP], **more)[1]
+
+
+def test_text_thoughts_usage_and_the_models_version_are_read():
+    usage = {
+        "promptTokenCount": 11,
+        "toolUsePromptTokenCount": 5,
+        "cachedContentTokenCount": 4,
+        "candidatesTokenCount": 2,
+        "thoughtsTokenCount": 7,
+        "totalTokenCount": 25,
+    }
+    body = said(THOUGHT, TEXT, usageMetadata=usage, modelVersion="m-1-001")
+    got, _ = ask(Gemini, reply(body))
+    assert (got.message.content, got.message.reasoning) == ("Friday.", "I look it up.")
+    assert (got.finish_reason, got.model) == ("stop", "m-1-001")
+    assert got.usage == Usage(
+        input_tokens=16, cached_tokens=4, output_tokens=9, reasoning_tokens=7, source="provider"
+    )
+    assert ask(Gemini, reply(said(TEXT)))[0].usage == Usage()
+
+
+def test_a_request_has_the_fields_that_the_api_documents_and_no_others():
+    chosen = Parameters(
+        temperature=0.0,
+        top_p=0.5,
+        max_output_tokens=9,
+        extra_body={"generationConfig": {"topK": 3}},
+    )
+    schema = {"type": "object"}
+    options = ReplyOptions("required", seed=5, schema=schema, stop=("END",))
+    system = Message(role="system", content="Be brief.")
+    answer = reply(said({"text": "{}"}))
+    _, sent = ask(
+        Gemini, answer, messages=[system, USER], tools=[LOOKUP], parameters=chosen, options=options
+    )
+    assert sent == {
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "contents": [{"role": "user", "parts": [{"text": "Which day?"}]}],
+        "tools": [DECLARED],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+        "generationConfig": {
+            "temperature": 0.0,
+            "topP": 0.5,
+            "seed": 5,
+            "maxOutputTokens": 9,
+            "stopSequences": ["END"],
+            "responseMimeType": "application/json",
+            "responseJsonSchema": schema,
+            "topK": 3,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "config"),
+    [
+        ("gemini-2.0-flash", None, None),
+        ("gemini-2.5-flash-lite", None, None),
+        ("gemini-2.5-flash-image", None, None),
+        ("gemini-2.5-pro", None, {"includeThoughts": True}),
+        ("gemini-2.5-pro", "low", {"thinkingBudget": 1024, "includeThoughts": True}),
+        ("gemini-2.5-flash", "none", {"thinkingBudget": 0}),
+        ("gemini-2.5-flash", "2000", {"thinkingBudget": 2000, "includeThoughts": True}),
+        ("gemini-3-flash", "low", {"thinkingLevel": "LOW", "includeThoughts": True}),
+        ("gemini-3.1-pro", None, {"includeThoughts": True}),
+    ],
+)
+def test_thinking_is_a_budget_or_a_level_by_the_models_generation(model, effort, config):
+    assert (google._thinking_config(model, Parameters(reasoning_effort=effort)) or None) == config
+
+
+def test_the_parts_of_a_turn_go_back_as_they_were_and_results_are_one_turn_with_their_ids():
+    sent = conversation(THOUGHT, SIGNED, SECOND)
+    assert sent["contents"] == [
+        {"role": "user", "parts": [{"text": "Which day?"}]},
+        {"role": "model", "parts": [THOUGHT, SIGNED, SECOND]},
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"id": id_, "name": "lookup", "response": {"result": text}}}
+                for id_, text in (("c1", "about c1"), ("c2", "about c2"))
+            ],
+        },
+    ]
+
+
+def test_calls_without_ids_get_none_on_the_way_back():
+    bare = {"functionCall": {"name": "lookup", "args": {}}}
+    sent = conversation(bare, bare)
+    assert sent["contents"][1]["parts"] == [bare, bare]
+    assert [list(each["functionResponse"]) for each in sent["contents"][2]["parts"]] == [
+        ["name", "response"]
+    ] * 2
+
+
+def test_an_id_that_was_there_before_is_changed_on_both_sides():
+    first, _ = ask(Gemini, reply(said(SIGNED)))
+    messages = [USER, first.message, result("c1", "nothing")]
+    again, _ = ask(Gemini, reply(said(SIGNED)), messages=messages, tools=[LOOKUP])
+    (call,) = again.message.tool_calls
+    assert call.id == "c1_2"
+    changed = {**SIGNED, "functionCall": {**SIGNED["functionCall"], "id": "c1_2"}}
+    assert again.message.provider_items == (changed,)
+
+
+def test_another_models_call_goes_out_with_the_mark_that_the_documents_name(monkeypatch):
+    call = ToolCall(id="a", name="lookup", arguments='{"word": "x"}')
+    theirs = Message(role="assistant", content="Wait.", tool_calls=(call,))
+    messages = [USER, theirs, result("a", "nothing")]
+    own = {"functionCall": {"id": "a", "name": "lookup", "args": {"word": "x"}}}
+    _, sent = ask(Gemini, reply(said(TEXT)), messages=messages, tools=[LOOKUP])
+    assert sent["contents"][1]["parts"] == [{"text": "Wait."}, own]
+    monkeypatch.setattr(google, "SIGNING_MODELS", google.re.compile("m-1"))
+    _, sent = ask(Gemini, reply(said(TEXT)), messages=messages, tools=[LOOKUP])
+    mark = {"thoughtSignature": "skip_thought_signature_validator"}
+    assert sent["contents"][1]["parts"] == [{"text": "Wait."}, own | mark]
+
+
+def test_a_streams_texts_are_joined_but_never_across_a_signature():
+    end = {"text": "", "thoughtSignature": "ZW5k"}
+    usage = {"promptTokenCount": 3, "candidatesTokenCount": 2}
+    stream = events(
+        {"candidates": [{"content": {"role": "model", "parts": [THOUGHT]}}]},
+        {"candidates": [{"content": {"parts": [{"text": " More.", "thought": True}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": "Fri"}]}}]},
+        {"candidates": [{"content": {"parts": [{"text": "day."}, SIGNED, SECOND]}}]},
+        said(end, usageMetadata=usage, modelVersion="m-1"),
+    )
+    got, sent = ask(Gemini, stream, stream=True)
+    assert "stream" not in sent
+    thought = {"text": "I look it up. More.", "thought": True}
+    assert got.message.provider_items == (thought, TEXT, SIGNED, SECOND, end)
+    assert got.message.content == "Friday."
+    assert (got.finish_reason, got.usage.output_tokens, got.model) == ("tool_calls", 2, "m-1")
+
+
+def test_a_stream_that_ends_early_or_reports_an_error_is_no_reply():
+    piece = {"candidates": [{"content": {"parts": [{"text": "Fri"}, SIGNED]}}]}
+    error = failure(Gemini, events(piece), stream=True)
+    assert (error.retryable, error.partial) == (True, 'Frilookup{"word": "x"}')
+    status = {"error": {"code": 503, "message": "Overloaded.", "status": "UNAVAILABLE"}}
+    assert failure(Gemini, events(piece, status), stream=True).kind == "server"
+
+
+def test_a_loop_in_a_stream_is_cut():
+    pieces = [
+        {"candidates": [{"content": {"parts": [{"text": "and so it goes on "}]}}]}
+        for _ in range(400)
+    ]
+    got, _ = ask(Gemini, events(*pieces, said(TEXT)), stream=True)
+    assert got.finish_reason == "repetition"
+
+
+@pytest.mark.parametrize(
+    ("reason", "ours"),
+    [("MAX_TOKENS", "length"), ("SAFETY", "refused"), ("RECITATION", "refused"),
+     ("PROHIBITED_CONTENT", "refused"), ("SPII", "refused"), ("OTHER", None)],
+)  # fmt: skip
+def test_reasons_to_stop_are_ours(reason, ours):
+    got, _ = ask(Gemini, reply(said(TEXT, reason=reason)))
+    assert got.finish_reason == ours
+    kept = got.message.provider_fields.message
+    assert kept == ({} if ours == "length" else {"finishReason": reason})
+
+
+def test_a_prompt_that_is_blocked_is_refused_with_its_reason():
+    got, _ = ask(Gemini, reply({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}))
+    assert (got.finish_reason, got.message.content) == ("refused", "")
+    assert got.message.provider_fields.message == {
+        "finishReason": "PROMPT_BLOCKED", "finishMessage": "PROHIBITED_CONTENT"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"])
+def test_a_call_that_the_server_could_not_read_may_be_made_again_and_its_tokens_count(reason):
+    usage = {"promptTokenCount": 30, "candidatesTokenCount": 5}
+    body = said(reason=reason, usageMetadata=usage)
+    error = failure(Gemini, reply(body))
+    assert error.retryable
+    assert reason in str(error)
+    assert (error.usage.input_tokens, error.usage.output_tokens) == (30, 5)
+    assert "sent no candidate" in str(failure(Gemini, reply({"usageMetadata": usage})))
+
+
+def status(code, name, message, *details):
+    error = {"code": code, "message": message, "status": name, "details": list(details)}
+    return reply({"error": error}, status=f"{code} {name}")
+
+
+RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
+QUOTA = {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}
+BAD_KEY = {"reason": "API_KEY_INVALID", "domain": "googleapis.com"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "retryable", "wait_s"),
+    [
+        (status(429, "RESOURCE_EXHAUSTED", "Slow down.", RETRY), "rate_limit", True, 34.5),
+        (status(429, "RESOURCE_EXHAUSTED", "Quota.", QUOTA, RETRY), "rate_limit", False, 34.5),
+        (status(503, "UNAVAILABLE", "The model is overloaded."), "server", True, None),
+        (status(400, "INVALID_ARGUMENT", "API key not valid.", BAD_KEY), "authentication", False,
+         None),
+        (status(400, "INVALID_ARGUMENT", "Please use a valid role."), "bad_request", False, None),
+    ],
+)  # fmt: skip
+def test_errors_say_what_they_are_and_when_to_ask_again(answer, kind, retryable, wait_s):
+    error = failure(Gemini, answer)
+    assert (error.kind, error.retryable, error.retry_after_s) == (kind, retryable, wait_s)
+
+
+def test_a_conversation_that_is_too_long_has_its_figures():
+    text = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
+    error = failure(Gemini, status(400, "INVALID_ARGUMENT", text))
+    assert error.kind == "context_overflow"
+    assert (error.request_tokens, error.context_tokens) == (1_200_000, 1_048_576)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("Thinking level is not supported for this model.", "--reasoning-effort"),
+        ("Function calling with a response mime type: 'application/json' is unsupported",
+         "--answer-format schema-last"),
+    ],
+)  # fmt: skip
+def test_a_refused_field_is_named_by_its_option(text, advice):
+    answer = status(400, "INVALID_ARGUMENT", text)
+    parameters = Parameters(reasoning_effort="low")
+    options = ReplyOptions(schema={"type": "object"})
+    with pytest.raises(Exception, match=advice):
+        ask(Gemini, answer, tools=[LOOKUP], parameters=parameters, options=options)
+
+
+def test_hosted_tools_are_googles_and_their_links_are_not_kept():
+    hosted = ToolSpec(name="web_search", description="", parameters={}, hosted="web_search")
+    code = ToolSpec(name="python", description="", parameters={}, hosted="code_interpreter")
+    ran = {"executableCode": {"language": "PYTHON", "code": "1"}}
+    chunk = {"web": {"uri": "https://vertexaisearch.cloud.google.com/r/1", "title": "example.org"}}
+    body = said(ran, TEXT)
+    body["candidates"][0]["groundingMetadata"] = {
+        "webSearchQueries": ["a", "b"], "groundingChunks": [chunk],
+        "searchEntryPoint": {"renderedContent": "<div>"},
+    }  # fmt: skip
+    got, sent = ask(Gemini, reply(body), tools=[hosted, code])
+    assert (sent["tools"], "toolConfig" in sent) == (
+        [{"googleSearch": {}}, {"codeExecution": {}}],
+        0,
+    )
+    assert got.usage.hosted_calls == {"search": 2, "code_interpreter": 1}
+    assert "vertexaisearch" not in got.model_dump_json()
+    _, sent = ask(Gemini, reply(said(TEXT)), tools=[hosted, LOOKUP])
+    assert sent["tools"] == [DECLARED, {"googleSearch": {}}]
+    assert sent["toolConfig"] == {"includeServerSideToolInvocations": True}
+
+
+def test_what_the_api_has_no_switch_for_is_said():
+    with pytest.raises(ConfigError, match="no switch for parallel calls"):
+        ask(Gemini, reply(said(TEXT)), parameters=Parameters(parallel_tool_calls=False))
+    assert json.dumps(google.API.headers(KEY)) == f'{{"x-goog-api-key": "{KEY}"}}'
