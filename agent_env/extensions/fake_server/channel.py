@@ -197,7 +197,10 @@ class Faults:
 PARTIAL = ("cut", "stall", "half")
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 INJECTED = "drawn by the fake server"
-GOOGLE = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 503: "UNAVAILABLE"}
+GOOGLE = {
+    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+}  # fmt: skip
 ANTHROPIC = {
     401: "authentication_error", 403: "permission_error", 404: "not_found_error",
     413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,16 +25,25 @@ from agent_env.extensions.fake_server.conversation import (
     Refusal,
     ScriptedAnswer,
     Tokens,
+    count_tokens,
     slices,
     tool_call,
     usage_of,
 )
-from agent_env.extensions.fake_server.modes import CallSignature, Mode, binding, signature
+from agent_env.extensions.fake_server.modes import (
+    CallSignature,
+    ErrorStyle,
+    Mode,
+    binding,
+    signature,
+)
 from agent_env.sdk.records import Message, ToolSpec
 
-PATH = r"/v1beta/models/(?P<model>[^:]+):(?P<method>generateContent|streamGenerateContent)"
+PATH = r"/v1(?:beta)?/models/(?P<model>[^:]+):(?P<method>generateContent|streamGenerateContent)"
 MIN_CACHED = 1024
-UNCHECKED = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+STANDARD = str.maketrans("-_", "+/")
+"""From the alphabet of base64 in which the SDK sends a signature back."""
+UNCHECKED = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 """Taken for the signature of a call that another model made."""
 KNOWN = {
     "": "cachedContent contents generationConfig labels model safetySettings serviceTier store"
@@ -78,9 +88,8 @@ UNSIGNED = (
 class GeminiApi:
     """Reads requests and writes replies of this API."""
 
-    error_style = "google"
-
     def __init__(self, mode: Mode) -> None:
+        self.error_style: ErrorStyle = "google"
         self._signs = isinstance(mode.reasoning, CallSignature)
 
     def read(self, body: Object, http: HttpRequest) -> ModelRequest:
@@ -91,9 +100,10 @@ class GeminiApi:
         place = re.fullmatch(PATH, http.path)
         assert place is not None
         body = _known(body, "")
-        config, contents = body.get("generationConfig", {}), body.get("contents", [])
-        _check_turns(contents)
-        _check_signatures(contents, self._signs)
+        config, turns = body.get("generationConfig", {}), _joined(body.get("contents", ()))
+        _check_turns(turns)
+        if self._signs:
+            _check_signatures(turns)
         declared = [
             f for tool in body.get("tools", ()) for f in tool.get("functionDeclarations", ())
         ]
@@ -106,7 +116,7 @@ class GeminiApi:
         thinks = _thinks(config.get("thinkingConfig", {}), place["model"]) and self._signs
         return ModelRequest(
             model=place["model"],
-            turns=tuple(_turns(body)),
+            turns=tuple(_messages(body.get("systemInstruction", {}), turns)),
             offers=() if choice == "none" else tuple(map(_offer, declared)),
             stream=place["method"] == "streamGenerateContent",
             wants_usage=True,
@@ -150,8 +160,11 @@ class GeminiApi:
         if reason is not None:
             candidate |= {"finishReason": reason} | _grounding(answer)
         body: Json = {"candidates": [candidate], "modelVersion": request.model}
-        usage = usage_of(request, answer)
-        return body if usage is None else body | {"usageMetadata": _usage(usage)}
+        if (usage := usage_of(request, answer)) is None:
+            return body
+        if usage.reasoning is None:
+            usage = replace(usage, reasoning=count_tokens([answer.reasoning or ""]))
+        return body | {"usageMetadata": _usage(usage)}
 
 
 def _known(value: Any, place: str) -> Any:
@@ -179,51 +192,55 @@ def _known(value: Any, place: str) -> Any:
     return fields
 
 
-def _check_turns(contents: Sequence[Object]) -> None:
-    if not contents:
-        raise Refusal(400, "* GenerateContentRequest.contents: contents is not specified")
-    roles = [content.get("role", "user") for content in contents]
-    if not {"user", "model"}.issuperset(roles):
-        raise Refusal(400, "Please use a valid role: user, model.")
-    if roles[0] != "user" or any(one == two for one, two in pairwise(roles)):
-        text = "Please ensure that multiturn requests alternate between user and model."
-        raise Refusal(400, text)
+def _joined(contents: Sequence[Object]) -> list[Json]:
+    """The turns; several contents of one role in a row are one, as the SDK keeps a stream's."""
+    turns: list[Json] = []
     for content in contents:
-        if not content.get("parts"):
-            text = "* GenerateContentRequest.contents.parts: contents.parts must not be empty."
-            raise Refusal(400, text)
-    for before, content in pairwise([{}, *contents, {}]):
-        calls, results = _inner(before, "functionCall"), _inner(content, "functionResponse")
-        named = sorted(str(each.get("name")) for each in results)
-        if len(calls) != len(results) or named != sorted(str(each.get("name")) for each in calls):
+        role, parts = content.get("role", "user"), content.get("parts")
+        if role not in ("user", "model"):
+            raise Refusal(400, "Please use a valid role: user, model.")
+        if not parts:
+            raise Refusal(400, "* GenerateContentRequest.contents.parts: must not be empty.")
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["parts"] += parts
+        else:
+            turns.append({"role": role, "parts": list(parts)})
+    return turns
+
+
+def _check_turns(turns: Sequence[Object]) -> None:
+    """Refusal where the first is not the user's, or results are not those of the calls before."""
+    if not turns:
+        raise Refusal(400, "* GenerateContentRequest.contents: contents is not specified")
+    if turns[0]["role"] != "user" or turns[-1]["role"] != "user":
+        raise Refusal(400, "Please ensure that multiturn requests begin and end with a user role.")
+    for before, turn in pairwise([{}, *turns]):
+        calls, results = _inner(before, "functionCall"), _inner(turn, "functionResponse")
+        names = [
+            sorted(str(each.get("name")) for each in each_side) for each_side in (calls, results)
+        ]
+        if names[0] != names[1]:
             raise Refusal(400, UNEQUAL)
 
 
-def _check_signatures(contents: Sequence[Object], is_strict: bool) -> None:
-    """Of this turn's calls they are required, where anything is; none may be changed."""
+def _check_signatures(turns: Sequence[Object]) -> None:
+    """Of this turn's calls the first of each step has one; none is another than was given."""
     asked = [
         number
-        for number, content in enumerate(contents)
-        if content.get("role", "user") == "user" and any("text" in p for p in content["parts"])
+        for number, turn in enumerate(turns)
+        if turn["role"] == "user" and any("text" in part for part in turn["parts"])
     ]
-    for number, content in enumerate(contents):
-        calls = [part for part in content["parts"] if "functionCall" in part]
-        marks = [
-            part["thoughtSignature"] for part in content["parts"] if "thoughtSignature" in part
-        ]
-        if calls and is_strict and number > max(asked, default=-1):
-            mark = calls[0].get("thoughtSignature")
-            if mark is None:
-                name = calls[0]["functionCall"].get("name")
-                raise Refusal(400, UNSIGNED.format(name=name, position=number + 1))
-        ids = [str(call["functionCall"].get("id")) for call in calls]
-        is_ours = binding({"tool_calls": [{"id": id_} for id_ in ids]}) is not None
-        right = (
-            {*UNCHECKED, signature(ids[0])}
-            if is_ours
-            else {*UNCHECKED, _text_signature(content["parts"])}
-        )
-        if is_strict and (is_ours or not calls) and not right.issuperset(marks):
+    for number, turn in enumerate(turns):
+        calls = [part for part in turn["parts"] if "functionCall" in part]
+        if calls and number > max(asked, default=-1) and "thoughtSignature" not in calls[0]:
+            name = calls[0]["functionCall"].get("name")
+            raise Refusal(400, UNSIGNED.format(name=name, position=number + 1))
+        ids = [{"id": call["functionCall"].get("id")} for call in calls]
+        if calls and binding({"tool_calls": ids}) is None:
+            continue  # not a call of ours
+        right = signature(ids[0]["id"]) if calls else _text_signature(turn["parts"])
+        marks = {str(part.get("thoughtSignature", right)) for part in turn["parts"]} - UNCHECKED
+        if {mark.translate(STANDARD) for mark in marks} - {right}:
             raise Refusal(400, "Corrupted thought signature.")
 
 
@@ -291,15 +308,14 @@ def _limit(config: Object) -> int | None:
     return limit
 
 
-def _turns(body: Object) -> Iterator[Message]:
+def _messages(system_content: Object, turns: Sequence[Object]) -> Iterator[Message]:
     """The conversation as policies read it; results find their calls by id, else by their order."""
-    system = "".join(part.get("text", "") for part in _parts_in(body.get("systemInstruction", {})))
-    if system:
+    if system := "".join(part.get("text", "") for part in system_content.get("parts", ())):
         yield Message(role="system", content=system)
     ids: list[str] = []
-    for number, content in enumerate(body["contents"]):
+    for number, content in enumerate(turns):
         text = "".join(p.get("text", "") for p in content["parts"] if not p.get("thought"))
-        if content.get("role", "user") == "model":
+        if content["role"] == "model":
             calls = [
                 tool_call(
                     c["name"], json.dumps(c.get("args") or {}), c.get("id") or f"{number}_{n}"
@@ -316,11 +332,6 @@ def _turns(body: Object) -> Iterator[Message]:
             yield Message(role="user", content=text)
 
 
-def _parts_in(content: Object) -> Sequence[Object]:
-    parts: Sequence[Object] = content.get("parts", ())
-    return parts
-
-
 def _offer(function: Object) -> ToolSpec:
     if "parameters" in function and "parametersJsonSchema" in function:
         raise Refusal(400, "parameters and parameters_json_schema are mutually exclusive.")
@@ -335,14 +346,15 @@ def _parts(request: ModelRequest, answer: ScriptedAnswer) -> list[Json]:
     parts: list[Json] = []
     if answer.reasoning:
         parts.append({"text": answer.reasoning, "thought": True})
-    for call in answer.hosted:
-        if call.tool not in request.hosted:
-            raise Refusal(400, f"the reply uses {call.tool}, which was not offered")
-        if call.kind == "code":
-            parts.append({"executableCode": {"language": "PYTHON", "code": call.about}})
-            output = {"outcome": "OUTCOME_OK", "output": "".join(call.gave)}
+    for used in answer.hosted:
+        if used.tool not in request.hosted:
+            raise Refusal(400, f"the reply uses {used.tool}, which was not offered")
+        if used.kind == "code":
+            parts.append({"executableCode": {"language": "PYTHON", "code": used.about}})
+            output = {"outcome": "OUTCOME_OK", "output": "".join(used.gave)}
             parts.append({"codeExecutionResult": output})
-    if answer.text and answer.finish != "refused":
+    is_forced = bool(answer.calls) and request.choice != "auto"
+    if answer.text and answer.finish != "refused" and not is_forced:
         parts.append({"text": answer.text})
     for place, call in enumerate(answer.calls):
         arguments = json.loads(call.arguments)

@@ -48,7 +48,8 @@ BLOCKED = "PROMPT_BLOCKED"
 """Our finish reason for a prompt that was refused before the model read it."""
 REFUSALS = frozenset(
     f"{BLOCKED} SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII ESCALATION"
-    " IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION PUP_LIMITED_DISABLED MODEL_ARMOR".split()
+    " IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION PUP_LIMITED_DISABLED"
+    " MODEL_ARMOR".split()
 )
 BROKEN = {
     "MALFORMED_FUNCTION_CALL": "wrote a function call that cannot be parsed",
@@ -303,5 +304,5 @@ API = Api(
     headers=lambda key: {"x-goog-api-key": key},
     has_hosted_tools=True,
     own_names="gemini-",
-    own_keys="AIza",
+    own_keys=r"AIza|AQ\.",
 )
