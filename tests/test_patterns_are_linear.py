@@ -21,6 +21,8 @@ CUT = {
 FROM_ARGUMENTS = {
     "agent_env.extensions.fake_server.policies": "the user's own pattern of a scripted reply",
     "agent_env.extensions.fake_server.rules": "escaped; a client's schema",
+    "agent_env.extensions.fake_server.server": "the paths of its APIs",
+    "agent_env.wiring.models": "beginnings of names and keys of the package's APIs",
     "agent_env.models.serving.process": "a table of plain words, on lines of a log's end",
     "agent_env.families.traveler.reference": "escaped",
     "agent_env.families.time_puzzles.texts": "a table of forms; its own test attacks them",

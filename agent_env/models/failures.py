@@ -127,21 +127,15 @@ ADVICE = {
     429: "send fewer requests at a time",
 }
 TOO_LONG = "the conversation is longer than the model reads; see --fit-context"
-GEMINI_ADVICE = {
-    "thinkingConfig": (
-        re.compile("thinking", re.I),
-        "this model does not think that way; leave --reasoning-effort out or change it",
-    ),
+GEMINI_WORDS = {
+    "thinkingConfig": (re.compile("thinking", re.I), "--reasoning-effort"),
     "responseJsonSchema": (
-        re.compile("mime.?type", re.I),
-        "this model holds no reply to a schema beside tools; use --answer-format schema-last",
+        re.compile("mime.?type"),
+        "--answer-format (schema-last goes with tools)",
     ),
-    "toolConfig": (
-        re.compile("tool use with function calling|server.?side", re.I),
-        "this model takes no tools of ours beside its own; leave them or --hosted-tools out",
-    ),
+    "toolConfig": (re.compile("tool use with|server.?side", re.I), "--hosted-tools or other tools"),
 }
-"""What to change where Gemini's error names no field, by the field that it is about."""
+"""What Gemini's error says of a field that it does not name, and the option to leave out."""
 NO_TOOLS = re.compile(r"enable-auto-tool-choice|does not support (tools|function)", re.I)
 KINDS: dict[str, ModelErrorKind] = {
     "insufficient_quota": "rate_limit",
@@ -195,7 +189,7 @@ def labels(error: JsonValue) -> tuple[str, str]:
 
 
 def _has_no_credit(error: JsonValue) -> bool:
-    """Whether waiting does not help: OpenAI's code, Google's quotas by day."""
+    """Whether waiting does not help: OpenAI's code, a quota of Google's for the day."""
     return "insufficient_quota" in labels(error) or "PerDay" in str(_details(error))
 
 
@@ -240,7 +234,7 @@ def _advice(
     request: Mapping[str, JsonValue],
 ) -> str:
     if _has_no_credit(error):
-        return "the account has no credit left, or its quota for the day is used up"
+        return "the account has no credit left"
     if kind == "bad_request" and (setting := _field_advice(message, error, request)) is not None:
         return setting
     if kind == "server" or status is None:
@@ -257,9 +251,9 @@ def _field_advice(message: str, error: JsonValue, request: Mapping[str, JsonValu
             "this server calls no tools for this model; use --tool-protocol text, or start the "
             "server with its tool parser"
         )
-    for name, (words, advice) in GEMINI_ADVICE.items():
+    for name, (words, option) in GEMINI_WORDS.items():
         if name in request and words.search(message):
-            return advice
+            return f"this model does not take it; leave {option} out or change it"
     if "tool_choice" in request and re.search(r"tool[_ ]choice|\brequired\b", text):
         return "this model refuses a required tool call; use --first-step auto"
     if (re.search(r"(?<!\w)(system|developer)(?!\w)", message)) and "role" in message.lower():

@@ -30,7 +30,6 @@ from agent_env.models.chat import (
     unique_id,
     written,
 )
-from agent_env.models.settings import Parameters
 from agent_env.records.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec
 
 THINKING_MODELS = re.compile(r"gemini-(?:2\.5-(?!flash-lite)|[3-9])(?!.{0,100}(?:image|tts|live))")
@@ -51,12 +50,9 @@ REFUSALS = frozenset(
     " IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION PUP_LIMITED_DISABLED"
     " MODEL_ARMOR".split()
 )
-BROKEN = {
-    "MALFORMED_FUNCTION_CALL": "wrote a function call that cannot be parsed",
-    "UNEXPECTED_TOOL_CALL": "called a function that it was not offered",
-    "TOO_MANY_TOOL_CALLS": "called the provider's tools too often",
-    "MALFORMED_RESPONSE": "wrote a malformed reply",
-}
+BROKEN = frozenset(
+    "MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MALFORMED_RESPONSE".split()
+)
 """Reasons that leave no reply; such a call may succeed when it is made again."""
 
 
@@ -100,26 +96,20 @@ def _generation_config(parts: RequestParts) -> Json:
         "stopSequences": list(options.stop) or None,
         "responseMimeType": "application/json" if is_held else None,
         "responseJsonSchema": dict(options.schema) if options.schema is not None else None,
-        "thinkingConfig": _thinking_config(parts.model, chosen) or None,
+        "thinkingConfig": _thinking_config(parts.model, chosen.reasoning_effort) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _thinking_config(model: str, chosen: Parameters) -> Json:
+def _thinking_config(model: str, effort: str | None) -> Json:
     """An effort is a number of tokens, or a word that stands for one or for a level."""
-    effort, config = chosen.reasoning_effort, Json()
-    budget = None if effort is None else int(effort) if effort.isdecimal() else BUDGETS.get(effort)
-    if (
-        effort is not None
-        and budget is not None
-        and (effort.isdecimal() or BUDGET_MODELS.match(model))
-    ):
-        config["thinkingBudget"] = budget
-    elif effort is not None:
-        config["thinkingLevel"] = effort.upper()
-    if budget != 0 and (effort is not None or THINKING_MODELS.match(model)):
-        config["includeThoughts"] = True
-    return config
+    if effort is None:
+        return {"includeThoughts": True} if THINKING_MODELS.match(model) else {}
+    budget = BUDGETS.get(effort) if BUDGET_MODELS.match(model) else None
+    budget = int(effort) if effort.isdecimal() else budget
+    if budget is None:
+        return {"thinkingLevel": effort.upper(), "includeThoughts": True}
+    return {"thinkingBudget": budget, "includeThoughts": True} if budget else {"thinkingBudget": 0}
 
 
 def _contents(parts: RequestParts) -> list[JsonValue]:
@@ -210,12 +200,10 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
         candidate = {"finishReason": BLOCKED, "finishMessage": blocked["blockReason"]}
     reason, why = text(candidate, "finishReason"), text(candidate, "finishMessage")
     if reason in BROKEN:
-        detail = f"{reason}: {why[:200]}" if why else reason
-        return Fault(what=f"has a model that {BROKEN[reason]} ({detail})", answer=body)
+        return Fault(what=f"gave up a reply of the model ({reason}) {why[:200]}", answer=body)
     items, calls = _with_ids(records(record(candidate, "content"), "parts"), exchange.messages)
-    end: Json = {} if reason in ("STOP", "MAX_TOKENS") else {"finishReason": reason}
-    if end and why:
-        end["finishMessage"] = why
+    is_usual = reason in ("STOP", "MAX_TOKENS")
+    end: Json = {} if is_usual else {"finishReason": reason, "finishMessage": why}
     usage = gemini_usage(record(body, "usageMetadata"))
     return Reply(
         message=Message(
@@ -229,7 +217,6 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
         finish_reason=_finish_reason(reason, calls),
         usage=usage.model_copy(update={"hosted_calls": _hosted_calls(candidate, items)}),
         model=text(body, "modelVersion") or None,
-        citations=_citations(candidate),
     )
 
 
@@ -278,12 +265,6 @@ def _hosted_calls(candidate: Json, parts: Iterable[Json]) -> dict[str, int] | No
         "code_interpreter": sum("executableCode" in part for part in parts),
     }
     return {name: count for name, count in counts.items() if count} or None
-
-
-def _citations(candidate: Json) -> tuple[str, ...]:
-    """Addresses that the model recited from its training; those of its search are not kept."""
-    sources = records(record(candidate, "citationMetadata"), "citationSources")
-    return tuple(dict.fromkeys(url for each in sources if (url := text(each, "uri"))))
 
 
 API = Api(
