@@ -21,7 +21,7 @@ from tests.commands import agent_env
         (
             "run time-puzzles --model gpt",
             "unknown model 'gpt'; known: reference, reference-static, believer, checker, "
-            "giver-up, guesser, rememberer, openai/NAME, compatible/NAME",
+            "giver-up, guesser, rememberer, openai/NAME, google/NAME, compatible/NAME",
         ),
         (
             "run time-puzzles --model reader",

@@ -87,8 +87,8 @@ async def conversation(post, change=lambda content: None):
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_official_sdk_calls_functions_and_hears_the_end(stream):
     """Its chat keeps the history, signatures and ids itself, and Google's names are its own."""
-    from google import genai
-    from google.genai import types
+    genai = pytest.importorskip("google.genai", reason="needs the extra dev")
+    types = genai.types
 
     async def script(server):
         root = server.url.removesuffix("/v1")

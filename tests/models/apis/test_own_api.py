@@ -90,7 +90,9 @@ def test_its_key_goes_in_headers_of_its_own(tmp_path, monkeypatch):
 def test_what_it_does_not_know_is_said(monkeypatch):
     with pytest.raises(ConfigError, match="the polite API takes no seed"):
         make_model("polite/x", None, {"seed": 1}, own_plugins())
-    with pytest.raises(ConfigError, match=r"known: .*polite/NAME, openai/NAME, .*compatible/NAME\["):
+    with pytest.raises(
+        ConfigError, match=r"known: .*polite/NAME, openai/NAME, .*compatible/NAME\["
+    ):
         make_model("rude/x", None, {}, own_plugins())
     monkeypatch.delenv("POLITE_KEY")
     with pytest.raises(ConfigError, match="model polite/x needs a key: set POLITE_KEY"):
