@@ -134,6 +134,7 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
     yield "prompt", manifest.prompt_file.name if manifest.prompt_file else manifest.prompt or None
     yield "prompt's digest", manifest.prompt_file.digest if manifest.prompt_file else None
     yield "system text's digest", manifest.system_file.digest if manifest.system_file else None
+    yield "difficulty", None if manifest.tier is None else str(manifest.tier)
     yield "task options", _pairs_text(manifest.options)
     if source is None:
         yield "conditions", ", ".join(c.name for c in manifest.conditions)

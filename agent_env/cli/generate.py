@@ -33,6 +33,8 @@ def generate(options: GenerateOptions) -> None:
         result = asyncio.run(make_set(options, listener))
     questions = result.sample_set
     say(f"{len(questions.samples)} questions in {options.out}; told in full in {result.summary}")
+    if result.tier is not None:
+        say(f"difficulty {result.tier}")
     skipped = sorted(questions.left_out.items(), key=lambda pair: -pair[1])
     for what, number in skipped[:MAX_SHOWN]:
         say(f"  left out: {number} {what}")

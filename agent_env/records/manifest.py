@@ -10,7 +10,7 @@ from agent_env.records.imported import ImportSource
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Plain, Reach
-from agent_env.records.schema import Condition, ModelFacts, Stored, Usage, is_time
+from agent_env.records.schema import Condition, ModelFacts, Stored, Tier, Usage, is_time
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
 
@@ -264,6 +264,8 @@ class Manifest(Stored):
     """Name of the prompt."""
     options: Annotated[dict[str, JsonValue], OPTIONS] = Field(default_factory=dict)
     """The family's options."""
+    tier: Tier | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The level of difficulty that was asked for; its options are among `options`."""
     scorer: Code[str | None] = Field(default=None, exclude_if=lambda name: name is None)
     """A plugged-in scorer; None for the family's own."""
     metrics: Code[tuple[str, ...]] = Field(default=(), exclude_if=lambda names: not names)

@@ -72,6 +72,25 @@ class Proof(Record):
     first and the second, the third and the fourth, and so on."""
 
 
+class Tier(Record):
+    """A level of difficulty: a family's options under a name."""
+
+    name: Plain[str] = Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")
+    """Such as `easy`; `paper` is the family's defaults."""
+    about: Plain[str]
+    """What its questions are."""
+    options: Plain[tuple[str, ...]] = ()
+    """Its options as KEY=VALUE."""
+    replaced: Plain[tuple[str, ...]] = Field(default=(), exclude_if=lambda names: not names)
+    """Those of them that the user gave another value."""
+
+    def __str__(self) -> str:
+        """For users, in one line."""
+        options = f" ({' '.join(self.options)})" if self.options else ""
+        own = f", but for your own {', '.join(self.replaced)}" if self.replaced else ""
+        return f"{self.name}: {self.about}{options}{own}"
+
+
 class Sample(Record):
     """One question with its gold answer. Families add their own typed fields."""
 
@@ -91,6 +110,8 @@ class Sample(Record):
     """What the run's web ablations change for it; None in a run without any."""
     attacks: tuple[SampleAttack, ...] = Field(default=(), exclude_if=lambda value: not value)
     """The attacks of the run's pages on it."""
+    tier: Tier | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The level of difficulty that it was made for; None for the family's defaults."""
 
     @model_validator(mode="after")
     def _check_twin(self) -> Self:

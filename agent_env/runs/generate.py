@@ -17,7 +17,7 @@ from agent_env.episodes.calls.budget import RunLimits
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.records.options import Opt, OptionGroup
-from agent_env.records.schema import Record
+from agent_env.records.schema import Record, Tier
 from agent_env.registry import load_path
 from agent_env.runs.options import ApiKeyEnv
 from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest
@@ -50,6 +50,10 @@ class GenerateOptions:
         ),
     ] = ()
     """The family's, as KEY=VALUE."""
+    difficulty: Annotated[
+        str | None,
+        Opt("easy, paper (the defaults) or hard; each --option wins over it."),
+    ] = None
     form: Annotated[
         str,
         Opt(
@@ -130,24 +134,26 @@ class GenerateResult:
     wording: WordingOptions | None = None
     solved: tuple[SolvedByShortcut, ...] = ()
     """Of each shortcut that sees no gold."""
+    tier: Tier | None = None
 
 
 async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResult:
     """Generates, rewords and writes a set. Failures of the model lose no question."""
     family = load_family(options.task, own_plugins())
     model = _model(options, family)
-    chosen = family.read_options(options.options)
+    chosen = family.read_options(options.options, options.difficulty)
     _check_format(options, family)
     _check_writable(options.out)
     if options.screened_by:
         chosen = await _screened(chosen, family, options, listener)
-    sample_set = family.make_samples(options.limit, options.seed, chosen)
+    tier = family.tier_of(options.difficulty, chosen)
+    sample_set = family.make_tier(options.limit, options.seed, chosen, tier)
     wording = None
     if model is not None:
         sample_set, wording = await _reword(sample_set, model, options, listener)
     solved = solved_by_shortcuts(sample_set, family, chosen)
-    summary = _write(sample_set, options, family, chosen, wording, solved)
-    return GenerateResult(sample_set, summary, wording, solved)
+    summary = _write(sample_set, options, family, chosen, wording, solved, tier)
+    return GenerateResult(sample_set, summary, wording, solved, tier)
 
 
 def solved_by_shortcuts(
@@ -290,6 +296,7 @@ def _write(
     chosen: Record,
     wording: WordingOptions | None,
     solved: tuple[SolvedByShortcut, ...],
+    tier: Tier | None,
 ) -> Path:
     """The set and its summary."""
     generators = {getattr(sample, "generator", None) for sample in sample_set.samples}
@@ -299,6 +306,7 @@ def _write(
         "seed": options.seed,
         "asked": options.limit,
         "made": len(sample_set.samples),
+        **({} if tier is None else {"tier": tier.model_dump(mode="json")}),
         "options": chosen.model_dump(mode="json"),
         "left_out": dict(sample_set.left_out),
         "wording": wording.as_json() if wording else TEMPLATE,

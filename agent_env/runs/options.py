@@ -203,6 +203,16 @@ class RunOptions:
             reach=Reach.FILE,
         ),
     ] = ()
+    difficulty: Annotated[
+        str | None,
+        Opt(
+            "easy (for models of up to 3 billion parameters), paper (the default) or hard: "
+            "options of the task under a name; each --option wins over them.",
+            WHAT,
+            manifest="tier",
+            reach=Reach.NOTHING,
+        ),
+    ] = None
     scorer: Annotated[
         str | None,
         Opt(

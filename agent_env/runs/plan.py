@@ -19,7 +19,7 @@ from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
-from agent_env.records.schema import Condition, MaterialTable, Record, Sample
+from agent_env.records.schema import Condition, MaterialTable, Record, Sample, Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.options import PreflightWish, RunOptions
@@ -104,7 +104,7 @@ async def plan_run(
     options, server = with_server(options, note) if is_asked else (options, None)
     family = options.plugins.find(FAMILIES, options.task)
     _check_script(options.model, family)
-    family_options = family.read_options(options.options)
+    family_options = family.read_options(options.options, options.difficulty)
     texts = _texts(options)
     options = options if texts["prompt_file"] is None else replace(options, prompt="default")
 
@@ -136,7 +136,8 @@ async def plan_run(
     web = settings_of(options.web)
     if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")
-    sample_set = select_samples(options, family, family_options, task)
+    tier = family.tier_of(options.difficulty, family_options)
+    sample_set = select_samples(options, family, family_options, task, tier)
     for text in sample_set.notes:
         note(text)
     _check_tables(conditions, sample_set, plugins)
@@ -175,6 +176,7 @@ async def plan_run(
             "conditions": conditions,
             "limits": limits,
             "options": family_options.model_dump(mode="json"),
+            "tier": tier,
             "seed": None if options.dataset else options.seed,
             "dataset": options.dataset.name if options.dataset else None,
             "samples": len(sample_set.samples),
@@ -352,27 +354,34 @@ def _contexts(options: RunOptions, samples: Sequence[Sample], note: Note) -> tup
 def task_of(options: RunOptions, tables: Materials) -> Task:
     """The task of these options under its default prompt, with their scorer and metrics."""
     family = options.plugins.find(FAMILIES, options.task)
-    task = family.make_task("default", family.read_options(options.options), tables)
+    chosen = family.read_options(options.options, options.difficulty)
+    task = family.make_task("default", chosen, tables)
     return with_measures(task, options.scorer, options.metrics, options.plugins)
 
 
 def samples_of(options: RunOptions) -> SampleSet:
     """The samples that a run with these options asks."""
     family = options.plugins.find(FAMILIES, options.task)
-    family_options = family.read_options(options.options)
+    family_options = family.read_options(options.options, options.difficulty)
     prompt = "default" if _texts(options)["prompt_file"] else options.prompt
     return select_samples(
-        options, family, family_options, family.make_task(prompt, family_options, {})
-    )
+        options, family, family_options, family.make_task(prompt, family_options, {}),
+        family.tier_of(options.difficulty, family_options),
+    )  # fmt: skip
 
 
 def select_samples(
-    options: RunOptions, family: Family, family_options: Record, task: Task
+    options: RunOptions, family: Family, family_options: Record, task: Task, tier: Tier | None
 ) -> SampleSet:
     """The samples of the dataset, or new ones; filtered, cut to the limit, with the tables that
     they name."""
     filters = [parse_where(text) for text in options.where]
     if options.dataset is not None:
+        if tier is not None:
+            raise ConfigError(
+                f"--difficulty {tier.name} is for questions that are made, and --dataset has its "
+                "own; leave one of them out"
+            )
         sample_set = _read_dataset(options.dataset, family, family_options, task)
         selected = select(sample_set.samples, filters)
         defects = [each for sample in selected for each in sample_set.defects.get(sample.id, ())]
@@ -380,7 +389,7 @@ def select_samples(
             raise DatasetErrors(options.dataset, defects)
         selected = selected[: options.limit]
     else:
-        sample_set, selected = _generate(options, family, family_options, filters)
+        sample_set, selected = _generate(options, family, family_options, filters, tier)
     if not selected:
         raise ConfigError(f"no sample satisfies --where {' --where '.join(options.where)}")
     table_digests = {digest for sample in selected for digest in sample.materials}
@@ -406,7 +415,7 @@ def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
         permit=run.permit,
     )  # fmt: skip
     task = family.make_task(manifest.prompt, chosen, {})
-    sample_set = select_samples(options, family, chosen, task)
+    sample_set = select_samples(options, family, chosen, task, manifest.tier)
     files = {
         "samples.jsonl": samples_bytes(sample_set.samples),
         "materials.jsonl": samples_bytes(sample_set.tables),
@@ -430,13 +439,14 @@ def _read_dataset(file: Path, family: Family, family_options: Record, task: Task
 
 
 def _generate(
-    options: RunOptions, family: Family, family_options: Record, filters: Sequence[Filter]
-) -> tuple[SampleSet, list[Sample]]:
+    options: RunOptions, family: Family, family_options: Record, filters: Sequence[Filter],
+    tier: Tier | None,
+) -> tuple[SampleSet, list[Sample]]:  # fmt: skip
     """The requested number of samples that satisfy the filters, from at most 64 times as many."""
     count = options.limit or options.stop.max_samples or DEFAULT_COUNT
     sample_set, selected = SampleSet(()), list[Sample]()
     for factor in (1, 4, 16, 64) if filters else (1,):
-        sample_set = family.make_samples(count * factor, options.seed, family_options)
+        sample_set = family.make_tier(count * factor, options.seed, family_options, tier)
         selected = select(sample_set.samples, filters)
         if len(selected) >= count:
             break

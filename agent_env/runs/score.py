@@ -76,7 +76,8 @@ class RunScores:
     def title(self) -> str:
         """Task, model and folder."""
         manifest = self.manifest
-        return f"{manifest.task} · {short_name(manifest.model)} · {self.folder.path}"
+        level = "" if manifest.tier is None else f" ({manifest.tier.name})"
+        return f"{manifest.task}{level} · {short_name(manifest.model)} · {self.folder.path}"
 
     def sentences(self) -> ResultTable:
         """The first conclusions; no rows where there is nothing to conclude."""

@@ -7,16 +7,18 @@ writes them as KEY=VALUE.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, user_problem
 from agent_env.protocols import Limits, Scorer
-from agent_env.records.schema import MaterialTable, Record, Sample
+from agent_env.records.schema import MaterialTable, Record, Sample, Tier
 from agent_env.tasks.sample_files import (
     materials_beside,
     read_materials,
@@ -29,6 +31,10 @@ from agent_env.tasks.task import Prompt, Task
 OptionsRecord = TypeVar("OptionsRecord", bound=Record)
 Materials = Mapping[str, MaterialTable]
 """Tables by digest, as samples name them."""
+
+
+DEFAULT_LEVEL = "paper"
+"""The level of difficulty of a family's defaults."""
 
 
 class NoOptions(Record):
@@ -110,12 +116,54 @@ class Family:
     screening: str | None = None
     """MODULE:NAME of an async function: from the options, a `RunOptions` for each model of a panel,
     the set's file and a listener to options without what the panel knows; None for none."""
+    levels: Path | None = None
+    """A TOML file of its levels of difficulty: a table for each, with what it is `about` and its
+    `options`; `paper` is the defaults. None for none."""
     reproduction: str | None = None
     """MODULE:NAME of the `extensions.papers.paper.Reproduction` of its paper; None for none."""
 
-    def read_options(self, texts: Sequence[str]) -> Record:
-        """Its options from KEY=VALUE texts; several values are separated by commas."""
-        return record_options(self.options, self.name, texts)
+    def read_options(self, texts: Sequence[str], difficulty: str | None = None) -> Record:
+        """Its options from KEY=VALUE texts, over those of the level of difficulty; several values
+        are separated by commas."""
+        preset = {} if difficulty is None else self._level(difficulty)["options"]
+        return record_options(self.options, self.name, texts, preset)
+
+    def tier_of(self, difficulty: str | None, chosen: Record) -> Tier | None:
+        """The level of difficulty of these options, as samples and run.json state it."""
+        if difficulty is None:
+            return None
+        level = self._level(difficulty)
+        preset = self.checked_options(level["options"])
+        return Tier(
+            name=difficulty,
+            about=level["about"],
+            options=option_texts(level["options"]),
+            replaced=tuple(
+                key for key in level["options"] if getattr(preset, key) != getattr(chosen, key)
+            ),
+        )
+
+    def make_tier(self, count: int, seed: int, chosen: Record, tier: Tier | None) -> SampleSet:
+        """New samples that state their level of difficulty; those of the defaults state none, and
+        are the same bytes."""
+        sample_set = self.make_samples(count, seed, chosen)
+        if tier is None or not tier.options:
+            return sample_set
+        stated = (sample.model_copy(update={"tier": tier}) for sample in sample_set.samples)
+        return replace(sample_set, samples=tuple(stated))
+
+    def _level(self, difficulty: str) -> dict[str, Any]:
+        """The entry of the file of levels: what it is about, and its options."""
+        if self.levels is None:
+            raise ConfigError(
+                f"--difficulty {difficulty}: {self.name} has no levels of difficulty; leave it out"
+            )
+        levels: dict[str, dict[str, Any]] = tomllib.loads(self.levels.read_text("utf-8"))
+        levels[DEFAULT_LEVEL] = {"about": "the defaults, as in the paper", "options": {}}
+        if difficulty not in levels:
+            known = ", ".join(levels)
+            raise ConfigError(f"--difficulty {difficulty}: {self.name} has {known}")
+        return levels[difficulty]
 
     def checked_options(self, values: Mapping[str, Any]) -> Record:
         """Its options with these values, such as those of run.json; ConfigError if invalid."""
@@ -185,8 +233,14 @@ class Rewording:
     """From the questions, the inner samples, the replies by sample, and the model's name."""
 
 
-def record_options(record: type[OptionsRecord], owner: str, texts: Sequence[str]) -> OptionsRecord:
-    """Options from KEY=VALUE texts; ConfigError names what the `owner` has no option for."""
+def record_options(
+    record: type[OptionsRecord],
+    owner: str,
+    texts: Sequence[str],
+    preset: Mapping[str, Any] = MappingProxyType({}),
+) -> OptionsRecord:
+    """Options from KEY=VALUE texts, over those of a preset; ConfigError names what the `owner` has
+    no option for."""
     fields = record.model_fields
     values: dict[str, str | list[str]] = {}
     for text in texts:
@@ -200,7 +254,7 @@ def record_options(record: type[OptionsRecord], owner: str, texts: Sequence[str]
         if key in values:
             raise ConfigError(f"--option {key} is given twice; separate several values by commas")
         values[key] = _several(value) if _is_tuple(fields[key].annotation) else value
-    return _checked(record, owner, values)
+    return _checked(record, owner, {**preset, **values})
 
 
 def option_texts(values: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -64,3 +65,38 @@ def test_tables_are_written_once_beside_the_samples(tmp_path):
     assert len(out.read_text().splitlines()) == 3
     assert materials_beside(out) == tmp_path / "new" / "questions.materials.jsonl"
     assert read_materials(materials_beside(out)) == (TABLE,)
+
+
+@pytest.fixture
+def levelled(tmp_path):
+    file = tmp_path / "difficulty.toml"
+    file.write_text('[easy]\nabout = "few"\noptions = { sizes = [2, 3], setting = "closed" }\n')
+    return replace(FAMILY, levels=file)
+
+
+def test_an_option_of_the_users_wins_over_the_level(levelled):
+    chosen = levelled.read_options(["sizes=9", "known_only=true"], "easy")
+    assert chosen == Options(setting="closed", sizes=(9,), known_only=True)
+    tier = levelled.tier_of("easy", chosen)
+    assert (tier.options, tier.replaced) == (("sizes=2,3", "setting=closed"), ("sizes",))
+    assert str(tier) == "easy: few (sizes=2,3 setting=closed), but for your own sizes"
+
+
+def test_samples_state_their_level_and_those_of_the_defaults_are_the_same_bytes(levelled):
+    easy = levelled.tier_of("easy", levelled.read_options([], "easy"))
+    assert levelled.make_tier(1, 1, Options(), easy).samples[0].tier == easy
+    paper = levelled.tier_of("paper", levelled.read_options([], "paper"))
+    assert paper.name == "paper"
+    assert levelled.make_tier(2, 1, Options(), paper) == make(2, 1, Options())
+
+
+@pytest.mark.parametrize(
+    ("family", "level", "said"),
+    [
+        ("plain", "easy", "--difficulty easy: tests has no levels of difficulty; leave it out"),
+        ("levelled", "medium", "--difficulty medium: tests has easy, paper"),
+    ],
+)
+def test_a_level_that_is_not_there_is_named(family, level, said, levelled):
+    with pytest.raises(ConfigError, match=f"^{said}$"):
+        (levelled if family == "levelled" else FAMILY).read_options([], level)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 from agent_env.extensions.extraction.strategies import with_orders
@@ -101,6 +102,7 @@ FAMILY = Family(
     _make_samples,
     TdbenchOptions,
     reference="agent_env.families.tdbench.reference:next_step",
+    levels=Path(__file__).with_name("difficulty.toml"),
     reproduction="agent_env.families.tdbench.reproduction:PAPER",
     rewording="agent_env.families.tdbench.rewording:REWORDING",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from agent_env.families.temp_answers.generator import AnswerOptions, make_samples
 from agent_env.families.temp_answers.sample import NAME
 from agent_env.families.temp_answers.task import make_task
@@ -13,5 +15,6 @@ FAMILY = Family(
     make_samples,
     AnswerOptions,
     reference="agent_env.families.temp_answers.reference:next_step",
+    levels=Path(__file__).with_name("difficulty.toml"),
     reproduction="agent_env.families.temp_answers.reproduction:PAPER",
 )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
+from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 
@@ -71,8 +72,13 @@ class Candidates:
     """All kinds of facts, and the events."""
 
     def __init__(
-        self, tables: FactTables, sets: DaySets, calendars: Sequence[str] = ("chinese",)
+        self,
+        tables: FactTables,
+        sets: DaySets,
+        calendars: Sequence[str] = ("chinese",),
+        kinds: Sequence[str] = (),
     ) -> None:
+        """Of all kinds, or of these alone; ConfigError for an unknown one."""
         self._sets = sets
         self._events: dict[str, list[list[Entry]]] = {
             "year": [],
@@ -82,7 +88,13 @@ class Candidates:
         }
         for row in tables.events:
             self._add_event(row)
-        self.kinds = {kind.name: kind for kind in self._all_kinds(tables, calendars)}
+        by_name = {kind.name: kind for kind in self._all_kinds(tables, calendars)}
+        if unknown := next((name for name in kinds if name not in by_name), None):
+            raise ConfigError(
+                f"--option kinds: no kind '{unknown}' with these calendars; known: "
+                f"{', '.join(by_name)}"
+            )
+        self.kinds = {name: each for name, each in by_name.items() if not kinds or name in kinds}
         self.features = tuple(
             kind
             for name in calendars

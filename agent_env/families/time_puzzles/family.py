@@ -48,6 +48,7 @@ class SetOptions:
     calendars: tuple[str, ...] = ("chinese",)
     checked: bool = True
     target: Target = ANY
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class _Maker:
     def __init__(self, tables: FactTables, options: SetOptions) -> None:
         self._options = options
         self._generator = _generator(
-            tables, options.days, options.calendars, options.checked, options.target
+            tables, options.days, options.calendars, options.checked, options.target, options.kinds
         )
         self.shapes = len(options.facts) * len(options.solutions)
         """The number of shapes; as many puzzles have all of them."""
@@ -125,10 +126,15 @@ class _Maker:
 
 @lru_cache(maxsize=2)
 def _generator(
-    tables: FactTables, days: DayRange, calendars: tuple[str, ...], checked: bool, target: Target
+    tables: FactTables,
+    days: DayRange,
+    calendars: tuple[str, ...],
+    checked: bool,
+    target: Target,
+    kinds: tuple[str, ...],
 ) -> Generator:
     """One for all sets of a process: the day sets of its facts are computed once."""
-    return Generator(tables, days, calendars, checked, target)
+    return Generator(tables, days, calendars, checked, target, kinds)
 
 
 def _all(
@@ -170,6 +176,9 @@ class PuzzleOptions(Record):
     """A file with your own event table; docs/facts.md has the form."""
     difficulty: tuple[str, ...] = ()
     """Targets joined by commas, QUANTITY=A-B: lookups, pages, hops (of calendars), candidates."""
+    kinds: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """Kinds of facts beside the event, joined by commas: explicit_year, month, weekday, …; empty
+    for all."""
     after: str = ""
     """YYYY-MM-DD: events that begin after a model's knowledge cutoff."""
     obscurity: float = Field(default=0.0, ge=0, le=1)
@@ -192,6 +201,7 @@ def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
         calendars=calendars_of(options),
         checked=not options.unchecked,
         target=parse_target(options.difficulty),
+        kinds=options.kinds,
     )
 
 
@@ -324,5 +334,6 @@ FAMILY = Family(
         "giver-up",
     ),
     rewording="agent_env.families.time_puzzles.model_wording:REWORDING",
+    levels=Path(__file__).with_name("difficulty.toml"),
     reproduction="agent_env.families.time_puzzles.reproduction:PAPER",
 )

@@ -272,6 +272,7 @@ class Generator:
         calendars: Sequence[str] = ("chinese",),
         checked: bool = True,
         target: Target = ANY,
+        kinds: Sequence[str] = (),
     ) -> None:
         self._target = target
         self._days = days
@@ -279,7 +280,7 @@ class Generator:
         self._checked = checked
         self._sets = DaySets(days, tables)
         self._wording = Wording(tables, self._sets)
-        self._candidates = Candidates(tables, self._sets, calendars)
+        self._candidates = Candidates(tables, self._sets, calendars, kinds)
         self._guarantees = Guarantees(self._sets, tables)
 
     def puzzle(self, shape: Shape, rng: Random, name: str) -> TimePuzzle:

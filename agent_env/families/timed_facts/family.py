@@ -128,6 +128,7 @@ TEMPREASON = Family(
     TempReasonOptions,
     partial(read_foreign, "tempreason"),
     reference=REFERENCE,
+    levels=Path(__file__).with_name("tempreason.toml"),
     reproduction="agent_env.families.timed_facts.reproduction:PAPER",
 )
 TIMEQA = Family(
@@ -137,4 +138,5 @@ TIMEQA = Family(
     TimeQAOptions,
     partial(read_foreign, "timeqa"),
     reference=REFERENCE,
+    levels=Path(__file__).with_name("timeqa.toml"),
 )

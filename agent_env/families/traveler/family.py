@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import NAME
 from agent_env.families.traveler.task import make_task
@@ -13,5 +15,6 @@ FAMILY = Family(
     make_samples,
     Options,
     reference="agent_env.families.traveler.reference:next_step",
+    levels=Path(__file__).with_name("difficulty.toml"),
     reproduction="agent_env.families.traveler.reproduction:PAPER",
 )

@@ -186,7 +186,7 @@ class _Reading:
         with self._noted("tasks", task, "task"):
             family = options.plugins.find(FAMILIES, options.task)
             with self._noted("tasks", task, "options"):
-                chosen = family.read_options(options.options)
+                chosen = family.read_options(options.options, options.difficulty)
                 prompt = options.prompt if "." not in options.prompt else "default"
                 names = options.conditions or (
                     family.make_task(prompt, chosen, {}).default_conditions

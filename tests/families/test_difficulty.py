@@ -1,0 +1,64 @@
+"""Levels of difficulty of the families that make questions."""
+
+import json
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.registry import Plugins
+from agent_env.tasks.sample_files import samples_bytes
+from agent_env.wiring.registry import FAMILIES
+from tests.commands import agent_env
+from tests.plans import finished
+
+NAMES = ("time-puzzles", "tdbench", "tempreason", "timeqa", "traveler", "temp-answers")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_family_makes_questions_of_each_level(name):
+    family = Plugins().find(FAMILIES, name)
+    sets = {}
+    for level in ("easy", "paper", "hard"):
+        chosen = family.read_options([], level)
+        sets[level] = family.make_tier(6, 1, chosen, family.tier_of(level, chosen)).samples
+        assert len(sets[level]) == 6
+    assert samples_bytes(sets["paper"]) == samples_bytes(
+        family.make_samples(6, 1, family.read_options([])).samples
+    )
+    assert {sample.tier.name for sample in sets["easy"]} == {"easy"}
+    assert {sample.tier.name for sample in sets["hard"]} == {"hard"}
+
+
+def test_an_easy_puzzle_is_a_month_a_year_and_the_day_of_an_event():
+    family = Plugins().find(FAMILIES, "time-puzzles")
+    for puzzle in family.make_samples(5, 3, family.read_options([], "easy")).samples:
+        kinds = sorted(fact.type for fact in puzzle.facts)
+        assert kinds == ["explicit_year", "kb_event", "month"]
+        assert (puzzle.event_level, puzzle.solution_count) == ("day", 1)
+    with pytest.raises(ConfigError, match="--option kinds: no kind 'moon' with these calendars; "):
+        family.make_samples(1, 1, family.read_options(["kinds=moon"]))
+
+
+def test_a_run_and_a_set_state_their_level(tmp_path):
+    run = finished(tmp_path / "run", difficulty="easy", limit=2, conditions=("base",))
+    stated = json.loads((run.path / "run.json").read_text())["tier"]
+    assert stated["name"] == "easy"
+    assert "facts=3" in stated["options"]
+    assert run.samples[0].tier.name == "easy"
+    assert "time-puzzles (easy) · reference" in agent_env("show", str(run.path)).stdout
+    agent_env("compare", str(run.path), "--html", str(tmp_path / "report.html"))
+    assert "easy: three facts, one answer: " in (tmp_path / "report.html").read_text()
+    out = str(tmp_path / "set.jsonl")
+    words = "questions generate time-puzzles --difficulty easy --option years=1990-2020 --limit 2"
+    made = agent_env(*words.split(), "--out", out)
+    assert "difficulty easy: three facts, one answer: " in made.stderr
+    assert "but for your own years" in made.stderr
+    again = agent_env(*"run time-puzzles --difficulty hard --dataset".split(), out)
+    assert again.returncode == 2
+    assert "--difficulty hard is for questions that are made, and --dataset has its" in again.stderr
+
+
+def test_the_users_own_questions_have_no_level():
+    result = agent_env(*"questions generate qa --difficulty easy --out q".split())
+    assert result.returncode == 2
+    assert "--difficulty easy: qa has no levels of difficulty; leave it out" in result.stderr
