@@ -12,6 +12,7 @@ import numpy as np
 from agent_env.analysis.resampling import standard_errors
 from agent_env.analysis.significance import minimum_detectable_effect
 from agent_env.analysis.study import RunData
+from agent_env.episodes.calls.options import asked_tier
 from agent_env.models.addresses import short_name, split_address
 from agent_env.models.prices import MILLION
 from agent_env.records.forecast import (
@@ -19,6 +20,7 @@ from agent_env.records.forecast import (
     ConditionForecast,
     DetectableDifference,
     Forecast,
+    Way,
 )
 from agent_env.records.manifest import Manifest, Preflight, Probe
 from agent_env.records.schema import Condition, ModelFacts, Usage
@@ -33,6 +35,8 @@ OUTPUT = 400
 """Guess: output tokens of a call."""
 TOOL_OUTPUT = 800
 """Guess: tokens of the tool outputs after a call."""
+BATCH_S = 86_400.0
+"""Providers end a batch after a day; each step of an episode is in one of its own."""
 LEAST_OUTPUT = 16
 """Output tokens of a test call whose time tells the server's speed."""
 
@@ -50,12 +54,21 @@ class Mean:
     basis: str
     usage: Usage | None
     time_s: float | None
+    repeated_tokens: int | None = None
+    """Input tokens that stood in the request before, too."""
 
 
 def forecast_run(manifest: Manifest, earlier: Sequence[RunData]) -> Forecast:
     """The forecast of a run; its own model's earlier run goes before another's."""
     repeats = manifest.planned_episodes // len(manifest.conditions)
-    conditions = tuple(_condition(manifest, c, repeats, earlier) for c in manifest.conditions)
+    means = [
+        _earlier_mean(manifest, each, earlier) or _guess(manifest, each)
+        for each in manifest.conditions
+    ]
+    conditions = tuple(
+        _condition(manifest, condition, repeats, mean)
+        for condition, mean in zip(manifest.conditions, means, strict=True)
+    )
     episodes = repeats * len(conditions)
     at_once = max(1, min(manifest.concurrency, episodes))
     whole = added([each.amounts for each in conditions])
@@ -78,16 +91,50 @@ def forecast_run(manifest: Manifest, earlier: Sequence[RunData]) -> Forecast:
         concurrency=at_once,
         conditions=conditions,
         amounts=amounts,
+        ways=_ways(manifest, means, repeats, amounts),
     )
 
 
+def _ways(
+    manifest: Manifest, means: Sequence[Mean], episodes: int, amounts: Amounts
+) -> tuple[Way, ...]:
+    """The same calls, so many episodes of each mean, at other prices and speeds."""
+    facts, tier = manifest.model_facts, asked_tier(manifest.model_parameters)
+    if facts is None or any(mean.usage is None for mean in means):
+        return ()
+
+    def cost(tier: str | None, is_cached: bool = False) -> float | None:
+        costs = []
+        for mean in means:
+            usage = _at_tier(mean.usage, tier)
+            if usage is not None and is_cached:
+                repeated = mean.repeated_tokens
+                usage = usage.model_copy(update={"cached_tokens": repeated})
+                usage = None if repeated is None else usage
+            costs.append(None if usage is None else usage.cost_usd(facts))
+        known = [each for each in costs if each is not None]
+        return sum(known) * episodes if len(known) == len(costs) else None
+
+    steps, now_s = _number(manifest.limits, "steps"), amounts.expected_s
+    most_s = None if steps is None else steps * BATCH_S
+    return (
+        Way(name="now", expected_cost_usd=cost(tier), expected_s=now_s, most_s=amounts.most_s),
+        Way(name="cached", expected_cost_usd=cost(tier, True), expected_s=now_s),
+        Way(name="flex", expected_cost_usd=cost("flex")),
+        Way(name="batch", expected_cost_usd=cost("batch"), most_s=most_s),
+    )
+
+
+def _at_tier(usage: Usage | None, tier: str | None) -> Usage | None:
+    return usage if usage is None or tier is None else usage.model_copy(update={"tier": tier})
+
+
 def _condition(
-    manifest: Manifest, condition: Condition, episodes: int, earlier: Sequence[RunData]
+    manifest: Manifest, condition: Condition, episodes: int, mean: Mean
 ) -> ConditionForecast:
-    mean = _earlier_mean(manifest, condition, earlier) or _guess(manifest, condition)
-    used = mean.usage
+    used = _at_tier(mean.usage, asked_tier(manifest.model_parameters))
     tokens = None if used is None else (used.input_tokens or 0) + (used.output_tokens or 0)
-    cost = None if mean.usage is None else mean.usage.cost_usd(manifest.model_facts)
+    cost = None if used is None else used.cost_usd(manifest.model_facts)
     most = _most_tokens(manifest)
     amounts = Amounts(
         expected_tokens=None if tokens is None else tokens * episodes,
@@ -117,6 +164,12 @@ def _earlier_mean(
         number = spent.episodes
         times = [o.used.get("duration_s") for o in run.observations.get(condition.name, ())]
         known = [time for time in times if time is not None]
+        calls = spent.calls / number
+        firsts = [
+            each.arrival.first_input_tokens
+            for each in run.observations.get(condition.name, ())
+            if each.arrival is not None
+        ]
         model_note = "" if run in model_runs else f" ({short_name(run.manifest.model)})"
         return Mean(
             basis=f"{run.name}{model_note}, n = {number}",
@@ -126,8 +179,19 @@ def _earlier_mean(
                 output_tokens=round(spent.output_tokens / number),
             ),
             time_s=sum(known) / len(known) if known else None,
+            repeated_tokens=_repeated(spent.input_tokens / number, calls, firsts),
         )
     return None
+
+
+def _repeated(tokens: float, calls: float, firsts: Sequence[float | None]) -> int | None:
+    """Of an episode whose requests grow evenly: all but its last one; None where the length of the
+    first one is unknown."""
+    known = [first for first in firsts if first is not None]
+    if calls <= 1 or not known:
+        return 0 if calls <= 1 else None
+    last = max(0.0, 2 * tokens / calls - sum(known) / len(known))
+    return round(max(0.0, tokens - last))
 
 
 def _guess(manifest: Manifest, condition: Condition) -> Mean:
@@ -139,13 +203,13 @@ def _guess(manifest: Manifest, condition: Condition) -> Mean:
     steps = STEPS if condition.tools else 1
     if condition.name not in first:
         return Mean("nothing tells", None, None)
-    later = steps * (steps - 1) // 2 * (OUTPUT + TOOL_OUTPUT)
+    growth = OUTPUT + TOOL_OUTPUT
+    requests = [first[condition.name] + step * growth for step in range(steps)]
     return Mean(
         basis=f"guess: {steps} call{'s' if steps > 1 else ''}",
-        usage=Usage(
-            input_tokens=steps * first[condition.name] + later, output_tokens=steps * OUTPUT
-        ),
+        usage=Usage(input_tokens=sum(requests), output_tokens=steps * OUTPUT),
         time_s=_guessed_time(preflight, steps),
+        repeated_tokens=sum(requests[:-1]),
     )
 
 
@@ -187,7 +251,10 @@ def _most_cost(manifest: Manifest, tokens: int | None) -> float | None:
 
 
 def _dearest(facts: ModelFacts, tokens: int, manifest: Manifest) -> float | None:
-    into, out = facts.input_per_million, facts.output_per_million
+    prices = facts.prices_of(asked_tier(manifest.model_parameters))
+    into, out = (
+        (None, None) if prices is None else (prices.input_per_million, prices.output_per_million)
+    )
     if into is None or out is None:
         return None
     steps, each = _number(manifest.limits, "steps"), manifest.model_parameters.get(LONGEST)

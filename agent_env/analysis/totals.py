@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
 
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.models.prices import is_priced
@@ -32,10 +33,12 @@ class Totals:
     reasoning_tokens: int | None
     cost_usd: float | None
     """None where a price or a count is unknown; cache hits cost nothing."""
+    tiers: Mapping[str, int] = field(default_factory=dict)
+    """Replies by service tier; empty where all are of the standard one."""
 
-    def as_json(self) -> dict[str, float | None]:
+    def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value != {}}
 
 
 def totals(episodes: Iterable[Episode], facts: ModelFacts | None) -> Totals:
@@ -59,7 +62,15 @@ def totals(episodes: Iterable[Episode], facts: ModelFacts | None) -> Totals:
         output_tokens=sum_known([e.output_tokens for e in every]),
         reasoning_tokens=sum_known([e.reasoning_tokens for e in every]),
         cost_usd=sum_known([episode_cost(e, facts) for e in every]),
+        tiers=_tiers(every),
     )
+
+
+def _tiers(episodes: Iterable[Episode]) -> dict[str, int]:
+    sums: Counter[str] = Counter()
+    for episode in episodes:
+        sums.update(episode.tiers)
+    return dict(sums)
 
 
 def episode_cost(episode: Episode, facts: ModelFacts | None) -> float | None:
@@ -83,7 +94,12 @@ def spent_table(rows: Sequence[tuple[str, Totals]]) -> ResultTable:
         Column("condition"), *(Column(name, 0, if_any=name == "failed") for name in heads),
         Column("USD", 4),
     )  # fmt: skip
-    return ResultTable("spent", "Spent in all", columns, cells)
+    notes = [
+        f"{name}: replies by service tier: {', '.join(f'{t} {n}' for t, n in total.tiers.items())}"
+        for name, total in rows
+        if total.tiers
+    ]
+    return ResultTable("spent", "Spent in all", columns, cells, tuple(notes))
 
 
 Number = TypeVar("Number", int, float)

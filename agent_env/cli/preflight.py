@@ -107,6 +107,8 @@ def _print_forecast(forecast: PlanForecast) -> None:
         if any(each.amounts.expected_tokens is not None for each in run.conditions):
             print_table(_amounts_table(run))
             print(f"  Time: {time_text(run.amounts)}, {run.concurrency} episodes at once.")
+        if run.ways:
+            print_table(_ways_table(run))
     if len(forecast.runs) > 1:
         print(f"  In all: {amounts_text(forecast.amounts)}.")
     if forecast.differences:
@@ -115,6 +117,28 @@ def _print_forecast(forecast: PlanForecast) -> None:
         print_table(ResultTable("detectable", "What it can show", heads, rows, (note,)))
     if forecast.early_stops:
         print_table(_stops_table(forecast.early_stops))
+
+
+def _ways_table(run: Forecast) -> ResultTable:
+    from agent_env.analysis.result_tables import Column, ResultTable
+
+    heads = Column("way"), Column("USD", 4), Column("hours", 2), Column("hours at most", 1)
+    hour = 3600.0
+    rows = tuple(
+        (
+            way.name,
+            way.expected_cost_usd,
+            None if way.expected_s is None else way.expected_s / hour,
+            None if way.most_s is None else way.most_s / hour,
+        )
+        for way in run.ways
+    )
+    note = (
+        "now: as the options say; cached: each request finds the one before it in the provider's "
+        "cache; flex: --service-tier; batch: --batch, a day at most for each step. No number: "
+        "unknown, as the price table has no such tier."
+    )
+    return ResultTable("ways", "What the same calls cost otherwise", heads, rows, (note,))
 
 
 def _stops_table(stops: Sequence[ExpectedSamples]) -> ResultTable:

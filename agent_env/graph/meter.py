@@ -53,7 +53,7 @@ class Meter:
         """The tokens of a call, as far as they are known."""
         self.input_tokens += usage.input_tokens or 0
         self.output_tokens += usage.output_tokens or 0
-        self.cost_usd += usage.cost_usd(self.facts) or 0.0
+        self.cost_usd += usage.charged_usd(self.facts)
 
     def reached(self, limits: Limits) -> StopReason | None:
         """The limit that forbids another model call."""

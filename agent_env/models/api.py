@@ -91,6 +91,8 @@ class Api:
     is_openai: bool = False
     """Whether the account that OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS name is
     told; the SDK would tell it to every server."""
+    tiers: tuple[str, ...] = ()
+    """The service tiers that a request may ask for."""
     has_hosted_tools: bool = False
     """Whether the provider has tools of its own that can stand for ours."""
     own_names: str = ""
@@ -126,6 +128,7 @@ def openai_request(
             "parallel_tool_calls": parameters.parallel_tool_calls if tools else None,
             "temperature": parameters.temperature,
             "top_p": parameters.top_p,
+            "service_tier": parameters.service_tier,
             **settings(parts),
         }
 

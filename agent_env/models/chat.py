@@ -162,6 +162,22 @@ def read_usage(of: Json, inputs: str, outputs: str) -> Usage:
     return counts.model_copy(update={"source": "provider"}) if has_counts else counts
 
 
+UNNAMED_TIER = "unnamed"
+"""Of a reply that names none, where another than the standard one was asked for."""
+
+
+def tier_of(answer: Json, request: Json) -> str | None:
+    """The service tier that a reply names; None for the standard one, whatever each calls it."""
+    named = text(answer, "service_tier") or text(record(answer, "usage"), "service_tier")
+    if not named:
+        wished = request.get("service_tier") not in (None, *STANDARD_TIERS)
+        return UNNAMED_TIER if wished else None
+    return None if named in STANDARD_TIERS else named[:40]
+
+
+STANDARD_TIERS = ("default", "standard", "standard_only", "on_demand")
+
+
 def usage_of(answer: Json) -> Usage | None:
     """The usage of a reply of any API; None where it has none."""
     if metadata := record(answer, "usageMetadata"):

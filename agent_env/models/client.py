@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
-from agent_env.models.chat import Json
+from agent_env.models.chat import Json, encoded, tier_of
 from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.repetition import LoopWatch
@@ -36,18 +38,25 @@ class ApiModel:
         echo: EchoMode = "auto",
         former_urls: Sequence[str] = (),
         note: Callable[[str], None] = lambda text: None,
+        tier_fallback: int | None = None,
         *,
         permit: Permit,
     ) -> None:
         for parameter, reason in api.refuses.items():
             if getattr(parameters, parameter) is not None:
                 raise ConfigError(reason)
+        if parameters.service_tier is not None and parameters.service_tier not in api.tiers:
+            known = f"it has {', '.join(api.tiers)}" if api.tiers else "it has none"
+            raise ConfigError(f"--service-tier {parameters.service_tier}: not of {name}; {known}")
         self.name = name
         self._api = api
         self._model = model
         self._parameters = parameters
         self._stream = stream
         self._path = api.path_for(model, base_url, stream)
+        self._tier_fallback = tier_fallback
+        self._refusals: Counter[str] = Counter()
+        """How often a tier had no capacity for a request, by the request's digest."""
         self._endpoint = Endpoint(
             model, base_url, api_key, timeout_s, idle_s, api.headers, api.is_openai, permit=permit
         )
@@ -66,10 +75,7 @@ class ApiModel:
             fields = self._api.stream_fields
             request |= {name: fields[name] for name in fields if name not in rules.refused}
         try:
-            if self._stream:
-                body = await self._streamed(request, watch)
-            else:
-                body = await self._endpoint.post(self._path, request)
+            body = await self._asked(request, watch)
         except ModelError as exc:
             failure = self._dialect.classify(exc, messages, request, rules)
         else:
@@ -97,6 +103,25 @@ class ApiModel:
         parts = RequestParts(self._model, sent, tools, options, parameters, self._dialect)
         return parameters.body(self._api.request(parts))
 
+    async def _asked(self, request: Json, watch: LoopWatch) -> Json:
+        """The body, from the default service tier where the wished one had no capacity for this
+        request as often as is waited for."""
+        most = self._tier_fallback
+        key = "" if most is None else sha256(encoded(request)).hexdigest()
+        if most is not None and self._refusals[key] >= most:
+            request["service_tier"] = "default"
+        try:
+            if self._stream:
+                return await self._streamed(request, watch)
+            return await self._endpoint.post(self._path, request)
+        except ModelError as exc:
+            if most is None or not exc.lacks_capacity:
+                raise
+            self._refusals[key] += 1
+            if self._refusals[key] != most:
+                raise
+        return await self._asked(request, watch)
+
     async def _streamed(self, request: Json, watch: LoopWatch) -> Json:
         cut = self._api.cut
         events = await self._endpoint.events(self._path, request, watch if cut else None)
@@ -115,7 +140,9 @@ class ApiModel:
         if isinstance(reply, Fault):
             raise self._failure(reply, request)
         self._dialect.report_excess(reply.message)
-        return reply
+        if (tier := tier_of(body, request)) is None:
+            return reply
+        return reply.model_copy(update={"usage": reply.usage.model_copy(update={"tier": tier})})
 
     def _with_loop(self, reply: Reply, watch: LoopWatch) -> Reply:
         """The reply as it is, or marked as one that was cut in a loop, or that ran to its limit in

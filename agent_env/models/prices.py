@@ -1,8 +1,9 @@
 """The price table: a file of the user's, by model; no price comes with the package.
 
 Guarantees: a price that is not in the table is unknown, never 0, and so is a cost for which a
-price or a count is missing. Not covered: fees per call, discounts by time of day or batch, prices
-that depend on the length of the context.
+price or a count is missing; a service tier (flex, priority, batch) without prices of its own is
+unknown, too. Not covered: fees per call, discounts by time of day, prices that depend on the length
+of the context.
 """
 
 from __future__ import annotations
@@ -50,6 +51,6 @@ def _facts(file: Path, name: str, row: Any) -> ModelFacts:
         raise DatasetError(file, None, f"{name}: {problem}") from exc
 
 
-def is_priced(facts: ModelFacts | None) -> bool:
-    """Whether the cost of a call can be known."""
-    return Usage(input_tokens=0, output_tokens=0).cost_usd(facts) is not None
+def is_priced(facts: ModelFacts | None, tier: str | None = None) -> bool:
+    """Whether the cost of a call of this tier can be known."""
+    return Usage(input_tokens=0, output_tokens=0, tier=tier).cost_usd(facts) is not None

@@ -19,6 +19,7 @@ from agent_env.records.options import CALLS, SERVER, Opt
 from agent_env.records.schema import Message
 
 IF_GIVEN = "Sent if given."
+SERVICE_TIERS = ("auto", "default", "flex", "priority")
 
 
 def _object(value: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -81,6 +82,18 @@ class ModelParameters:
     system_role: Annotated[
         str | None, Opt("system, developer, or user for models without either.", SERVER)
     ] = None
+    service_tier: Annotated[
+        str | None,
+        Opt("auto, default, flex (slower, cheaper) or priority, where the API has it.", SERVER),
+    ] = None
+    tier_fallback: Annotated[
+        int | None,
+        Opt(
+            "A call that flex had no room for so often goes at the default tier. Default: never.",
+            SERVER,
+            min=1,
+        ),
+    ] = None
     extra_body: Annotated[
         Mapping[str, Any] | None,
         Opt('More request fields, as JSON: {"top_k": 20}', SERVER, typed=str | None, read=_object),
@@ -108,6 +121,8 @@ class Parameters:
     system_role: Literal["system", "developer", "user"] = "system"
     """The name under which system messages are sent; `user` puts them before the first user's
     text, for models that know no other role."""
+    service_tier: str | None = None
+    """One of SERVICE_TIERS."""
     extra_body: Mapping[str, JsonValue] = field(default_factory=dict)
     """Fields of the request beside ours, such as vLLM's `top_k`; ours are not overridden."""
 
@@ -144,6 +159,7 @@ class Parameters:
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
+    "service_tier": SERVICE_TIERS,
     "system_role": ("system", "developer", "user"),
     "tool_protocol": ("native", "text"),
     "text_calls": ("strict", "lenient"),
@@ -151,7 +167,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 OWN = (
     "tool_protocol", "text_calls", "stream", "hosted_tools", "reply_timeout_s", "idle_s",
-    "echo_reasoning", "api_key_env",
+    "echo_reasoning", "api_key_env", "tier_fallback",
 )  # fmt: skip
 """Our own settings, which are in no request."""
 
@@ -172,6 +188,9 @@ class ModelSettings:
     """The timeout of a call; None for the default."""
     idle_s: float | None = None
     """How long a stream may pause; None for the default."""
+    tier_fallback: int | None = None
+    """A call that the wished service tier refused so often, for want of capacity, goes at the
+    default one."""
     echo_reasoning: EchoMode = "auto"
     """Whether what the server said beside the documented fields goes back to it."""
     api_key_env: str | None = None
@@ -192,6 +211,8 @@ class ModelSettings:
         settings = cls(Parameters(**api), **local)
         if settings.hosted_tools and settings.tool_protocol == "text":
             raise ConfigError("--hosted-tools and --tool-protocol text exclude each other")
+        if settings.tier_fallback is not None and settings.parameters.service_tier is None:
+            raise ConfigError("--tier-fallback is for --service-tier flex or priority; add that")
         if "text_calls" in parameters and settings.tool_protocol != "text":
             raise ConfigError("--text-calls is for --tool-protocol text; add that, or leave it out")
         return settings

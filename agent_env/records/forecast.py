@@ -36,6 +36,18 @@ class ConditionForecast(Record):
     """The seconds are those of all its episodes one after another."""
 
 
+class Way(Record):
+    """What the expected calls of a run would cost otherwise, and how long they would take; None is
+    unknown."""
+
+    name: str
+    """`now` as the options say; `cached` where each request finds the one before it in the
+    provider's cache; `flex`; `batch`."""
+    expected_cost_usd: float | None = None
+    expected_s: float | None = None
+    most_s: float | None = None
+
+
 class Forecast(Record):
     """One run."""
 
@@ -45,6 +57,8 @@ class Forecast(Record):
     concurrency: int
     conditions: tuple[ConditionForecast, ...]
     amounts: Amounts
+    ways: tuple[Way, ...] = ()
+    """Empty where no price is known."""
 
 
 class DetectableDifference(Record):

@@ -215,7 +215,7 @@ class StudyUse(Stored):
 _OF_REQUESTS = (
     "reply_timeout_s", "idle_s", "tool_protocol", "text_calls", "stream", "echo_reasoning",
     "temperature", "reasoning_effort", "max_output_tokens", "top_p", "seed", "parallel_tool_calls",
-    "system_role",
+    "system_role", "tier_fallback",
 )  # fmt: skip
 PARAMETERS = ByName(
     {
@@ -224,6 +224,7 @@ PARAMETERS = ByName(
         "api_key_env": Reach.KEY,
         "extra_body": Reach.MONEY,
         "hosted_tools": Reach.MONEY,
+        "service_tier": Reach.MONEY,
     },
     others=Reach.ADDRESS,
 )

@@ -258,8 +258,8 @@ class Message(Stored):
     """Further fields of the server's message; None where there are none."""
 
 
-class ModelFacts(Record):
-    """Prices and knowledge cutoff of one model; None for unknown."""
+class Prices(Record):
+    """Prices of one service tier of a model; None for unknown."""
 
     input_per_million: Money[float | None] = Field(default=None, ge=0)
     """USD for a million input tokens."""
@@ -271,6 +271,13 @@ class ModelFacts(Record):
     """The same for those that are kept for an hour; None: the price of other writes."""
     output_per_million: Money[float | None] = Field(default=None, ge=0)
     """USD for a million output tokens, reasoning included."""
+
+
+class ModelFacts(Prices):
+    """Prices and knowledge cutoff of one model; None for unknown."""
+
+    tiers: dict[str, Prices] = Field(default_factory=dict, exclude_if=lambda tiers: not tiers)
+    """The prices of other service tiers, such as flex, priority and batch."""
     date: Plain[str] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
     """When these figures were looked up."""
     source: Plain[str] = Field(min_length=1)
@@ -280,6 +287,10 @@ class ModelFacts(Record):
     released: Plain[str | None] = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
     knowledge_cutoff: Plain[str | None] = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
     """The last day, month or year in its training data."""
+
+    def prices_of(self, tier: str | None) -> Prices | None:
+        """Of a service tier, None for the standard one; None where the table has none for it."""
+        return self if tier is None else self.tiers.get(tier)
 
 
 class Usage(Stored):
@@ -300,6 +311,10 @@ class Usage(Stored):
     """Where the figures come from; all but `provider` are our own counts or estimates."""
     hosted_calls: Plain[dict[str, int] | None] = None
     """Calls that the provider's own tools made within the reply, by kind."""
+    tier: Plain[str | None] = Field(default=None, exclude_if=lambda tier: tier is None)
+    """The service tier that the reply names; None for the standard one."""
+    by_tier: tuple[Usage, ...] = Field(default=(), exclude_if=lambda parts: not parts)
+    """Of a sum over calls of several tiers: its part in each."""
 
     @field_validator(
         "input_tokens", "cached_tokens", "cache_write_tokens", "hour_cache_write_tokens",
@@ -311,23 +326,38 @@ class Usage(Stored):
         return None if value is None or value < 0 else value
 
     def cost_usd(self, facts: ModelFacts | None) -> float | None:
-        """What it costs at these prices; None where a price or a count is unknown.
+        """What it costs at the prices of its tier; None where a price or a count is unknown.
 
         Tokens of a cache that the server does not tell apart, or that the table has no price
         for, cost as much as the others: an upper bound for those that the cache held, a lower one
         for those written to it, where they cost more.
         """
-        if facts is None or facts.input_per_million is None or facts.output_per_million is None:
+        if self.by_tier:
+            costs = [part.cost_usd(facts) for part in self.by_tier]
+            known = [cost for cost in costs if cost is not None]
+            return sum(known) if len(known) == len(costs) else None
+        return self._cost_at(None if facts is None else facts.prices_of(self.tier))
+
+    def charged_usd(self, facts: ModelFacts | None) -> float:
+        """What limits count: its cost, at the dearest prices of the table where its tier has none;
+        0 where no price is known."""
+        if (cost := self.cost_usd(facts)) is not None or facts is None:
+            return cost or 0.0
+        costs = [self._cost_at(prices) for prices in (facts, *facts.tiers.values())]
+        return max((cost for cost in costs if cost is not None), default=0.0)
+
+    def _cost_at(self, prices: Prices | None) -> float | None:
+        if prices is None or prices.input_per_million is None or prices.output_per_million is None:
             return None
         if self.input_tokens is None or self.output_tokens is None:
             return None
-        plain, rest = facts.input_per_million, self.input_tokens
-        spent = self.input_tokens * plain + self.output_tokens * facts.output_per_million
-        short, hour = facts.cache_write_per_million, facts.hour_cache_write_per_million
+        plain, rest = prices.input_per_million, self.input_tokens
+        spent = self.input_tokens * plain + self.output_tokens * prices.output_per_million
+        short, hour = prices.cache_write_per_million, prices.hour_cache_write_per_million
         written = self.cache_write_tokens or 0
         kept = min(self.hour_cache_write_tokens or 0, written)
         for count, price in (
-            (self.cached_tokens, facts.cached_input_per_million),
+            (self.cached_tokens, prices.cached_input_per_million),
             (written - kept, short),
             (kept, short if hour is None else hour),
         ):
@@ -496,6 +526,8 @@ class Episode(Stored):
     had no limit."""
     paid: Usage = Usage()
     """Sums over the calls that cost money: all but the replies from the reply cache."""
+    tiers: Plain[dict[str, int]] = Field(default_factory=dict, exclude_if=lambda tiers: not tiers)
+    """Replies by service tier, `standard` too; empty where all are of that one."""
     charged: Usage = Usage()
     """Tokens charged to the run's limits for calls of unknown counts; in no other sum."""
     usage_sources: Plain[tuple[str, ...]] = ()
@@ -518,6 +550,7 @@ class Episode(Stored):
             cached_tokens=self.cached_tokens,
             output_tokens=self.output_tokens,
             reasoning_tokens=self.reasoning_tokens,
+            tier="several" if self.paid.by_tier else self.paid.tier,
         )
 
 

@@ -132,7 +132,9 @@ async def plan_run(
     tools = {**tools, **mcp_traits(servers)}
     conditions, sandbox = await _conditions(options, task, tools, note)
     limits = episode_limits(options.limits, task, conditions)
-    about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit)
+    about_calls = manifest_fields(
+        options.calls, model, limits, note, plugins.permit, options.parameters
+    )
     web = settings_of(options.web)
     if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")

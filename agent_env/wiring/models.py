@@ -68,7 +68,10 @@ def make_model(
         raise ConfigError(f"unknown model '{name}'; known: {', '.join((*SCRIPTS, *_forms()))}")
     settings = model_settings(parameters)
     timeout_s = settings.reply_timeout_s or MODEL_TIMEOUT_S
-    for paid in filter(None, (settings.parameters.extra_body, settings.hosted_tools)):
+    parameters_sent = settings.parameters
+    for paid in filter(
+        None, (parameters_sent.extra_body, settings.hosted_tools, parameters_sent.service_tier)
+    ):
         plugins.permit.check(Reach.MONEY, text_of(paid))
     url, permit = _address(name, api, base_url, plugins)
     key = _key(name, api, settings.api_key_env, plugins)
@@ -79,7 +82,8 @@ def make_model(
 
     model = ApiModel(
         api, name, served_name, url, key, settings.parameters, timeout_s, settings.stream,
-        settings.idle_s, settings.echo_reasoning, former_urls, note, permit=permit,
+        settings.idle_s, settings.echo_reasoning, former_urls, note, settings.tier_fallback,
+        permit=permit,
     )  # fmt: skip
     if tokenizer is None:
         return settings.with_protocol(model)

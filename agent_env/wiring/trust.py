@@ -36,7 +36,7 @@ from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import Reach, values_of
 from agent_env.records.safe_files import read_own_file, replace_file
-from agent_env.records.schema import Record
+from agent_env.records.schema import Prices, Record
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.wiring.models import api_of, head_of
 from agent_env.wiring.plugins import Named, named_in
@@ -239,7 +239,9 @@ TOLD = frozenset(
         "model_parameters.base_url", "model_parameters.api_key_env",
         "model_facts.input_per_million", "model_facts.cached_input_per_million",
         "model_facts.cache_write_per_million", "model_facts.hour_cache_write_per_million",
-        "model_facts.output_per_million", "server.command", "server.file.path",
+        "model_facts.output_per_million",
+        *(f"model_facts.tiers.{name}" for name in Prices.model_fields),
+        "server.command", "server.file.path",
         "mcp.command", "mcp.url", "mcp.environment", "mcp.sandboxed",
         "web_settings.search", "web_settings.fetcher", "web_settings.search_url",
         "web_settings.pages", "web_settings.allow_hosts", "web_settings.obey_robots",
@@ -273,6 +275,10 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
             prices.append(facts.hour_cache_write_per_million)
             notice = f"{notice[:-1]}, the same for an hour)"
         values = ", ".join("unknown" if price is None else f"{price:g}" for price in prices)
+        if facts.tiers:
+            values += (
+                f"; {text_of({name: each.model_dump() for name, each in facts.tiers.items()})}"
+            )
         settings.append(
             OutsideSetting("prices", values, notice, grants=((Reach.MONEY, text_of(facts)),))
         )

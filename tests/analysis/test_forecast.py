@@ -153,3 +153,23 @@ def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number():
 def test_what_earlier_pairs_do_not_tell_is_guessed(scores, why):
     (found,) = detectable_differences(planned(50), earlier_scores(scores))
     assert found.basis == f"guess: 30 % of pairs differ ({why})"
+
+
+def test_the_same_calls_are_priced_each_way_and_unknown_where_the_table_has_no_such_tier():
+    half = {"input_per_million": 0.5, "output_per_million": 2.0}
+    facts = PRICES.model_copy(update={"cached_input_per_million": 0.1})
+    facts = ModelFacts(**facts.model_dump() | {"tiers": {"batch": half}})
+    run = forecast_run(manifest(model_facts=facts, preflights=(preflight(),)), ())
+    ways = {way.name: way for way in run.ways}
+    assert ways["now"].expected_cost_usd == pytest.approx(run.amounts.expected_cost_usd)
+    assert ways["batch"].expected_cost_usd == pytest.approx(run.amounts.expected_cost_usd / 2)
+    assert (ways["batch"].expected_s, ways["batch"].most_s) == (None, 10 * 86_400.0)
+    # web asks five times: 500, 1700, 2900, 4100, 5300 tokens, of which all but the last repeat
+    saved = 10 * (500 + 1700 + 2900 + 4100) * 0.9 / 1_000_000
+    difference = ways["now"].expected_cost_usd - ways["cached"].expected_cost_usd
+    assert difference == pytest.approx(saved)
+    assert ways["flex"].expected_cost_usd is None
+    flex = manifest(model_facts=facts, model_parameters={"service_tier": "flex"})
+    asked = forecast_run(flex.model_copy(update={"preflights": (preflight(),)}), ())
+    assert asked.amounts.expected_cost_usd is None
+    assert not forecast_run(manifest(model_facts=None, preflights=(preflight(),)), ()).ways

@@ -56,6 +56,21 @@ def test_tokens_written_to_a_cache_have_their_own_price():
     assert kept.cost_usd(written) == usage.cost_usd(written)
 
 
+def test_each_service_tier_has_its_prices_and_one_without_them_is_unknown():
+    """Never the full price unsaid: only limits count such a call, at the dearest prices."""
+    plain = {"input_per_million": 2.0, "output_per_million": 8.0}
+    tiers = {"flex": {"input_per_million": 1.0, "output_per_million": 4.0}}
+    row, tokens = facts(**plain, tiers=tiers), {"input_tokens": 1_000_000, "output_tokens": 500_000}
+    assert Usage(**tokens).cost_usd(row) == pytest.approx(6.0)
+    assert Usage(**tokens, tier="flex").cost_usd(row) == pytest.approx(3.0)
+    batch = Usage(**tokens, tier="batch")
+    assert (batch.cost_usd(row), batch.charged_usd(row)) == (None, pytest.approx(6.0))
+    assert (is_priced(row, "flex"), is_priced(row, "batch")) == (True, False)
+    several = Usage(**tokens, by_tier=(Usage(**tokens), Usage(**tokens, tier="flex")))
+    assert several.cost_usd(row) == pytest.approx(9.0)
+    assert several.model_copy(update={"by_tier": (batch, batch)}).cost_usd(row) is None
+
+
 def test_no_count_gives_money_back():
     """A server or a trace that tells more cached tokens than there are, or less than none."""
     row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)

@@ -145,6 +145,8 @@ class RunBudget:
 
     limits: RunLimits = field(default_factory=RunLimits)
     facts: ModelFacts | None = None
+    tier: str | None = None
+    """The service tier that calls ask for; None for the standard one."""
     max_output: int | None = None
     """The user's limit on the output tokens of a call."""
     wider: tuple[RunBudget, ...] = ()
@@ -226,7 +228,7 @@ class RunBudget:
         the output of others."""
         for budget in (self, *self.wider):
             budget.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
-            budget.cost_usd += usage.cost_usd(self.facts) or 0.0
+            budget.cost_usd += usage.charged_usd(self.facts)
         if not is_preflight:
             self._largest_output = max(self._largest_output, usage.output_tokens or 0)
 
@@ -234,14 +236,15 @@ class RunBudget:
         """Holds what a failed call may have used."""
         for budget in (self, *self.wider):
             budget.held_tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
-            budget.held_cost_usd += usage.cost_usd(self.facts) or 0.0
+            budget.held_cost_usd += usage.charged_usd(self.facts)
 
     def may_need(self, estimated: int) -> Usage:
         """What a call of `estimated` input tokens may use, judged by earlier calls."""
-        input_tokens, facts = ceil(estimated * self._most_per_estimate), self.facts
+        input_tokens = ceil(estimated * self._most_per_estimate)
+        prices = None if self.facts is None else self.facts.prices_of(self.tier)
         plain, written = (
-            (facts.input_per_million or 0.0, facts.cache_write_per_million or 0.0)
-            if facts is not None
+            (prices.input_per_million or 0.0, prices.cache_write_per_million or 0.0)
+            if prices is not None
             else (0.0, 0.0)
         )
         return Usage(
@@ -249,6 +252,7 @@ class RunBudget:
             cache_write_tokens=input_tokens if written > plain else None,
             output_tokens=self.max_output or self._largest_output or FIRST_OUTPUT,
             source="estimate",
+            tier=self.tier,
         )
 
     def _needed(self, estimated: int) -> Reservation:
@@ -256,7 +260,7 @@ class RunBudget:
             return Reservation(0, 0.0)
         need = self.may_need(estimated)
         tokens = (need.input_tokens or 0) + (need.output_tokens or 0)
-        return Reservation(tokens, need.cost_usd(self.facts) or 0.0, estimated, need)
+        return Reservation(tokens, need.charged_usd(self.facts), estimated, need)
 
     def _short(self, share: Reservation) -> tuple[RunBudget, RunStopped] | None:
         """The first budget that lacks what the call may need, and what it says."""

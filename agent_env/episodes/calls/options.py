@@ -72,9 +72,11 @@ def manifest_fields(
     limits: Mapping[str, Any],
     note: Callable[[str], None],
     permit: Permit,
+    parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The entries of run.json; ConfigError for a cost limit without prices."""
-    facts = priced_facts(options, model, note, limits.get("cost_usd") is not None)
+    is_cost_limited = limits.get("cost_usd") is not None
+    facts = priced_facts(options, model, note, is_cost_limited, asked_tier(parameters))
     cache = options.reply_cache
     if cache is not None:
         ReplyCache(cache, permit).close()  # fails before anything else
@@ -87,15 +89,30 @@ def manifest_fields(
 
 
 def priced_facts(
-    options: CallOptions, model: str, note: Callable[[str], None], is_cost_limited: bool = False
+    options: CallOptions,
+    model: str,
+    note: Callable[[str], None],
+    is_cost_limited: bool = False,
+    tier: str | None = None,
 ) -> ModelFacts | None:
     """The model's row in the table of prices; ConfigError for a cost limit without prices."""
     facts = model_facts(options.prices, model, note)
-    if (is_cost_limited or options.run.cost_usd is not None) and not is_priced(facts):
+    lacking = [each for each in dict.fromkeys((None, tier)) if not is_priced(facts, each)]
+    if lacking and (is_cost_limited or options.run.cost_usd is not None):
+        which = model if lacking[0] is None else f"{model} at the tier {lacking[0]}"
         raise ConfigError(
-            f"a cost limit needs the prices of {model}; name a table that has them with --prices"
+            f"a cost limit needs the prices of {which}; name a table that has them with --prices"
         )
+    if facts is not None and tier in lacking and tier is not None:
+        note(f"the price table has no tier {tier} of {model}: what its calls cost stays unknown")
     return facts
+
+
+def asked_tier(parameters: Mapping[str, Any]) -> str | None:
+    """The service tier that a run's calls ask for, as its replies name it; None for the standard
+    one, and where the account's settings decide."""
+    tier = parameters.get("service_tier")
+    return None if tier in (None, "auto", "default") else str(tier)
 
 
 def model_facts(
@@ -147,6 +164,7 @@ def open_budget(
     budget = RunBudget(
         limits=run_limits(manifest),
         facts=manifest.model_facts,
+        tier=asked_tier(manifest.model_parameters),
         max_output=max_output(manifest),
         wider=wider,
     )

@@ -8,6 +8,7 @@ None if a reply's figure is unknown. Failed calls of unknown usage are counted a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -104,16 +105,34 @@ def _paid_calls(events: Iterable[Event]) -> list[ModelCalled]:
 
 
 def _totals(usages: Sequence[Usage]) -> Usage:
-    written = [u.cache_write_tokens for u in usages if u.cache_write_tokens is not None]
-    for_an_hour = [n for u in usages if (n := u.hour_cache_write_tokens) is not None]
+    tiers = list(dict.fromkeys(usage.tier for usage in usages))
+    parts = [_totals([u for u in usages if u.tier == tier]) for tier in tiers if len(tiers) > 1]
     return Usage(
         input_tokens=_sum(u.input_tokens for u in usages),
         cached_tokens=_sum(u.cached_tokens for u in usages),
-        cache_write_tokens=sum(written) if written else None,  # few servers tell it
-        hour_cache_write_tokens=sum(for_an_hour) if for_an_hour else None,
+        cache_write_tokens=_told(u.cache_write_tokens for u in usages),
+        hour_cache_write_tokens=_told(u.hour_cache_write_tokens for u in usages),
         output_tokens=_sum(u.output_tokens for u in usages),
         reasoning_tokens=_sum(u.reasoning_tokens for u in usages),
+        tier=tiers[0] if len(tiers) == 1 else None,
+        by_tier=tuple(parts),
     )
+
+
+def _told(values: Iterable[int | None]) -> int | None:
+    """The sum of those that are told, which few servers do; None where none is."""
+    told = [value for value in values if value is not None]
+    return sum(told) if told else None
+
+
+STANDARD = "standard"
+"""The tier of replies that name no other."""
+
+
+def _tiers(replies: Sequence[Reply]) -> dict[str, int]:
+    """Replies by service tier; empty where all are of the standard one."""
+    counts = Counter(reply.usage.tier or STANDARD for reply in replies if reply.cached_at is None)
+    return {} if set(counts) <= {STANDARD} else dict(sorted(counts.items()))
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
@@ -198,6 +217,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
         invented_results=sum(reply.invented.count for reply in replies if reply.invented),
         saved_tokens=None if None in saved else sum(each or 0 for each in saved),
         paid=totals.paid,
+        tiers=_tiers(replies),
         charged=totals.charged,
         usage_sources=totals.sources,
         duration_s=worked_s(events),

@@ -35,6 +35,7 @@ from agent_env.models.chat import (
     without_excess,
     written,
 )
+from agent_env.models.settings import SERVICE_TIERS
 from agent_env.records.schema import Message, Reply, ToolCall
 
 FinishReason = Literal["stop", "tool_calls", "length", "refused"]
@@ -226,6 +227,7 @@ API = Api(
     cut=lambda events: {"choices": [{"delta": {}, "finish_reason": "repetition"}]},
     take_excess_out=_take_excess_out,
     key_variable="COMPATIBLE_API_KEY",
+    tiers=SERVICE_TIERS,
 )
 
 

@@ -27,6 +27,7 @@ from agent_env.models.chat import (
     text,
     unique_id,
 )
+from agent_env.models.settings import SERVICE_TIERS
 from agent_env.records.schema import (
     Message,
     PageRef,
@@ -265,6 +266,7 @@ API = Api(
     own_url=OPENAI_URL,
     url_variable="OPENAI_BASE_URL",
     key_variable="OPENAI_API_KEY",
+    tiers=SERVICE_TIERS,
     is_openai=True,
     has_hosted_tools=True,
     own_names=r"gpt-|chatgpt-|codex|o\d",

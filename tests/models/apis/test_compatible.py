@@ -1,12 +1,22 @@
+import asyncio
 import json
 
 import pytest
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, ModelError
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
-from tests.models.raw_server import LOOKUP, USER, ChatCompletions, ask, events, failure, reply
+from tests.models.raw_server import (
+    LOOKUP,
+    USER,
+    ChatCompletions,
+    RawServer,
+    ask,
+    events,
+    failure,
+    reply,
+)
 
 
 def completion(message, finish_reason="stop", **more):
@@ -337,3 +347,50 @@ def test_an_error_inside_a_choice_is_an_error():
     error = failure(ChatCompletions, reply({"choices": [choice]}))
     assert "upstream died" in str(error)
     assert (error.status, error.retryable) == (502, True)
+
+
+UNAVAILABLE = reply(
+    {"error": {"message": "Resource unavailable", "code": "resource_unavailable"}},
+    "429 Too Many Requests",
+)
+
+
+@pytest.mark.parametrize(
+    ("wished", "named", "tier"),
+    [
+        ("flex", {"service_tier": "flex"}, "flex"),
+        ("flex", {"service_tier": "default"}, None),
+        ("flex", {}, "unnamed"),
+        ("default", {}, None),
+        (None, {"service_tier": "default"}, None),
+    ],
+)
+def test_the_tier_is_the_one_that_the_reply_names(wished, named, tier):
+    got, sent = ask(
+        ChatCompletions,
+        completion({"content": "Hello"}, usage={"prompt_tokens": 1}, **named),
+        parameters=Parameters(service_tier=wished),
+    )
+    assert (got.usage.tier, sent.get("service_tier")) == (tier, wished)
+
+
+def test_a_call_that_flex_has_no_room_for_goes_at_the_default_tier_after_so_many_refusals():
+    flex = Parameters(service_tier="flex")
+
+    async def asked(fallback):
+        async with RawServer(UNAVAILABLE, UNAVAILABLE, HELLO) as server:
+            model = ChatCompletions("n", "m", server.url, None, flex, 5.0, tier_fallback=fallback)
+            kinds = []
+            for _ in range(3):
+                try:
+                    await model.generate([USER], [])
+                except ModelError as exc:
+                    kinds.append((exc.kind, exc.lacks_capacity))
+                else:
+                    break
+            await model.close()
+            return kinds, [body["service_tier"] for body in server.bodies]
+
+    refused = ("rate_limit", True)
+    assert asyncio.run(asked(2)) == ([refused], ["flex", "flex", "default"])
+    assert asyncio.run(asked(None)) == ([refused, refused], ["flex", "flex", "flex"])
