@@ -152,11 +152,11 @@ def read_usage(of: Json, inputs: str, outputs: str) -> Usage:
     """Tokens as the server counted them, by the names that its API has for input and output."""
     details = record(of, f"{inputs}_details")
     counts = Usage(
-        input_tokens=_count(of, inputs),
+        input_tokens=count_in(of, inputs),
         cached_tokens=_first_count((details, of), CACHED),
         cache_write_tokens=_first_count((details, of), WRITTEN),
-        output_tokens=_count(of, outputs),
-        reasoning_tokens=_count(record(of, f"{outputs}_details"), "reasoning_tokens"),
+        output_tokens=count_in(of, outputs),
+        reasoning_tokens=count_in(record(of, f"{outputs}_details"), "reasoning_tokens"),
     )
     has_counts = counts.input_tokens is not None or counts.output_tokens is not None
     return counts.model_copy(update={"source": "provider"}) if has_counts else counts
@@ -192,12 +192,12 @@ def usage_of(answer: Json) -> Usage | None:
 def gemini_usage(of: Json) -> Usage:
     """Tokens as Gemini counts them: thoughts beside the reply's text, and what its own tools gave
     beside the prompt. It leaves out a count that is 0 where it tells others."""
-    prompt, tool_results = _count(of, "promptTokenCount"), _count(of, "toolUsePromptTokenCount")
-    text_tokens, thoughts = _count(of, "candidatesTokenCount"), _count(of, "thoughtsTokenCount")
+    prompt, tool_results = count_in(of, "promptTokenCount"), count_in(of, "toolUsePromptTokenCount")
+    text_tokens, thoughts = count_in(of, "candidatesTokenCount"), count_in(of, "thoughtsTokenCount")
     is_told = text_tokens is not None or thoughts is not None
     return Usage(
         input_tokens=None if prompt is None else prompt + (tool_results or 0),
-        cached_tokens=_count(of, "cachedContentTokenCount"),
+        cached_tokens=count_in(of, "cachedContentTokenCount"),
         output_tokens=(text_tokens or 0) + (thoughts or 0) if is_told else None,
         reasoning_tokens=thoughts,
         source=None if prompt is None and not is_told else "provider",
@@ -205,11 +205,11 @@ def gemini_usage(of: Json) -> Usage:
 
 
 def _first_count(places: Iterable[Json], names: Sequence[str]) -> int | None:
-    counts = (_count(of, name) for of in places for name in names)
+    counts = (count_in(of, name) for of in places for name in names)
     return next((count for count in counts if count is not None), None)
 
 
-def _count(of: Json, name: str) -> int | None:
+def count_in(of: Json, name: str) -> int | None:
     value = of.get(name)
     if type(value) is not int:  # True is an int, but no count
         return None

@@ -110,6 +110,8 @@ SETTINGS = {
     "maxOutputTokens": "--max-output-tokens",
     "reasoning_effort": "--reasoning-effort",
     "reasoning": "--reasoning-effort",
+    "thinking": "--reasoning-effort",
+    "output_config": "--reasoning-effort or --answer-format",
     "parallel_tool_calls": "--parallel-tool-calls",
     "stream_options": "--stream",
 }
@@ -269,7 +271,7 @@ def _field_advice(message: str, error: JsonValue, request: Mapping[str, JsonValu
 
 _OURS = frozenset(
     "model messages input tools tool_choice stream store contents generationConfig toolConfig"
-    " systemInstruction".split()
+    " systemInstruction system cache_control".split()
 )
 
 

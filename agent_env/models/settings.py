@@ -60,7 +60,7 @@ class ModelParameters:
             SERVER,
         ),
     ] = None
-    hosted_tools: Annotated[bool, Opt("OpenAI's web search and code, not ours.", SERVER)] = False
+    hosted_tools: Annotated[bool, Opt("The provider's search and code.", SERVER)] = False
     stream: Annotated[bool, Opt("Keeps long replies alive.", SERVER)] = False
     echo_reasoning: Annotated[
         str,
@@ -102,7 +102,7 @@ class ModelParameters:
 
 OURS = frozenset(
     "model messages input tools tool_choice stream stream_options contents systemInstruction"
-    " toolConfig".split()
+    " toolConfig system".split()
 )
 """Fields of a request that follow from the conversation or from other options."""
 

@@ -31,6 +31,7 @@ PLACES: dict[str, Place] = {
     "reasoning": "reasoning",
     "content": "content",
 }
+BLOCKS: dict[str, Place] = {"thinking": "reasoning", "text": "content"}
 MAX_PARTIAL = 8_000
 """Letters of a broken stream that are kept, the last ones."""
 
@@ -168,6 +169,10 @@ def text_pieces(event: Json) -> Iterable[tuple[Place, str]]:
             yield "content", delta
         elif "reasoning" in kind:
             yield "reasoning", delta
+    if isinstance(delta, dict):  # Messages
+        for name, place in BLOCKS.items():
+            if isinstance(piece := delta.get(name), str):
+                yield place, piece
     choices = event.get("choices")
     for choice in choices[:1] if isinstance(choices, list) else ():
         delta = choice.get("delta") if isinstance(choice, dict) else None
@@ -195,6 +200,9 @@ def _pieces(event: Json) -> Iterable[str]:
     delta = event.get("delta")
     if isinstance(delta, str):  # Responses
         yield delta
+    elif isinstance(delta, dict):  # Messages
+        names = (*BLOCKS, "partial_json")
+        yield from (piece for name in names if isinstance(piece := delta.get(name), str))
     choices = event.get("choices")
     for choice in choices[:1] if isinstance(choices, list) else ():
         delta = choice.get("delta") if isinstance(choice, dict) else None

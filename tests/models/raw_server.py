@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.models.apis import compatible, openai
+from agent_env.models.apis import anthropic, compatible, openai
 from agent_env.models.client import ApiModel
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
@@ -16,6 +16,7 @@ from agent_env.wiring.trust import own_call
 
 ChatCompletions = partial(ApiModel, compatible.API, permit=own_call())
 Responses = partial(ApiModel, openai.API, permit=own_call())
+Messages = partial(ApiModel, anthropic.API, permit=own_call())
 KEY = "sk-planted-0123456789abcdef"
 USER = Message(role="user", content="Which day?")
 LOOKUP = ToolSpec(

@@ -1,0 +1,361 @@
+"""Anthropic's Messages API against bytes as the API writes them."""
+
+import asyncio
+import json
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.models.settings import Parameters
+from agent_env.protocols import ReplyOptions
+from agent_env.records.schema import Message, PageRef, ToolCall, ToolSpec, Usage
+from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
+from tests.models.raw_server import (
+    LOOKUP,
+    USER,
+    Messages,
+    RawServer,
+    ask,
+    events,
+    failure,
+    reply,
+)  # fmt: skip
+
+SYSTEM = Message(role="system", content="Be brief.")
+THINKING = {"type": "thinking", "thinking": "Let me see.", "signature": "EqQB+/sig=="}
+REDACTED = {"type": "redacted_thinking", "data": "EmwKAhgB"}
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "lookup", "input": {"word": "x"}}
+SECOND = {"type": "tool_use", "id": "toolu_2", "name": "lookup", "input": {}}
+MARK = {"cache_control": {"type": "ephemeral"}}
+COUNTS = {"input_tokens": 11, "output_tokens": 7}
+
+
+def said(words, **more):
+    return {"type": "text", "text": words} | more
+
+
+def body(*content, stop="end_turn", usage=COUNTS, **more):
+    return {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m-1-2026",
+        "content": list(content), "stop_reason": stop, "stop_sequence": None, "usage": usage,
+    } | more  # fmt: skip
+
+
+HELLO = reply(body(said("Hello")))
+CALLED = reply(body(THINKING, REDACTED, said("Wait."), CALL, SECOND, stop="tool_use"))
+
+
+def entry(id_, words="an entry"):
+    return Message(role="tool", content=words, tool_call_id=id_)
+
+
+def test_a_request_has_its_limit_its_version_and_marks_for_the_cache():
+    _, sent = ask(Messages, HELLO, messages=[SYSTEM, USER], tools=[LOOKUP])
+    assert (
+        sent
+        == {
+            "model": "m-1",
+            "max_tokens": 16_000,
+            "tools": [
+                {
+                    "name": "lookup",
+                    "description": "Looks a word up.",
+                    "input_schema": LOOKUP.parameters,
+                }
+                | MARK
+            ],
+            "system": [{"type": "text", "text": "Be brief."} | MARK],
+            "messages": [{"role": "user", "content": [said("Which day?")]}],
+        }
+        | MARK
+    )
+
+
+def test_all_input_tokens_are_one_count_and_those_of_the_cache_known():
+    usage = {
+        "input_tokens": 3, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 40,
+        "cache_creation": {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 30},
+        "output_tokens": 7, "output_tokens_details": {"thinking_tokens": 5},
+    }  # fmt: skip
+    got, _ = ask(Messages, reply(body(said("Hello"), usage=usage)))
+    assert got.usage == Usage(
+        input_tokens=143, cached_tokens=100, cache_write_tokens=40, hour_cache_write_tokens=30,
+        output_tokens=7, reasoning_tokens=5, source="provider",
+    )  # fmt: skip
+    got, _ = ask(Messages, reply(body(said("Hello"), usage=None)))
+    assert got.usage == Usage()
+
+
+def test_thinking_and_calls_are_read_and_go_back_as_they_were_with_results_in_one_message():
+    first, _ = ask(Messages, CALLED)
+    assert (first.message.content, first.message.reasoning) == ("Wait.", "Let me see.")
+    assert first.message.tool_calls == (
+        ToolCall(id="toolu_1", name="lookup", arguments='{"word": "x"}'),
+        ToolCall(id="toolu_2", name="lookup", arguments="{}"),
+    )
+    assert first.finish_reason == "tool_calls"
+    notice = Message(role="user", content="Two replies left.")
+    heard = [USER, first.message, entry("toolu_1"), entry("toolu_2", ""), notice]
+    _, sent = ask(Messages, HELLO, messages=heard)
+    assert sent["messages"][1:] == [
+        {"role": "assistant", "content": [THINKING, REDACTED, said("Wait."), CALL, SECOND]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "an entry"},
+                {"type": "tool_result", "tool_use_id": "toolu_2", "content": ""},
+                said("Two replies left."),
+            ],
+        },
+    ]
+
+
+def test_another_server_gets_texts_and_calls_alone_in_letters_that_are_taken():
+    first, _ = ask(Messages, CALLED)
+    call = ToolCall(id="call:1", name="lookup", arguments="not JSON")
+    other = Message(role="assistant", tool_calls=(call,))
+    heard = [USER, first.message, entry("toolu_1"), entry("toolu_2"), other, entry("call:1")]
+    _, sent = ask(Messages, HELLO, messages=heard, is_same_server=False)
+    assert sent["messages"][1]["content"] == [said("Wait."), CALL, SECOND]
+    assert sent["messages"][3]["content"] == [
+        {"type": "tool_use", "id": "call_1", "name": "lookup", "input": {"unreadable": "not JSON"}}
+    ]
+    assert sent["messages"][4]["content"][0]["tool_use_id"] == "call_1"
+
+
+def test_an_empty_reply_is_not_sent_back():
+    empty = Message(role="assistant")
+    _, sent = ask(Messages, HELLO, messages=[USER, empty, Message(role="user", content="Go on.")])
+    assert sent["messages"] == [{"role": "user", "content": [said("Which day?"), said("Go on.")]}]
+
+
+def test_a_step_of_many_calls_gets_a_breakpoint_that_the_next_one_finds():
+    calls = tuple(ToolCall(id=f"c{n}", name="lookup", arguments="{}") for n in range(10))
+    heard = [
+        USER,
+        Message(role="assistant", tool_calls=calls),
+        *(entry(f"c{n}") for n in range(10)),
+    ]
+    _, sent = ask(Messages, HELLO, messages=heard)
+    assert sent["messages"][0]["content"] == [said("Which day?") | MARK]
+    assert json.dumps(sent).count("cache_control") == 2
+
+
+STREAM = (
+    {"type": "message_start", "message": body(stop=None, usage={"input_tokens": 3} | {
+        "cache_read_input_tokens": 20, "cache_creation_input_tokens": 5, "output_tokens": 1})},
+    {"type": "content_block_start", "index": 0,
+     "content_block": {"type": "thinking", "thinking": "", "signature": ""}},
+    {"type": "ping"},
+    *({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta"} | piece}
+      for piece in ({"thinking": "Let me"}, {"thinking": " see."})),
+    {"type": "content_block_delta", "index": 0,
+     "delta": {"type": "signature_delta", "signature": "EqQB+/sig=="}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "content_block_start", "index": 1, "content_block": REDACTED},
+    {"type": "content_block_stop", "index": 1},
+    {"type": "content_block_start", "index": 2, "content_block": said("")},
+    {"type": "content_block_delta", "index": 2, "delta": {"type": "text_delta", "text": "Wait."}},
+    {"type": "content_block_stop", "index": 2},
+    {"type": "content_block_start", "index": 3, "content_block": CALL | {"input": {}}},
+    *({"type": "content_block_delta", "index": 3,
+       "delta": {"type": "input_json_delta", "partial_json": piece}}
+      for piece in ("", '{"wor', 'd": "x"}')),
+    {"type": "content_block_stop", "index": 3},
+    {"type": "content_block_start", "index": 4, "content_block": SECOND},
+    {"type": "content_block_stop", "index": 4},
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": None},
+     "usage": {"cache_read_input_tokens": None, "output_tokens": 7}},
+    {"type": "message_stop"},
+)  # fmt: skip
+
+
+def test_a_stream_is_the_message_it_stands_for():
+    streamed, sent = ask(Messages, events(*STREAM), stream=True)
+    whole, _ = ask(Messages, CALLED)
+    assert sent["stream"] is True
+    assert streamed.message.provider_items == whole.message.provider_items
+    assert streamed.finish_reason == "tool_calls"
+    assert streamed.usage.input_tokens == 28
+    assert (streamed.usage.cached_tokens, streamed.usage.output_tokens) == (20, 7)
+
+
+def test_a_stream_that_ends_early_tells_what_was_said():
+    error = failure(Messages, events(*STREAM[:15]), stream=True)
+    assert (error.kind, error.retryable) == ("connection", True)
+    assert error.partial == 'Let me see.Wait.{"wor'
+
+
+@pytest.mark.parametrize(
+    ("reason", "ours"),
+    [
+        ("end_turn", "stop"), ("stop_sequence", "stop"), ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"), ("refusal", "refused"),
+        ("pause_turn", "paused"), ("a new one", None),
+    ],
+)  # fmt: skip
+def test_the_reason_of_the_end_is_ours(reason, ours):
+    got, _ = ask(Messages, reply(body(said("Hello"), stop=reason)))
+    assert got.finish_reason == ours
+
+
+def test_a_refusal_without_words_says_why():
+    details = {"type": "refusal", "explanation": "That could do harm."}
+    got, _ = ask(Messages, reply(body(stop="refusal", stop_details=details)))
+    assert (got.message.content, got.finish_reason) == ("That could do harm.", "refused")
+
+
+@pytest.mark.parametrize(
+    ("choice", "parallel", "sent_choice"),
+    [
+        ("auto", None, None),
+        ("required", None, {"type": "any"}),
+        ("none", False, {"type": "none"}),
+        ("auto", False, {"type": "auto", "disable_parallel_tool_use": True}),
+        ("required", True, {"type": "any", "disable_parallel_tool_use": False}),
+    ],
+)
+def test_the_choice_of_tools_is_an_object(choice, parallel, sent_choice):
+    parameters = Parameters(parallel_tool_calls=parallel)
+    options = ReplyOptions(choice)
+    _, sent = ask(Messages, HELLO, tools=[LOOKUP], parameters=parameters, options=options)
+    assert sent.get("tool_choice") == sent_choice
+    _, sent = ask(Messages, HELLO, parameters=parameters, options=options)
+    assert "tool_choice" not in sent
+
+
+BUDGET = {"type": "enabled"}
+ADAPTIVE = {"type": "adaptive", "display": "summarized"}
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "limit", "sent_fields"),
+    [
+        ("claude-opus-5", "high", None, (16_000, ADAPTIVE, {"effort": "high"})),
+        ("claude-opus-5", "none", None, (16_000, {"type": "disabled"}, None)),
+        ("claude-opus-5", "5000", None, (21_000, BUDGET | {"budget_tokens": 5000}, None)),
+        ("claude-haiku-4-5", "low", None, (18_048, BUDGET | {"budget_tokens": 2048}, None)),
+        ("claude-sonnet-4-20250514", "max", 9_000,
+         (9_000, BUDGET | {"budget_tokens": 8999}, None)),
+        ("claude-sonnet-4-6", "low", 99, (99, ADAPTIVE, {"effort": "low"})),
+    ],
+)  # fmt: skip
+def test_effort_is_adaptive_thinking_or_a_budget_for_older_models(
+    model, effort, limit, sent_fields
+):
+    def kind(name, served, *rest, **more):
+        return Messages(name, model, *rest, **more)
+
+    parameters = Parameters(reasoning_effort=effort, max_output_tokens=limit)
+    _, sent = ask(kind, HELLO, parameters=parameters)
+    assert (sent["max_tokens"], sent["thinking"], sent.get("output_config")) == sent_fields
+
+
+def test_a_schema_and_stop_sequences_are_named_as_the_api_does():
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    options = ReplyOptions(schema=schema, stop=("seven",))
+    _, sent = ask(Messages, reply(body(said("{}"))), options=options)
+    assert sent["output_config"] == {"format": {"type": "json_schema", "schema": schema}}
+    assert sent["stop_sequences"] == ["seven"]
+
+
+def test_hosted_tools_are_offered_and_what_they_did_is_read():
+    searched = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
+    hits = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [
+        {"type": "web_search_result", "url": "https://a.example/", "title": "A"}]}  # fmt: skip
+    failed = {"type": "web_search_tool_result", "tool_use_id": "t", "content": {
+        "type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}}  # fmt: skip
+    note = {"type": "web_search_result_location", "url": "https://a.example/", "cited_text": "Fri"}
+    answer = reply(body(searched, hits, failed, said("Friday", citations=[note])))
+    spec = ToolSpec(name="web_search", description="", parameters={}, hosted="web_search")
+    got, sent = ask(Messages, answer, tools=[spec])
+    assert sent["tools"] == [{"type": "web_search_20250305", "name": "web_search"} | MARK]
+    assert got.usage.hosted_calls == {"search": 1}
+    assert got.citations == ("https://a.example/",)
+    assert got.hosted_pages == (PageRef(url="https://a.example/", how="returned"),)
+
+
+def test_a_streamed_citation_is_kept():
+    note = {"type": "web_search_result_location", "url": "https://a.example/"}
+    delta = {"type": "citations_delta", "citation": note}
+    block = ({"type": "content_block_start", "index": 0, "content_block": said("Friday")},
+             {"type": "content_block_delta", "index": 0, "delta": delta})  # fmt: skip
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}}
+    got, _ = ask(Messages, events(STREAM[0], *block, end), stream=True)
+    assert got.citations == ("https://a.example/",)
+
+
+def oops(kind, message):
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind", "retryable", "words"),
+    [
+        ("529 Overloaded", oops("overloaded_error", "Overloaded"), "server", True, "try again"),
+        ("401 Unauthorized", oops("authentication_error", "invalid x-api-key"), "authentication",
+         False, "--api-key-env"),
+        ("400 Bad Request", oops("invalid_request_error",
+         "prompt is too long: 200007 tokens > 200000 maximum"), "context_overflow", False,
+         "--fit-context"),
+        ("400 Bad Request", oops("invalid_request_error",
+         "Thinking may not be enabled when tool_choice forces tool use."), "bad_request", False,
+         "use --first-step auto"),
+    ],
+)  # fmt: skip
+def test_errors_are_ours(status, error, kind, retryable, words):
+    def forced(*args, **more):
+        return Messages(*args, **more)
+
+    with pytest.raises(Exception, match=words) as caught:
+        ask(forced, reply(error, status), tools=[LOOKUP], options=ReplyOptions("required"))
+    assert (caught.value.kind, caught.value.retryable) == (kind, retryable)
+
+
+def test_a_rate_limit_says_how_long_to_wait():
+    answer = reply(
+        oops("rate_limit_error", "Slow down"), "429 Too Many", headers="retry-after: 7\r\n"
+    )
+    assert failure(Messages, answer).retry_after_s == 7.0
+
+
+def test_an_error_inside_a_stream_is_read():
+    error = failure(
+        Messages, events(STREAM[0], oops("overloaded_error", "Overloaded")), stream=True
+    )
+    assert (error.kind, error.retryable) == ("server", True)
+
+
+def test_it_takes_no_seed():
+    with pytest.raises(ConfigError, match="leave --model-seed out"):
+        ask(Messages, HELLO, parameters=Parameters(seed=1))
+
+
+def test_names_and_keys_of_the_wrong_provider_are_answered_with_the_right_one(monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    with pytest.raises(ConfigError, match=r"write anthropic/claude-opus-5, with .*ANTHROPIC_API"):
+        make_model("claude-opus-5", None, {}, own_plugins())
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-proj-0123456789")
+    with pytest.raises(ConfigError, match=r"ANTHROPIC_API_KEY is one of openai/NAME.*OPENAI_API"):
+        make_model("anthropic/claude-opus-5", None, {}, own_plugins())
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+    assert make_model("anthropic/claude-opus-5", None, {}, own_plugins()).name
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-a-proxy")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:4000")
+    assert make_model("anthropic/claude-opus-5", None, {}, own_plugins()).name
+
+
+def test_the_key_goes_in_its_own_header_to_the_path_with_its_version(monkeypatch):
+    async def run():
+        async with RawServer(HELLO) as server:
+            monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url.removesuffix("/v1"))
+            await make_model("anthropic/m-1", None, {}, own_plugins()).generate([USER], [])
+            return server.heads
+
+    (head,) = asyncio.run(run())
+    assert head.startswith(b"POST /v1/messages ")
+    assert b"x-api-key: sk-ant-0123456789" in head.lower()
+    assert b"anthropic-version: 2023-06-01" in head.lower()
+    assert b"authorization" not in head.lower()
