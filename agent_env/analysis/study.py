@@ -60,6 +60,8 @@ class Observation:
     """Calls of the provider's own tools."""
     cut_outputs: int = 0
     """Tool outputs that were cut to fit into the context."""
+    repairs: int = 0
+    """Unreadable calls that were answered with the right form."""
     saved_tokens: int | None = 0
     """An estimate: tokens that were not written, as replies that went in circles were cut."""
     provenance: Provenance | None = None
@@ -101,6 +103,7 @@ def observe(
         answer=None if score.answer is None else frozenset(score.answer),
         hosted_calls=episode.hosted_calls,
         cut_outputs=episode.cut_outputs,
+        repairs=episode.repairs,
         saved_tokens=episode.saved_tokens,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
     )

@@ -49,6 +49,8 @@ class Summary:
     """Mean calls of the provider's own tools."""
     cut_outputs: int
     """Tool outputs that were cut to fit into the context, of all finished episodes."""
+    repairs: int
+    """Unreadable calls that were answered with the right form, of all finished episodes."""
     saved_tokens: int | None
     """Estimate: output tokens not written as looping replies were cut; None where unknown."""
     without_call: int | None
@@ -73,6 +75,7 @@ class Summary:
             **self.used,
             "hosted_calls": self.hosted_calls,
             "cut_outputs": self.cut_outputs,
+            **({"repairs": self.repairs} if self.repairs else {}),
             "saved_tokens": self.saved_tokens,
             "without_call": self.without_call,
             "usage_sources": list(self.usage_sources),
@@ -125,6 +128,7 @@ def _summary(
         used=used,
         hosted_calls=hosted.mean or 0.0,
         cut_outputs=sum(o.cut_outputs for o in finished),
+        repairs=sum(o.repairs for o in finished),
         saved_tokens=sum_known([o.saved_tokens for o in finished]),
         without_call=without if offered else None,
         usage_sources=tuple(sorted({s for o in finished for s in o.usage_sources})),
@@ -199,6 +203,8 @@ def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
         yield f"The provider's own tools called: {', '.join(hosted)}"
     if cut := [f"{row.condition} {row.cut_outputs}" for row in rows if row.cut_outputs]:
         yield f"Tool outputs cut to fit into the context: {', '.join(cut)}"
+    if repairs := [f"{row.condition} {row.repairs}" for row in rows if row.repairs]:
+        yield f"Unreadable calls answered with the right form: {', '.join(repairs)}"
     reasons = sum((Counter(row.stop_reasons) for row in rows), Counter[str]())
     if reasons.keys() - {"answered"}:
         yield f"Ended by {', '.join(f'{k} {n}' for k, n in reasons.most_common())}"

@@ -11,7 +11,7 @@ from agent_env.analysis.provenance import Provenance
 from agent_env.models.chat import read_arguments
 from agent_env.models.text_protocol import in_text, result_block
 from agent_env.records.escaping import visible
-from agent_env.records.schema import Message, ModelFacts, Sample, Score, ToolCall, Usage
+from agent_env.records.schema import IN_TEXT, Message, ModelFacts, Sample, Score, ToolCall, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
@@ -39,15 +39,16 @@ def transcript(
     """The episode's story, long texts cut unless `full`; calls cost what `facts` says. By the
     run's model `parameters` tool texts are shown as they were messages."""
     width = None if full else 1200
-    is_text = parameters is not None and parameters.get("tool_protocol") == "text"
+    protocol = None if parameters is None else parameters.get("tool_protocol")
     calls: tuple[ToolCall, ...] = ()
     for event in events:
         match event:
             case EpisodeStarted():
                 yield "\n".join(_opening(event, parameters))
                 messages = event.messages
-                if is_text:
-                    is_schema = event.condition.answer_format == "schema"
+                if protocol in IN_TEXT:
+                    is_held = bool(event.tools) and protocol == "schema"
+                    is_schema = is_held or event.condition.answer_format == "schema"
                     choice = event.condition.first_step
                     messages = tuple(in_text(messages, event.tools, choice, is_schema))
                 yield from (_message(message, width) for message in messages)
@@ -62,7 +63,7 @@ def transcript(
                         yield _cut(cut.text, width)
             case ToolCalled():
                 number = next((n for n, call in enumerate(calls, 1) if call.id == event.call.id), 0)
-                yield _tool_lines(event, number if is_text else None, width)
+                yield _tool_lines(event, number if protocol in IN_TEXT else None, width)
             case EpisodeResumed():
                 yield f"== went on here after {event.steps} recorded steps"
                 yield from (

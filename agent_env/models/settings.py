@@ -16,7 +16,7 @@ from agent_env.models.chat import Json
 from agent_env.models.dialect import EchoMode
 from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.options import CALLS, SERVER, Opt
-from agent_env.records.schema import Message
+from agent_env.records.schema import IN_TEXT, Message
 
 IF_GIVEN = "Sent if given."
 SERVICE_TIERS = ("auto", "default", "flex", "priority")
@@ -50,7 +50,13 @@ class ModelParameters:
         ),
     ] = None
     tool_protocol: Annotated[
-        str, Opt("native, or text for models that cannot call tools.", SERVER)
+        str,
+        Opt(
+            "native; text, for models that cannot call tools; schema, text whose form the server "
+            "enforces while tools are offered; auto, the first of these that works in the "
+            "preflight.",
+            SERVER,
+        ),
     ] = "native"
     text_calls: Annotated[
         str | None,
@@ -58,6 +64,16 @@ class ModelParameters:
             "With the text protocol: strict, or lenient, which takes a right call in a block of "
             "any name, such as ```json. Default: lenient where the preflight saw such a block.",
             SERVER,
+        ),
+    ] = None
+    repair_calls: Annotated[
+        int | None,
+        Opt(
+            "Calls per episode that cannot be read, such as one written as text, and are answered "
+            "with the right form; counted as tool errors. Default: under native none, else all "
+            "that are recognised.",
+            SERVER,
+            min=0,
         ),
     ] = None
     hosted_tools: Annotated[bool, Opt("The provider's search and code.", SERVER)] = False
@@ -161,13 +177,13 @@ class Parameters:
 CHOICES: dict[str, tuple[str, ...]] = {
     "service_tier": SERVICE_TIERS,
     "system_role": ("system", "developer", "user"),
-    "tool_protocol": ("native", "text"),
+    "tool_protocol": ("native", "text", "schema", "auto"),
     "text_calls": ("strict", "lenient"),
     "echo_reasoning": ("auto", "always", "never"),
 }
 OWN = (
-    "tool_protocol", "text_calls", "stream", "hosted_tools", "reply_timeout_s", "idle_s",
-    "echo_reasoning", "api_key_env", "tier_fallback",
+    "tool_protocol", "text_calls", "repair_calls", "stream", "hosted_tools", "reply_timeout_s",
+    "idle_s", "echo_reasoning", "api_key_env", "tier_fallback",
 )  # fmt: skip
 """Our own settings, which are in no request."""
 
@@ -177,10 +193,12 @@ class ModelSettings:
     """The parameters in requests, and our own settings."""
 
     parameters: Parameters
-    tool_protocol: str = "native"
-    """`native`, or `text` for models that cannot call tools."""
+    tool_protocol: Literal["native", "text", "schema", "auto"] = "native"
+    """`auto` is native until a preflight settles it."""
     text_calls: str = "strict"
     """Under the text protocol, `lenient` takes a call in a fenced block of any name."""
+    repair_calls: int | None = None
+    """How many unreadable calls of an episode are answered; None as models.repairs says."""
     stream: bool = False
     hosted_tools: bool = False
     """Whether the provider's own tools replace ours."""
@@ -209,8 +227,10 @@ class ModelSettings:
                 flag = name.replace("_", "-")
                 raise ConfigError(f"--{flag} {parameters[name]}: write {' or '.join(choices)}")
         settings = cls(Parameters(**api), **local)
-        if settings.hosted_tools and settings.tool_protocol == "text":
-            raise ConfigError("--hosted-tools and --tool-protocol text exclude each other")
+        if settings.hosted_tools and settings.tool_protocol != "native":
+            raise ConfigError(
+                f"--hosted-tools and --tool-protocol {settings.tool_protocol} exclude each other"
+            )
         if settings.tier_fallback is not None and settings.parameters.service_tier is None:
             raise ConfigError("--tier-fallback is for --service-tier flex or priority; add that")
         if "text_calls" in parameters and settings.tool_protocol != "text":
@@ -218,9 +238,15 @@ class ModelSettings:
         return settings
 
     def with_protocol(self, model: Model) -> Model:
-        """The model, behind the text protocol if set."""
-        if self.tool_protocol == "native":
-            return model
-        from agent_env.models.text_protocol import TextProtocol
+        """The model behind the protocol that is set, its unreadable calls answered if wished."""
+        if self.tool_protocol in IN_TEXT:
+            from agent_env.models.text_protocol import TextProtocol
 
-        return TextProtocol(model, lenient=self.text_calls == "lenient")
+            model = TextProtocol(
+                model, lenient=self.text_calls == "lenient", held=self.tool_protocol == "schema"
+            )
+        if self.repair_calls is None:
+            return model
+        from agent_env.models.repairs import RepairedCalls
+
+        return RepairedCalls(model, self.repair_calls, self.tool_protocol)

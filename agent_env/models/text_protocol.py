@@ -14,7 +14,8 @@ where all else is right. What looks like a call and is none becomes a call with 
 the toolbox answers, so that the model can mend it and the trace shows it. What a model writes
 before `</think>` is not read. Not covered: a server cannot be made to require a call this way; the
 text asks for one. Where it holds the reply to a schema (`ReplyOptions.schema`) it can: the reply is
-one JSON object then, a call or the answer, as the tool choice allows.
+one JSON object then, a call or the answer, as the tool choice allows. With `held`, replies are
+held so wherever tools are offered, and an answer is any text.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -41,6 +43,8 @@ STOP = (f"{FENCE}{RESULT}",)
 INVENTED = re.compile(rf"^(?:`{{3,}}[ \t]*{RESULT}\b|{RESULT} \d+ \w)", re.M)
 MOST_INVENTED = 2_000
 """Characters of what was cut off that are kept."""
+UNREADABLE = "unreadable"
+"""The name of a call that has a problem only."""
 CLOSED = re.compile(rf"^{FENCE}[ \t]*\Z", re.M)
 
 INTRODUCTION = f"""\
@@ -74,16 +78,19 @@ The tools, with the JSON schema of their arguments:
 """Where the server holds the reply to a schema: calls and answers are one object each."""
 HELD_REQUIRED = "\nYour next message must use a tool."
 HELD_FORBIDDEN = "\nYour next message must be the answer."
+ANY_ANSWER = closed({"answer": {"type": "string"}})
+"""What an answer is held to where nothing is known of its form."""
 NONE_LEFT = "There are no tools any more. Write your final answer without a block."
 
 
 class TextProtocol:
     """A Model that talks about tools in text to an inner one that knows of none."""
 
-    def __init__(self, inner: Model, lenient: bool = False) -> None:
+    def __init__(self, inner: Model, lenient: bool = False, held: bool = False) -> None:
         self.name = inner.name
         self._inner = inner
         self._lenient = lenient
+        self._held = held
 
     async def generate(
         self,
@@ -92,6 +99,8 @@ class TextProtocol:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """The inner model's reply, with the calls that stand in its text."""
+        if self._held and tools and options.schema is None:
+            options = replace(options, schema=ANY_ANSWER)
         is_held = options.schema is not None
         sent = in_text(messages, tools, options.tool_choice, is_held)
         schema = held_schema(tools, options)
@@ -101,7 +110,10 @@ class TextProtocol:
             sent, (), ReplyOptions(seed=options.seed, schema=schema, stop=stop)
         )
         if is_held:
-            return _with(reply, messages, [call] if (call := _schema_call(reply, tools)) else ())
+            call = _schema_call(reply, tools)
+            if call is None and options.schema is ANY_ANSWER:
+                return _with_answer(reply)
+            return _with(reply, messages, [call] if call else ())
         reply = without_invented(reply) if stop else reply
         cut = reply.finish_reason == "length"
         calls = _calls(reply.message.content, cut, tools, self._lenient) if tools else ()
@@ -219,17 +231,31 @@ def _with(reply: Reply, messages: Sequence[Message], texts: Iterable[ToolCall]) 
 
 def _schema_call(reply: Reply, tools: Sequence[ToolSpec]) -> ToolCall | None:
     """The call of a reply that a schema holds; None where it answers, or was cut."""
-    try:
-        value = json.loads(reply.message.content.rpartition("</think>")[2])
-    except (ValueError, RecursionError):
-        return None
-    step = _object(_object(value).get("step"))
+    step = _step(reply)
     if not tools or "tool" not in step:
         return None
     values = {
         name: each for name, each in _object(step.get("arguments")).items() if each is not None
     }
     return ToolCall(id="", name=str(step["tool"]), arguments=json.dumps(values, ensure_ascii=False))
+
+
+def _step(reply: Reply) -> dict[str, JsonValue]:
+    """What a reply that a schema holds says; empty where it was cut."""
+    try:
+        value = json.loads(reply.message.content.rpartition("</think>")[2])
+    except (ValueError, RecursionError):
+        return {}
+    return _object(_object(value).get("step"))
+
+
+def _with_answer(reply: Reply) -> Reply:
+    """The reply with the text of its answer alone."""
+    answer = _step(reply).get("answer")
+    if not isinstance(answer, str):
+        return reply
+    message = reply.message.model_copy(update={"content": answer})
+    return reply.model_copy(update={"message": message})
 
 
 def _calls(text: str, cut: bool, tools: Sequence[ToolSpec], lenient: bool) -> Iterator[ToolCall]:
@@ -278,18 +304,30 @@ def _is_call(block: str, offered: frozenset[str]) -> bool:
 
 
 def _invalid(block: str, problem: str, tools: Sequence[ToolSpec]) -> ToolCall:
-    tool = next((each for each in tools if f'"{each.name}"' in block), tools[0])
-    problem = f"this is no call that can be run: {problem}. Write it like this:\n{_form(tool)}"
-    return ToolCall(id="", name="unreadable", arguments=block, problem=problem)
+    form = call_form(named_in(block, tools))
+    problem = f"this is no call that can be run: {problem}. Write it like this:\n{form}"
+    return ToolCall(id="", name=UNREADABLE, arguments=block, problem=problem)
 
 
-def _form(tool: ToolSpec) -> str:
-    """A call of the tool with the arguments that it cannot do without."""
+def named_in(text: str, tools: Sequence[ToolSpec]) -> ToolSpec:
+    """The tool that the text names; the first one where it names none."""
+    return next((each for each in tools if f'"{each.name}"' in text), tools[0])
+
+
+def call_form(tool: ToolSpec, is_held: bool = False) -> str:
+    """How a call of the tool is written."""
+    arguments = example_arguments(tool)
+    if is_held:
+        return f'{{"step": {{"tool": "{tool.name}", "arguments": {arguments}}}}}'
+    return f'{FENCE}{CALL}\n{{"name": "{tool.name}", "arguments": {arguments}}}\n{FENCE}'
+
+
+def example_arguments(tool: ToolSpec) -> str:
+    """The arguments that a call cannot do without, as JSON."""
     properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
     names = required if isinstance(required, list) and required else list(_object(properties))[:1]
     arguments = {str(name): _example(_object(properties).get(str(name))) for name in names}
-    call = json.dumps({"name": tool.name, "arguments": arguments}, ensure_ascii=False)
-    return f"{FENCE}{CALL}\n{call}\n{FENCE}"
+    return json.dumps(arguments, ensure_ascii=False)
 
 
 def _object(value: JsonValue) -> dict[str, JsonValue]:

@@ -10,7 +10,7 @@ from agent_env.records.imported import ImportSource
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Plain, Reach
-from agent_env.records.schema import Condition, ModelFacts, Stored, Tier, Usage, is_time
+from agent_env.records.schema import IN_TEXT, Condition, ModelFacts, Stored, Tier, Usage, is_time
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
 
@@ -75,6 +75,8 @@ class Probe(Stored):
 
     is_held: Plain[bool] = Field(default=False, exclude_if=lambda value: not value)
     """Whether the call is a text that a schema holds, as native tools gave none."""
+    protocol: Plain[str | None] = Field(default=None, exclude_if=lambda name: name is None)
+    """The tool protocol that `auto` tried by it; None for the run's own."""
     tools: Plain[tuple[str, ...]] = ()
     """Names of the tools offered."""
     tool_choice: Plain[Literal["auto", "required", "none"]] = "auto"
@@ -126,6 +128,14 @@ class ContextCheck(Stored):
     """None where the context is unknown."""
 
 
+class ProtocolChoice(Stored):
+    """The tool protocol that a preflight took for the run."""
+
+    name: Plain[Literal["native", "text", "schema"]]
+    reason: Plain[str]
+    """What each protocol that was tried gave."""
+
+
 class Preflight(Stored):
     """What short calls before the first episode told of the server; None is unknown."""
 
@@ -149,6 +159,8 @@ class Preflight(Stored):
     """Whether the reply to the call without tools came to its end within the limit."""
     contexts: tuple[ContextCheck, ...] = ()
     probes: tuple[Probe, ...] = ()
+    protocol: ProtocolChoice | None = Field(default=None, exclude_if=lambda it: it is None)
+    """What `--tool-protocol auto` took; None where the user named one."""
     conditions: tuple[ToolCheck, ...] = ()
     """Those that offer tools."""
     problem: Plain[str | None] = None
@@ -213,9 +225,9 @@ class StudyUse(Stored):
 
 
 _OF_REQUESTS = (
-    "reply_timeout_s", "idle_s", "tool_protocol", "text_calls", "stream", "echo_reasoning",
-    "temperature", "reasoning_effort", "max_output_tokens", "top_p", "seed", "parallel_tool_calls",
-    "system_role", "tier_fallback",
+    "reply_timeout_s", "idle_s", "tool_protocol", "text_calls", "repair_calls", "stream",
+    "echo_reasoning", "temperature", "reasoning_effort", "max_output_tokens", "top_p", "seed",
+    "parallel_tool_calls", "system_role", "tier_fallback",
 )  # fmt: skip
 PARAMETERS = ByName(
     {
@@ -356,8 +368,8 @@ class Manifest(Stored):
 
     @property
     def is_in_text(self) -> bool:
-        """Whether tools are offered by the text protocol."""
-        return self.model_parameters.get("tool_protocol") == "text"
+        """Whether tools are offered in text."""
+        return self.model_parameters.get("tool_protocol") in IN_TEXT
 
     @property
     def problems(self) -> dict[str, str]:

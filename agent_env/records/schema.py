@@ -195,6 +195,10 @@ class ToolSpec(Stored):
         return len(self.description) + len(str(self.parameters))
 
 
+IN_TEXT = ("text", "schema")
+"""Tool protocols under which the text of a reply holds its calls."""
+
+
 class ToolCall(Stored):
     """A tool call that a model requests."""
 
@@ -521,6 +525,8 @@ class Episode(Stored):
     """Tool outputs that were cut to fit into the context."""
     invented_results: Plain[int] = 0
     """Results of tools that the model wrote itself, cut off its replies."""
+    repairs: Plain[int] = Field(default=0, exclude_if=lambda number: not number)
+    """Calls that could not be read and were answered with the right form."""
     saved_tokens: Plain[int | None] = 0
     """Estimate: output tokens that were not written as looping replies were cut; None where a reply
     had no limit."""

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import JsonValue
 
-from agent_env.episodes.calls.preflight import Bodies, ProbedModel, ServerCalls, probe_features
+from agent_env.episodes.calls.preflight import ProbedModel
+from agent_env.episodes.calls.server_features import Bodies, ServerCalls, probe_features
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.server_facts import Health, ServerFacts, server_facts, server_identity
 from agent_env.protocols import Model

@@ -111,7 +111,13 @@ async def try_server(
     that `resume` can begin the run. What it opened stays open in the run until the stack is
     closed, the server too that the run starts itself."""
     begun = await begin_server(run, note, stack)
-    if wish == "off" or (begun.server is not None and begun.server.is_packaged):
+    is_open = begun.model_parameters.get("tool_protocol") == "auto"
+    if is_open and wish == "off":
+        raise ConfigError(
+            "--tool-protocol auto is settled by the preflight: leave --no-preflight out, or write "
+            "native, text or schema"
+        )
+    if not is_open and (wish == "off" or (begun.server is not None and begun.server.is_packaged)):
         return
     try:
         async with AsyncExitStack() as trial:
@@ -137,24 +143,32 @@ async def preflight_update(
 
     if api_of(manifest.model, run.plugins) is None:
         return {}
-    in_text = manifest.is_in_text
     run.components = await open_components(
         run, manifest, run.task, stack, note, run.parts, plugins=run.plugins
     )
     result = await _preflight(run.components, manifest, run.samples, note)
+    parameters, in_text = manifest.model_parameters, manifest.is_in_text
+    if (choice := result.protocol) is not None:
+        parameters = parameters | {"tool_protocol": choice.name}
+        in_text = choice.name != "native"
+        note(f"preflight: --tool-protocol auto takes {choice.name}; {choice.reason}")
     reason = refusal(result, in_text)
     if reason is not None and not anyway:
         raise PreflightRefused(reason, result)
     if result.probes[0].error_kind != "connection":  # else the run says it when it waits
         for remark in remarks(result, in_text):
             note(f"preflight: {remark}")
-    parameters = manifest.model_parameters
-    if in_text and saw_fences(result) and "text_calls" not in parameters:
+    is_text = parameters.get("tool_protocol") == "text" and "text_calls" not in parameters
+    if is_text and (choice is not None or saw_fences(result)):
         parameters = parameters | {"text_calls": "lenient"}
-        note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
-        lenient = manifest.model_copy(update={"model_parameters": parameters})
-        model, tokenizer = await open_counted(lenient, note, stack, run.plugins)
-        run.components = replace(run.components, model=model, tokenizer=tokenizer)
+        if choice is None:
+            note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
+    if parameters != manifest.model_parameters:
+        settled = manifest.model_copy(update={"model_parameters": parameters})
+        model, tokenizer = await open_counted(settled, note, stack, run.plugins)
+        run.components = replace(
+            run.components, model=model, tokenizer=tokenizer, calls_in_text=settled.is_in_text
+        )
     return {"model_parameters": parameters, "preflights": (*manifest.preflights, result)}
 
 
@@ -185,7 +199,8 @@ async def _preflight(
         )
         name = split_address(manifest.model)[0]
         can_hold = components.task.form is not None
-        target = ProbedModel(name, address, facts, manifest.is_in_text, can_hold)
+        is_open = manifest.model_parameters.get("tool_protocol") == "auto"
+        target = ProbedModel(name, address, facts, manifest.is_in_text, can_hold, is_open)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         contexts = [
             _context_check(components, condition, samples, offers.get(condition.tools, ()))

@@ -55,16 +55,17 @@ def call_in_text(text: str | None, tools: Collection[str] = ()) -> str | None:
 
 
 def answer_with_call(episode: Episode) -> str | None:
-    """The form of a call in the episode's answer that nobody read; None without one or without
-    tools. A reply whose calls were read, as the text protocol does, and one that its limit cut, are
-    other faults."""
-    if not episode.tools or episode.stop_reason == "truncated":
+    """The form of a call in the episode's answer that nobody read, cut by the length limit or not;
+    None without one or without tools. A reply whose calls were read, as the text protocol does, is
+    another fault."""
+    if not episode.tools:
         return None
     replies = (m for m in reversed(episode.messages) if m.role == "assistant" and m.content)
     last = next(replies, None)
     if last is not None and last.tool_calls:
         return None
-    return call_in_text(episode.answer, episode.tools)
+    form = call_in_text(episode.answer, episode.tools)
+    return f"{form}, cut off" if form and episode.stop_reason == "truncated" else form
 
 
 def remedy(in_text: bool) -> str:

@@ -92,7 +92,10 @@ def of(model, **parameters):
         (of("compatible/m", hosted_tools=True), "--hosted-tools: .*openai/NAME.* have them"),
         (of("openai/m", hosted_tools=True, tool_protocol="text"), "exclude each other"),
         (of("openai/m", seed=1), "the Responses API takes no seed; leave --model-seed out"),
-        (of("compatible/m", tool_protocol="xml"), "--tool-protocol xml: write native or text"),
+        (
+            of("compatible/m", tool_protocol="xml"),
+            "--tool-protocol xml: write native or text or schema or auto",
+        ),
         (of("compatible/m", system_role="king"), "--system-role king: write system or developer"),
         (of("compatible/m", heat=1), "no parameter 'heat'; there are extra_body, max_output"),
     ],

@@ -18,11 +18,14 @@ from agent_env.extensions.fake_server import (
 )
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import ModelCalled, ToolCalled
-from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.fork import fork
+from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions, RunOptions
 from agent_env.runs.replay import replay
+from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import run_episodes, start_run
+from tests.commands import agent_env as command
 from tests.models.raw_server import KEY
 from tests.plans import QUIET, finished
 
@@ -114,6 +117,38 @@ def test_in_text_no_tool_schema_goes_over_the_wire_and_a_bad_call_can_be_mended(
     mended = server.recent[1]["messages"][-1]["content"]
     assert mended.startswith("````tool_result 1 unreadable\nError: this is no call that can be run")
     assert "Write it like this:\n" in mended
+
+
+def test_a_native_call_written_as_text_is_mended_once_counted_and_replayed(tmp_path):
+    fenced = {"text": '```json\n{"name": "web_search", "arguments": {"query": "x"}}\n```'}
+    server = FakeServer(scripted(tmp_path, fenced, fenced))
+    wish = {"parameters": {"repair_calls": 1}, "first_steps": ("auto",)}
+    (_, (episode, _)) = run_served(
+        tmp_path / "run", server, conditions=("base", "web"), concurrency=1, **wish
+    )
+    assert (episode.steps, episode.repairs, episode.stop_reason) == (2, 1, "answered")
+    assert episode.answer == fenced["text"]
+    said, told = list(server.recent)[-1]["messages"][-2:]
+    assert (said["content"], told["role"]) == (fenced["text"], "user")
+    assert "tool_calls" not in said
+    run = Run(tmp_path / "run")
+    shown = command("show", str(run.path)).stdout
+    assert "Unreadable calls answered with the right form: web 1" in shown
+    trace = next(each for each in run.traces() if "web" in each.parts)
+
+    async def again(go):
+        async with FakeServer(scripted(tmp_path, fenced, fenced)) as server:
+            return await go(server.url)
+
+    assert {r.verdict for r in asyncio.run(replay(run, ReplayOptions(), print))} == {"same"}
+    trace.write_text(
+        "".join(trace.read_text().splitlines(keepends=True)[:3])
+    )  # the repair was the last
+    asyncio.run(again(lambda url: resume(run, ResumeOptions(base_url=url), QUIET)))
+    assert [each.repairs for each in episodes_of(run, print)] == [0, 1]
+    out = tmp_path / "fork"
+    asyncio.run(again(lambda url: fork(trace, ForkOptions(1, out, base_url=url), QUIET)))
+    assert [r.verdict for r in asyncio.run(replay(Run(out), ReplayOptions(), print))] == ["same"]
 
 
 @pytest.mark.parametrize("way", ["chat", "responses, streamed", "chat, in text"])

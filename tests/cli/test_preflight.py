@@ -11,6 +11,7 @@ from agent_env.cli.preflight import print_checks
 from agent_env.episodes.calls import preflight
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
+from agent_env.episodes.results import episodes_of
 from agent_env.errors import ConfigError
 from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.conversation import Tokens
@@ -144,6 +145,48 @@ def test_under_the_text_protocol_fences_make_the_reading_lenient(tmp_path, fence
     assert manifest.model_parameters.get("text_calls") == text_calls
     assert not (tmp_path / "run").exists()
     assert server.counts[CHAT] == 2
+
+
+async def talks_when_free(turns, offers):
+    """Calls nothing unless each of its messages is held to be an object."""
+    tokens = Tokens(input=31 + 300 * len(offers), output=5)
+    if not turns[0].content.count("Each of your messages is one JSON object"):
+        return ScriptedAnswer(text="OK", usage=tokens)
+    step = {"answer": "MY ANSWER: None"}
+    if TEST in turns[-1].content:
+        step = {"tool": "web_search", "arguments": {"query": "x"}}
+    return ScriptedAnswer(text=json.dumps({"step": step}), usage=Tokens(input=400, output=5))
+
+
+def test_auto_takes_the_first_protocol_by_which_a_call_comes_and_resume_keeps_it(tmp_path):
+    notes, server = [], FakeServer(talks_when_free)
+    manifest = ran(tmp_path / "run", server, notes, parameters={"tool_protocol": "auto"})
+    reason = "calls that came: native 0 of 1, text 0 of 1, schema 1 of 1"
+    assert f"preflight: --tool-protocol auto takes schema; {reason}" in notes
+    (seen,) = manifest.preflights
+    assert (seen.protocol.name, seen.protocol.reason) == ("schema", reason)
+    assert [probe.protocol for probe in seen.probes] == [None, None, "text", "schema"]
+    assert manifest.model_parameters["tool_protocol"] == "schema"
+    folder = Run(tmp_path / "run")
+    episode = next(each for each in episodes_of(folder, print) if each.condition == "web")
+    assert (episode.answer, episode.stop_reason) == ("MY ANSWER: None", "answered")
+    next(trace for trace in folder.traces() if "web" in trace.parts).unlink()
+
+    async def go_on():
+        async with FakeServer(talks_when_free) as other:
+            await resume(folder, ResumeOptions(base_url=other.url, anyway=True), QUIET)
+            return list(other.recent)[-1]["messages"][0]["content"]
+
+    assert "Each of your messages is one JSON object" in asyncio.run(go_on())
+    assert folder.manifest.model_parameters["tool_protocol"] == "schema"
+
+
+def test_auto_asks_a_server_of_working_native_tools_nothing_more(tmp_path):
+    server = FakeServer(policy())
+    manifest = ran(tmp_path / "run", server, parameters={"tool_protocol": "auto"})
+    assert (server.counts[CHAT], manifest.model_parameters["tool_protocol"]) == (4, "native")
+    with pytest.raises(ConfigError, match="auto is settled by the preflight"):
+        ran(tmp_path / "x", server, parameters={"tool_protocol": "auto"}, preflight="off")
 
 
 def test_a_resumed_run_is_tried_again_only_where_it_was_and_the_server_is_another(tmp_path):

@@ -102,7 +102,7 @@ def test_only_an_episode_with_tools_can_have_a_call_in_its_answer():
     assert answer_with_call(offered) == "bare JSON"
 
 
-def test_a_call_that_was_read_or_cut_is_none_that_nobody_ran():
+def test_a_call_that_was_read_is_none_that_nobody_ran_and_a_cut_one_is_named():
     block = f"```tool_call\n{CALL}\n```"
     call = ToolCall(id="a", name="web_search", arguments="{}")
     ended = Episode(
@@ -114,7 +114,7 @@ def test_a_call_that_was_read_or_cut_is_none_that_nobody_ran():
     unread = ended.model_copy(update={"messages": (Message(role="assistant", content=block),)})
     assert answer_with_call(unread) == "```tool_call"
     cut = unread.model_copy(update={"answer": block[:30], "stop_reason": "truncated"})
-    assert answer_with_call(cut) is None
+    assert answer_with_call(cut) == "```tool_call, cut off"
 
 
 def test_the_remedy_is_none_that_the_run_has_taken():

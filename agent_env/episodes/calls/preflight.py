@@ -1,5 +1,5 @@
-"""Short calls that show what a server does: whether the conditions are valid on it, before the
-first episode, and which other features it has, for `check`.
+"""Short calls before a run's first episode: whether its conditions mean anything on the server, and
+by which protocol its model calls tools.
 
 The preflight is one call without tools and one for each distinct list of tools, without retries:
 after a rate limit, an outage or a broken reply the result is reported as unknown.
@@ -7,30 +7,28 @@ after a rate limit, an outage or a broken reply the result is reported as unknow
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
+from functools import partial
+from typing import Literal
 
 from pydantic import JsonValue
 
 from agent_env.errors import EpisodeError, ModelError, boundary
 from agent_env.graph.meter import known_or_estimated
 from agent_env.models.addresses import served_name
-from agent_env.models.chat import REASONING
-from agent_env.models.dialect import Rules
 from agent_env.models.server_facts import ServerFacts, is_listed
-from agent_env.models.text_protocol import TextProtocol
+from agent_env.models.text_protocol import ANY_ANSWER, TextProtocol
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
-from agent_env.records.json_schema import closed
-from agent_env.records.manifest import ContextCheck, Preflight, Probe, ToolCheck
-from agent_env.records.model_server import Feature
+from agent_env.records.manifest import ContextCheck, Preflight, Probe, ProtocolChoice, ToolCheck
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
 from agent_env.scoring.calls_in_text import FENCED_JSON, call_in_text, remedy
 
+Protocol = Literal["native", "text", "schema"]
+Trial = dict[tuple[str, ...], Probe]
+"""The calls by one tool protocol, by the tools that were offered."""
 MOST_OUTPUT = 256
 """Maximum output tokens: enough for a call and the reasoning of most models before it."""
 CALL_S = 120.0
@@ -50,7 +48,10 @@ REFUSED = ("bad_request", "context_overflow")
 """Errors by which the server refuses a request's content."""
 HELD = "--tool-protocol text --answer-format schema"
 """Under which a server that takes schemas gives a call where one is required."""
-ANY_ANSWER = closed({"answer": {"type": "string"}})
+IN_TEXT: Mapping[Protocol, Callable[[Model], Model]] = {
+    "text": partial(TextProtocol, lenient=True), "schema": partial(TextProtocol, held=True),
+}  # fmt: skip
+"""Tool protocols besides the server's own, in the order in which they are tried."""
 TEMPLATE = (
     "start it with a chat template that knows tools (llama.cpp: --jinja and --chat-template-file), "
     "or take --tool-protocol text"
@@ -66,9 +67,11 @@ class ProbedModel:
     base_url: str | None
     facts: ServerFacts
     in_text: bool
-    """Whether tools are offered by the text protocol."""
+    """Whether tools are offered in text."""
     can_hold: bool = False
     """Whether the server could be asked to hold answers to a schema, by which calls can be held."""
+    is_open: bool = False
+    """Whether the tool protocol is yet to be chosen."""
 
 
 async def preflight(
@@ -93,10 +96,20 @@ async def preflight(
             probes[names] = Probe(tools=names, tool_choice=choice, error="not asked any more")
         else:
             probes[names], _ = await short_call(model, specs, options)
+    native = {names: probe for names, probe in probes.items() if names}
+    trials: dict[Protocol, Trial] = {}
+    chosen, taken = None, native
+    if target.is_open:
+        trials = await _trials(model, native, offers)
+        chosen = _choose(trials)
+        taken, target = trials[chosen.name], replace(target, in_text=chosen.name != "native")
     checks = tuple(
-        _check(c.name, bare, probes[c.tools], target) for c in conditions if c.tools in offers
+        _check(c.name, bare, taken[c.tools], target) for c in conditions if c.tools in offers
     )
-    schema_probes = await _schema_call(model, target, checks, conditions, offers)
+    if chosen is None:
+        more = await _schema_call(model, target, checks, conditions, offers)
+    else:
+        more = [p for name, each in trials.items() if name != "native" for p in each.values()]
     facts, room = target.facts, target.facts.context_tokens
     fitting = [(each, None if room is None else each.needed_tokens <= room) for each in contexts]
     served = [each.served_model for each in probes.values() if each.served_model is not None]
@@ -112,10 +125,50 @@ async def preflight(
         tells_usage=bare.usage.source == "provider" if bare.error is None else None,
         stops=None if bare.error or not bare.finish_reason else bare.finish_reason != "length",
         contexts=tuple(each.model_copy(update={"fits": fits}) for each, fits in fitting),
-        probes=(*probes.values(), *schema_probes),
+        probes=(*probes.values(), *more),
+        protocol=chosen,
         conditions=checks,
         problem=_model_problem(target, bare, served),
     )
+
+
+async def _trials(
+    model: Model, native: Trial, offers: Mapping[tuple[str, ...], Sequence[ToolSpec]]
+) -> dict[Protocol, Trial]:
+    """The same calls by each protocol, until one is obeyed; none where the native call failed for
+    a reason of its own."""
+    trials: dict[Protocol, Trial] = {"native": native}
+    if any(_gave_call(probe) is None for probe in native.values()):
+        return trials
+    for name, protocol in IN_TEXT.items():
+        if any(all(map(_gave_call, trial.values())) for trial in trials.values()):
+            break
+        trials[name] = {}
+        for tools, probe in native.items():
+            options = ReplyOptions(probe.tool_choice)
+            probe, _ = await short_call(protocol(model), offers[tools], options)
+            trials[name][tools] = probe.model_copy(update={"protocol": name})
+    return trials
+
+
+def _choose(trials: Mapping[Protocol, Trial]) -> ProtocolChoice:
+    """The protocol by which most calls came, of equal ones the first."""
+    calls = {name: sum(map(bool, map(_gave_call, t.values()))) for name, t in trials.items()}
+    best = max(calls, key=lambda name: calls[name])
+    number = len(trials["native"])
+    seen = [f"{name} {count} of {number}" for name, count in calls.items()]
+    reason = f"calls that came: {', '.join(seen)}"
+    if any(_gave_call(probe) is None for probe in trials["native"].values()):
+        reason += "; a call failed or was cut, so nothing else was tried"
+    return ProtocolChoice(name=best, reason=reason)
+
+
+def _gave_call(probe: Probe) -> bool | None:
+    """Whether a call of an offered tool came; None where the reply does not tell."""
+    if any(call in probe.tools for call in probe.calls):
+        return True
+    is_cut = probe.finish_reason == "length" and probe.call_in_text is None
+    return None if is_cut or (probe.error and probe.error_kind not in REFUSED) else False
 
 
 async def _schema_call(
@@ -192,11 +245,13 @@ async def _by_its_rules(
 
 
 def _written_call(reply: Reply, names: Sequence[str]) -> str | None:
-    """The form of a call that arrived as text and was not cut."""
+    """The form of a call that arrived as text; of one that was cut, only where the server's own
+    form is excluded, which its parser may have missed for that."""
     readable = any(call.problem is None for call in reply.message.tool_calls)
-    if readable or not names or reply.finish_reason == "length":
+    if readable or not names:
         return None
-    return call_in_text(reply.message.content, names)
+    form = call_in_text(reply.message.content, names)
+    return None if reply.finish_reason == "length" and form != FENCED_JSON else form
 
 
 def _check(name: str, bare: Probe, offered: Probe, target: ProbedModel) -> ToolCheck:
@@ -345,267 +400,3 @@ def _alike(pairs: Iterator[tuple[str | None, str]]) -> Iterator[tuple[str, str]]
 def saw_fences(preflight: Preflight) -> bool:
     """Whether a call was in a fenced block of another name than the text protocol's."""
     return any(probe.call_in_text == FENCED_JSON for probe in preflight.probes)
-
-
-Bodies = list[dict[str, Any]]
-OpenModel = Callable[[Mapping[str, JsonValue]], AbstractAsyncContextManager[tuple[Model, Bodies]]]
-"""A model with these parameters, and the bodies of its replies."""
-
-
-def _tool_of_city(name: str, description: str) -> ToolSpec:
-    city: JsonValue = {"type": "string", "description": "The name of a city."}
-    parameters: dict[str, JsonValue] = {
-        "type": "object", "properties": {"city": city}, "required": ["city"],
-    }  # fmt: skip
-    return ToolSpec(name=name, description=description, parameters=parameters)
-
-
-WEATHER = _tool_of_city("get_weather", "The weather of a city, now.")
-CLOCK = _tool_of_city("get_time", "The time of day in a city, now.")
-CONDITIONS = (
-    Condition(name="optional-call", tools=("get_weather",)),
-    Condition(name="required-call", tools=("get_weather", "get_time"), first_step="required"),
-)
-OFFERS: dict[tuple[str, ...], Sequence[ToolSpec]] = {
-    ("get_weather",): [WEATHER],
-    ("get_weather", "get_time"): [WEATHER, CLOCK],
-}
-PARALLEL = Message(
-    role="user",
-    content="Find the weather in Oslo and the time in Lima. Call both tools in this one reply.",
-)
-PLAIN = Message(role="user", content="How many days has a week?")
-SEVEN = ("seven", "Seven", "7")
-"""What most models say to that."""
-NOTICE = Message(role="user", content="You have 2 replies left.")
-DIGITS = Message(role="user", content="Write ten random digits, and nothing else.")
-SCHEMA: dict[str, JsonValue] = {
-    "type": "object",
-    "properties": {"days": {"type": "integer"}, "unit": {"enum": ["day", "week"]}},
-    "required": ["days", "unit"],
-    "additionalProperties": False,
-}
-SEED_OUTPUT = 32
-
-
-@dataclass(slots=True)
-class ServerCalls:
-    """The calls of one probe."""
-
-    open_model: OpenModel
-    has_seed: bool
-    """Whether the API knows a seed and logprobs: Chat Completions does."""
-    count: int = 0
-    away: str | None = None
-    """The error after which no further call is made."""
-    rules: Rules = field(default_factory=Rules)
-    """What the last call taught of the server."""
-
-    async def call(
-        self,
-        parameters: Mapping[str, JsonValue],
-        question: Message | Sequence[Message] = PLAIN,
-        specs: Sequence[ToolSpec] = (),
-        options: ReplyOptions = ReplyOptions(),
-    ) -> tuple[Probe, Reply | None, dict[str, Any]]:
-        """One call: what it tells, its reply, and the body of it; `rules` has what it taught."""
-        self.rules = Rules()
-        messages = (question,) if isinstance(question, Message) else question
-        if self.away is not None:
-            return Probe(error="not asked any more", error_kind=self.away), None, {}
-        self.count += 1
-        async with self.open_model(brief(parameters)) as opened:
-            model, bodies = opened
-            probe, reply = await short_call(model, specs, options, messages)
-            self.rules = getattr(model, "rules", Rules())
-            self.away = probe.error_kind if probe.error_kind in AWAY else None
-            return probe, reply, bodies[-1] if bodies else {}
-
-    async def features(self, preflight: Preflight) -> AsyncIterator[Feature]:
-        """What each further call shows, after those of the preflight."""
-        probe, _, _ = await self.call({}, PARALLEL, [WEATHER, CLOCK])
-        number = len(probe.calls)
-        detail = f"{number} in one reply" if number else ""
-        yield _feature("parallel calls", probe, True if number > 1 else None, detail)
-        stream, plain, body = await self.call({"stream": True})
-        notice = "not asked for" if "stream_options" in self.rules.refused else ""
-        yield _answered("streaming", stream)
-        yield _feature("usage in streams", stream, stream.usage.source == "provider", notice)
-        options = ReplyOptions("required")
-        probe, _, _ = await self.call({"stream": True}, PARALLEL, [WEATHER], options)
-        seen = True if probe.calls else False if probe.call_in_text else None
-        yield _feature("calls in streams", probe, seen)
-        yield _reasoning(body)
-        yield await self._schema()
-        if self.has_seed:
-            extra: dict[str, JsonValue] = {"logprobs": True, "top_logprobs": 2}
-            probe, _, answer = await self.call({"extra_body": extra})
-            choices = answer.get("choices") or [{}]
-            yield _feature("logprobs", probe, bool(choices[0].get("logprobs")))
-            yield await self._seed()
-            yield await self._stop(plain)
-            async for feature in self._second_step():
-                yield feature
-
-    async def _stop(self, plain: Reply | None) -> Feature:
-        """Whether stop sequences end a reply that would go on without."""
-        goes_on = plain is not None and any(text in plain.message.content for text in SEVEN)
-        probe, reply, _ = await self.call({}, PLAIN, (), ReplyOptions(stop=SEVEN))
-        if "stop" in self.rules.refused:
-            return Feature(name="stop sequences", is_seen=False, detail="refused")
-        is_cut = reply is not None and not any(text in reply.message.content for text in SEVEN)
-        return _feature("stop sequences", probe, is_cut if goes_on else None)
-
-    async def _second_step(self) -> AsyncIterator[Feature]:
-        """What the server wants of the request behind a tool's result."""
-        probe, reply, _ = await self.call({}, QUESTION, [WEATHER])
-        name = "max_completion_tokens" if "max_tokens" in self.rules.refused else ""
-        yield _feature("max_tokens", probe, not name, name)
-        written = probe.usage.cache_write_tokens
-        yield Feature(name="cache writes told", is_seen=written is not None or None)
-        unknown, _, _ = await self.call({"extra_body": {"agent_env_probe": True}})
-        yield _answered("unknown fields", unknown)
-        both, _, _ = await self.call({}, QUESTION, [WEATHER], ReplyOptions(schema=SCHEMA))
-        yield _feature("schema beside tools", both, bool(both.calls) if probe.calls else None)
-        if reply is None or not reply.message.tool_calls:
-            return
-        message = reply.message
-        probe, _, _ = await self.call(
-            {}, (QUESTION, message, *_results(message), NOTICE), [WEATHER]
-        )
-        yield _feature("user behind tool", probe, not self.rules.order)
-        yield await self._reasoning_back(message)
-        renamed = _renamed(message)
-        probe, _, _ = await self.call({}, (QUESTION, renamed, *_results(renamed)), [WEATHER])
-        yield _answered("other call ids", probe)
-
-    async def _reasoning_back(self, message: Message) -> Feature:
-        """Whether the server wants its reasoning back, or refuses it (by the last call)."""
-        refused = ", ".join(sorted(self.rules.refused - {"max_tokens"}))
-        if refused:
-            return Feature(name="reasoning back", is_seen=False, detail=f"refused: {refused}")
-        content = message.content.rpartition("</think>")[2]
-        if message.provider_fields is None and content == message.content:
-            return Feature(name="reasoning back")
-        bare = message.model_copy(update={"provider_fields": None, "content": content})
-        messages = (QUESTION, bare, *_results(bare))
-        probe, _, _ = await self.call({"echo_reasoning": "never"}, messages, [WEATHER])
-        is_wanted = probe.error is not None and probe.error_kind in REFUSED
-        detail = "required" if is_wanted else ""
-        return Feature(name="reasoning back", is_seen=is_wanted or None, detail=detail)
-
-    async def _schema(self) -> Feature:
-        probe, reply, _ = await self.call({}, PLAIN, (), ReplyOptions(schema=SCHEMA))
-        if probe.error is not None and "does not hold" in probe.error:
-            return Feature(name="JSON schema", is_seen=False, detail="ignored")
-        return _feature("JSON schema", probe, reply is not None and _fits(reply.message.content))
-
-    async def _seed(self) -> Feature:
-        """The same text for the same seed, another for another."""
-        texts = []
-        for seed in (1, 1, 2):
-            parameters = {"temperature": 1.0, "max_output_tokens": SEED_OUTPUT, "seed": seed}
-            probe, reply, _ = await self.call(parameters, DIGITS)
-            if reply is None:
-                return _feature("seed", probe, None)
-            texts.append(reply.message.content)
-        if len(set(texts)) == 1:
-            return Feature(name="seed", detail="other seeds gave the same text")
-        return Feature(name="seed", is_seen=texts[0] == texts[1])
-
-
-async def probe_features(
-    calls: ServerCalls, target: ProbedModel, at: str
-) -> tuple[Preflight, tuple[Feature, ...]]:
-    """The preflight of the server, and its features; no further ones where it does not answer."""
-    async with calls.open_model(brief({})) as (model, _):
-        result = await preflight(model, target, CONDITIONS, OFFERS, at)
-    calls.count += len(result.probes)
-    if result.probes[0].error is not None:
-        return result, ()
-    more = [feature async for feature in calls.features(result)]
-    return result, (*_of_preflight(result), *more)
-
-
-def _of_preflight(preflight: Preflight) -> list[Feature]:
-    auto, required = preflight.conditions
-    forms = [probe.call_in_text for probe in preflight.probes if probe.call_in_text]
-    as_text = f"as text: {forms[0]}" if forms else ""
-    added = auto.added_input_tokens
-    last = preflight.probes[-1]
-    cut = last.finish_reason == "length" and not last.calls
-    refuses = last.error_kind in REFUSED and last.tool_choice == "required"
-    parsed = [check.calls_parsed for check in (auto, required)]
-    return [
-        Feature(name="usage", is_seen=preflight.tells_usage),
-        Feature(name="ends by itself", is_seen=preflight.stops),
-        Feature(
-            name="tools", is_seen=auto.is_reached,
-            detail="" if added is None else f"{added:+d} input tokens",
-        ),
-        Feature(
-            name="calls parsed", detail=as_text,
-            is_seen=False if False in parsed else True if True in parsed else None,
-        ),
-        Feature(
-            name="required", is_seen=False if refuses else required.required_obeyed,
-            detail="refused" if refuses else f"cut at {MOST_OUTPUT} tokens" if cut else "",
-        ),
-    ]  # fmt: skip
-
-
-def _renamed(message: Message) -> Message:
-    """The message with one call, under an id that is not the server's."""
-    first, fields = message.tool_calls[0], message.provider_fields
-    if fields is not None and first.id in fields.calls:
-        fields = fields.model_copy(update={"calls": {"call_1": fields.calls[first.id]}})
-    call = first.model_copy(update={"id": "call_1"})
-    return message.model_copy(update={"tool_calls": (call,), "provider_fields": fields})
-
-
-def _results(reply: Message) -> list[Message]:
-    return [
-        Message(role="tool", tool_call_id=call.id, content="Sunny, 20 degrees.")
-        for call in reply.tool_calls
-    ]
-
-
-def _answered(name: str, probe: Probe) -> Feature:
-    return _feature(name, probe, True)
-
-
-def _feature(name: str, probe: Probe, seen: bool | None, detail: str = "") -> Feature:
-    """What was seen; no where the server refused the call or its reply cannot be read."""
-    if probe.error is None:
-        return Feature(name=name, is_seen=seen, detail=detail)
-    word = "refused" if probe.error_kind in REFUSED else probe.error_kind or "failed"
-    known = word in ("refused", "unreadable")
-    return Feature(name=name, is_seen=False if known else None, detail=word)
-
-
-def _reasoning(body: Mapping[str, Any]) -> Feature:
-    """The field that holds the reasoning; none tells nothing, for the model may not reason."""
-    choices = body.get("choices") or [{}]
-    message = choices[0].get("message") or {}
-    names = (*REASONING, "reasoning_details", "thinking_blocks")
-    fields = [name for name in names if message.get(name)]
-    content = message.get("content") or ""
-    if isinstance(content, list) and any(part.get("type") == "thinking" for part in content):
-        fields.append("content")
-    if isinstance(content, str) and content.startswith("<think>"):
-        fields.append("<think>")
-    fields += [
-        "reasoning item"
-        for item in body.get("output") or ()
-        if isinstance(item, dict) and item.get("type") == "reasoning"
-    ]
-    return Feature(name="reasoning", is_seen=True if fields else None, detail=", ".join(fields))
-
-
-def _fits(text: str) -> bool:
-    """Whether the text is an object of SCHEMA, which the question says nothing of."""
-    try:
-        value = json.loads(text.rpartition("</think>")[2])
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and set(value) == {"days", "unit"} and type(value["days"]) is int

@@ -215,6 +215,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
         cache_hits=totals.cache_hits,
         cut_outputs=len({n for call in calls for n in call.kept or ()}),
         invented_results=sum(reply.invented.count for reply in replies if reply.invented),
+        repairs=sum(e.call.problem is not None for e in tools),
         saved_tokens=None if None in saved else sum(each or 0 for each in saved),
         paid=totals.paid,
         tiers=_tiers(replies),
