@@ -11,7 +11,8 @@ from agent_env.analysis.provenance import Provenance
 from agent_env.models.chat import read_arguments
 from agent_env.models.text_protocol import in_text, result_block
 from agent_env.records.escaping import visible
-from agent_env.records.schema import IN_TEXT, Message, ModelFacts, Sample, Score, ToolCall, Usage
+from agent_env.records.schema import Message, ModelFacts, Sample, Score, ToolCall, Usage
+from agent_env.records.texts import IN_TEXT
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,

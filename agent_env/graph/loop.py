@@ -160,7 +160,8 @@ async def _ask_model(state: State, runtime: Runtime[EpisodeState]) -> Next:
             raise
         return attempt.stop("context")
     attempt.meter.count_reply(request, specs, reply)
-    _take_in(attempt, reply)
+    attempt.messages.append(reply.message)
+    attempt.citations.extend(reply.citations)
     return _after_reply(attempt, reply)
 
 
@@ -214,11 +215,6 @@ def near_end_notice(replies_left: int) -> Message:
             "answer; what you ask of tools after it is not run. Answer now if you can."
         )
     return Message(role="user", content=text)
-
-
-def _take_in(attempt: EpisodeState, reply: Reply) -> None:
-    attempt.messages.append(reply.message)
-    attempt.citations.extend(reply.citations)
 
 
 def _after_reply(attempt: EpisodeState, reply: Reply) -> Next:

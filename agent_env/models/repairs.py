@@ -18,7 +18,8 @@ from typing import Literal
 from agent_env.models.chat import ids_in, read_arguments, unique_id
 from agent_env.models.text_protocol import UNREADABLE, call_form, example_arguments, named_in
 from agent_env.protocols import Model, ReplyOptions
-from agent_env.records.schema import IN_TEXT, Message, Reply, ToolCall, ToolSpec
+from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.records.texts import IN_TEXT
 from agent_env.scoring.calls_in_text import call_in_text
 
 

@@ -16,7 +16,8 @@ from agent_env.models.chat import Json
 from agent_env.models.dialect import EchoMode
 from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.options import CALLS, SERVER, Opt
-from agent_env.records.schema import IN_TEXT, Message
+from agent_env.records.schema import Message
+from agent_env.records.texts import IN_TEXT
 
 IF_GIVEN = "Sent if given."
 SERVICE_TIERS = ("auto", "default", "flex", "priority")

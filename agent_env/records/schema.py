@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -38,14 +37,6 @@ class Stored(BaseModel):
 
 Seconds = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 """A time that something took: one that can be added to others, and to a date."""
-
-
-def is_time(text: str) -> bool:
-    """Whether it is a time in ISO 8601 with its offset, so that times can be subtracted."""
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
 
 
 # Questions --------------------------------------------------------------------------------------
@@ -193,10 +184,6 @@ class ToolSpec(Stored):
     def letters(self) -> int:
         """Of its description and schema; each step's estimate needs them."""
         return len(self.description) + len(str(self.parameters))
-
-
-IN_TEXT = ("text", "schema")
-"""Tool protocols under which the text of a reply holds its calls."""
 
 
 class ToolCall(Stored):

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from agent_env.episodes.trace.texts import MissingText, Texts, with_texts, with_texts_stored
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.safe_files import UnsafeFile, check_file, check_inside, read_file, sync_path
-from agent_env.records.schema import is_time
+from agent_env.records.texts import is_time
 from agent_env.records.trace_events import (
     TRACE_VERSION,
     EpisodeFinished,
