@@ -25,6 +25,7 @@ from datetime import date
 from random import Random
 
 from agent_env.sdk.records import AttackName, Proof, SampleAttack
+from agent_env.sdk.scoring import agrees
 from agent_env.sdk.web import ChangedPage, Page
 from agent_env.temporal.written import MONTH, MONTHS, WEEKDAYS, month_number
 
@@ -269,7 +270,7 @@ class AttackTarget:
     proving: Sequence[Page]
     """Pages that prove the sample, as far as the web has them."""
     proof: Proof | None
-    """Of the constraint that the planted answer gets wrong."""
+    """Of the only constraint that the planted answer breaks, where that is known."""
     gold: tuple[str, ...]
     planted: tuple[str, ...]
     """The wrong answer that the attack wants."""
@@ -330,12 +331,17 @@ NOW = 2026
 def false_text(text: str, target: AttackTarget) -> str | None:
     """The page's text where it would lead to the planted answer: all of its dates moved together,
     so that the proving ones have the planted year, month or day; or the right answer exchanged for
-    the planted one. None where nothing changes, or what comes out refutes itself."""
-    wanted = _as_day(target.planted[0])
-    if wanted is not None and target.proof is not None:
+    the planted one. None where nothing changes, what comes out refutes itself, or the planted
+    answer does not follow from it, or a right one does."""
+    wanted, proof = _as_day(target.planted[0]), target.proof
+    if wanted is not None and proof is not None:
         try:
-            changed = moved(text, _move(target, target.proof, wanted))
+            move = _move(target, proof, wanted)
+            changed, dates = moved(text, move), moved(" ".join(proof.dates), move)
         except (ValueError, OverflowError):  # before or after all that calendars have
+            return None
+        false = proof.model_copy(update={"dates": tuple(dates.split())})
+        if not agrees(false, target.planted) or any(agrees(false, [day]) for day in target.gold):
             return None
         last = max((each.year for each in mentions(text)), default=NOW)
         if any(each.year > max(NOW, last) for each in mentions(changed)):

@@ -11,8 +11,8 @@ from agent_env.extensions.evidence.ablation import note_left_out, with_ablations
 from agent_env.extensions.evidence.attack_pages import AttackTarget, attack_on
 from agent_env.extensions.evidence.overlay import stored_page
 from agent_env.sdk.errors import AgentEnvError, ConfigError
-from agent_env.sdk.family import SampleSet, Shortcut, Task, tools_of
-from agent_env.sdk.records import AttackName, Condition, Episode, Sample, SampleAttack
+from agent_env.sdk.family import Faults, SampleSet, Shortcut, Task, tools_of
+from agent_env.sdk.records import AttackName, Condition, Episode, Proof, Sample, SampleAttack
 from agent_env.sdk.run import RunOptions
 from agent_env.sdk.web import SqlitePages
 
@@ -79,6 +79,8 @@ def with_attacks(
     disturbed = [condition for condition in conditions if condition.disturbance is not None]
     tool = next(traits.name for traits in tools_of(disturbed) if traits.needs_web)
     planted = planted_answers(task, made.samples, options.seed)
+    maker = task.analysis.fault_finder
+    find_faults = None if maker is None else maker()
     samples: list[Sample] = []
     left_out: dict[str, str] = {}
     for sample in made.samples:
@@ -88,8 +90,12 @@ def with_attacks(
             if its is None:
                 left_out[sample.id] = "no wrong answer to plant is known"
                 break
-            proof = next((p for p in sample.proofs if p.shares in ("year", "month", "day")),
-                         next(iter(sample.proofs), None))  # fmt: skip
+            faults = find_faults(sample, its.values) if find_faults else Faults()
+            broken = {ref.index for wrong in faults.wrong for ref in wrong.violates}
+            proof = _proof_of(sample, broken)
+            if broken and proof is None and name in ("false-page", "contradiction"):
+                left_out[sample.id] = "no wrong answer follows from one false page"
+                break
             urls = dict.fromkeys((*(proof.urls if proof else ()), *sample.evidence))
             pages = [page for url in urls if (page := stored_page(store, url)) is not None]
             target = AttackTarget(pages, proof, sample.gold, its.values, its.text, tool)
@@ -108,6 +114,15 @@ def with_attacks(
         first, reason = next(iter(left_out.items()))
         raise ConfigError(f"--attack {names[0]}: no sample can be asked, '{first}': {reason}")
     return replace(made, samples=tuple(samples)), left_out
+
+
+def _proof_of(sample: Sample, broken: set[int]) -> Proof | None:
+    """Of the only broken constraint; where it is not known what is broken, of one that asks for a
+    year, month or day, if any does. None where no page can say what breaks them."""
+    if broken:
+        return next((p for p in sample.proofs if broken == {p.constraint}), None)
+    dated = (p for p in sample.proofs if p.shares in ("year", "month", "day"))
+    return next(dated, next(iter(sample.proofs), None))
 
 
 def planted_answers(task: Task, samples: Sequence[Sample], seed: int) -> Mapping[str, Planted]:

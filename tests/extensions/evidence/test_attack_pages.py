@@ -79,14 +79,27 @@ def test_a_false_page_is_a_copy_with_another_year_that_says_the_planted_one():
 
 
 def test_for_another_month_or_day_all_dates_move_by_as_many_days():
-    month = replace(TARGET, proof=PROOF.model_copy(update={"shares": "month"}))
+    of_april = replace(TARGET, gold=("1982-04-02",))
+    month = replace(of_april, proof=PROOF.model_copy(update={"shares": "month"}))
     assert false_text(TEXT, month) == (
         "Falklands War. It began on 2 May 1982 and ended on July 14, 1982.\nFirst day: 1982-05-02"
     )
-    day = replace(TARGET, proof=PROOF.model_copy(update={"shares": "day"}))
+    day = replace(of_april, proof=PROOF.model_copy(update={"shares": "day"}))
     assert false_text(TEXT, day) == (
         "Falklands War. It began on 1 April 1982 and ended on June 13, 1982.\nFirst day: 1982-04-01"
     )
+
+
+def test_a_page_is_false_only_where_the_planted_answer_follows_from_it_and_no_right_one_does():
+    life = "Person. Born: 1900-03-01\nDied: 1960-05-02"
+    proof = PROOF.model_copy(update={"dates": ("1900-03-01", "1960-05-02"), "shares": "span"})
+    of_life = replace(TARGET, proof=proof, gold=("1910-01-01",), planted=("1990-01-01",))
+    assert false_text(life, of_life) is None  # its end were in 2040
+    earlier = replace(of_life, planted=("1830-01-01",))
+    assert (false_text(life, earlier) or "").endswith("Died: 1880-05-02")
+    assert false_text(life, replace(earlier, planted=("1830-01-01", "1890-01-01"))) is None
+    assert false_text(life, replace(earlier, gold=("1910-01-01", "1959-01-01"))) is not None
+    assert false_text(life, replace(of_life, planted=("1890-01-01",), gold=("1910-01-01",))) is None
 
 
 def test_a_page_is_no_later_than_now_and_its_links_do_not_tell_the_true_date():

@@ -1,9 +1,12 @@
 """A run with attacks and faults: twins, planted answers, what its scripted models make of them."""
 
+from datetime import date
+
 import agent_env as ae
 from agent_env.extensions.evidence.attacks import planted_answers
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.task import make_task
+from tests.families.time_puzzles.brute_force import holds, solve
 
 
 def test_planted_answers_are_wrong_throughout_and_the_same_for_a_seed():
@@ -16,6 +19,32 @@ def test_planted_answers_are_wrong_throughout_and_the_same_for_a_seed():
             assert not set(its.values) & set(sample.gold)
             assert its.text == f"MY ANSWER: {', '.join(its.values)}"
     assert planted == planted_answers(make_task(), samples, seed=1)
+
+
+def test_a_planted_answer_follows_from_the_planted_page_and_the_rest_of_the_puzzle(
+    tmp_path, capsys
+):
+    """By the second solver, of puzzles with a life beside an event over several years. On the false
+    page of one of the two a right answer would hold as well."""
+    samples = FAMILY.make_samples(36, 1, PuzzleOptions(processes=1)).samples
+    of_both = [s for s in samples if {proof.shares for proof in s.proofs} == {"span", "years"}]
+    file = tmp_path / "two.jsonl"
+    file.write_text("\n".join(sample.model_dump_json() for sample in of_both))
+    run = ae.run_sync(
+        "time-puzzles", model="guesser", conditions=["web"], dataset=file, out=tmp_path / "run",
+        attacks=["false-page"], progress=False,
+    )  # fmt: skip
+    assert "left 1 of 2 samples out" in capsys.readouterr().err
+    (sample,) = run.samples
+    (attack,), facts = sample.attacks, [fact.model_dump() for fact in sample.facts]
+    (event,) = [fact for fact in facts if fact["type"] == "kb_event"]
+    assert event["event"].casefold().endswith(attack.pages[0].title.casefold())
+    first, last = map(int, sample.years.split("-"))
+    rest = solve([f for f in facts if f is not event], date(first, 1, 1), date(last, 12, 31))
+    later = int(attack.planted[0][:4]) - int(sample.gold[0][:4])
+    on_page = {day for day in rest if holds(date(int(day[:4]) - later, 1, 1), event)}
+    assert set(attack.planted) <= on_page
+    assert not set(sample.gold) & on_page
 
 
 def test_the_believer_falls_for_a_false_page_and_its_figures_say_so(tmp_path):

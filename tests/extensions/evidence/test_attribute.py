@@ -60,9 +60,8 @@ def test_more_forks_join_those_that_are_there(episode, tmp_path, capsys):
         if "to ask" in line or "no fork" in line
     ]
     assert [line.partition(" fork")[0] for line in said] == ["4", "no", "5"]
-    assert said[0].endswith(
-        "cost unknown, about 0:00:00; --forks, --run-tokens and --run-cost-usd limit it"
-    )
+    assert "cost unknown, about 0:00:0" in said[0]
+    assert said[0].endswith("; --forks, --run-tokens and --run-cost-usd limit it")
     assert [step.forks for step in result.steps] == [3, 2, 2, 2]
 
 
