@@ -8,18 +8,11 @@ each date that was shown.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Literal
 
-from agent_env.analysis.failure_modes import Call
+from agent_env.analysis.failure_modes import Call, Place
 from agent_env.records.schema import Episode, Proof, Record, Sample
 from agent_env.scoring.evidence import agrees, dates_in, model_text, stands_in
 from agent_env.tasks.faults import Faults
-
-Place = Literal[
-    "stopped at a snippet", "trusted another page", "newest date of the page",
-    "another date of the page",
-]  # fmt: skip
-
 
 MOST_BY_CHANCE = 0.25
 VALUES: Mapping[str, tuple[int, int, int]] = {"month": (5, 7, 12), "day": (8, 10, 31)}

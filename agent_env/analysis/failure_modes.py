@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from agent_env.records.schema import Condition, Episode, Message, Record, Score
 from agent_env.scoring.calls_in_text import answer_with_call
+from agent_env.scoring.evidence import stands_in
 from agent_env.tasks.tool_registry import web_tools
 
 LOOP = 3
@@ -34,6 +35,13 @@ REPEATS = 10
 """A text repeats itself where its end compresses to less than one in so many."""
 ECHO = 0.8
 """Share of a reply that stands in the prompt."""
+
+Place = Literal[
+    "stopped at a snippet", "trusted another page", "newest date of the page",
+    "another date of the page",
+]  # fmt: skip
+"""Where a wrong date was taken from."""
+TAKEN: tuple[Place, ...] = get_args(Place)
 
 FailureMode = Literal[
     "context", "tool call in text", "malformed calls", "loop", "echo of the prompt"
@@ -160,3 +168,23 @@ def repeated(calls: Sequence[Call]) -> Iterable[Repeated]:
         if times > 1:
             loop = times >= LOOP or (name, arguments) in in_a_row
             yield Repeated(tool=name, arguments=arguments[:500], times=times, is_loop=loop)
+
+
+def is_by_fault(
+    episode: Episode, stage: str, web: Container[str], dates: Iterable[str], gave_up: bool
+) -> bool:
+    """Whether a fault of a tool can be why the answer failed at this stage: the model gave up; a
+    faulty call was of the kind that was needed; or its output has the wrong dates that were taken.
+    It is not where all that was needed was shown none the less."""
+    landed = [fault for fault in episode.faults if fault.landed]
+    if stage == "misread":
+        return False
+    if gave_up or stage == "no page named":
+        return bool(landed)
+    if stage in ("miscalculated", "dates left out"):
+        return any(fault.tool not in web for fault in landed)
+    if stage in TAKEN:
+        calls = {fault.call for fault in landed}
+        texts = [each.content for each in episode.messages if each.tool_call_id in calls]
+        return any(stands_in(date, text) for date in dates for text in texts)
+    return any(fault.tool in web for fault in landed)

@@ -21,13 +21,14 @@ from agent_env.analysis.failure_modes import (
     Repeated,
     calls_of,
     failure_mode,
+    is_by_fault,
     is_without_call,
     repeated,
 )
 from agent_env.episodes.disturbances import disturbances
 from agent_env.records.disturbance import AttackOutcome, FaultOutcome
 from agent_env.records.schema import Condition, Episode, PageRef, Record, Sample, Score
-from agent_env.scoring.evidence import Lookup, lookups_of, stands_in
+from agent_env.scoring.evidence import Lookup, cites, lookups_of, stands_in
 from agent_env.tasks.faults import Faults
 from agent_env.tasks.task import ORIGINAL, UNSURE, FaultFinder, Task
 from agent_env.tasks.tool_registry import traits_of, web_tools
@@ -54,7 +55,7 @@ class ToolUse(Record):
     """Web: whether the answer was read there, or a page fooled it. Other tools: whether a date of
     the answer stands in an output. None where that cannot be told."""
     right_but_unused: bool = False
-    """`python`: an output held exactly the gold dates, and the answer is another."""
+    """Whether an output held exactly the gold dates, and the answer is another."""
 
 
 class ShownPage(Record):
@@ -349,6 +350,10 @@ class TraceProvenance:
         return self.score.metrics.get(UNSURE) == 1.0
 
     @property
+    def _gave_up(self) -> bool:
+        return self._is_unsure or (not self.score.answer and bool(self.sample.gold))
+
+    @property
     def _blames_lookup(self) -> bool:
         """Whether a wrong answer disagrees with what had to be looked up."""
         if self.can_find:
@@ -436,8 +441,7 @@ class TraceProvenance:
         is_in_range = any(ref.index >= 0 for wrong in self.errors.wrong for ref in wrong.violates)
         if self.is_right or (self.can_find and is_in_range and not self._blames_lookup):
             return "memory or luck", "nothing that was shown proves it"
-        cited = (self.episode.answer or "", *self.episode.citations)
-        if any(r.url in text for text in cited for r in self.episode.pages if r.how != "blocked"):
+        if any(cites(self.episode, r.url) for r in self.episode.pages if r.how != "blocked"):
             return "read", "it cites a page that was shown"
         if self.may_be_chance:
             return "unknown", "so many dates were shown that one agrees with it by chance too"
@@ -478,7 +482,12 @@ class TraceProvenance:
         if agreement == "unchanged world":
             is_shown = bool(self.told_apart) and all(each.shown for each in self.told_apart)
             return "memory against the page" if is_shown else "memory without the page"
-        return "fault of a tool" if self.faults and self.faults.landed else self._stage()
+        stage = self._stage()
+        if self.faults and self.faults.landed:
+            dates = (self.source.date,) if self.source else self.score.answer or ()
+            if is_by_fault(episode, stage, self.web, dates, self._gave_up):
+                return "fault of a tool"
+        return stage
 
     def _why_unreadable(self) -> str:
         """The parsing rule; with a remark where the text holds exactly the gold dates."""
@@ -490,7 +499,6 @@ class TraceProvenance:
     def _stage(self) -> str:
         """By the constraints that the errors point to."""
         sample, errors = self.sample, self.errors
-        gave_up = self._is_unsure or (not self.score.answer and bool(sample.gold))
         calculated = "miscalculated" if errors.wrong or not self.can_find else "dates left out"
         if self.is_given:
             return (
@@ -500,7 +508,7 @@ class TraceProvenance:
             )
         if not self.can_find and not self.lookups and not sample.evidence:
             return "no page named"
-        if not (self._blames_lookup or gave_up or (not self.lookups and not self.can_find)):
+        if not (self._blames_lookup or self._gave_up or (not self.lookups and not self.can_find)):
             return calculated
         if not self.web:
             return "not known"
@@ -512,7 +520,7 @@ class TraceProvenance:
             return self.source.place
         if self.has_shown_date:
             return "trusted another page"
-        return self._retrieval_stage() or ("dates left out" if gave_up else "misread")
+        return self._retrieval_stage() or ("dates left out" if self._gave_up else "misread")
 
     def _retrieval_stage(self) -> str:
         """How far the proving pages are from having been read; "" where one was, or its dates were
@@ -571,7 +579,7 @@ class TraceProvenance:
             dates = [set(_DATE.findall(output)) for output in outputs]
             output_dates = set().union(*dates)
             used = bool(output_dates & answer) if output_dates and answer is not None else None
-            unused = tool.needs_sandbox and bool(gold) and gold in dates and answer != gold
+            unused = bool(gold) and gold in dates and answer != gold
             yield ToolUse(tool=tool.name, calls=len(outputs), used=used, right_but_unused=unused)
 
 

@@ -153,13 +153,13 @@ def record_lines(record: Provenance) -> Iterator[str]:
         yield f"  under {world.condition}: {answer} ({end})"
     for wrong in record.errors.wrong:
         yield f"  {wrong.date} is wrong; it violates:"
-        yield from (f"    - [{ref.type}] {ref.text}" for ref in wrong.violates)
+        yield from (f"    - {ref.text or ref.type}" for ref in wrong.violates)
         if not wrong.violates:
             yield "    - no constraint that could be checked"
     for miss in record.errors.missed:
         ref = miss.misread
-        cause = f"[{ref.type}] {ref.text}" if ref else "no constraint stands out"
-        yield f"  {miss.date} is missing; most likely misread ({miss.rule}): {cause}"
+        cause = f"; most likely misread: {ref.text or ref.type}" if ref else ""
+        yield f"  {miss.date} is missing{cause} ({miss.rule})"
     if (source := record.source) is not None:
         where = f", {source.url}" if source.url else ""
         suffix = "; the model wrote it down" if source.is_written else ""

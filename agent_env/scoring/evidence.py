@@ -50,16 +50,22 @@ def lookups_of(
 def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, reply_text: str) -> Lookup:
     urls = set(proof.urls)
     by = {how: {r.url for r in episode.pages if r.how == how} for how in ("returned", "opened")}
-    cited = urls & set(episode.citations) or any(url in (episode.answer or "") for url in urls)
     is_used = _is_written(proof, reply_text)
     return Lookup(
         constraint=proof.constraint,
         returned=bool(urls & by["returned"]),
         opened=bool(urls & by["opened"]),
-        cited=bool(cited),
+        cited=any(cites(episode, url) for url in urls),
         shown=all(stands_in(date, shown) for date in proof.dates),
         used=is_used or (proof.used is None and agrees(proof, score.answer)),
     )
+
+
+def cites(episode: Episode, url: str) -> bool:
+    """Whether the answer or the reply's citations have the page's address, and not only one that
+    begins like it."""
+    address = re.compile(re.escape(url.partition("#")[0]) + r"(?![\w%~-]|[./?&=][\w%])")
+    return any(address.search(text) for text in (episode.answer or "", *episode.citations))
 
 
 def model_text(episode: Episode, web_tools: Container[str]) -> str:

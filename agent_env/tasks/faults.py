@@ -17,6 +17,7 @@ class ConstraintRef(Record):
     index: int
     """Index among the question's constraints, from 0; -1 for the range stated in the prompt."""
     type: str
+    """In words."""
     text: str
     source: Source
     pages: tuple[str, ...] = ()
@@ -37,8 +38,7 @@ class MissedDate(Record):
     misread: ConstraintRef | None
     """The constraint most likely misread; None if unknown."""
     rule: str
-    """The rule that found it: `violated elsewhere`, `other reading: NAME`, `left out by its value`,
-    `nothing found` or `no date given`."""
+    """Why that one, or why none, in words."""
 
 
 class Faults(Record):

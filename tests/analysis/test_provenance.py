@@ -18,7 +18,7 @@ from agent_env.families.time_puzzles.hooks import PuzzleFaults
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
 from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import Disturbance, SampleAttack
+from agent_env.records.disturbance import CallFault, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition, with_disturbances
 from agent_env.testing import FakeSandbox
@@ -87,10 +87,10 @@ def test_without_the_web_a_wrong_event_is_missing_knowledge():
     found = told("base", "1960-07-25")
     assert (found.verdict, found.failure) == ("guessed", "not known")
     (wrong,) = found.errors.wrong
-    assert [ref.type for ref in wrong.violates] == ["kb_event"]
+    assert [ref.type for ref in wrong.violates] == ["event"]
     assert wrong.violates[0].pages == (PROOF,)
     (missed,) = found.errors.missed
-    assert (missed.misread.type, missed.rule) == ("kb_event", "violated elsewhere")
+    assert (missed.misread.type, missed.rule) == ("event", "the wrong dates violate it")
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,42 @@ def test_the_date_that_a_wrong_answer_took_is_found_in_what_was_shown(calls, ope
     found = told("web", "1960-07-25", messages=called(*calls), pages=pages)
     assert (found.source.date, found.failure) == told_as
     assert (found.verdict, found.source.is_written) == ("read", False)
+
+
+@pytest.mark.parametrize(
+    ("days", "written", "verdict"),
+    [(7, "", "read"), (8, "", "unknown"), (8, "25 Jan 1901", "read")],
+)
+def test_a_day_that_agrees_with_one_of_many_shown_is_no_source_unless_it_was_written(
+    days, written, verdict
+):
+    """A quarter of the 31 days of a month is between 7 and 8."""
+    text = "; ".join(f"1901-01-{day:02}" for day in (18, 25, *range(1, days - 1)))
+    said = Message(role="assistant", content=written)
+    pages = (PageRef(url=COPY, how="opened", digest="d"),)
+    messages = (*called(("open_page", COPY, text)), said)
+    found = told("web", "1960-07-25", messages=messages, pages=pages)
+    assert found.verdict == verdict
+    assert ("by chance" in found.because) is (verdict == "unknown")
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (f"See {PROOF}.", "read"),
+        (f"See [it]({PROOF}#opening)", "read"),
+        (f"See {PROOF}_(1907)", "guessed"),
+        (f"See {PROOF}/Delegates", "guessed"),
+        ("See https://elsewhere.example/article/First_Hague_Peace_Conference", "guessed"),
+    ],
+)
+def test_a_wrong_answer_is_read_where_it_cites_the_whole_address_of_a_page_that_was_shown(
+    text, verdict
+):
+    answer = f"{text}\nMY ANSWER: 1960-07-25"
+    found = told("web", answer, messages=SEARCHED, pages=LISTED)
+    assert found.verdict == verdict
+    assert told("web", answer, messages=SEARCHED).verdict == "guessed"  # it was not shown
 
 
 FALSE = "https://records.example/entry/1"
@@ -234,6 +270,37 @@ def test_a_date_that_the_model_wrote_down_is_the_likelier_source():
         f"  likely source: 1898-01-25 (another date of the page, {PROOF}); the model wrote it down"
     )
     assert line in record_lines(found)
+
+
+FOUND = ("open_page", PROOF, "It opened on 18 May 1899.")
+BROKEN = ("web_search", "{}", "Error: HTTP 503")
+MOVED = ("open_page", COPY, "It opened on 25 May 1899.")
+
+
+@pytest.mark.parametrize(
+    ("calls", "tool", "kind", "answer", "failure"),
+    [
+        ([BROKEN], "web_search", "error", "1960-07-25", "fault of a tool"),
+        ([BROKEN, FOUND], "web_search", "error", "1960-07-25", "misread"),
+        ([BROKEN, FOUND], "web_search", "error", "None", "fault of a tool"),
+        ([BROKEN, FOUND], "web_search", "error", "1960-08-18", "miscalculated"),
+        ([MOVED, FOUND], "open_page", "wrong", "1960-07-25", "fault of a tool"),
+        ([BROKEN, MOVED], "web_search", "error", "1960-07-25", "trusted another page"),
+        ([("python", "{}", "1960-08-18"), FOUND], "python", "wrong", "1960-08-18",
+         "fault of a tool"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_a_tool_failed_first_only_where_it_can_be_why(
+    calls, tool, kind, answer, failure
+):
+    faults = (CallFault(call="c0", tool=tool, kind=kind, landed=True),)
+    pages = tuple(PageRef(url=call[1], how="opened", digest="d") for call in calls[1:])
+    drawn = (Fault(tool=tool, kind=kind, rate=1),)
+    found = under(
+        PUZZLE, "web+python", Disturbance(suffix="faults", faults=drawn), answer=answer,
+        messages=called(*calls), pages=pages, faults=faults,
+    )  # fmt: skip
+    assert found.failure == failure
 
 
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
@@ -407,5 +474,5 @@ def test_sums_and_words():
         "  failed first: not found",
         "  web: 1 call, not used in the answer",
         "  1960-07-25 is wrong; it violates:",
-        "    - [kb_event] on the day of the month on which the conference began",
+        "    - on the day of the month on which the conference began",
     ]

@@ -137,7 +137,8 @@ def tool_use(comparison: Comparison) -> ResultTable:
     heads = ("episodes", "calls", "used", "not used", "cannot tell", "right result ignored")
     columns = (Column("condition"), Column("tool"), *(Column(head, 0) for head in heads))
     title = "Were the tools' results used in the answer"
-    return ResultTable("tool-use", title, columns, tuple(rows))
+    note = "Right result ignored: an output was exactly the right dates, and the answer is another."
+    return ResultTable("tool-use", title, columns, tuple(rows), (note,))
 
 
 @Statistic("loops", order=76, section=WHY).of

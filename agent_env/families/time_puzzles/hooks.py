@@ -3,7 +3,8 @@ the solutions, and the sentences of the condition `facts`.
 
 Rules, in this order, for the constraint most probably misread where a gold date is missing:
 
-1. the constraint that most of the answer's wrong dates violate;
+1. the constraint that most of the answer's wrong dates violate, if one of them violates no other;
+   where each violates several, none;
 2. a constraint with another common reading that excludes the date and results in the answer;
 3. a constraint with several values (a decade, a season, some weekdays, an event over several
    years), if no date of the answer has the missed date's value, or, for a span of years, if the
@@ -143,8 +144,10 @@ class PuzzleFaults:
         for text in texts:
             if most is None:
                 at, rule = self._misread(puzzle, text, answer)
+            elif not any({ref.index for ref in each.violates} == {most} for each in wrong):
+                at, rule = None, "each wrong date violates several constraints"
             else:
-                at, rule = most, "violated elsewhere"
+                at, rule = most, "the wrong dates violate it"
             misread = None if at is None else _ref(puzzle, at)
             missed.append(MissedDate(date=text, misread=misread, rule=rule))
         return tuple(missed)
@@ -155,11 +158,14 @@ class PuzzleFaults:
         """The constraint by the rules 2 to 4, and the rule."""
         if (other_reading := self._other_reading(puzzle, text, answer)) is not None:
             index, name = other_reading
-            return index, f"other reading: {name}"
+            return index, f"other reading: {name.replace('_', ' ')}"
         if not answer:
             return None, "no date given"
         narrowed = _narrowed_constraint(puzzle, text, answer)
-        return narrowed, "nothing found" if narrowed is None else "left out by its value"
+        return (
+            narrowed,
+            "no constraint stands out" if narrowed is None else "its value excludes the date",
+        )
 
     def _other_reading(
         self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]
@@ -213,12 +219,16 @@ def _is_lookup(fact: ft.Fact) -> bool:
     return isinstance(fact, LOOKED_UP)
 
 
+def _words(fact: ft.Fact) -> str:
+    return {"kb_event": "event", "event": "games"}.get(fact.type, fact.type.replace("_", " "))
+
+
 def _ref(puzzle: TimePuzzle, index: int) -> ConstraintRef:
     fact = puzzle.facts[index]
     source: Source = "lookup" if _is_lookup(fact) else "calculation"
     text = puzzle.constraints[index] if index < len(puzzle.constraints) else ""
     pages = tuple(url for url in evidence_of([fact]) if url in puzzle.evidence)
-    return ConstraintRef(index=index, type=fact.type, text=text, source=source, pages=pages)
+    return ConstraintRef(index=index, type=_words(fact), text=text, source=source, pages=pages)
 
 
 CALENDARS = {

@@ -2,6 +2,7 @@
 verdicts shows the same ones."""
 
 import re
+from datetime import date, timedelta
 
 import pytest
 
@@ -34,6 +35,77 @@ class Ignorer(Reference):
         if reply.message.tool_calls:
             return reply
         return await Rememberer().generate(messages, (), *options)
+
+
+class Saying(Guesser):
+    """Guesses, and says that it is from `cite` of the first address that it was shown."""
+
+    def __init__(self, cite):
+        super().__init__()
+        self.cite = cite
+
+    async def generate(self, messages, tools, *options):
+        reply = await super().generate(messages, tools, *options)
+        shown = [
+            url
+            for m in messages
+            if m.role == "tool"
+            for url in re.findall(r"https://\S+", m.content)
+        ]
+        if reply.message.tool_calls or not shown:
+            return reply
+        text = f"By {self.cite(shown[0])}\n{reply.message.content}"
+        return reply.model_copy(
+            update={"message": reply.message.model_copy(update={"content": text})}
+        )
+
+
+class Miscounter(Reference):
+    """Asks again after a fault, reads the pages, and then takes the day before."""
+
+    async def generate(self, messages, tools, *options):
+        reply = await super().generate(messages, tools, *options)
+        if reply.message.tool_calls:
+            return reply
+        text = re.sub(
+            r"\d{4}-\d\d-\d\d",
+            lambda day: str(date.fromisoformat(day[0]) - timedelta(days=1)), reply.message.content,
+        )  # fmt: skip
+        return reply.model_copy(
+            update={"message": reply.message.model_copy(update={"content": text})}
+        )
+
+
+def ran_alone(tmp_path, model, **options):
+    """The records of a run under `web` alone."""
+    run = ae.run_sync("time-puzzles", model=model, conditions=["web"], limit=6, progress=False,
+                      out=tmp_path / "run", **options)  # fmt: skip
+    return records_of(run.comparison(pytest.fail))
+
+
+@pytest.mark.parametrize(
+    ("cite", "verdict"), [(lambda url: url, "read"), (lambda url: f"{url}_of_old", "guessed")]
+)
+def test_who_cites_a_page_that_was_shown_has_read_it_and_who_nearly_does_has_guessed(
+    tmp_path, cite, verdict
+):
+    (records,) = ran_alone(tmp_path, Saying(cite)).values()
+    wrong = [each for each in records if not each.is_right and each.answer]
+    assert len(wrong) >= 3
+    assert {each.verdict for each in wrong} == {verdict}
+
+
+@pytest.mark.parametrize(
+    ("model", "failures"),
+    [(GiverUp(), {"fault of a tool"}), (Miscounter(), {"miscalculated", "misread"})],
+)
+def test_a_fault_is_why_who_gives_up_fails_and_not_why_who_asks_again_miscounts(
+    tmp_path, model, failures
+):
+    own = ran_alone(tmp_path, model, faults=["web_search=error:0.5"])["web~faults"]
+    landed = [each.failure for each in own if each.tool_faults.landed]
+    assert len(landed) >= 3
+    assert set(landed) <= failures
 
 
 def read_or_none(record):

@@ -63,7 +63,15 @@ def test_a_decade_read_from_its_year_one_is_recognised():
     given = (*MAYS.gold[1:], "2000-05-01")
     found = FIND(MAYS, given)
     assert [ref.type for ref in found.wrong[0].violates] == ["decade"]
-    assert rules(found) == {("decade", "violated elsewhere")}
+    assert rules(found) == {("decade", "the wrong dates violate it")}
+
+
+def test_no_constraint_is_most_likely_misread_where_every_wrong_date_violates_several():
+    missed_constraints = rules(FIND(MAYS, ("2000-06-01", "2001-06-01")))
+    assert missed_constraints == {("", "each wrong date violates several constraints")}
+    assert rules(FIND(MAYS, ("2000-06-01", "2001-05-01"))) == {
+        ("decade", "the wrong dates violate it")
+    }
 
 
 def test_another_reading_that_only_loses_dates_is_named():
@@ -73,13 +81,13 @@ def test_another_reading_that_only_loses_dates_is_named():
                DayOfMonthSpecific(day=29)),
         ("1984-02-29", "1988-02-29"),
     )  # fmt: skip
-    assert rules(found) == {("decade", "other reading: decade_from_1")}
+    assert rules(found) == {("decade", "other reading: decade from 1")}
 
 
 def test_a_value_left_out_points_to_its_constraint():
     both = MultiWeekday(value=("Monday", "Tuesday"))
     found = FIND(puzzle("2001-01-01 2001-01-02", both, Month(month=1)), ("2001-01-01",))
-    assert rules(found) == {("multi_weekday", "left out by its value")}
+    assert rules(found) == {("multi weekday", "its value excludes the date")}
 
 
 def test_a_date_outside_the_years_asked_about_violates_the_range():
