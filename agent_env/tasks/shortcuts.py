@@ -7,7 +7,7 @@ score of a shortcut over a part of a set is its score there.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -19,6 +19,15 @@ AnswerText = Callable[[Sample], str]
 """A right answer to a sample with its gold, in the form that the prompt asks for."""
 Guess = Callable[[Sample, Random], str | None]
 """A shortcut's answer text to a sample without its gold; None where it has none."""
+SampleKey = Callable[[Sample], str]
+
+
+def _any_kind(sample: Sample) -> str:
+    return ""
+
+
+def _own_id(sample: Sample) -> str:
+    return sample.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,44 +58,52 @@ class Shortcut:
 
     @classmethod
     def majority(
-        cls, answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: ""
+        cls, answer: AnswerText, kind: SampleKey = _any_kind, question: SampleKey = _own_id
     ) -> Self:
-        """The most frequent answer of the set's other questions of the same kind."""
+        """The most frequent answer of the set's other questions of the same kind; `question` is the
+        same for the phrasings of one question."""
 
         def make(samples: Sequence[Sample]) -> Guess:
-            answers = {sample.id: answer(sample) for sample in samples}
-            counts: dict[str, Counter[str]] = {}
+            counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+            own: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
             for sample in samples:
-                counts.setdefault(kind(sample), Counter())[answers[sample.id]] += 1
-            first_two = {name: count.most_common(2) for name, count in counts.items()}
+                text = answer(sample)
+                counts[kind(sample)][text] += 1
+                own[kind(sample), question(sample)][text] += 1
+            ranked = {name: count.most_common() for name, count in counts.items()}
 
             def guess(sample: Sample, rng: Random) -> str | None:
-                candidates = [  # its own gold does not count
-                    (count - (text == answers[sample.id]), text)
-                    for text, count in first_two[kind(sample)]
-                ]
-                count, text = max(candidates, key=lambda pair: pair[0])
-                return text if count > 0 else None
+                most, best = 0, None
+                its = own[kind(sample), question(sample)]
+                for text, count in ranked[kind(sample)]:
+                    if count <= most:
+                        break
+                    if count - its[text] > most:
+                        most, best = count - its[text], text
+                return best
 
             return guess
 
         return cls("majority", "the most frequent answer of the set's other questions", make)
 
     @classmethod
-    def random(cls, answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: "") -> Self:
-        """The answer of a random other question of the set, of the same kind."""
+    def random(
+        cls, answer: AnswerText, kind: SampleKey = _any_kind, question: SampleKey = _own_id
+    ) -> Self:
+        """The answer of a random other question of the set, of the same kind; `question` as
+        above."""
 
         def make(samples: Sequence[Sample]) -> Guess:
-            texts: dict[str, list[tuple[str, str]]] = {}
+            texts: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
             for sample in samples:
-                texts.setdefault(kind(sample), []).append((sample.id, answer(sample)))
+                texts[kind(sample)].append((question(sample), answer(sample)))
 
             def guess(sample: Sample, rng: Random) -> str | None:
-                pairs = texts[kind(sample)]
-                if len(pairs) < 2:
+                pairs, own = texts[kind(sample)], question(sample)
+                if all(name == own for name, _ in pairs):
                     return None
                 name, text = rng.choice(pairs)
-                while name == sample.id:
+                while name == own:
                     name, text = rng.choice(pairs)
                 return text
 

@@ -159,10 +159,13 @@ def record_run(
 
 def keep_known(folder: RunFolder, planned: Manifest) -> None:
     """Before a change of run.json that is this program's own: what the user let the run do stays
-    so, also where the process is killed before the change."""
+    so, and what the change adds by the user's leave is let too, also where the process is killed
+    before or after the change."""
     if is_known(folder, _plan(folder)):
+        settings = outside_settings(folder.path, planned)
+        allowed = [each for each in settings if each.is_covered(folder.permit)]
         change = _plan_of(planned, planned.as_bytes())
-        _record(folder.path, folder.manifest, [change], lambda text: None)
+        _record(folder.path, folder.manifest, [*allowed, change], lambda text: None)
 
 
 def known_permit(folder: RunFolder) -> Permit:

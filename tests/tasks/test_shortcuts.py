@@ -14,7 +14,7 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import by_digest
+from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.shortcuts import Shortcut
 from agent_env.wiring.registry import load_family, task_names
 
@@ -52,6 +52,30 @@ def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_
     assert TASK.solved_by(Shortcut.majority(text), SET) == ["a", "b"]
     alone = Shortcut.majority(text).make(SET[:1])(SET[0], Random(1))
     assert alone is None
+
+
+def test_the_phrasings_of_one_question_do_not_tell_each_other_its_gold():
+    phrasings = (*SET[:2], puzzle("e", "2003-05-06"), puzzle("f", "2001-01-01"))
+    for shortcut in (Shortcut.majority, Shortcut.random):
+        for question, others in (("ab", ["a", "b"]), ("abf", [])):
+            own = shortcut(text, question=lambda s, q=question: q if s.id in q else s.id)
+            solved = TASK.solved_by(own, (*phrasings[:2], *phrasings[3:]))
+            assert set(solved) - {"f"} == set(others)
+        only = shortcut(text, question=lambda s: "one").make(phrasings)
+        assert only(phrasings[0], Random(1)) is None
+
+
+@pytest.mark.parametrize("task", ["tdbench", "qa"])
+def test_a_family_with_phrasings_says_which_are_of_one_question(task):
+    family = load_family(task)
+    options = family.read_options(["cluster=of"] if task == "qa" else [])
+    made = family.make_samples(1, 1, options) if task == "tdbench" else SampleSet(())
+    own = family.make_task("default", options, made.tables_by_digest)
+    fields = {"id": "q", "task": "qa", "gold": ["x"], "question": "?", "columns": {"of": "q"}}
+    first = next(iter(made.samples), None) or own.sample_type.model_validate(fields)
+    phrasings = [first.model_copy(update={"id": f"q{n}"}) for n in range(3)]
+    counting = [each for each in own.shortcuts if each.name in ("majority", "random")]
+    assert [own.answered_by(each, phrasings) for each in counting] == [[]] * (1 + (task == "qa"))
 
 
 def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing():

@@ -268,6 +268,20 @@ def test_what_the_program_itself_changes_stays_trusted_and_nothing_else_becomes_
     assert _asks(Run(own.path))
 
 
+@pytest.mark.parametrize("has_leave", [False, True])
+def test_what_a_resumed_run_adds_is_known_before_run_json_has_it_only_by_the_users_leave(
+    own, monkeypatch, has_leave
+):
+    address = {"base_url": "http://127.0.0.1:1/v1"}
+    own.change(model="compatible/m", model_parameters={})
+    record_run(own, lambda text: None)
+    changed = own.manifest.model_copy(update={"model_parameters": address})
+    if has_leave:
+        check_trust(own, changed, lambda text: None, from_call=("address",))
+    own.change(model_parameters=address)  # and killed before `record_run`
+    assert _asks(Run(own.path)) is not has_leave
+
+
 @pytest.mark.parametrize("is_written", [False, True])
 def test_a_run_whose_process_is_killed_while_it_changes_run_json_stays_trusted(
     own, monkeypatch, is_written

@@ -112,13 +112,19 @@ def story(events: Sequence[Event], facts: ModelFacts | None) -> Story | None:
             step.call,
             tuple(CallView(call, done) for call, done in step.by_call),
             step.call.paid_usd(facts),
-            max(0.0, times[step.at] - (step.call.latency_s or 0.0)),
+            _began(step.call, times[step.at]),
         )
         for step in recording.steps
     ]
     if recording.rest:
-        steps.append(StepView(len(steps) + 1, recording.rest))
+        first = recording.rest[0]
+        at = next(n for n, event in enumerate(recording.events) if event is first)
+        steps.append(StepView(len(steps) + 1, recording.rest, starts_s=_began(first, times[at])))
     return Story(recording, steps)
+
+
+def _began(event: ModelCalled | EpisodeResumed, ended_s: float) -> float:
+    return max(0.0, ended_s - (getattr(event, "latency_s", None) or 0.0))
 
 
 def _resumed(event: EpisodeResumed) -> list[str]:

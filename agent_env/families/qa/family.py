@@ -47,10 +47,18 @@ def shortcuts(options: QaOptions) -> tuple[Shortcut, ...]:
             return f"MY ANSWER: {json.dumps(list(gold), ensure_ascii=False)}"
         return f"MY ANSWER: {', '.join(gold) if options.scorer == 'dates' else gold[0]}"
 
-    chance = Shortcut.random(answer)
+    def question(sample: Sample) -> str:
+        return cluster_of(sample, options) or sample.id
+
+    chance = Shortcut.random(answer, question=question)
     if options.scorer == "choice":
         chance = Shortcut("random", "a random choice", lambda samples: _random_choice)
-    return (Shortcut.majority(answer), chance, Shortcut.oracle(answer))
+    return (Shortcut.majority(answer, question=question), chance, Shortcut.oracle(answer))
+
+
+def cluster_of(sample: Sample, options: QaOptions) -> str:
+    """Its value in the column that the option `cluster` names; "" without one."""
+    return qa_question(sample).columns.get(options.cluster, "")
 
 
 def _random_choice(sample: Sample, rng: Random) -> str | None:
@@ -94,9 +102,6 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
     def groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
         return {name: (value,) for name, value in qa_question(sample).columns.items()}
 
-    def cluster(sample: Sample) -> str:
-        return qa_question(sample).columns.get(options.cluster, "")
-
     return Task(
         name=NAME,
         sample_type=QaSample,
@@ -109,7 +114,7 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
         fields=fields,
         wording=_wording,
         form=lambda sample: answer_form(qa_question(sample), options.scorer),
-        analysis=AnalysisHooks(groups, cluster, options.cluster),
+        analysis=AnalysisHooks(groups, lambda s: cluster_of(s, options), options.cluster),
         shortcuts=shortcuts(options),
     )
 

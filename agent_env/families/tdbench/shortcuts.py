@@ -103,6 +103,7 @@ def task_shortcuts(tables: Mapping[str, MaterialTable]) -> tuple[Shortcut, ...]:
         Shortcut.majority(
             lambda sample: ", ".join(sample.gold) or "No answer",
             lambda sample: f"{tdbench_sample(sample).domain} {tdbench_sample(sample).kind}",
+            lambda sample: tdbench_sample(sample).query,
         ),
         *(_by_question(name, rule, tables) for name, rule in RULES.items()),
         Shortcut.oracle(lambda sample: _answered(oracle, sample, tables) or ""),

@@ -51,6 +51,15 @@ def test_failed_attempts_stand_before_the_step_that_they_led_to(tmp_path):
     assert found.recording.end is None
 
 
+def test_a_last_step_without_a_reply_begins_after_what_came_before(tmp_path):
+    events = told(tmp_path / "r", asked(), FAILED).recording.events
+    later = [
+        event.model_copy(update={"at": f"2026-01-01T00:00:{second:02}+00:00"})
+        for second, event in enumerate(events)
+    ]
+    assert [step.starts_s for step in story(later, None).steps] == [0.0, 1.9]
+
+
 def test_a_resumed_episode_says_where_it_went_on(tmp_path):
     resumed = EpisodeResumed, {"steps": 1, "model": "other"}
     found = told(tmp_path / "r", asked(), resumed, asked())
