@@ -21,7 +21,14 @@ from agent_env.runs.options import PreflightWish, ResumeOptions, RunOptions
 from agent_env.runs.plan import plan_run
 from agent_env.runs.resume import check_resumed, resume
 from agent_env.runs.run import Run
-from agent_env.runs.start import Engine, Listener, open_plan, run_episodes, try_server
+from agent_env.runs.start import (
+    Engine,
+    Listener,
+    open_plan,
+    reference_pages,
+    run_episodes,
+    try_server,
+)
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget
@@ -68,7 +75,7 @@ async def make_all(each: Iterable[RunOptions], note: Callable[[str], None]) -> l
         for options in with_one_rule(list(each)):
             try:
                 async with AsyncExitStack() as stack:
-                    plan = await plan_run(options, note_once, stack)
+                    plan = await plan_run(options, note_once, stack, build_pages=reference_pages)
                     runs.append(open_plan(plan, note_once, stack))
             except AgentEnvError as exc:
                 mistakes[str(exc)] = None

@@ -131,7 +131,8 @@ class RunOptions:
         tuple[str | Condition, ...],
         Opt(
             "Parts joined by +: base, facts, explicit, explicit-paper, cited, web, web-once, cal, "
-            "events, python, sql, mcp:NAME. Repeatable.",
+            "events, python, sql, mcp:NAME; or ladder, which shows at which step points are lost. "
+            "Repeatable.",
             WHAT,
             "--condition",
             manifest="conditions",

@@ -22,10 +22,12 @@ from agent_env.records.options import entries
 from agent_env.records.schema import Condition, MaterialTable, Record, Sample, Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.disturbances import run_disturbances
+from agent_env.runs.ladder import PageBuilder, ladder_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.serving import with_server
 from agent_env.runs.stop_options import stopping_settings
 from agent_env.tasks.conditions import (
+    LADDER,
     Tools,
     parse_conditions,
     with_disturbances,
@@ -96,10 +98,15 @@ class Plan:
 
 
 async def plan_run(
-    options: RunOptions, note: Note, stack: AsyncExitStack, is_asked: bool = True
+    options: RunOptions,
+    note: Note,
+    stack: AsyncExitStack,
+    is_asked: bool = True,
+    build_pages: PageBuilder | None = None,
 ) -> Plan:
     """The run of these options; ConfigError or DatasetError for whatever keeps it from being run.
-    `is_asked`: false if another program replies for the model."""
+    `is_asked`: false if another program replies for the model. `build_pages` finds the cited pages
+    of the ladder; None where the user has to name them."""
     (options,) = options.addressed([options.model])
     options, server = with_server(options, note) if is_asked else (options, None)
     family = options.plugins.find(FAMILIES, options.task)
@@ -145,6 +152,9 @@ async def plan_run(
     _check_tables(conditions, sample_set, plugins)
     if sample_set.tables:
         task = make_task(by_digest(sample_set.tables))
+    if LADDER in options.conditions:
+        unworded = [each.name for each in _unworded(task, conditions, sample_set.samples)]
+        conditions = rungs_of(conditions, unworded, sample_set.samples, note)
     is_disturbed = any(condition.disturbance is not None for condition in conditions)
     if is_disturbed or options.web_ablations:
         run_disturbances().check(options, task, conditions, note)
@@ -163,7 +173,9 @@ async def plan_run(
         )
         sample_set, left_out = changed
     now = datetime.now(UTC)
-    contexts = _contexts(options, sample_set.samples, note)
+    copies = _contexts(options, sample_set.samples, note)
+    if any(c.context == "cited" for c in conditions) and not options.cited_from:
+        copies = await ladder_pages(options, family_options, sample_set, build_pages, note)
     tables = samples_bytes(sample_set.tables)
     manifest = Manifest(
         **entries(options)
@@ -189,7 +201,7 @@ async def plan_run(
             "web": options.web_mode if needs_web(conditions) else None,
             "web_settings": web,
             "mcp": servers,
-            "contexts": tuple(copy.use for copy in contexts),
+            "contexts": tuple(copy.use for copy in copies),
             "until": stopping_settings(options, model, task, conditions, sample_set.samples, note),
             "versions": versions(),
             "study": options.study,
@@ -204,7 +216,7 @@ async def plan_run(
         manifest=manifest.model_copy(update={"plugins": uses_in(manifest, plugins.permit)}),
         task=task,
         sample_set=sample_set,
-        contexts={copy.use.file: copy.data for copy in contexts},
+        contexts={copy.use.file: copy.data for copy in copies},
         preflight=options.preflight,
         objects=options.objects,
         parts=replace(parts, sandbox=sandbox),
@@ -289,6 +301,8 @@ def conditions_of(
     from agent_env.episodes.contexts import parse_context_options
 
     contexts = [option.name for option in parse_context_options(options.cited_from)]
+    if LADDER in options.conditions and not contexts:
+        contexts = ["cited"]
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
     first = with_first_steps(parsed, options.first_steps)
     worlds = with_disturbances(first, options.disturbances_of(first))
@@ -306,7 +320,8 @@ async def _conditions(
     try:
         return conditions, await choose_sandbox(options.sandbox, options.plugins)
     except ConfigError as exc:
-        if options.conditions or options.sandbox != "auto":
+        is_named = options.conditions and LADDER not in options.conditions
+        if is_named or options.sandbox != "auto":
             raise
         note(f"left out the conditions with python: {exc}")
         return tuple(c for c in conditions if not needs_sandbox(c)), None
@@ -508,13 +523,21 @@ def _check_forms(
 def _check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:
     """ConfigError for an explicit condition that changes no prompt; the task must have the samples'
     tables."""
+    for condition in _unworded(task, conditions, samples):
+        raise ConfigError(
+            f"condition '{condition.name}': these questions of {task.name} have no dates to "
+            f"spell out, so `{condition.wording}` would change nothing; leave it out"
+        )
+
+
+def _unworded(
+    task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]
+) -> Iterator[Condition]:
+    """The explicit conditions that change no prompt."""
     for condition in (each for each in conditions if each.wording != "implicit"):
         plain = condition.model_copy(update={"wording": "implicit"})
         if all(task.prompt(sample, condition) == task.prompt(sample, plain) for sample in samples):
-            raise ConfigError(
-                f"condition '{condition.name}': these questions of {task.name} have no dates to "
-                f"spell out, so `{condition.wording}` would change nothing; leave it out"
-            )
+            yield condition
 
 
 def _check_proofs(

@@ -19,6 +19,7 @@ from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.plan import Plan, plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.serving import begin_server
+from agent_env.tasks.family import SampleSet
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.components import RunComponents, open_components
@@ -58,7 +59,8 @@ async def start_run(options: RunOptions, listener: Listener, engine: Engine | No
     PreflightRefused where a preflight is wished and tells that the run would mean nothing; there is
     no folder then."""
     async with AsyncExitStack() as stack:
-        run = open_plan(await plan_run(options, listener.note, stack), listener.note, stack)
+        plan = await plan_run(options, listener.note, stack, build_pages=reference_pages)
+        run = open_plan(plan, listener.note, stack)
         try:
             await try_server(run, options.preflight, listener.note, stack)
         except ConfigError:
@@ -66,6 +68,21 @@ async def start_run(options: RunOptions, listener: Listener, engine: Engine | No
             raise
         await (engine or run_episodes)(run, None, listener)
     return run
+
+
+async def reference_pages(options: RunOptions, sample_set: SampleSet) -> Path:
+    """The context file, beside the run's folder, of the pages that the run of these options, the
+    scripted reference's, cites for these samples."""
+    from agent_env.runs.context import BuildOptions, build
+
+    assert options.out is not None
+    dataset = options.out.with_suffix(".jsonl")
+    sample_set.write(dataset)
+    silent = Listener(lambda line: None, lambda run, number: None, lambda key, status: None)
+    run = await start_run(replace(options, dataset=dataset), silent)
+    contexts = options.out.with_suffix(".contexts")
+    await asyncio.to_thread(build, BuildOptions(run.path, contexts))
+    return contexts
 
 
 def open_plan(
@@ -89,7 +106,9 @@ async def check_run(options: RunOptions, note: Callable[[str], None]) -> Plan:
     with TemporaryDirectory() as parent:
         async with AsyncExitStack() as stack:
             out = Path(parent) / "run"
-            plan = await plan_run(replace(options, out=out), note, stack)
+            plan = await plan_run(
+                replace(options, out=out), note, stack, build_pages=reference_pages
+            )
             run = open_plan(plan, note, stack)
             manifest = await begin_server(run, note, stack)
             update = await preflight_update(run, manifest, True, lambda text: None, stack)

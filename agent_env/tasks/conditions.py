@@ -31,6 +31,12 @@ ALIASES = {
     "events": ("query_events",),
 }
 """Parts with another name than their tools."""
+LADDER = "ladder"
+"""Stands for RUNGS."""
+RUNGS = ("base", "explicit", "facts", "cited", "web-once", "web", "web+python")
+"""Conditions that show at which step points are lost: a model is told nothing; the dates, so that
+it writes them down; the looked-up dates, so that it computes; the pages, so that it reads; it
+searches once; it searches freely; it also runs code."""
 FORMER_PARTS = {"ci": "python"}
 """What parts were called in earlier versions: still understood, and in the names of old runs."""
 
@@ -58,7 +64,7 @@ def parse_conditions(
     plain `cited` stands for each of them; ConfigError for one, and for one of `tools`, that no
     condition uses. A Condition stays as it is."""
     parsed: list[Condition] = []
-    for name in names:
+    for name in with_rungs(names):
         if isinstance(name, Condition):
             parsed.append(name)
         else:
@@ -83,6 +89,11 @@ def parse_conditions(
         if context not in used:
             raise ConfigError(f"no condition uses {_option(context)}; add --condition {context}")
     return tuple(parsed)
+
+
+def with_rungs(names: Sequence[str | Condition]) -> list[str | Condition]:
+    """The names with the ladder's conditions in its place."""
+    return [each for name in names for each in (RUNGS if name == LADDER else (name,))]
 
 
 def current_name(name: str) -> str:

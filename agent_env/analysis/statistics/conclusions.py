@@ -19,12 +19,14 @@ from agent_env.analysis.provenance import Provenance, World, world_of
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.sequential.walk import SequentialResult
 from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.statistics.ladder import ladder_sentences
 from agent_env.analysis.study import Arm
 from agent_env.analysis.tools_check import bare_of, unused_tools
 
 
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
-    """First whether the questions can show a gain at all, where they cannot. Then where answers
+    """First whether the questions can show a gain at all, where they cannot, and at which step of a
+    ladder of conditions most points are lost. Then where answers
     came from, where there are disturbed conditions; then one sentence for
     each contrast: those by which runs could stop come first, exploratory ones last, and say so.
     Without disturbed conditions the first contrast goes before. Conditions take turns."""
@@ -46,7 +48,7 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
     arms = comparison.study.arms
     by_condition = zip_longest(*(_of_condition(comparison, arm) for arm in arms))
     told = [text for texts in by_condition for text in texts if text is not None]
-    limits = _floor_or_ceiling(comparison)
+    limits = (*_floor_or_ceiling(comparison), *ladder_sentences(comparison))
     if any(arm.condition.disturbance is not None for arm in arms):
         return (*limits, *told, *differences)
     return (*limits, *differences[:1], *told, *differences[1:])

@@ -1,0 +1,136 @@
+"""At which step points are lost: differences between conditions that each give one thing more.
+
+With the score s of each sample, 1 − s(web) is the sum of 1 − s(explicit), writing down what is
+told; s(explicit) − s(facts), computing; s(facts) − s(cited), reading; and s(cited) − s(web),
+searching. The last one is divided by what the searching episode was shown: no proving page of some
+fact (finding it), its address but not its dates (opening it), or all dates (using them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.contrasts import Contrast, ContrastValues, PlannedContrast, Scale, measure
+from agent_env.analysis.provenance import Provenance
+from agent_env.analysis.resampling import Floats
+from agent_env.analysis.result_tables import Column, ResultTable
+from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.study import Arm
+
+CHAIN = ("web", "cited", "facts", "explicit", "1")
+"""From the condition that gives the least; 1 is the full score."""
+STEPS = {
+    ("web", "cited"): "finding and opening the page",
+    ("cited", "facts"): "reading the page",
+    ("facts", "explicit"): "computing with the facts",
+    ("explicit", "1"): "writing the answer down",
+}
+BESIDE = {
+    ("web-once", "web"): "searching only once",
+    ("web", "web+python"): "computing without code",
+}
+"""What is no part of 1 − web."""
+SEARCHING = {
+    "finding the page": "web, no proving page shown",
+    "opening the page": "web, page listed, date not shown",
+    "using the date that was shown": "web, date shown",
+}
+"""Parts of the first step, with their episodes of `web`."""
+
+
+def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
+    """By model, the points lost at each step; of runs that have two neighbours of the chain."""
+    runs: dict[str, dict[str, Arm]] = {}
+    for arm in () if comparison.is_error else comparison.study.arms:
+        runs.setdefault(arm.model_label, {})[arm.condition.name] = arm
+    scale = Scale(
+        share=comparison.is_share(comparison.metric),
+        single=comparison.is_single,
+        target_effect=comparison.options.target_effect,
+    )
+    result = {}
+    for model, by_name in runs.items():
+        if own := dict(_of_run(comparison, by_name)):
+            tops = np.column_stack(list(own.values()))
+            values = ContrastValues(tops, np.where(np.isnan(tops), np.nan, 1.0))
+            result[model] = measure(
+                list(own), values, comparison.clusters, scale, comparison.weights,
+                comparison.options.seed,
+            )  # fmt: skip
+    return result
+
+
+def _of_run(
+    comparison: Comparison, by_name: Mapping[str, Arm]
+) -> Iterator[tuple[PlannedContrast, Floats]]:
+    """Each step whose two conditions the run has, with its loss by sample: NaN where a condition of
+    the chain has none."""
+    columns = {name: comparison.column(arm, comparison.metric) for name, arm in by_name.items()}
+    columns["1"] = np.ones(len(comparison.study.samples))
+    chain = [name for name in CHAIN if name in columns]
+    if not any(pair in STEPS for pair in pairwise(chain[:-1])):
+        return
+    lacking = np.isnan(np.column_stack([columns[name] for name in chain])).any(axis=1)
+    for (before, after), step in (STEPS | BESIDE).items():
+        if before not in columns or after not in columns:
+            continue
+        values = np.where(lacking, np.nan, columns[after] - columns[before])
+        web = by_name[before].finished if after == "cited" else ()
+        if web and all(each.provenance and each.provenance.lookups for each in web):
+            for name, episodes in SEARCHING.items():
+                part = comparison.column_of(by_name[before], partial(_is_lost_at, name))
+                yield PlannedContrast(name, after, episodes, ()), np.multiply(values, part)
+        else:
+            yield PlannedContrast(step, after, before, ()), values
+
+
+def _is_lost_at(step: str, record: Provenance) -> bool:
+    """Whether an episode's points are lost at this part of its search, if any are."""
+    finding, opening, using = SEARCHING
+    if all(each.shown for each in record.lookups):
+        return step == using
+    is_listed = all(each.returned or each.shown for each in record.lookups)
+    return step == (opening if is_listed else finding)
+
+
+def ladder_sentences(comparison: Comparison) -> Iterator[str]:
+    """For each model the step at which most points are lost, where that is shown."""
+    for model, contrasts in (by_model := losses(comparison)).items():
+        parts = [each for each in contrasts if each.name not in BESIDE.values()]
+        most = max(parts, key=lambda each: each.difference.value or 0.0)
+        estimate, who = most.difference, f"{model}: " if len(by_model) > 1 else ""
+        if estimate.low is not None and estimate.low > 0:
+            yield (
+                f"{who}most points are lost at {most.name}: {estimate.value:.3f} "
+                f"[{estimate.low:.3f}, {estimate.high:.3f}], n = {most.pairs} samples."
+            )
+
+
+@Statistic(
+    "ladder", order=25, section="Results", is_main=True, in_score=True,
+    without_rows="No run has two neighbours of web, cited, facts, explicit; run --condition ladder "
+    "asks them all.",
+).of  # fmt: skip
+def ladder(comparison: Comparison) -> ResultTable:
+    """The points lost at each step."""
+    by_model = losses(comparison)
+    rows = tuple(
+        (model, c.name, f"{c.planned.after} − {c.planned.before}", c.difference.cell, c.p_holm,
+         c.pairs)
+        for model, contrasts in by_model.items() for c in contrasts
+    )  # fmt: skip
+    columns = (
+        Column("model", rank=3), Column("lost at"), Column("difference", rank=2),
+        Column("points lost", 3, signed=True), Column("p (Holm)", rank=1), Column("n", 0),
+    )  # fmt: skip
+    notes = (
+        f"Points lost: mean difference in {comparison.metric} on the same samples; down to writing "
+        "the answer down they add up to 1 − web, if no condition is missing. p: sign-flip test, "
+        "corrected over a model's rows. n: samples with an answer under all of these conditions.",
+    )
+    return ResultTable("ladder", "Where points are lost", columns, rows, notes)

@@ -1,0 +1,99 @@
+"""Where points are lost: exact sums on the same samples, and a step only where it is shown."""
+
+import pytest
+
+from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.provenance import Provenance
+from agent_env.analysis.statistics.conclusions import conclusions
+from agent_env.analysis.statistics.ladder import ladder
+from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
+from agent_env.records.schema import Condition, Sample
+from agent_env.scoring.evidence import Lookup
+
+SAMPLES = tuple(Sample(id=f"s{i}", task="t", gold=()) for i in range(10))
+NOT_FOUND, LISTED, SHOWN = (False, False), (True, False), (True, True)
+
+
+def searched(name, sample, returned, shown):
+    lookup = Lookup(
+        constraint=0, returned=returned, opened=False, cited=False, shown=shown, used=False
+    )
+    return Provenance(
+        condition=name, sample=sample, repeat=1, world="plain", answer=(), is_right=False,
+        is_original=False, agrees_with="", verdict="unknown", lookups=(lookup,),
+    )  # fmt: skip
+
+
+def study(right, searches=()):
+    """Of each condition the samples that are right, as 0/1; `searches` of each sample on the web,
+    whether a page was listed and its date shown."""
+    arms = []
+    for name, scores in right.items():
+        observations = tuple(
+            Observation(
+                sample.id, 1, "read", {"exact_match": float(score)}, dict.fromkeys(QUANTITIES),
+                0, 0, "answered", (), "m",
+                provenance=searched(name, sample.id, *searches[i])
+                if searches and name == "web" else None,
+            )
+            for i, (sample, score) in enumerate(zip(SAMPLES, scores, strict=True))
+            if score is not None
+        )  # fmt: skip
+        arms.append(
+            Arm(
+                label=name, run="r", model="m", model_label="m", asked=10,
+                condition=Condition(name=name), observations=observations,
+            )
+        )  # fmt: skip
+    made = Study("t", ("exact_match",), tuple(arms), SAMPLES, ())
+    return Comparison(made, Options(resamples=500))
+
+
+def rows(comparison):
+    """By step: the difference, its value, n."""
+    table = ladder(comparison)
+    return {row[1]: (row[2], row[3] and row[3][0], row[5]) for row in table.rows}
+
+
+RUNGS = {
+    "explicit": [1] * 10,
+    "facts": [1] * 9 + [0],
+    "cited": [1] * 8 + [0] * 2,
+    "web-once": [0] * 10,
+    "web": [1] + [0] * 9,
+}
+
+
+def test_the_losses_add_up_to_what_the_web_lacks():
+    searches = [SHOWN, *[NOT_FOUND] * 5, LISTED, SHOWN, SHOWN, SHOWN]
+    comparison = study(RUNGS, searches)
+    assert rows(comparison) == {
+        "finding the page": ("cited − web, no proving page shown", pytest.approx(0.5), 10),
+        "opening the page": ("cited − web, page listed, date not shown", pytest.approx(0.1), 10),
+        "using the date that was shown": ("cited − web, date shown", pytest.approx(0.1), 10),
+        "reading the page": ("facts − cited", pytest.approx(0.1), 10),
+        "computing with the facts": ("explicit − facts", pytest.approx(0.1), 10),
+        "writing the answer down": ("1 − explicit", 0.0, 10),
+        "searching only once": ("web − web-once", pytest.approx(0.1), 10),
+    }
+    (sentence, *_) = conclusions(comparison)
+    assert sentence.startswith("most points are lost at finding the page: 0.500 [0.")
+    assert sentence.endswith("], n = 10 samples.")
+
+
+def test_a_step_whose_condition_is_not_there_has_no_row():
+    without = {name: RUNGS[name] for name in ("facts", "cited", "web")}
+    assert list(rows(study(without))) == ["finding and opening the page", "reading the page"]
+    assert not ladder(study({name: RUNGS[name] for name in ("web", "explicit")})).rows
+
+
+def test_a_sample_without_an_answer_under_one_condition_counts_under_none():
+    right = RUNGS | {"facts": [None] + [1] * 8 + [0]}
+    found = rows(study(right))
+    assert {n for _, _, n in found.values()} == {9}
+    assert found["finding and opening the page"][1] == pytest.approx(7 / 9)
+
+
+def test_no_step_is_named_where_none_is_shown():
+    equal = {"cited": [1, 0] * 5, "web": [0, 1] * 5}
+    assert not any("most points" in text for text in conclusions(study(equal)))
