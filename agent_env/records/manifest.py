@@ -10,8 +10,9 @@ from agent_env.records.imported import ImportSource
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Plain, Reach
-from agent_env.records.schema import Condition, ModelFacts, Stored, Tier, Usage
+from agent_env.records.schema import Condition, ModelFacts, Stored, Usage
 from agent_env.records.texts import IN_TEXT, is_time
+from agent_env.records.tier import Tier
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
 

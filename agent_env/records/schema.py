@@ -20,6 +20,7 @@ from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, Sa
 from agent_env.records.escaping import writable
 from agent_env.records.imported import ImportedResult
 from agent_env.records.reach import Code, Money, Plain
+from agent_env.records.tier import Tier
 from agent_env.records.tool_traits import ToolTraits
 
 
@@ -61,25 +62,6 @@ class Proof(Record):
     """What a right answer has in common with `dates`: the year, month or day of the month of the
     one date; a year between the first and the last, or one of those listed; or it lies between the
     first and the second, the third and the fourth, and so on."""
-
-
-class Tier(Record):
-    """A level of difficulty: a family's options under a name."""
-
-    name: Plain[str] = Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")
-    """Such as `easy`; `paper` is the family's defaults."""
-    about: Plain[str]
-    """What its questions are."""
-    options: Plain[tuple[str, ...]] = ()
-    """Its options as KEY=VALUE."""
-    replaced: Plain[tuple[str, ...]] = Field(default=(), exclude_if=lambda names: not names)
-    """Those of them that the user gave another value."""
-
-    def __str__(self) -> str:
-        """For users, in one line."""
-        options = f" ({' '.join(self.options)})" if self.options else ""
-        own = f", but for your own {', '.join(self.replaced)}" if self.replaced else ""
-        return f"{self.name}: {self.about}{options}{own}"
 
 
 class Sample(Record):

@@ -17,7 +17,8 @@ from agent_env.episodes.calls.budget import RunLimits
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.records.options import Opt, OptionGroup
-from agent_env.records.schema import Record, Tier
+from agent_env.records.schema import Record
+from agent_env.records.tier import Tier
 from agent_env.registry import load_path
 from agent_env.runs.options import ApiKeyEnv
 from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest

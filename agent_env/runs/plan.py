@@ -19,7 +19,8 @@ from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
-from agent_env.records.schema import Condition, MaterialTable, Record, Sample, Tier
+from agent_env.records.schema import Condition, MaterialTable, Record, Sample
+from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.ladder import PageBuilder, ladder_pages, rungs_of

@@ -18,7 +18,8 @@ from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, user_problem
 from agent_env.protocols import Limits, Scorer
-from agent_env.records.schema import MaterialTable, Record, Sample, Tier
+from agent_env.records.schema import MaterialTable, Record, Sample
+from agent_env.records.tier import Tier
 from agent_env.tasks.sample_files import (
     materials_beside,
     read_materials,
