@@ -13,7 +13,8 @@ from typing import Any
 
 from agent_env.errors import AgentEnvError, ConfigError, ModelError, place_of
 from agent_env.foreign_calls import Overdue, call
-from agent_env.protocols import ReplyOptions
+from agent_env.models.langchain import ChatModelMaker, is_chat_model
+from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
 
 TIMEOUT_S = 600.0
@@ -62,9 +63,12 @@ class PluginModel:
             await close()
 
 
-def model_of(thing: Any, name: str) -> Callable[[], PluginModel] | None:
-    """Makes the model of a class or an object with `generate`, of a function that answers, or of
-    one without parameters that gives either; None for anything else."""
+def model_of(thing: Any, name: str) -> Callable[[], Model] | None:
+    """Makes the model of a class or an object with `generate`, of a chat model of LangChain, of a
+    function that answers, or of one without parameters that gives either; None for anything
+    else."""
+    if is_chat_model(thing):
+        return ChatModelMaker(thing, name)
     if inspect.isclass(thing):
         return (lambda: _asking(thing(), name)) if hasattr(thing, "generate") else None
     if hasattr(thing, "generate"):

@@ -260,6 +260,8 @@ class Manifest(Stored):
     model: Code[str]
     model_parameters: Annotated[dict[str, JsonValue], PARAMETERS] = Field(default_factory=dict)
     """What the model was made with, its base URL included, its key never."""
+    not_known: Plain[tuple[str, ...]] = Field(default=(), exclude_if=lambda texts: not texts)
+    """What nobody can know of the model's calls, as they go through another library."""
     former_urls: Plain[tuple[str, ...]] = ()
     """Where the model's server was before the run was gone on with elsewhere; what it said goes
     back to it."""

@@ -55,6 +55,7 @@ from agent_env.wiring.models import (
     make_model,
     make_tokenizer,
     model_entry,
+    not_known_of,
     open_model,
     steps_of_task,
 )
@@ -186,6 +187,7 @@ async def plan_run(
             "id": token_hex(16),
             "task": task.name,
             "plugins": plugins.uses,
+            "not_known": not_known_of(model, plugins) if is_asked else (),
             "model_parameters": {"base_url": options.base_url, **options.parameters},
             "server": server,
             "conditions": conditions,

@@ -1,0 +1,231 @@
+"""Any chat model of LangChain: `--model langchain:PACKAGE:CLASS/NAME`, or an object in Python.
+
+What goes back of a reply is the message that LangChain made of it, with its reasoning blocks,
+signatures and ids (Message.provider_items); another model gets the texts and calls. A class gets
+the settings by the names that LangChain's models share, its other keywords by --extra-body, and no
+retries of its own where it has a name for them. NOT_KNOWN stands in run.json.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent_env.errors import ConfigError, ModelError, place_of
+from agent_env.models.chat import chat_tool, clean, ids_in, read_arguments, tree, unique_id, written
+from agent_env.models.failures import Failures
+from agent_env.models.settings import ModelSettings
+from agent_env.protocols import ReplyOptions
+from agent_env.records.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec, Usage
+
+NOT_KNOWN = (
+    "the request as it was sent and the reply as it came, which LangChain makes",
+    "calls that LangChain made again itself, and their cost",
+)
+TIMEOUT_S = 600.0
+SECRET = re.compile(r'"([^"]{0,99}(?:key|secret|password|authorization)[^"]{0,99})":', re.I)
+FINISH_REASONS: dict[str, Literal["stop", "tool_calls", "length", "refused", "paused"]] = {
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "complete"), "stop"),
+    **dict.fromkeys(("tool_calls", "tool_use", "tool_call", "function_call"), "tool_calls"),
+    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
+    **dict.fromkeys(("content_filter", "refusal", "safety", "recitation"), "refused"),
+    **dict.fromkeys(("prohibited_content", "blocklist", "guardrail_intervened"), "refused"),
+    "pause_turn": "paused",
+}
+"""The providers' reasons, in small letters."""
+
+
+def is_chat_model(thing: Any) -> bool:
+    """Whether it is a chat model of LangChain or a class of them; imports nothing."""
+    bases = (thing if inspect.isclass(thing) else type(thing)).__mro__
+    return any(b.__name__ == "BaseChatModel" and "langchain_core" in b.__module__ for b in bases)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModelMaker:
+    """Makes the models of a class, or the one of an object, which takes no settings."""
+
+    thing: Any
+    name: str
+    not_known: tuple[str, ...] = NOT_KNOWN
+
+    def __call__(
+        self, served_name: str = "", settings: ModelSettings | None = None, key: str | None = None
+    ) -> LangChainModel:
+        """The model; ConfigError where its class does not take what it is given."""
+        settings = settings or ModelSettings.read({})
+        name = f"{self.name}/{served_name}" if served_name else self.name
+        limit_s = settings.reply_timeout_s or TIMEOUT_S
+        if settings.stream or settings.hosted_tools:
+            raise ConfigError(f"model {name}: --stream and --hosted-tools are not for LangChain")
+        model = self.thing
+        if inspect.isclass(model):
+            keywords = self._keywords(served_name, settings, key, limit_s)
+            try:
+                model = model(**keywords)
+            except Exception as exc:  # the code of others
+                raise ConfigError(f"model {name}: {type(exc).__name__}: {exc}") from exc
+        return LangChainModel(model, name, limit_s, key, settings.echo_reasoning != "never")
+
+    def _keywords(
+        self, served_name: str, settings: ModelSettings, key: str | None, limit_s: float
+    ) -> dict[str, Any]:
+        own, extra = settings.parameters, dict(settings.parameters.extra_body)
+        if secret := SECRET.search(json.dumps(extra)):
+            raise ConfigError(
+                f"--extra-body: {secret[1]} would be stored with the run; name the variable that "
+                "holds it by --api-key-env"
+            )
+        asked = {
+            "model": served_name or None,
+            "temperature": own.temperature,
+            "top_p": own.top_p,
+            "seed": own.seed,
+            "max_tokens": own.max_output_tokens,
+            "reasoning_effort": own.reasoning_effort,
+            "parallel_tool_calls": own.parallel_tool_calls,
+            "api_key": key,
+        }
+        given = {name: value for name, value in asked.items() if value is not None}
+        fields = self.thing.model_fields
+        known = {*fields, *(field.alias for field in fields.values())}
+        if unknown := [name for name in given if name not in known]:
+            raise ConfigError(f"{self.name} has no {unknown[0]}; give its own by --extra-body")
+        ours = {"max_retries": 0, "timeout": limit_s}
+        return {name: ours[name] for name in ours if name in known} | given | extra
+
+
+class LangChainModel:
+    """A Model that asks a chat model of LangChain."""
+
+    def __init__(
+        self, model: Any, name: str, timeout_s: float, key: str | None, echoes: bool
+    ) -> None:
+        self.name = name
+        self._model = model
+        self._timeout_s = timeout_s
+        self._echoes = echoes
+        self._failures = Failures(name, "LangChain", key, timeout_s)
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        options: ReplyOptions = ReplyOptions(),
+    ) -> Reply:
+        """One reply; raises ModelError where there is none."""
+        if options.schema is not None:
+            text = f"{self.name}: no --answer-format schema through LangChain; leave it out"
+            raise ModelError(text, kind="bad_request")
+        asked, seed = self._model, options.seed
+        if tools:
+            is_claude = "anthropic" in type(asked).__module__  # which has no text for `none`
+            choices = {"required": "any", "none": {"type": "none"} if is_claude else "none"}
+            choice = choices.get(options.tool_choice)
+            chosen = {} if choice is None else {"tool_choice": choice}
+            asked = asked.bind_tools([chat_tool(tool) for tool in tools], **chosen)
+        keywords: dict[str, Any] = {"stop": list(options.stop) or None} | (
+            {} if seed is None else {"seed": seed}
+        )
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                answer = await asked.ainvoke(self._sent(messages), **keywords)
+            return self._reply(answer, messages)
+        except Exception as exc:  # the code of others
+            failure = self._failure(exc)
+        raise failure
+
+    def _sent(self, messages: Sequence[Message]) -> list[Any]:
+        from langchain_core.messages import convert_to_messages, messages_from_dict
+
+        sent: list[Any] = []
+        for message in messages:
+            kept = message.provider_fields
+            if self._echoes and kept is not None and kept.origin == self.name:
+                sent += messages_from_dict(list(message.provider_items))
+                continue
+            plain: dict[str, Any] = {"role": message.role, "content": message.content}
+            if message.tool_call_id is not None:
+                plain["tool_call_id"] = message.tool_call_id
+            if message.tool_calls:
+                plain["tool_calls"] = [
+                    {"id": c.id, "name": c.name, "args": read_arguments(c.arguments) or {}}
+                    for c in message.tool_calls
+                ]
+            sent += convert_to_messages([plain])
+        return sent
+
+    def _reply(self, answer: Any, messages: Sequence[Message]) -> Reply:
+        from langchain_core.messages import message_to_dict
+
+        taken = ids_in(messages)
+        for call in (*answer.tool_calls, *answer.invalid_tool_calls):
+            call["id"] = unique_id(call["id"] or "", taken, len(messages))
+            taken.add(call["id"])
+        calls = tuple(
+            ToolCall(id=call["id"], name=call["name"] or "", arguments=written(call["args"]))
+            for call in (*answer.tool_calls, *answer.invalid_tool_calls)
+        )
+        blocks, about = answer.content_blocks, answer.response_metadata
+        reason = next(filter(None, map(about.get, ("finish_reason", "stop_reason", "done_reason",
+                                                   "stopReason"))), "")  # fmt: skip
+        ours = FINISH_REASONS.get(str(reason).rpartition(".")[2].lower())
+        thoughts = "".join(b.get("reasoning") or "" for b in blocks if b["type"] == "reasoning")
+        kept = tree(json.loads(json.dumps(message_to_dict(answer), default=str)))
+        return Reply(
+            message=Message(
+                role="assistant",
+                content="".join(block["text"] for block in blocks if block["type"] == "text"),
+                tool_calls=calls,
+                reasoning=thoughts or None,
+                provider_items=(kept,),
+                provider_fields=ProviderFields(origin=self.name),
+            ),
+            finish_reason="tool_calls" if calls and ours in (None, "stop") else ours,
+            usage=_usage(answer.usage_metadata or {}),
+            model=about.get("model_name") or about.get("model"),
+        )
+
+    def _failure(self, exc: Exception) -> ModelError:
+        """By the status that the provider's own error has, or the error that LangChain made of it;
+        else by its name."""
+        errors = (exc, exc.__cause__)
+        response = _first(errors, "response")
+        status = next(
+            (n for n in (_first((*errors, response), "status_code"), _first(errors, "code"))
+             if isinstance(n, int)), None,
+        )  # fmt: skip
+        text = clean(f"raised {type(exc).__name__}: {exc}", self._failures.key)
+        if status is not None:
+            body = _first(errors, "body", "details") or text
+            return self._failures.reported(body, {}, status, _first((response,), "headers"))
+        names = " ".join(each.__name__ for each in type(exc).__mro__)
+        if "Timeout" in names:
+            return ModelError(f"{self.name} {text}", kind="timeout", retryable=True)
+        if re.search("Connect|RemoteProtocol|ReadError", names):
+            return ModelError(f"{self.name} {text}", kind="connection", retryable=True)
+        where = f" at {line}" if (line := place_of(exc)) else ""
+        return ModelError(f"{self.name} {text}{where}", kind="bad_request")
+
+
+def _first(things: Iterable[Any], *names: str) -> Any:
+    values = (getattr(thing, name, None) for thing in things for name in names)
+    return next((value for value in values if value is not None), None)
+
+
+def _usage(counts: Any) -> Usage:
+    """LangChain counts cached tokens among the input, thoughts among the output."""
+    read, wrote = counts.get("input_token_details") or {}, counts.get("output_token_details") or {}
+    return Usage(
+        input_tokens=counts.get("input_tokens"),
+        cached_tokens=read.get("cache_read"),
+        cache_write_tokens=read.get("cache_creation"),
+        output_tokens=counts.get("output_tokens"),
+        reasoning_tokens=wrote.get("reasoning"),
+        source="provider" if counts else None,
+    )
