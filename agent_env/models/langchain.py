@@ -14,10 +14,11 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from agent_env.errors import ConfigError, ModelError, place_of
-from agent_env.models.chat import chat_tool, clean, ids_in, read_arguments, tree, unique_id, written
+from agent_env.models.apis import anthropic, compatible, google
+from agent_env.models.chat import chat_message, chat_tool, clean, ids_in, tree, unique_id, written
 from agent_env.models.failures import Failures
 from agent_env.models.settings import ModelSettings
 from agent_env.protocols import ReplyOptions
@@ -29,15 +30,15 @@ NOT_KNOWN = (
 )
 TIMEOUT_S = 600.0
 SECRET = re.compile(r'"([^"]{0,99}(?:key|secret|password|authorization)[^"]{0,99})":', re.I)
-FINISH_REASONS: dict[str, Literal["stop", "tool_calls", "length", "refused", "paused"]] = {
-    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "complete"), "stop"),
-    **dict.fromkeys(("tool_calls", "tool_use", "tool_call", "function_call"), "tool_calls"),
-    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
-    **dict.fromkeys(("content_filter", "refusal", "safety", "recitation"), "refused"),
-    **dict.fromkeys(("prohibited_content", "blocklist", "guardrail_intervened"), "refused"),
-    "pause_turn": "paused",
-}
-"""The providers' reasons, in small letters."""
+SHARED = (
+    "temperature", "top_p", "seed", "reasoning_effort", "service_tier", "parallel_tool_calls",
+)  # fmt: skip
+"""Settings that LangChain's classes call as we do, where they have them."""
+FINISH_REASONS: dict[str, google.FinishReason | anthropic.FinishReason] = {
+    **compatible.FINISH_REASONS, **anthropic.FINISH_REASONS, **google.FINISH_REASONS,
+    "model_length": "length", "complete": "stop", "guardrail_intervened": "refused",
+}  # fmt: skip
+"""Those of the APIs, of Mistral, Cohere and Bedrock; Google's are in capitals."""
 
 
 def is_chat_model(thing: Any) -> bool:
@@ -61,8 +62,9 @@ class ChatModelMaker:
         settings = settings or ModelSettings.read({})
         name = f"{self.name}/{served_name}" if served_name else self.name
         limit_s = settings.reply_timeout_s or TIMEOUT_S
-        if settings.stream or settings.hosted_tools:
-            raise ConfigError(f"model {name}: --stream and --hosted-tools are not for LangChain")
+        if settings.stream or settings.hosted_tools or settings.parameters.system_role != "system":
+            no = "--stream, --hosted-tools and --system-role are not for LangChain"
+            raise ConfigError(f"model {name}: {no}; leave them out")
         model = self.thing
         if inspect.isclass(model):
             keywords = self._keywords(served_name, settings, key, limit_s)
@@ -81,16 +83,9 @@ class ChatModelMaker:
                 f"--extra-body: {secret[1]} would be stored with the run; name the variable that "
                 "holds it by --api-key-env"
             )
-        asked = {
-            "model": served_name or None,
-            "temperature": own.temperature,
-            "top_p": own.top_p,
-            "seed": own.seed,
-            "max_tokens": own.max_output_tokens,
-            "reasoning_effort": own.reasoning_effort,
-            "parallel_tool_calls": own.parallel_tool_calls,
-            "api_key": key,
-        }
+        asked = {name: getattr(own, name) for name in SHARED} | {
+            "model": served_name or None, "max_tokens": own.max_output_tokens, "api_key": key
+        }  # fmt: skip
         given = {name: value for name, value in asked.items() if value is not None}
         fields = self.thing.model_fields
         known = {*fields, *(field.alias for field in fields.values())}
@@ -148,16 +143,8 @@ class LangChainModel:
             kept = message.provider_fields
             if self._echoes and kept is not None and kept.origin == self.name:
                 sent += messages_from_dict(list(message.provider_items))
-                continue
-            plain: dict[str, Any] = {"role": message.role, "content": message.content}
-            if message.tool_call_id is not None:
-                plain["tool_call_id"] = message.tool_call_id
-            if message.tool_calls:
-                plain["tool_calls"] = [
-                    {"id": c.id, "name": c.name, "args": read_arguments(c.arguments) or {}}
-                    for c in message.tool_calls
-                ]
-            sent += convert_to_messages([plain])
+            else:
+                sent += convert_to_messages([chat_message(message, {})])
         return sent
 
     def _reply(self, answer: Any, messages: Sequence[Message]) -> Reply:
@@ -172,9 +159,9 @@ class LangChainModel:
             for call in (*answer.tool_calls, *answer.invalid_tool_calls)
         )
         blocks, about = answer.content_blocks, answer.response_metadata
-        reason = next(filter(None, map(about.get, ("finish_reason", "stop_reason", "done_reason",
-                                                   "stopReason"))), "")  # fmt: skip
-        ours = FINISH_REASONS.get(str(reason).rpartition(".")[2].lower())
+        names = ("finish_reason", "stop_reason", "done_reason", "stopReason")
+        reason = next((about[name] for name in names if about.get(name)), "")
+        ours = FINISH_REASONS.get(str(reason))
         thoughts = "".join(b.get("reasoning") or "" for b in blocks if b["type"] == "reasoning")
         kept = tree(json.loads(json.dumps(message_to_dict(answer), default=str)))
         return Reply(
@@ -196,12 +183,9 @@ class LangChainModel:
         else by its name."""
         errors = (exc, exc.__cause__)
         response = _first(errors, "response")
-        status = next(
-            (n for n in (_first((*errors, response), "status_code"), _first(errors, "code"))
-             if isinstance(n, int)), None,
-        )  # fmt: skip
+        status = _first((*errors, response), "status_code") or _first(errors, "code")
         text = clean(f"raised {type(exc).__name__}: {exc}", self._failures.key)
-        if status is not None:
+        if isinstance(status, int):
             body = _first(errors, "body", "details") or text
             return self._failures.reported(body, {}, status, _first((response,), "headers"))
         names = " ".join(each.__name__ for each in type(exc).__mro__)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from httpx2 import AsyncByteStream
-from pydantic import JsonValue
 
 from agent_env.models.chat import Json, encoded, record, records, text, written
 from agent_env.models.repetition import LoopWatch, Place
@@ -91,13 +90,13 @@ async def read_stream(
     where the server says nothing for too long. Closes the stream where `watch` sees it loop."""
     from openai import AsyncStream
 
-    size, start = letters(body), time.monotonic()
-    first_s = pace.first_byte_s(size)
+    content, start = encoded(body), time.monotonic()
+    first_s = pace.first_byte_s(len(content))
     try:
         async with asyncio.timeout(first_s) as timer:
             stream = await client.post(
                 path,
-                content=encoded(body),
+                content=content,
                 cast_to=object,
                 stream=True,
                 stream_cls=AsyncStream[object],
@@ -110,7 +109,7 @@ async def read_stream(
             response.stream = Watched(response.stream, timer, pace.idle_s)
             async for event in stream:
                 if not events:
-                    pace.add_first_byte(size, time.monotonic() - start)
+                    pace.add_first_byte(len(content), time.monotonic() - start)
                 if isinstance(event, dict):
                     events.append(event)
                     if watch is not None and watch.add(text_pieces(event)):
@@ -122,22 +121,6 @@ async def read_stream(
         waited = f"stopped for {pace.idle_s:g} s" if events else f"sent nothing for {first_s:.3g} s"
         raise TimeoutError(f"{waited}; raise --idle-s or --reply-timeout-s, or try again") from None
     return None
-
-
-def letters(body: Json) -> int:
-    """About how long a request is: its messages' texts."""
-    return max(1, sum(_length(body.get(name)) for name in ("messages", "input", "contents")))
-
-
-def _length(value: JsonValue) -> int:
-    match value:
-        case str():
-            return len(value)
-        case dict():
-            return sum(map(_length, value.values()))
-        case list():
-            return sum(map(_length, value))
-    return 0
 
 
 class Watched(AsyncByteStream):

@@ -58,10 +58,13 @@ def make_model(
     entry, _ = model_entry(name, plugins)
     head, served_name = head_of(name)
     api = plugins.find(MODELS, head)
+    settings = model_settings(parameters)
+    sent = settings.parameters
+    for paid in filter(None, (sent.extra_body, settings.hosted_tools, sent.service_tier)):
+        plugins.permit.check(Reach.MONEY, text_of(paid))
     if not isinstance(api, Api):
         if isinstance(getattr(api, "thing", None), type):  # a class of LangChain's
-            settings = _paid_settings(parameters, plugins)
-            key = _named_key(settings.api_key_env, plugins)
+            key = _key(name, None, settings.api_key_env, plugins)
             return settings.with_protocol(api(served_name, settings, key))
         if parameters:
             names = ", ".join(parameters)
@@ -70,7 +73,6 @@ def make_model(
         return api(steps) if steps is not None and head in SCRIPTS else api()
     if not served_name:
         raise ConfigError(f"unknown model '{name}'; known: {', '.join((*SCRIPTS, *_forms()))}")
-    settings = _paid_settings(parameters, plugins)
     timeout_s = settings.reply_timeout_s or MODEL_TIMEOUT_S
     url, permit = _address(name, api, base_url, plugins)
     key = _key(name, api, settings.api_key_env, plugins)
@@ -89,14 +91,6 @@ def make_model(
     from agent_env.models.tokenizers import CountedByServer
 
     return settings.with_protocol(CountedByServer(model, tokenizer))
-
-
-def _paid_settings(parameters: Mapping[str, JsonValue], plugins: Plugins) -> ModelSettings:
-    settings = model_settings(parameters)
-    sent = settings.parameters
-    for paid in filter(None, (sent.extra_body, settings.hosted_tools, sent.service_tier)):
-        plugins.permit.check(Reach.MONEY, text_of(paid))
-    return settings
 
 
 _PLUGGED_IN = re.compile(r"(?:langchain:)?((?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_][\w.]*)(?:/(.*))?")
@@ -203,11 +197,14 @@ def _api_url(api: Api) -> str | None:
     return os.environ.get(api.url_variable or "") or api.own_url
 
 
-def _key(name: str, api: Api, variable: str | None, plugins: Plugins) -> str | None:
+def _key(name: str, api: Api | None, variable: str | None, plugins: Plugins) -> str | None:
     """The key in the variable that the user names, else in the API's usual one."""
     if variable:
-        return _named_key(variable, plugins)
-    if variable == NO_KEY and api.own_url is None:
+        plugins.permit.check(Reach.KEY, variable)
+        if not (key := os.environ.get(variable)):
+            raise ConfigError(f"--api-key-env {variable}: the variable is not set")
+        return key
+    if api is None or (variable == NO_KEY and api.own_url is None):
         return None
     if api.key_variable:
         plugins.permit.check(*_by_default(name, plugins, Reach.KEY, api.key_variable))
@@ -229,16 +226,6 @@ def _refuse_others_key(name: str, api: Api, key: str) -> None:
                 f"the key in {api.key_variable} is one of {prefix}/NAME, whose variable is "
                 f"{other.key_variable}; put the key of {name} into {api.key_variable}"
             )
-
-
-def _named_key(variable: str | None, plugins: Plugins) -> str | None:
-    """The key in the variable that the user names; None where he names none."""
-    if not variable:
-        return None
-    plugins.permit.check(Reach.KEY, variable)
-    if not (key := os.environ.get(variable)):
-        raise ConfigError(f"--api-key-env {variable}: the variable is not set")
-    return key
 
 
 def not_known_of(model: str, plugins: Plugins) -> tuple[str, ...]:

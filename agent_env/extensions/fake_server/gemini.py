@@ -5,7 +5,8 @@ Refused in every mode: fields that gemini.toml lacks, results that are not those
 them, a key elsewhere than in its header. In mode `gemini` replies have thoughts where a request
 asks for them; the first call of each step of this turn must carry its signature, and none may be
 changed. The cache is implicit: usage tells what an earlier request of the conversation had, from
-MIN_CACHED tokens on. Not covered: media, cached contents, further candidates.
+MIN_CACHED tokens on. Not covered: media, cached contents, further candidates,
+hosted tools, which are taken and never called.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ STANDARD = str.maketrans("-_", "+/")
 UNCHECKED = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 """Taken for the signature of a call that another model made."""
 CHOICES = {"AUTO": "auto", "VALIDATED": "auto", "ANY": "required", "NONE": "none"}
-HOSTED = {"googleSearch": "web_search", "codeExecution": "code_interpreter"}
+HOSTED = frozenset({"googleSearch", "codeExecution"})
 UNEQUAL = (
     "Please ensure that the number of function response parts is equal to the number of function"
     " call parts of the function call turn."
@@ -79,8 +80,7 @@ class GeminiApi:
         _check_turns(turns, self._signs)
         tools, config = body.get("tools", ()), body.get("generationConfig", {})
         functions = [each for tool in tools for each in tool.get("functionDeclarations", ())]
-        hosted = frozenset(HOSTED[name] for tool in tools for name in tool if name in HOSTED)
-        _check_options(body, functions, bool(hosted), place["model"])
+        _check_options(body, functions, any(HOSTED & tool.keys() for tool in tools), place["model"])
         choosing = body.get("toolConfig", {}).get("functionCallingConfig", {})
         choice = CHOICES[choosing.get("mode", "AUTO")]
         allowed: Sequence[str] = choosing.get("allowedFunctionNames") or ()
@@ -96,13 +96,14 @@ class GeminiApi:
             thinks=self._signs and config.get("thinkingConfig", {}).get("includeThoughts") is True,
             reasoning_format=CallSignature() if self._signs else None,
             schema=config.get("responseJsonSchema") or config.get("responseSchema"),
-            hosted=hosted,
             stop=tuple(config.get("stopSequences", ())),
             caches=True,
         )
 
     def whole(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Json:
         """The reply in one piece."""
+        if answer.hosted:
+            raise Refusal(400, "hosted tools are not played over this API")
         parts = _parts(request, answer)
         if parts and not answer.calls and self._signs:
             parts[-1]["thoughtSignature"] = _text_signature(parts)
@@ -129,7 +130,6 @@ class GeminiApi:
         if is_last:
             ends = {"length": "MAX_TOKENS", "refused": "SAFETY"}
             candidate["finishReason"] = ends.get(answer.finish or "", "STOP")
-            candidate |= _grounding(answer)
         body: Json = {"candidates": [candidate], "modelVersion": request.model}
         if (usage := usage_of(request, answer)) is None:
             return body
@@ -204,12 +204,10 @@ def _text_signature(parts: Sequence[Object]) -> str:
 def _check_options(body: Object, functions: Sequence[Object], has_hosted: bool, model: str) -> None:
     """Refusal for options that do not go together, or that this generation does not take."""
     config, tool_config = body.get("generationConfig", {}), body.get("toolConfig", {})
-    thinking, choosing = (
-        config.get("thinkingConfig", {}),
-        tool_config.get("functionCallingConfig", {}),
-    )
-    allowed = choosing.get("allowedFunctionNames") or ()
-    names = [function["name"] for function in functions]
+    choosing = tool_config.get("functionCallingConfig", {})
+    allowed = frozenset(choosing.get("allowedFunctionNames") or ())
+    unknown = allowed - {function["name"] for function in functions}
+    thinking = config.get("thinkingConfig", {})
     is_old = re.match(r"gemini-[12]\b", model) is not None
     is_json = config.get("responseMimeType") == "application/json"
     has_schema = bool({"responseJsonSchema", "responseSchema"} & config.keys())
@@ -219,13 +217,9 @@ def _check_options(body: Object, functions: Sequence[Object], has_hosted: bool, 
         not in CHOICES,
         "Allowed function names should only be set when function calling mode is ANY.": allowed
         and choosing.get("mode") not in ("ANY", "VALIDATED"),
-        f"allowed_function_names holds a function that is not declared: {allowed}": set(allowed)
-        - set(names),
+        f"allowed_function_names has what is not declared: {', '.join(unknown)}": unknown,
         "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with"
         " Function calling.": functions and has_hosted and not invokes,
-        "parameters and parameters_json_schema are mutually exclusive.": any(
-            {"parameters", "parametersJsonSchema"} <= function.keys() for function in functions
-        ),
         "response_schema is only allowed when response_mime_type is application/json.": has_schema
         and not is_json,
         "Function calling with a response mime type: 'application/json' is unsupported": is_json
@@ -275,13 +269,6 @@ def _parts(request: ModelRequest, answer: ScriptedAnswer) -> list[Json]:
     parts: list[Json] = []
     if answer.reasoning:
         parts.append({"text": answer.reasoning, "thought": True})
-    for used in answer.hosted:
-        if used.tool not in request.hosted:
-            raise Refusal(400, f"the reply uses {used.tool}, which was not offered")
-        if used.kind == "code":
-            parts.append({"executableCode": {"language": "PYTHON", "code": used.about}})
-            output = {"outcome": "OUTCOME_OK", "output": "".join(used.gave)}
-            parts.append({"codeExecutionResult": output})
     is_forced = bool(answer.calls) and request.choice != "auto"
     if answer.text and answer.finish != "refused" and not is_forced:
         parts.append({"text": answer.text})
@@ -291,19 +278,6 @@ def _parts(request: ModelRequest, answer: ScriptedAnswer) -> list[Json]:
     if answer.calls and request.reasoning_format is not None:
         parts[-len(answer.calls)]["thoughtSignature"] = signature(answer.calls[0].id)
     return parts
-
-
-def _grounding(answer: ScriptedAnswer) -> Json:
-    searches = [call for call in answer.hosted if call.kind == "search"]
-    redirect = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
-    chunks = [
-        {"web": {"uri": f"{redirect}{signature(url)}", "title": url.split("/")[2]}}
-        for call in searches
-        for url in call.gave
-    ]
-    queries = [call.about for call in searches]
-    metadata = {"webSearchQueries": queries, "groundingChunks": chunks}
-    return {"groundingMetadata": metadata} if searches else {}
 
 
 def _usage(tokens: Tokens) -> Json:

@@ -41,15 +41,23 @@ BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24_5
 SIGNING_MODELS = re.compile(r"gemini-[3-9]")
 UNSIGNED = "skip_thought_signature_validator"
 """In place of a signature, on a call that this model did not make."""
+MODES = {"required": "ANY", "none": "NONE"}
+"""Of function calling; AUTO is what a server does anyway."""
 HOSTED = {"web_search": "googleSearch", "code_interpreter": "codeExecution"}
 """Google's names of the hosted tools."""
 BLOCKED = "PROMPT_BLOCKED"
 """Our finish reason for a prompt that was refused before the model read it."""
-REFUSALS = frozenset(
-    f"{BLOCKED} SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII ESCALATION"
-    " IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION PUP_LIMITED_DISABLED"
-    " MODEL_ARMOR".split()
-)
+FinishReason = Literal["stop", "length", "refused"]
+FINISH_REASONS: dict[str, FinishReason] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    **dict.fromkeys(
+        f"{BLOCKED} SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII ESCALATION"
+        " IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION PUP_LIMITED_DISABLED"
+        " MODEL_ARMOR".split(),
+        "refused",
+    ),
+}
 BROKEN = frozenset(
     "MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MALFORMED_RESPONSE".split()
 )
@@ -61,11 +69,16 @@ def _request(parts: RequestParts) -> Json:
     functions = [_function(tool) for tool in parts.tools if tool.hosted is None]
     hosted: list[JsonValue] = [{HOSTED[tool.hosted]: {}} for tool in parts.tools if tool.hosted]
     declared: list[JsonValue] = [{"functionDeclarations": functions}] if functions else []
+    mode = MODES.get(parts.options.tool_choice) if functions else None
+    tool_config = _sent(
+        functionCallingConfig=None if mode is None else {"mode": mode},
+        includeServerSideToolInvocations=True if functions and hosted else None,
+    )
     return {
         "systemInstruction": {"parts": [{"text": each} for each in systems]} if systems else None,
         "contents": _contents(parts),
         "tools": declared + hosted or None,
-        "toolConfig": _tool_config(parts, bool(functions), bool(hosted)) or None,
+        "toolConfig": tool_config or None,
         "generationConfig": _generation_config(parts) or None,
     }
 
@@ -75,29 +88,22 @@ def _function(tool: ToolSpec) -> JsonValue:
     return {"name": tool.name, "description": tool.description, **schema}
 
 
-def _tool_config(parts: RequestParts, has_functions: bool, has_hosted: bool) -> Json:
-    modes = {"required": "ANY", "none": "NONE"}
-    mode, config = modes.get(parts.options.tool_choice), Json()
-    if has_functions and mode is not None:  # AUTO is what a server does anyway
-        config["functionCallingConfig"] = {"mode": mode}
-    if has_functions and has_hosted:  # without it both together are refused
-        config["includeServerSideToolInvocations"] = True
-    return config
-
-
 def _generation_config(parts: RequestParts) -> Json:
     chosen, options = parts.parameters, parts.options
-    is_held = options.schema is not None
-    fields: Json = {
-        "temperature": chosen.temperature,
-        "topP": chosen.top_p,
-        "seed": chosen.seed_of(options),
-        "maxOutputTokens": chosen.max_output_tokens,
-        "stopSequences": list(options.stop) or None,
-        "responseMimeType": "application/json" if is_held else None,
-        "responseJsonSchema": dict(options.schema) if options.schema is not None else None,
-        "thinkingConfig": _thinking_config(parts.model, chosen.reasoning_effort) or None,
-    }
+    return _sent(
+        temperature=chosen.temperature,
+        topP=chosen.top_p,
+        seed=chosen.seed_of(options),
+        maxOutputTokens=chosen.max_output_tokens,
+        stopSequences=list(options.stop) or None,
+        responseMimeType=None if options.schema is None else "application/json",
+        responseJsonSchema=None if options.schema is None else dict(options.schema),
+        thinkingConfig=_thinking_config(parts.model, chosen.reasoning_effort) or None,
+    )
+
+
+def _sent(**fields: JsonValue) -> Json:
+    """The fields that are set."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -202,8 +208,8 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     if reason in BROKEN:
         return Fault(what=f"gave up a reply of the model ({reason}) {why[:200]}", answer=body)
     items, calls = _with_ids(records(record(candidate, "content"), "parts"), exchange.messages)
-    is_usual = reason in ("STOP", "MAX_TOKENS")
-    end: Json = {} if is_usual else {"finishReason": reason, "finishMessage": why}
+    ours = FINISH_REASONS.get(reason)
+    end: Json = {"finishReason": reason, "finishMessage": why}
     usage = gemini_usage(record(body, "usageMetadata"))
     return Reply(
         message=Message(
@@ -212,9 +218,11 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
             tool_calls=calls,
             reasoning="".join(_texts(items, is_thought=True)) or None,
             provider_items=tuple(items),
-            provider_fields=ProviderFields(origin=exchange.origin, message=end),
+            provider_fields=ProviderFields(
+                origin=exchange.origin, message={} if ours in ("stop", "length") else end
+            ),
         ),
-        finish_reason=_finish_reason(reason, calls),
+        finish_reason="tool_calls" if calls and ours in ("stop", None) else ours,
         usage=usage.model_copy(update={"hosted_calls": _hosted_calls(candidate, items)}),
         model=text(body, "modelVersion") or None,
     )
@@ -245,18 +253,6 @@ def _texts(parts: Iterable[Json], is_thought: bool) -> Iterator[str]:
     return (text(part, "text") for part in parts if (part.get("thought") is True) is is_thought)
 
 
-def _finish_reason(
-    reason: str, calls: Sequence[ToolCall]
-) -> Literal["stop", "tool_calls", "length", "refused"] | None:
-    if reason in REFUSALS:
-        return "refused"
-    if reason == "MAX_TOKENS":
-        return "length"
-    if calls:
-        return "tool_calls"
-    return "stop" if reason == "STOP" else None
-
-
 def _hosted_calls(candidate: Json, parts: Iterable[Json]) -> dict[str, int] | None:
     """Queries of the provider's search and runs of its interpreter; None where there were none."""
     queries = record(candidate, "groundingMetadata").get("webSearchQueries")
@@ -275,10 +271,7 @@ API = Api(
     whole=_whole,
     cut=lambda events: {"candidates": [{"finishReason": "MAX_TOKENS"}]},
     reply=_reply,
-    refuses={
-        "parallel_tool_calls": "Gemini's API has no switch for parallel calls; leave "
-        "--parallel-tool-calls out",
-    },
+    refuses={"parallel_tool_calls": "Gemini has no switch for parallel calls; leave it out"},
     own_url="https://generativelanguage.googleapis.com/v1beta",
     url_variable="GEMINI_BASE_URL",
     key_variable="GEMINI_API_KEY",

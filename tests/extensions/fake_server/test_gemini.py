@@ -219,7 +219,7 @@ def turns(*contents):
         ({"toolConfig": {"functionCallingConfig": {"mode": "FORCE"}}}, "mode"),
         ({"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["a"]}}}, "mode is ANY"),
         ({"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["a"]}}},
-         "function that is not declared: ['a']"),
+         "has what is not declared: a"),
         ({"tools": [DECLARED, {"googleSearch": {}}]}, "include_server_side_tool_invocations"),
         ({"generationConfig": {"responseJsonSchema": SCHEMA}}, "response_mime_type"),
         ({"generationConfig": {"maxOutputTokens": 0}}, "must be positive"),

@@ -303,6 +303,6 @@ def test_hosted_tools_are_googles_and_their_links_are_not_kept():
 
 
 def test_what_the_api_has_no_switch_for_is_said():
-    with pytest.raises(ConfigError, match="no switch for parallel calls"):
+    with pytest.raises(ConfigError, match="has no switch for parallel calls; leave it out"):
         ask(Gemini, reply(said(TEXT)), parameters=Parameters(parallel_tool_calls=False))
     assert json.dumps(google.API.headers(KEY)) == f'{{"x-goog-api-key": "{KEY}"}}'
