@@ -101,6 +101,7 @@ def test_a_folder_from_elsewhere_imports_nothing_of_it(tmp_path, pack, monkeypat
         {"task": "weekday_pack.family:FAMILY"},
         {"task": "day-names"},
         {"model": "weekday_pack.models:guess"},
+        {"model": "langchain:weekday_pack.models:guess/name", "not_known": ["all"]},
         {"model": "mondays"},
         {"model": "reference", "plugins": [
             {"kind": "model", "name": "reference", "reference": "weekday_pack.models:guess"}]},
