@@ -3,9 +3,9 @@
     python benchmarks/sequential.py [REPLICATES]
 
 Prints false alarms when one looks after every sample, decisions on planted differences beside what
-a test of a fixed number of samples and the best bet could reach, coverage, the bias of estimates
-after stopping, what weighted orders save, the same over a default set whose samples share events,
-the cost of a look, and the same through whole runs.
+a test of a fixed number of samples and the best bets could reach, coverage, the bias of estimates
+after stopping, what earlier results of other models save, the same over a default set whose samples
+share events, the cost of a look, and the same through whole runs.
 """
 
 from __future__ import annotations
@@ -22,25 +22,20 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import agent_env as ae
+from agent_env.analysis.contrasts import PlannedContrast
 from agent_env.analysis.resampling import Floats
+from agent_env.analysis.sequential.betting import REACHED, Capital, Horizon, Look, plain
 from agent_env.analysis.sequential.expected import ends
-from agent_env.analysis.sequential.rule import (
-    FRACTIONS,
-    LOG_SHARES,
-    Look,
-    SequentialTest,
-    StoppingRule,
-)
+from agent_env.analysis.sequential.rule import SequentialTest, StoppingRule
 from agent_env.analysis.sequential.walk import (
+    Walk,
     interleaved_order,
     look_order,
     mean_after_stopping,
-    order_of,
 )
-from agent_env.records.manifest import StoppingSettings
-from agent_env.records.schema import Sample
 
 MOST = 600
+WEB_BASE = PlannedContrast("web − base", "web", "base", (("web", 1.0), ("base", -1.0)))
 Plant = Callable[[np.random.Generator, int, int], Floats]
 """Makes differences, replicates by looks."""
 
@@ -95,27 +90,45 @@ NULLS: dict[str, Plant] = {
 }
 
 
-def log_capital(values: Floats, mean: float) -> Floats:
-    """Replicates by looks, of the gambler on a higher mean; as `Capital`, for all runs at once."""
-    runs, n = values.shape
-    total, capital = np.zeros((runs, len(FRACTIONS))), np.empty((runs, n))
-    excess = (values + 1) / (mean + 1) - 1
-    for t in range(n):
-        total += np.log1p(excess[:, t, None] * FRACTIONS)
-        top = total.max(axis=1)
-        capital[:, t] = top + np.log(np.exp(total - top[:, None] + LOG_SHARES).sum(axis=1) / 2)
-    return capital
+def refuted(values: Floats, mean: float, horizon: Horizon, alpha: float = 0.05) -> np.ndarray:
+    """Replicates by looks: whether either gambler has reached the goal against the mean."""
+    capital = Capital(np.array(mean), 1 / alpha, horizon, (len(values),))
+    reached = np.zeros(values.shape, bool)
+    for look, column in enumerate(values.T):
+        capital.add(column)
+        reached[:, look] = capital.sides.sum(axis=0) >= REACHED
+    return np.logical_or.accumulate(reached, axis=1)
 
 
-def evidence(values: Floats, mean: float) -> Floats:
-    """Against the mean, after each look."""
-    return np.maximum(log_capital(values, mean), log_capital(-values, -mean))
-
-
-def stops(values: Floats, alpha: float = 0.05) -> np.ndarray:
+def stops(values: Floats, effect: float | None = None, alpha: float = 0.05) -> np.ndarray:
     """The look at which each replicate is decided as a difference; 0 where none."""
-    crossed = evidence(values, 0.0) >= -np.log(alpha)
-    return np.where(crossed.any(axis=1), crossed.argmax(axis=1) + 1, 0)
+    crossed = refuted(values, 0.0, plain(values.shape[1], effect), alpha)
+    return np.where(crossed[:, -1], crossed.argmax(axis=1) + 1, 0)
+
+
+def best_bets(discordant: float, difference: float, looks: int, alpha: float = 0.05) -> float:
+    """The greatest chance of any bets to decide by then, by dynamic programming over the capital of
+    one gambler who knows the share of samples that differ, and by how much."""
+    gain, loss = (discordant + difference) / 2, (discordant - difference) / 2
+    places = np.linspace(np.log(1e-6), 0, 1200)
+    capital = np.exp(places)
+    value = np.where(capital >= 1, 1.0, 0.0)
+
+    def later(after: Floats) -> Floats:
+        within: Floats = np.interp(np.log(np.maximum(after, 1e-7)), places, value)
+        return np.where(after <= 1e-6, 0.0, within)
+
+    full = np.minimum(1 / capital - 1, 1.0)
+    for _ in range(looks):
+        bets = [np.minimum(fraction, full) for fraction in np.linspace(0, 1, 61)]
+        after = [
+            (1 - discordant) * value
+            + gain * later(capital * (1 + bet))
+            + loss * later(capital * (1 - bet))
+            for bet in bets
+        ]
+        value = np.maximum.reduce(after)
+    return float(np.interp(np.log(alpha / 2), places, value))
 
 
 def share(part: np.ndarray) -> str:
@@ -127,7 +140,7 @@ def share(part: np.ndarray) -> str:
 def check_against_the_package(rng: np.random.Generator) -> None:
     values = np.vstack([pairs(0.3, 0.2)(rng, 10, 80), graded(0.1)(rng, 10, 80)])
     for row, stop in zip(values, stops(values), strict=True):
-        test = SequentialTest(StoppingRule())
+        test = SequentialTest(StoppingRule(), [plain(80)])
         for value in row:
             if not test.is_decided(0):
                 test.look(0, Look(float(value)))
@@ -140,12 +153,12 @@ def false_alarms(rng: np.random.Generator, runs: int) -> None:
         print(f"  {name:55} {share(stops(plant(rng, runs, MOST)) > 0)}")
     together = rng.choice([1.0, 0.0, -1.0], size=(3, runs, MOST), p=[0.15, 0.7, 0.15])
     base = rng.choice([1.0, 0.0, -1.0], size=(runs, MOST), p=[0.1, 0.8, 0.1])
-    family = [stops(np.clip(own + base, -1, 1), 0.05 / 3) > 0 for own in together]
+    family = [stops(np.clip(own + base, -1, 1), alpha=0.05 / 3) > 0 for own in together]
     print(f"  {'any of three contrasts with one base, Holm':55} {share(np.any(family, axis=0))}")
     values = pairs(0.2, 0.1)(rng, runs, MOST)
-    inside = np.minimum(log_capital(-values, -0.1), log_capital(values, -0.1)) >= np.log(20)
+    inside = refuted(values, 0.1, plain(MOST)) & refuted(values, -0.1, plain(MOST))
     name = "true difference on the margin of 0.10: 'none larger'"
-    print(f"  {name:55} {share(inside.any(axis=1))}")
+    print(f"  {name:55} {share(inside[:, -1])}  (two-sided at both margins)")
     for size in (1, 3):
         blocks = rng.choice([1.0, 0.0, -1.0], size=(runs, MOST // size), p=[0.15, 0.7, 0.15])
         noise = rng.random((runs, MOST // size, size)) < 0.2
@@ -155,36 +168,41 @@ def false_alarms(rng: np.random.Generator, runs: int) -> None:
 
 
 def power(rng: np.random.Generator, runs: int) -> None:
-    print("\nDecided within the limit (80 % wanted), by the share of pairs that differ")
-    print(f"  {'':28}{'':>9} sequential   median   best bet   fixed number of samples")
-    for difference, limit in ((0.2, 60), (0.1, 250), (0.05, 600)):
-        for discordant in sorted({difference, 0.15, 0.2, 0.22, 0.25, 0.3, 0.4, 0.5}):
+    print("\nDecided within the limit, by the share of pairs that differ and by what is named")
+    print(
+        f"  {'':24}{'--effect, --max':>18}{'--effect':>16}{'neither':>16}{'best bets':>12}"
+        f"{'fixed number':>14}"
+    )
+    for difference, limit in ((0.2, 60), (0.1, 200), (0.1, 250), (0.05, 600)):
+        for discordant in sorted({0.15, 0.2, 0.22, 0.25, 0.3, 0.4, 0.5}):
             if discordant < difference:
                 continue
-            values = pairs(discordant, difference)(rng, runs, limit)
-            stop = stops(values)
-            median = np.median(np.where(stop > 0, stop, limit + 1))
-            bet = difference / discordant * 0.999
-            wealth = np.log1p(bet * values).cumsum(axis=1).max(axis=1) >= np.log(40)
+            values = pairs(discordant, difference)(rng, runs, MOST)
+            cells = []
+            for most, effect in ((limit, difference), (MOST, difference), (MOST, None)):
+                stop = stops(values[:, :most], effect)
+                median = np.median(np.where(stop > 0, stop, most + 1))
+                within = 100 * np.mean((stop > 0) & (stop <= limit))
+                cells.append(
+                    f"{within:.0f} % ({median:.0f})" if median <= most else f"{within:.0f} %"
+                )
+            best = 100 * best_bets(discordant, difference, limit)
             z = difference / np.sqrt((discordant - difference**2) / limit)
-            fixed = NormalDist().cdf(z - NormalDist().inv_cdf(0.975))
-            text = f"{difference:.2f} within {limit}"
-            print(
-                f"  {text:28}{discordant:9.2f} {100 * np.mean(stop > 0):8.0f} %"
-                f" {f'{median:.0f}' if median <= limit else 'more':>8}"
-                f" {100 * np.mean(wealth):8.0f} % {100 * fixed:12.0f} %"
-            )
+            fixed = 100 * NormalDist().cdf(z - NormalDist().inv_cdf(0.975))
+            text = f"{difference:.2f} within {limit}, {discordant:.2f}"
+            own = f"{cells[0]:>18}{cells[1]:>16}{cells[2]:>16}"
+            print(f"  {text:24}{own}{best:>10.1f} %{fixed:>12.0f} %")
 
 
 def coverage(rng: np.random.Generator, runs: int) -> None:
     print(f"\nIntervals: at every look up to {MOST} at once, and where the test stopped (95-99 %)")
     for difference, discordant in ((0.0, 0.3), (0.05, 0.2), (0.1, 0.2), (0.2, 0.25), (0.4, 0.45)):
         values = pairs(discordant, difference)(rng, runs, MOST)
-        refuted = evidence(values, difference) >= np.log(20)
+        gone = refuted(values, difference, plain(MOST))
         stop = np.where((at := stops(values)) > 0, at, MOST) - 1
-        there = refuted[np.arange(runs), stop]
+        there = gone[np.arange(runs), stop]
         name = f"difference {difference:.2f}, {100 * discordant:.0f} % differ"
-        print(f"  {name:40} {share(~refuted.any(axis=1))}   at the stop {share(~there)}")
+        print(f"  {name:40} {share(~gone[:, -1])}   at the stop {share(~there)}")
 
 
 def bias(rng: np.random.Generator, runs: int) -> None:
@@ -198,7 +216,7 @@ def bias(rng: np.random.Generator, runs: int) -> None:
         plain = np.array([row[:n].mean() for row, n in zip(values, stop, strict=True)])
         corrected = np.array(
             [
-                mean_after_stopping([Look(float(v)) for v in row[:n]], None, np.log(20), 100)
+                mean_after_stopping([Look(float(v)) for v in row[:n]], None, 20, plain(most), 100)
                 for row, n in zip(values, stop, strict=True)
             ]
         )
@@ -211,41 +229,36 @@ def bias(rng: np.random.Generator, runs: int) -> None:
         print(f"  {name:45} corrected {figures[0]}   plain {figures[1]}")
 
 
-def orders(rng: np.random.Generator, runs: int) -> None:
-    """600 questions of a spread of difficulty (logits), asked with and without a gain; three other
-    models of like ability answered them under both conditions before."""
-    print("\nSamples looked at until a difference is decided, median (mean) of 600")
-    print(f"  {'':38}{'any order':>14}{'difficulty-from':>20}")
-    for spread, gain in ((1.0, 0.5), (1.0, 1.0), (3.0, 1.2), (3.0, 2.4), (6.0, 2.1)):
-        stop, truths = np.empty((2, runs)), []
-        for run in range(runs):
-            hardness = rng.normal(0, spread, MOST)
-
-            def right(ability: Floats) -> Floats:
-                answers: Floats = rng.random(ability.shape) < 1 / (1 + np.exp(-ability))
-                return answers * 1.0
-
-            ability = np.repeat([[0.0], [gain]], 3, axis=0) + rng.normal(0, 0.5, 6)[:, None]
-            rates = (right(ability - hardness).sum(axis=0) + 0.5) / 7
-            values = right(gain - hardness) - right(-hardness)
-            truths.append(values.mean())
-            names = [f"{run}-{n}" for n in range(MOST)]
-            samples = [Sample(id=name, task="t", gold=()) for name in names]
-            for place, given in enumerate(({}, dict(zip(names, rates, strict=True)))):
-                settings = StoppingSettings(contrasts=("web:base",), pass_rates=given, seed=run)
-                order = order_of(samples, names, settings)
-                test, before = SequentialTest(StoppingRule()), 0.0
-                for n, (row,) in enumerate(order.looks):
-                    value = float(values[row])
-                    draw = order.draws[n] if order.draws else None
-                    test.look(0, draw.look(before, value) if draw else Look(value))
-                    before += value
-                    if test.is_decided(0):
-                        break
-                stop[place, run] = len(test.evidence[0].looks)
-        figures = [f"{np.median(own):.0f} ({own.mean():.0f})" for own in stop]
-        name = f"spread {spread:g}, difference {np.mean(truths):.2f}"
-        print(f"  {name:38}{figures[0]:>14}{figures[1]:>20}")
+def prior_results(rng: np.random.Generator, runs: int) -> None:
+    """Differences that another model had on the same samples, of which a share is the same and the
+    rest independent, which is their correlation; 600 samples, so that the mean of all counts."""
+    print("\nWith the results of another model on the same 600 samples (--prior-results)")
+    for difference, most in ((0.2, 60), (0.1, 200), (0.0, 200)):
+        for alike in (None, 0.0, 0.3, 0.5, 0.7):
+            ends, gain = [], (0.25 + difference) / 2
+            whole = np.repeat(
+                [1.0, -1.0, 0.0], np.round([gain * MOST, (0.25 - gain) * MOST, 450]).astype(int)
+            )
+            for seed in range(runs):
+                own, other = rng.permutation(whole), rng.permutation(whole)
+                seen = np.where(rng.random(MOST) < (alike or 0), own, other)
+                order = look_order(
+                    [f"q{n}" for n in range(MOST)],
+                    seed,
+                    most,
+                    None if alike is None else dict.fromkeys((f"q{n}" for n in range(MOST)), 1.0),
+                )
+                known = {"web": list(np.maximum(seen, 0)), "base": list(np.maximum(-seen, 0))}
+                walk = Walk((WEB_BASE,), order, StoppingRule(effect=difference or 0.1), known)
+                for row in order.rows:
+                    walk.note("web", row, float(own[row] > 0))
+                    walk.note("base", row, float(own[row] < 0))
+                walk.advance()
+                (result,) = walk.results()
+                ends.append(result.looked if result.decision == "difference" else most + 1)
+            name = "without" if alike is None else f"correlation {alike:g}"
+            within = share(np.array(ends) <= most)
+            print(f"  {difference:.2f} within {most}, {name:16} {within}, {np.median(ends):.0f}")
 
 
 def default_set(rng: np.random.Generator, runs: int) -> None:
@@ -253,7 +266,6 @@ def default_set(rng: np.random.Generator, runs: int) -> None:
     events; the samples of an event differ independently, or half or all of them together."""
     samples = ae.task("time-puzzles", limit=MOST, seed=1).samples()
     names, events = [s.id for s in samples], [s.event or s.id for s in samples]
-    orders = interleaved_order(names, events, 1), look_order(events, 1)
     event_of = np.unique(events, return_inverse=True)[1]
 
     def draw(discordant: float, difference: float, together: float) -> Floats:
@@ -264,16 +276,20 @@ def default_set(rng: np.random.Generator, runs: int) -> None:
 
     print(f"\nA default set: {MOST} puzzles of {len(set(events))} events")
     print(f"  {'':40}{'one of each first':>26}{'whole events':>26}")
-    for difference, limit in ((0.0, MOST), (0.2, 60), (0.1, 250), (0.1, MOST)):
-        for discordant in (0.2, 0.3, 0.5):
+    for difference, limit, most, effect in (
+        (0.0, MOST, MOST, None), (0.0, 60, 60, 0.2), (0.0, 200, 200, 0.1), (0.2, 60, 60, 0.2),
+        (0.2, 60, MOST, 0.2), (0.1, 200, 200, 0.1), (0.1, MOST, MOST, 0.1),
+    ):  # fmt: skip
+        orders = interleaved_order(names, events, 1, most), look_order(events, 1, most)
+        for discordant in (0.25, 0.3, 0.5):
             for together in (0.0, 0.5, 1.0):
                 values = draw(discordant, difference, together)
                 figures = []
                 for order in orders:
-                    end = np.array(ends(values, order, 0.05))
+                    end = np.array(ends(values, order, 0.05, effect))
                     within = 100 * np.mean(end <= limit)
                     figures.append(f"{within:.1f} %, median {np.median(end):.0f}")
-                name = f"{difference:.2f} within {limit}, {discordant:.1f} differ"
+                name = f"{difference:.2f} within {limit} of {most}, {discordant:.2f} differ"
                 name = f"{name}, {together:.1f} alike"
                 print(f"  {name:40}{figures[0]:>26}{figures[1]:>26}")
 
@@ -293,7 +309,7 @@ def four_seeds() -> None:
 
 def cost() -> None:
     rule = StoppingRule(margin=0.05)
-    test = SequentialTest(rule, (1.0, 1.0, 2.0))
+    test = SequentialTest(rule, [plain(300)], (1.0, 1.0, 2.0))
     values = np.random.default_rng(1).choice([1.0, 0.0, -1.0], size=300, p=[0.2, 0.6, 0.2])
     before = time.process_time()
     for value in values:
@@ -349,7 +365,7 @@ def main() -> None:
     power(rng, runs)
     coverage(rng, runs)
     bias(rng, min(runs, 2000))
-    orders(rng, min(runs // 20, 100))
+    prior_results(rng, min(runs // 5, 400))
     default_set(rng, min(runs, 1000))
     four_seeds()
     cost()

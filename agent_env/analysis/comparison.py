@@ -30,10 +30,10 @@ from agent_env.analysis.resampling import (
 )
 from agent_env.analysis.sequential.rule import StoppingRule
 from agent_env.analysis.sequential.walk import (
-    Order,
     SequentialResult,
     Walk,
     interleaved_order,
+    known_scores,
     order_of,
     stoppable_contrasts,
 )
@@ -317,7 +317,8 @@ class Comparison:
             chosen = contrasts or [plan for plan in self.plans if plan.dose is None]
             names = [sample.id for sample in self.study.samples]
             order = interleaved_order(names, self.cluster_names, seed=1)
-            return self._sequential(chosen, order, self.options.until, self.study.arms, self.metric)
+            walk = Walk(chosen, order, self.options.until)
+            return self._sequential(walk, self.study.arms, self.metric)
         results: list[SequentialResult] = []
         metric = self.study.metrics[0]
         for settings, runs in self.study.tests:
@@ -325,19 +326,15 @@ class Comparison:
             is_error = metric in self.study.error_metrics
             chosen = stoppable_contrasts(settings.contrasts, arms, is_error)
             order = order_of(self.study.samples, self.cluster_names, settings)
-            rule = StoppingRule(settings.alpha, settings.margin)
-            results += self._sequential(chosen, order, rule, arms, metric)
+            rule = StoppingRule(settings.alpha, settings.margin, settings.effect)
+            known = known_scores(settings, arms, self.study.samples)
+            walk = Walk(chosen, order, rule, known)
+            results += self._sequential(walk, arms, metric)
         return tuple(results)
 
     def _sequential(
-        self,
-        chosen: Sequence[PlannedContrast],
-        order: Order,
-        rule: StoppingRule,
-        arms: Sequence[Arm],
-        metric: str,
+        self, walk: Walk, arms: Sequence[Arm], metric: str
     ) -> tuple[SequentialResult, ...]:
-        walk = Walk(chosen, order, rule)
         for arm in arms:
             for row, score in enumerate(self.column(arm, metric)):
                 walk.note(arm.label, row, None if np.isnan(score) else float(score))

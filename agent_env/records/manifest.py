@@ -190,6 +190,7 @@ class PluginUse(Stored):
         return " ".join(part for part in parts if part)
 
 
+Score = Annotated[float, Field(ge=0, le=1)]
 FolderName = Annotated[str, Field(pattern=r"^([^/\\.]|\.[^/\\.]|\.\.[^/\\])[^/\\]*$")]
 """Of one folder beside another; no way up or elsewhere."""
 
@@ -206,6 +207,14 @@ class StoppingSettings(Stored):
     """At most so many are asked; None for all of the run."""
     seed: Plain[int] = 1
     """Of the order in which samples are asked and looked at."""
+    effect: Plain[float | None] = Field(default=None, gt=0, lt=1, exclude_if=lambda it: it is None)
+    """The difference that is to be found with the fewest samples; None: no certain one."""
+    known: Plain[dict[str, dict[str, Score]]] = Field(
+        default_factory=dict, exclude_if=lambda scores: not scores
+    )
+    """By condition and sample, mean scores of the earlier runs, which predict the differences."""
+    known_from: Plain[tuple[str, ...]] = Field(default=(), exclude_if=lambda names: not names)
+    """Of the earlier runs, model and conditions."""
     pass_rates: Plain[dict[str, float]] = Field(
         default_factory=dict, exclude_if=lambda rates: not rates
     )

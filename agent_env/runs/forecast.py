@@ -112,7 +112,8 @@ def _early_stops(checks: Mapping[str, Plan]) -> Sequence[ExpectedSamples]:
     clusters = [hooks.cluster(sample) or f"/{sample.id}" for sample in first.samples]
     order, texts = order_of(first.samples, clusters, settings[0]), settings[0].contrasts
     alpha = settings[0].alpha / len(texts)
-    return [each for text in texts for each in expected_samples(text, order, alpha)]
+    effect = settings[0].effect
+    return [each for text in texts for each in expected_samples(text, order, alpha, effect)]
 
 
 def _earlier(like: Sequence[Path], note: Callable[[str], None]) -> list[tuple[Run, RunData]]:

@@ -89,7 +89,8 @@ class RunKeywords(TypedDict, total=False):
     alpha: float
     margin: float | None
     max: int | None
-    difficulty_from: Sequence[Path | str] | Path | str
+    effect: float | None
+    prior_results: Sequence[Path | str] | Path | str
 
 
 class ResumeKeywords(TypedDict, total=False):

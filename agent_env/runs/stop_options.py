@@ -56,14 +56,24 @@ class StopOptions:
         int | None,
         Opt("Samples to ask at most.", STOPPING, "--max", min=1, manifest="until.max_samples"),
     ] = None
-    difficulty_from: Annotated[
+    effect: Annotated[
+        float | None,
+        Opt(
+            "The difference worth finding: the test is made to need the fewest samples for it.",
+            STOPPING,
+            min=0.01,
+            max=0.99,
+            manifest="until.effect",
+        ),
+    ] = None
+    prior_results: Annotated[
         tuple[Path, ...],
         Opt(
-            "Earlier runs of other models: samples that they find neither easy nor hard are likely "
-            "to come first. The claims are then on the run's own samples. Repeatable.",
+            "Runs of other models or conditions on the same samples, which predict part of the "
+            "differences. The claims are then on the run's own samples. Repeatable.",
             STOPPING,
             metavar="RUN",
-            manifest="until.pass_rates",
+            manifest="until.known",
             reach=Reach.FILE,
         ),
     ] = ()
@@ -85,8 +95,8 @@ def stopping_settings(
     if not stop.until:
         if stop != StopOptions():
             raise ConfigError(
-                "--alpha, --margin, --max and --difficulty-from go with --until; name a contrast "
-                "there"
+                "--alpha, --margin, --max, --effect and --prior-results go with --until; name a "
+                "contrast there"
             )
         return None
     from agent_env.analysis.contrast_text import planned_arms
@@ -95,11 +105,11 @@ def stopping_settings(
     if not stop.together:  # else all runs are there before the contrasts can be read
         arms = planned_arms([model], conditions)
         stoppable_contrasts(stop.until, arms, task.metrics[0] in task.error_metrics)
-    rates: dict[str, float] = {}
-    if stop.difficulty_from:
-        from agent_env.runs.stopping import pass_rates
+    prior = None
+    if stop.prior_results:
+        from agent_env.runs.stopping import prior_results
 
-        rates = pass_rates(stop.difficulty_from, model, samples, note)
+        prior = prior_results(stop.prior_results, model, conditions, samples, note)
     return StoppingSettings(
         contrasts=stop.until,
         alpha=stop.alpha,
@@ -108,5 +118,7 @@ def stopping_settings(
         together=stop.together,
         seed=options.seed,
         interleaved=True,
-        pass_rates=rates,
+        effect=stop.effect,
+        known=prior.scores if prior else {},
+        known_from=prior.sources if prior else (),
     )

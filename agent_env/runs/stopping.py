@@ -18,6 +18,7 @@ from agent_env.analysis.sequential.rule import StoppingRule
 from agent_env.analysis.sequential.walk import (
     SequentialResult,
     Walk,
+    known_scores,
     order_of,
     stoppable_contrasts,
 )
@@ -28,7 +29,7 @@ from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address
 from agent_env.records.manifest import StoppingSettings
-from agent_env.records.schema import Sample
+from agent_env.records.schema import Condition, Sample
 from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs
 from agent_env.scoring.sample_means import SampleMeans
@@ -63,7 +64,9 @@ class Stopping:
             settings.contrasts, study.arms, self.metric in study.error_metrics
         )
         order = order_of(study.samples, Comparison(study).cluster_names, settings)
-        self.walk = Walk(contrasts, order, StoppingRule(settings.alpha, settings.margin))
+        rule = StoppingRule(settings.alpha, settings.margin, settings.effect)
+        known = known_scores(settings, study.arms, study.samples)
+        self.walk = Walk(contrasts, order, rule, known)
         self._rows = {sample.id: row for row, sample in enumerate(study.samples)}
         self._labels = {(arm.run, arm.condition.name): arm.label for arm in study.arms}
         self._repeats = {name: run.manifest.repeats for name, run in runs.items()}
@@ -76,7 +79,8 @@ class Stopping:
         if not self._scores:
             for contrast in contrasts:
                 alpha = settings.alpha / len(contrasts)
-                note(samples_in_words(expected_samples(contrast.name, order, alpha)))
+                expected = expected_samples(contrast.name, order, alpha, settings.effect)
+                note(samples_in_words(expected))
 
     def of(self, run: Run) -> RunStopping:
         """The rule as the runner of one of the runs asks it."""
@@ -143,26 +147,65 @@ class RunStopping:
         self.rule.enter(self.name, key, value)
 
 
-def pass_rates(
-    paths: Sequence[Path], model: str, samples: Sequence[Sample], note: Callable[[str], None]
-) -> dict[str, float]:
-    """By sample: its mean score in earlier runs, with half a right and half a wrong answer added.
-    ConfigError for a run of the same model, and where no run asked any of the samples."""
-    scores: dict[str, list[float]] = {}
+@dataclass(frozen=True, slots=True)
+class PriorResults:
+    """What earlier runs say of the samples of a new one."""
+
+    scores: dict[str, dict[str, float]]
+    """By condition and sample: the mean."""
+    sources: tuple[str, ...]
+    """Of each run, model and conditions."""
+
+    @property
+    def pass_rates(self) -> dict[str, float]:
+        """By sample, over the conditions, with half a right and half a wrong answer added."""
+        by_sample: dict[str, list[float]] = {}
+        for scores in self.scores.values():
+            for name, value in scores.items():
+                by_sample.setdefault(name, []).append(value)
+        return {name: (sum(each) + 0.5) / (len(each) + 1) for name, each in by_sample.items()}
+
+
+def prior_results(
+    paths: Sequence[Path],
+    model: str,
+    conditions: Sequence[Condition],
+    samples: Sequence[Sample],
+    note: Callable[[str], None],
+) -> PriorResults:
+    """ConfigError for a run of the same model and one of the same conditions, as its outcome is
+    what is to be found out, and where no run asked any of the samples."""
+    asked = {sample.id: sample for sample in samples}
+    values: dict[str, dict[str, list[float]]] = {}
+    sources = []
     for folder in find_runs(paths, note):
         data = (run := Run(folder)).data(note, folder.name)
-        if split_address(data.manifest.model)[0] == split_address(model)[0]:
+        names = [each.name for each in data.manifest.conditions]
+        same = sorted({each.name for each in conditions} & set(names))
+        if same and _model_name(data.manifest.model) == _model_name(model):
             raise ConfigError(
-                f"--difficulty-from {folder}: is a run of {data.manifest.model} itself; name runs "
-                "of other models, as a model's own answers would decide what it is asked"
+                f"--prior-results {folder}: has results of {data.manifest.model} under {same[0]}, "
+                "which is what this run is to find out; name runs of other models or conditions"
             )
-        for each in (o for group in data.observations.values() for o in group if o.counts):
-            value = each.metrics.get(run.task.metrics[0])
-            if value is not None and data.samples[each.sample] in samples:
-                scores.setdefault(each.sample, []).append(min(1.0, max(0.0, value)))
-    if not scores:
-        raise ConfigError("--difficulty-from: these runs asked none of the samples of this one")
-    return {name: (sum(values) + 0.5) / (len(values) + 1) for name, values in scores.items()}
+        sources.append(f"{data.manifest.model} under {', '.join(names)}")
+        for condition, observations in data.observations.items():
+            for each in (o for o in observations if o.counts):
+                value = each.metrics.get(run.task.metrics[0])
+                if value is not None and data.samples[each.sample] == asked.get(each.sample):
+                    scores = values.setdefault(condition, {})
+                    scores.setdefault(each.sample, []).append(min(1.0, max(0.0, value)))
+    if not values:
+        raise ConfigError("--prior-results: these runs asked none of the samples of this one")
+    means = {
+        condition: {name: sum(each) / len(each) for name, each in scores.items()}
+        for condition, scores in values.items()
+    }
+    return PriorResults(means, tuple(sources))
+
+
+def _model_name(model: str) -> str:
+    """Without the server and the way to it."""
+    return split_address(model)[0].partition("/")[2] or model
 
 
 def in_words(result: SequentialResult) -> str:

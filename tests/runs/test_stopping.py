@@ -10,11 +10,12 @@ import agent_env as ae
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.errors import ConfigError
+from agent_env.records.schema import Condition
 from agent_env.runs.many import ManyOptions, start_many
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.stop_options import StopOptions
-from agent_env.runs.stopping import Stopping
+from agent_env.runs.stopping import Stopping, prior_results
 from agent_env.runs.study import read_study
 from tests.plans import QUIET
 
@@ -76,9 +77,9 @@ def folder(tmp_path_factory):
 
 def test_it_asks_no_more_than_the_contrast_needs(folder):
     result = stopping(folder).results()[0]
-    assert (result.name, result.planned, result.clusters) == ("cal − base", 30, 8)
+    assert (result.name, result.planned, result.clusters) == ("cal − base", 30, 6)
     assert result.decision == "difference"
-    assert 8 <= len(episodes(folder, "cal")) <= 10
+    assert 6 <= len(episodes(folder, "cal")) <= 8
 
 
 def test_a_resumed_run_goes_on_with_the_same_test(folder):
@@ -88,7 +89,7 @@ def test_a_resumed_run_goes_on_with_the_same_test(folder):
     rule = stopping(folder)
     assert rule.results()[0].decision == "undecided"
     resume(folder)
-    assert 8 <= len(episodes(folder, "cal")) <= 10
+    assert 6 <= len(episodes(folder, "cal")) <= 8
     assert stopping(folder).results() == before
 
 
@@ -126,10 +127,10 @@ def test_scores_and_comparisons_say_what_the_test_decided(folder):
     run = ae.open(folder, model=with_tools_only)
     stopped = ae.compare(run, resamples=1000).table("sequential")
     assert stopped.rows[0][:2] == ("cal − base", "difference")
-    assert stopped.rows[0][4:] == (8, 30, 8, 1.0)
+    assert stopped.rows[0][4:] == (6, 30, 6, 1.0)
     again = ae.compare(run, resamples=1000, sequential=True).table("sequential")
-    assert again.rows[0][:2] == ("cal − base", "difference")
-    assert again.rows[0][4:] == (8, 40, 8, 1.0)
+    assert again.rows[0][:2] == ("cal − base", "undecided")  # were 40 samples planned
+    assert again.rows[0][4:] == (6, 40, 6, 1.0)
 
 
 def test_what_was_not_asked_is_neither_missing_nor_wrong(folder):
@@ -165,21 +166,29 @@ def test_a_contrast_that_no_model_has_leaves_no_folder(folder, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["models.py"]
 
 
-def test_earlier_runs_of_other_models_say_what_is_likely_to_come_first(folder, tmp_path):
-    questions, run = folder.parent / "questions.jsonl", ae.open(folder, model=with_tools_only)
-    ae.run_sync(
+def test_earlier_runs_predict_and_claims_are_on_the_samples_of_the_run(folder, tmp_path):
+    questions = folder.parent / "questions.jsonl"
+    later = ae.run_sync(
         "qa", dataset=questions, model=lambda messages: "MY ANSWER: yes", progress=False,
-        conditions=["base", "cal"], until=["cal-base"], max=5, difficulty_from=[folder],
-        out=tmp_path / "later",
+        conditions=["base", "cal"], until=["cal-base"], max=5, prior_results=[folder],
+        effect=0.2, out=tmp_path / "later",
     )  # fmt: skip
-    rates = json.loads((tmp_path / "later" / "run.json").read_text())["until"]["pass_rates"]
+    until = json.loads((tmp_path / "later" / "run.json").read_text())["until"]
     asked = {path.stem.partition(".")[0] for path in episodes(folder, "cal")}
-    assert rates == dict.fromkeys(asked, 0.5) | {
-        name: pytest.approx(0.25) for name in rates.keys() - asked
-    }
-    with pytest.raises(ConfigError, match="name runs of other models"):
-        ae.run_sync(
-            "qa", dataset=questions, model=with_tools_only, conditions=["base", "cal"],
-            until=["cal-base"], difficulty_from=[folder], out=tmp_path / "x", progress=False,
-        )  # fmt: skip
-    assert run.path == folder
+    assert until["known"]["cal"] == dict.fromkeys(asked, 1.0)
+    assert set(until["known"]["base"].values()) == {0.0}
+    assert until["effect"] == 0.2
+    assert until["known_from"][0].endswith(" under base, cal")
+    (note,) = [
+        n for n in ae.compare(later, resamples=1000).table("sequential").notes if "Predict" in n
+    ]
+    assert "the claims are on the samples of the run, not on others" in note
+
+
+def test_results_of_the_model_and_condition_that_are_to_be_found_out_are_refused(folder):
+    run, other = Run(folder), [Condition(name="web")]
+    args = [folder], run.manifest.model, run.manifest.conditions, run.samples, lambda line: None
+    with pytest.raises(ConfigError, match=r"has results of .* under base, which is what this run"):
+        prior_results(*args)
+    paths, model, _, *rest = args
+    assert set(prior_results(paths, model, other, *rest).scores) == {"base", "cal"}

@@ -6,13 +6,12 @@ one cluster go together: those of the second stage say less than is assumed here
 
 from __future__ import annotations
 
-from math import log
-
 import numpy as np
 
 from agent_env.analysis.forecast import DISAGREEMENT
 from agent_env.analysis.resampling import Floats
-from agent_env.analysis.sequential.rule import FRACTIONS, LOG_SHARES, ONE_STAGE, TWO_STAGES
+from agent_env.analysis.sequential.betting import REACHED, Capital
+from agent_env.analysis.sequential.rule import SHARES
 from agent_env.analysis.sequential.walk import Order
 from agent_env.records.forecast import ExpectedSamples
 
@@ -23,14 +22,14 @@ SIMULATED = 200
 
 
 def expected_samples(
-    contrast: str, order: Order, alpha: float, differences: tuple[float, ...] = DIFFERENCES
+    contrast: str, order: Order, alpha: float, effect: float | None = None
 ) -> tuple[ExpectedSamples, ...]:
     """For each difference, the median of samples asked until it is decided. `alpha`: what the
-    contrast alone has."""
+    contrast alone has. `effect`: as in `StoppingRule`."""
     expected, planned = [], len(order.rows)
-    for difference in differences:
+    for difference in DIFFERENCES if effect is None else (effect,):
         values = independent(difference, DISAGREEMENT, max(order.rows) + 1)
-        median = int(np.median(ends(values, order, alpha)))
+        median = int(np.median(ends(values, order, alpha, effect)))
         expected.append(
             ExpectedSamples(
                 contrast=contrast, difference=difference, planned=planned, differing=DISAGREEMENT,
@@ -51,34 +50,22 @@ def independent(difference: float, differing: float, samples: int) -> Floats:
     return values
 
 
-def ends(values: Floats, order: Order, alpha: float) -> list[int]:
+def ends(values: Floats, order: Order, alpha: float, effect: float | None = None) -> list[int]:
     """By run, the samples asked until a difference is decided, or one more than all. `values`: of
     each run the differences of all rows."""
     place = {row: number for number, row in enumerate(order.rows)}
-    asked = np.maximum.accumulate([max(map(place.__getitem__, rows)) + 1 for rows in order.looks])
-    looks = np.stack([values[:, list(rows)].mean(axis=1) for rows in order.looks], axis=1)
-    shares = ONE_STAGE if order.first is None else TWO_STAGES
-    stages = [looks] if order.first is None else [looks[:, : order.first], looks[:, order.first :]]
-    crossed = np.hstack(
-        [
-            np.maximum(log_capital(stage), log_capital(-stage)) >= -log(alpha * share)
-            for stage, share in zip(stages, shares, strict=True)
-        ]
-    )
-    counts = np.where(crossed.any(axis=1), asked[crossed.argmax(axis=1)], len(place) + 1)
+    counts = np.full(len(values), len(place) + 1)
+    asked = looks = 0
+    horizons = order.horizons(effect)
+    for horizon, share in zip(horizons, SHARES[len(horizons)], strict=True):
+        capital = Capital(np.array(0.0), 1 / alpha / share, horizon, (len(values),))
+        for rows in order.looks[looks : looks + len(horizon.information)]:
+            asked = max(asked, *(place[row] + 1 for row in rows))
+            capital.add(values[:, list(rows)].mean(axis=1))
+            decided = capital.sides.sum(axis=0) >= REACHED
+            counts[decided & (counts > len(place))] = asked
+        looks += len(horizon.information)
     return [int(end) for end in counts]
-
-
-def log_capital(values: Floats) -> Floats:
-    """Runs by looks, of the gambler who bets against the mean 0 on a higher one; as `Capital`, for
-    all runs at once."""
-    total = np.zeros((len(values), len(FRACTIONS)))
-    capital = np.empty(values.shape)
-    for look in range(values.shape[1]):
-        total += np.log1p(values[:, look, None] * FRACTIONS)
-        top = total.max(axis=1)
-        capital[:, look] = top + np.log(np.exp(total - top[:, None] + LOG_SHARES).sum(axis=1) / 2)
-    return capital
 
 
 def in_words(expected: tuple[ExpectedSamples, ...]) -> str:

@@ -12,21 +12,10 @@ two stages: first one randomly drawn sample of each cluster, then the means of w
 from the first cluster on and with evidence that begins anew. Each stage looks at every cluster once
 and is a valid test of the same mean at its share of alpha, so that one of the two claims something
 false with a chance of at most alpha.
-
-The evidence on a mean of bounded differences may be looked at after every observation. A gambler
-who bets against a mean multiplies his capital by more than C with a chance of at most 1/C if that
-is the true mean, however often one looks (Ville 1939). The bets are those of Waudby-Smith and
-Ramdas, Estimating means of bounded random variables by betting, JRSS B 86(1), 2024, sections 4 and
-5: one gambler bets that the mean is higher, one that it is lower, half of the capital each. Each
-spreads his half over fixed fractions of what he may lose (Cover's universal portfolio). For
-differences of -1, 0 and 1 and the mean 0 that is a mixture of sequential probability ratio tests on
-the discordant pairs. No observation is assumed to be of some distribution; each must have the
-tested mean given those before it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
@@ -34,113 +23,20 @@ from typing import Literal
 
 import numpy as np
 
-from agent_env.analysis.resampling import Floats
+from agent_env.analysis.sequential.betting import (
+    REACHED,
+    Capital,
+    Horizon,
+    Look,
+    confidence_interval,
+)
 from agent_env.analysis.significance import holm
-
-FRACTIONS: Floats = (np.arange(20) + 0.5) / 20
-"""Of what could be lost at most; below 1, so that nobody is ruined."""
-_SHARES = FRACTIONS * (1 - FRACTIONS)
-LOG_SHARES: Floats = np.log(_SHARES / _SHARES.sum())
-"""Of the capital: most on middling fractions, which suit differences of 5 to 30 points."""
-_HALF = float(np.log(2))
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One observation: the mean difference of a cluster of samples."""
-
-    value: float
-    low: float = -1.0
-    """The least value possible, known before the observation."""
-    high: float = 1.0
-
-
-class Capital:
-    """Logarithms of both gamblers' capital against one mean; both began with a half."""
-
-    __slots__ = ("_higher", "_lower", "mean")
-
-    def __init__(self, mean: float) -> None:
-        self.mean = mean
-        self._higher, self._lower = LOG_SHARES - _HALF, LOG_SHARES - _HALF
-
-    def add(self, look: Look) -> None:
-        self._higher = self._higher + _gain(look, self.mean)
-        self._lower = self._lower + _gain(_mirrored(look), -self.mean)
-
-    @property
-    def higher(self) -> float:
-        """Of the gambler who bets that the mean is higher."""
-        return log_sum(self._higher)
-
-    @property
-    def lower(self) -> float:
-        return log_sum(self._lower)
-
-
-def gains(looks: Sequence[Look], mean: float) -> Floats:
-    """Looks by fractions: the logarithm of what betting on a higher mean multiplies. It falls with
-    the mean. Infinite where no value as low as the mean was possible."""
-    height, room = np.array([(x.value - x.low, mean - x.low) for x in looks]).reshape(-1, 2).T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        multiples: Floats = np.log1p(np.multiply.outer(height / room - 1, FRACTIONS))
-    multiples[room <= 0] = np.inf
-    return multiples
-
-
-def _gain(look: Look, mean: float) -> Floats:
-    """`gains` of one look, in a tenth of the time."""
-    room = mean - look.low
-    excess = (look.value - look.low) / room - 1 if room > 0 else inf
-    gain: Floats = np.log1p(FRACTIONS * excess)
-    return gain
-
-
-def log_sum(logarithms: Floats) -> float:
-    """The logarithm of the sum of the numbers whose logarithms these are."""
-    top = float(logarithms.max())
-    return top + log(float(np.exp(logarithms - top).sum())) if top < inf else inf
-
-
-def _mirrored(look: Look) -> Look:
-    return Look(-look.value, -look.high, -look.low)
-
-
-def mirrored(looks: Sequence[Look]) -> list[Look]:
-    """The looks with the sign of the difference changed."""
-    return [_mirrored(look) for look in looks]
-
-
-def confidence_interval(looks: Sequence[Look], alpha: float) -> tuple[float, float]:
-    """The means that neither gambler has refuted at 1/alpha; of all such intervals, one after each
-    look, every one covers the mean with a chance of at least 1 - alpha."""
-    return _lower_bound(looks, alpha), -_lower_bound(mirrored(looks), alpha)
-
-
-def _lower_bound(looks: Sequence[Look], alpha: float) -> float:
-    """The highest refuted mean, by bisection, as the capital falls with the mean."""
-    counts = Counter(looks)
-    distinct, times = list(counts), np.array(list(counts.values()))[:, None]
-
-    def is_refuted(mean: float) -> bool:
-        capital = (times * gains(distinct, mean)).sum(axis=0) + LOG_SHARES - _HALF
-        return log_sum(capital) >= -log(alpha)
-
-    low, high = -1.0, 1.0
-    if not looks or not is_refuted(low + 1e-9):
-        return low
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_refuted(middle) else (low, middle)
-    return low
-
 
 Decision = Literal["difference", "none larger", "undecided"]
 _CLAIMS: tuple[Decision, ...] = ("difference", "none larger")
 
-ONE_STAGE = (1.0,)
-TWO_STAGES = (0.9, 0.1)
-"""The shares of alpha; nearly all contrasts that are decided are decided in the first stage."""
+SHARES = {1: (1.0,), 2: (0.9, 0.1)}
+"""Of alpha, by number of stages; most contrasts that are decided are decided in the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +46,21 @@ class StoppingRule:
     alpha: float = 0.05
     margin: float | None = None
     """Differences up to this size are none that matter; None: only a difference ends a contrast."""
+    effect: float | None = None
+    """The difference that is to be found with the fewest samples; None: no certain one."""
 
 
 class ContrastEvidence:
     """Logarithms of the evidence of one contrast after each look; scores in [-1, 1]."""
 
-    def __init__(self, margin: float | None, shares: Sequence[float] = ONE_STAGE) -> None:
-        """`shares`: of alpha, by stage."""
-        self.margin, self.shares = margin, shares
+    def __init__(
+        self, margin: float | None, horizons: Sequence[Horizon], alpha: float, contrasts: int = 1
+    ) -> None:
+        """`horizons`: of each stage; `alpha`: of this contrast alone, `contrasts`: how many are
+        corrected for."""
+        self.margin, self.horizons, self.alpha = margin, horizons, alpha
+        self.shares = SHARES[len(horizons)]
+        """Of alpha, by stage."""
         self.looks: list[Look] = []
         self.stages: list[int] = []
         """Of each look."""
@@ -165,21 +68,43 @@ class ContrastEvidence:
         """Against the mean 0, after each look, with the logarithm of its stage's share added."""
         self.none_larger: list[float] = []
         """Against every mean beyond the margin."""
+        self._goal = contrasts / alpha
 
     def add(self, look: Look, stage: int = 0) -> None:
         if not self.stages or stage > self.stages[-1]:
-            self._zero = Capital(0.0)
             margins = () if self.margin is None else (self.margin, -self.margin)
-            self._sides = tuple(map(Capital, margins))
+            goal = self._goal / self.shares[stage]
+            self._capital = Capital(np.array([0.0, *margins]), goal, self.horizons[stage])
         self.looks.append(look)
         self.stages.append(stage)
-        share = log(self.shares[stage])
-        self._zero.add(look)
-        self.difference.append(share + max(self._zero.higher, self._zero.lower))
-        for side in self._sides:
-            side.add(look)
-        if self._sides:
-            self.none_larger.append(share + min(self._sides[0].lower, self._sides[1].higher))
+        self._capital.add(look.value, look.low, look.high)
+        (_, *above), (_, *below) = self._capital.sides
+        both = self._capital.sides.sum(axis=0)
+        evidence = [float(both[0])]
+        if self.margin is not None:  # of the side that matters, where it is the greater one
+            evidence.append(
+                min(
+                    float(both[1] if below[0] > above[0] else below[0]),
+                    float(both[2] if above[1] > below[1] else above[1]),
+                )
+            )
+        logs = [log(max(each / REACHED * self._goal, 1e-300)) for each in evidence]
+        least = log(1 / self.alpha)
+        if max(logs) >= least:  # the interval is to say the same
+            low, high = self.interval(stage)
+            margin = -1.0 if self.margin is None else self.margin
+            agrees = (low >= 0 or high <= 0, -margin <= low and high <= margin)
+            logs = [e if ok else min(e, least - 1e-6) for e, ok in zip(logs, agrees, strict=False)]
+        self.difference.append(logs[0])
+        self.none_larger += logs[1:]
+
+    def interval(self, stage: int, looks: int | None = None) -> tuple[float, float]:
+        """The anytime-valid one of a stage, after this many looks at the contrast."""
+        chosen = [x for x, s in zip(self.looks[:looks], self.stages, strict=False) if s == stage]
+        share = self.shares[stage]
+        return confidence_interval(
+            chosen, self.alpha * share, self.horizons[stage], self._goal / share
+        )
 
     def history(self, decision: Decision) -> list[float]:
         """The evidence that the decision rests on; for an undecided contrast, on a difference."""
@@ -201,16 +126,19 @@ class SequentialTest:
     """Contrasts that are looked at in turn, and no more once they are decided."""
 
     def __init__(
-        self,
-        rule: StoppingRule,
-        scales: Sequence[float] = (1.0,),
-        shares: Sequence[float] = ONE_STAGE,
+        self, rule: StoppingRule, horizons: Sequence[Horizon], scales: Sequence[float] = (1.0,)
     ) -> None:
-        """`scales`: of each contrast, what 1 stands for in its looks; `shares`: of alpha, by
-        stage."""
-        margins = [None if rule.margin is None else rule.margin / scale for scale in scales]
+        """`horizons`: of each stage; `scales`: of each contrast, what 1 stands for in its looks."""
         self.rule = rule
-        self.evidence = [ContrastEvidence(margin, shares) for margin in margins]
+        self.evidence = [
+            ContrastEvidence(
+                None if rule.margin is None else rule.margin / scale,
+                [each.scaled(scale) for each in horizons],
+                rule.alpha,
+                len(scales),
+            )
+            for scale in scales
+        ]
         self._decisions: list[Decision] = ["undecided"] * len(scales)
         self._thresholds = [log(len(scales) / rule.alpha)] * len(scales)
 

@@ -5,13 +5,13 @@ Samples that no other shares anything with are clusters of their own. One random
 each cluster comes first, whose difference is an unbiased estimate of its cluster's mean; the means
 of whole clusters follow as a second stage (see `rule`).
 
-The plain mean is too far from 0 where a lucky start ended the test. The first observation has no
-such bias: nothing has stopped anything yet. So does its mean over all orders in which the same
+The plain mean is too far from 0 where a lucky start ended the test. The first observations have no
+such bias: nothing could have stopped before. So has their mean over all orders in which the same
 observations could have come without an earlier stop: the estimate of Girshick, Mosteller and Savage
 (1946) in Blackwell's general form (Conditional expectation and unbiased sequential estimation,
 Annals of Mathematical Statistics 18(1), 1947). It is unbiased where any order of the observations
-is as likely as another. The orders are drawn at random, from the last look back to the first, and
-the orders that would have stopped earlier are replaced by copies of others (a particle filter).
+is as likely as another. The orders are drawn at random, and those that stop earlier or go on are
+left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import inf, log
+from math import exp, inf, log
 
 import numpy as np
 
@@ -27,18 +27,8 @@ from agent_env.analysis.contrast_text import parse_contrasts
 from agent_env.analysis.contrasts import PlannedContrast
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.resampling import Floats
-from agent_env.analysis.sequential.rule import (
-    LOG_SHARES,
-    ONE_STAGE,
-    TWO_STAGES,
-    Decision,
-    Look,
-    SequentialTest,
-    StoppingRule,
-    confidence_interval,
-    gains,
-    mirrored,
-)
+from agent_env.analysis.sequential.betting import REACHED, Capital, Horizon, Look, plain
+from agent_env.analysis.sequential.rule import Decision, SequentialTest, StoppingRule
 from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import StoppingSettings
@@ -50,60 +40,50 @@ ORDERS = 1000
 def mean_after_stopping(
     looks: Sequence[Look],
     margin: float | None,
-    threshold: float,
+    goal: float,
+    horizon: Horizon,
     orders: int = ORDERS,
     seed: int = 0,
 ) -> float:
-    """The mean given these looks, of which only the last may have ended the test, which ended at
-    evidence of `threshold` (a logarithm) on a difference or on none larger than the margin."""
-    bets = _Bets(looks, margin, threshold)
-    values = np.array([look.value for look in looks])
+    """The mean given these looks, of which only the last may have ended the test, which ends at
+    `goal` times the capital on a difference or on none larger than the margin."""
+    margins = () if margin is None else (margin, -margin)
+    means = np.array([[0.0], *([each] for each in margins)])
+    first = _earliest(means, goal, horizon, len(looks))
     rng = np.random.default_rng(seed)
-    rows = np.arange(orders)
-    order = np.tile(np.arange(len(looks)), (orders, 1))
-    capital = np.tile(bets.gains.sum(axis=0) + LOG_SHARES, (orders, 1, 1))
-    for size in range(len(looks) - 1, bets.earliest - 1, -1):
-        place = rng.integers(0, size + 1, orders)
-        last = order[rows, place]
-        order[rows, place] = order[:, size]
-        capital -= bets.gains[last]
-        going_on = np.flatnonzero(~bets.stops(capital))
-        if not len(going_on):  # every order of these looks would have stopped earlier
-            break
-        if len(going_on) < orders:
-            copies = rng.choice(going_on, orders)
-            order, capital = order[copies], capital[copies]
-    return float(values[order[:, : bets.earliest]].mean())
+    values = np.tile([look.value for look in looks], (orders, 1))
+    values[1:] = rng.permuted(values[1:], axis=1)
+    capital = Capital(means, goal, horizon, (orders,))
+    going_on = np.ones(orders, bool)
+    stops = ~going_on
+    for column in values.T:
+        going_on &= ~stops
+        capital.add(column)
+        stops = _stops(capital)
+    going_on &= stops == stops[0]
+    going_on[0] = True  # these very looks
+    return float(values[going_on, :first].mean())
 
 
-class _Bets:
-    """What each look multiplies the gamblers' capital by, and when the test would stop."""
-
-    def __init__(self, looks: Sequence[Look], margin: float | None, threshold: float) -> None:
-        pairs = [(looks, 0.0), (mirrored(looks), 0.0)]
-        if margin is not None:
-            pairs += [(looks, -margin), (mirrored(looks), -margin)]
-        self.gains: Floats = np.stack([gains(stream, mean) for stream, mean in pairs], axis=1)
-        """Looks by gamblers by fractions."""
-        self.threshold = threshold + float(np.log(2))
-        self.earliest = self._earliest()
-
-    def stops(self, capital: Floats) -> np.ndarray:
-        """By order: whether the evidence suffices."""
-        with np.errstate(over="ignore"):
-            evidence = np.exp(capital - self.threshold).sum(axis=-1) >= 1
-        stop = evidence[:, 0] | evidence[:, 1]
-        if evidence.shape[1] == 4:
-            stop |= evidence[:, 2] & evidence[:, 3]
-        return np.asarray(stop)
-
-    def _earliest(self) -> int:
-        """No order stops after fewer looks."""
-        best = np.sort(self.gains, axis=0)[::-1].cumsum(axis=0) + LOG_SHARES
-        stops = np.flatnonzero(self.stops(best))
-        return int(stops[0]) + 1 if len(stops) else len(self.gains)
+def _earliest(means: Floats, goal: float, horizon: Horizon, looks: int) -> int:
+    """No test stops after fewer looks."""
+    capital = Capital(means, goal, horizon, (2,))
+    for number in range(1, looks):
+        capital.add(np.array([1.0, 0.0]))
+        if _stops(capital).any():
+            return number
+    return looks
 
 
+def _stops(capital: Capital) -> np.ndarray:
+    """By order: whether the evidence suffices."""
+    reached = capital.sides.sum(axis=0) >= REACHED
+    return np.asarray(reached[0] | (reached[1:].all(axis=0) & (len(reached) > 1)))
+
+
+RIDGE, SHRUNK, UNEVEN = 20.0, 0.7, 0.6
+"""Samples that a prediction of no effect of the covariates is worth; the share of the regression
+that is taken; the least usual step of what is left (see `betting`)."""
 NEUTRAL = 0.5
 """The pass rate of a sample that no earlier run asked."""
 
@@ -128,6 +108,59 @@ class Order:
         """0 or 1, for a look counted from 0."""
         return int(self.first is not None and look >= self.first)
 
+    def horizons(self, effect: float | None) -> tuple[Horizon, ...]:
+        """Of each stage, for a test that is to find such an effect."""
+        if self.draws is not None:
+            information = tuple(1 / draw.most**2 for draw in self.draws)
+            return (Horizon(information, effect, UNEVEN),)
+        if self.first is None:
+            return (plain(len(self.looks), effect),)
+        return plain(self.first, effect), plain(len(self.looks) - self.first, effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What was predicted of the difference of a cluster before it was looked at."""
+
+    own: float = 0.0
+    left: float = 0.0
+    """The sum of predictions over all clusters not looked at before, this one included."""
+    low: float = 0.0
+    """The lowest prediction of all."""
+    high: float = 0.0
+
+
+NO_GUESS = Guess()
+
+
+class Predictor:
+    """Predicts the differences of one contrast from what was known before: ridge regression on the
+    samples looked at so far, shrunk, as a bounded bet wins less by a large prediction than the
+    variance that it explains."""
+
+    def __init__(self, known: Floats) -> None:
+        """`known`: rows by covariates."""
+        spread = known.std(axis=0)
+        self._known: Floats = (known - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        self._left = np.ones(len(known), bool)
+        self._seen: list[int] = []
+        self._values: list[float] = []
+
+    def guess(self, row: int) -> Guess:
+        """For the next sample."""
+        chosen = self._known[self._seen]
+        values = np.array(self._values) - (np.mean(self._values) if self._seen else 0.0)
+        ridge = chosen.T @ chosen + RIDGE * np.eye(self._known.shape[1])
+        slopes = SHRUNK * np.linalg.solve(ridge, chosen.T @ values)
+        guesses = np.clip(self._known @ slopes, -0.5, 0.5)
+        left = float(guesses[self._left].sum())
+        return Guess(float(guesses[row]), left, float(guesses.min()), float(guesses.max()))
+
+    def add(self, row: int, value: float) -> None:
+        self._left[row] = False
+        self._seen.append(row)
+        self._values.append(value)
+
 
 @dataclass(frozen=True, slots=True)
 class Draw:
@@ -140,11 +173,16 @@ class Draw:
     count: int
     """Of all clusters."""
 
-    def look(self, before: float, value: float) -> Look:
+    def look(self, before: float, value: float, guess: Guess = NO_GUESS) -> Look:
         """The observation of a difference, after others of this sum: an estimate of the mean over
-        all clusters, unbiased whatever came before (Des Raj, JASA 51, 1956, section 2)."""
-        known = before / self.count
-        return Look(known + value * self.weight, known - self.most, known + self.most)
+        all clusters, unbiased whatever came before (Des Raj, JASA 51, 1956, section 2) and whatever
+        was predicted, as long as that rests on clusters looked at before."""
+        known = (before + guess.left) / self.count
+        return Look(
+            known + (value - guess.own) * self.weight,
+            known - self.most * (1 + guess.high),
+            known + self.most * (1 - guess.low),
+        )
 
 
 def look_order(
@@ -209,6 +247,8 @@ def order_of(
     such weights that the test gets slower. The claim is on these samples alone then, so that each
     is drawn by itself."""
     names = [sample.id for sample in samples]
+    if settings.known and not settings.pass_rates:
+        return look_order(names, settings.seed, settings.max_samples, dict.fromkeys(names, 1.0))
     if settings.pass_rates:
         units = names if settings.interleaved else clusters
         weights: dict[str, list[float]] = {}
@@ -220,6 +260,19 @@ def order_of(
     if settings.interleaved:
         return interleaved_order(names, clusters, settings.seed, settings.max_samples)
     return look_order(clusters, settings.seed, settings.max_samples)
+
+
+def known_scores(
+    settings: StoppingSettings, arms: Sequence[Arm], samples: Sequence[Sample]
+) -> dict[str, list[float]]:
+    """By arm, what earlier runs say of each sample under its condition; where they did not ask it,
+    their mean over the others."""
+    known = {}
+    for arm in arms:
+        if scores := settings.known.get(arm.condition.name):
+            mean = sum(scores.values()) / len(scores)
+            known[arm.label] = [scores.get(sample.id, mean) for sample in samples]
+    return known
 
 
 def stoppable_contrasts(
@@ -268,18 +321,23 @@ class Walk:
     """The test over samples whose scores come in any order, always looked at in the same."""
 
     def __init__(
-        self, contrasts: Sequence[PlannedContrast], order: Order, rule: StoppingRule
+        self,
+        contrasts: Sequence[PlannedContrast],
+        order: Order,
+        rule: StoppingRule,
+        known: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
+        """`known`: by arm, what earlier runs say of each sample, if the order is drawn from."""
         self.contrasts, self.order = tuple(contrasts), order
         self._sums = [0.0] * len(self.contrasts)
         self._arms = [{label: w for label, w in each.weights if w} for each in contrasts]
         self._scales = [sum(w for w in arms.values() if w > 0) for arms in self._arms]
-        shares = ONE_STAGE if order.first is None else TWO_STAGES
-        self._test = SequentialTest(rule, self._scales, shares)
+        self._test = SequentialTest(rule, order.horizons(rule.effect), self._scales)
         self._scores: dict[str, dict[int, float]] = {}
         self._next = [0] * len(self.contrasts)
         self._rows: list[list[list[int]]] = [[] for _ in self.contrasts]
         self._last = {row: number for number, rows in enumerate(order.looks) for row in rows}
+        self._predictors = [_predictor(arms, known or {}) for arms in self._arms]
 
     def note(self, arm: str, row: int, score: float | None) -> None:
         """Takes an arm's mean score of one sample; None where all its episodes failed. ConfigError
@@ -346,7 +404,7 @@ class Walk:
         known = {row: value for row, value in values.items() if not np.isnan(value)}
         mean = sum(known.values()) / len(known) / self._scales[k] if known else 0.0
         if draws is not None:  # a sample without a pair counts as one without a difference
-            look = draws[place].look(self._sums[k], mean)
+            look = self._drawn(k, draws[place], mean)
         elif known:
             look = Look(mean)
         else:
@@ -355,22 +413,29 @@ class Walk:
         self._rows[k].append(list(known))
         self._test.look(k, look, self.order.stage(place))
 
+    def _drawn(self, k: int, draw: Draw, value: float) -> Look:
+        (row, *others), predictor = self.order.looks[self._next[k] - 1], self._predictors[k]
+        if predictor is None or others:
+            return draw.look(self._sums[k], value)
+        look = draw.look(self._sums[k], value, predictor.guess(row))
+        predictor.add(row, value)
+        return look
+
     def _result(self, k: int, p_value: float) -> SequentialResult:
         verdict, scale = self._test.verdict(k), self._scales[k]
         evidence = self._test.evidence[k]
         looked = self._rows[k][: verdict.stop]
-        estimate, plain = Estimate(None, method="no pair"), None
+        estimate, uncorrected = Estimate(None, method="no pair"), None
         if looked:
             stage = self._stage_shown(k)
             places = [n for n in range(verdict.stop) if evidence.stages[n] == stage]
             looks = [evidence.looks[n] for n in places]
-            share = evidence.shares[stage]
-            low, high = confidence_interval(looks, self._test.rule.alpha * share)
+            low, high = evidence.interval(stage, verdict.stop)
             mean = sum(look.value for look in looks) / len(looks)
-            plain = mean * scale
+            uncorrected = mean * scale
             if self.order.draws is None:
-                threshold = verdict.threshold - log(share)
-                mean = mean_after_stopping(looks, evidence.margin, threshold)
+                goal = exp(verdict.threshold) / evidence.shares[stage]
+                mean = mean_after_stopping(looks, evidence.margin, goal, evidence.horizons[stage])
             method = "anytime-valid, by betting"
             cell = (mean * scale, low * scale, high * scale)
             samples = sum(len(looked[n]) for n in places)
@@ -384,7 +449,7 @@ class Walk:
             margin=self._test.rule.margin,
             decision=verdict.decision,
             estimate=estimate,
-            plain_mean=plain,
+            plain_mean=uncorrected,
             p_value=p_value,
         )
 
@@ -396,9 +461,16 @@ class Walk:
             return stages[-1]
 
         def width(stage: int) -> float:
-            looks = [look for look, s in zip(evidence.looks, stages, strict=True) if s == stage]
-            alpha = self._test.rule.alpha * evidence.shares[stage]
-            low, high = confidence_interval(looks, alpha)
+            low, high = evidence.interval(stage, verdict.stop)
             return high - low
 
         return min(stages[0], stages[-1], key=width)
+
+
+def _predictor(arms: Mapping[str, float], known: Mapping[str, Sequence[float]]) -> Predictor | None:
+    """From the difference that earlier runs saw, and from their mean score."""
+    columns = [np.array(known[arm]) * weight for arm, weight in arms.items() if arm in known]
+    if len(columns) < len(arms):
+        return None
+    level = np.mean([np.array(known[arm]) for arm in arms], axis=0)
+    return Predictor(np.stack([np.sum(columns, axis=0), level], axis=1))

@@ -166,8 +166,8 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     margins = sorted({each.margin for each in results if each.margin is not None})
     size = f" than {', '.join(f'{margin:g}' for margin in margins)}" if margins else ""
     notes = [
-        "Looked at after each sample, in an order fixed by the seed. The interval, by betting "
-        f"(Waudby-Smith and Ramdas 2024), holds whenever one stops: level {levels} for each "
+        "Looked at after each sample, in an order fixed by the seed. The interval, by betting up "
+        f"to the last planned sample, holds whenever one stops: level {levels} for each "
         "contrast alone. Difference: it excludes 0."
         + (f" None larger{size}: it lies within ±{size.removeprefix(' than ')}." if size else ""),
         "Estimate: corrected for stopping (Blackwell 1947); uncorrected: the plain mean, too far "
@@ -177,6 +177,12 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         notes.append(
             "Samples of middling difficulty came first: estimates are weighted (Des Raj 1956), not "
             "corrected for stopping, and the claims are on the samples of the run, not on others."
+        )
+    if sources := sorted({name for test, _ in comparison.study.tests for name in test.known_from}):
+        notes.append(
+            f"Predicted in part by {'; '.join(sources)}: each sample is drawn by itself, estimates "
+            "are of the whole set (Des Raj 1956), not corrected for stopping, and the claims are "
+            "on the samples of the run, not on others."
         )
     if len(results) > 1:
         notes.append("Decisions and p: Holm's correction over the contrasts of one test.")
