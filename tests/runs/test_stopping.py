@@ -152,8 +152,8 @@ def test_one_test_goes_over_the_models_of_a_study(folder, tmp_path):
     assert Comparison(read_study([tmp_path / "equal"])).sequential == ()
     first, second, *_ = conclusions(comparison)
     assert first == (
-        "cal raised exact match by 1.000 [0.153, 1.000] over base for models.py:better, "
-        "n = 10 samples (sequential test, 40 planned)."
+        "cal raised exact match by 1.000 [0.323, 1.000] over base for models.py:better, "
+        "n = 9 samples (sequential test, 40 planned)."
     )
     assert second.startswith(
         "cal against base for models.py:equal: no difference in exact match larger than 0.3: +0.000"
