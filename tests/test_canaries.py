@@ -202,7 +202,7 @@ def commands(run):
         ("episodes", "fork", trace, "--at", "0", "--out", out),
         ("replay", str(run), "--model", "live", "--lenient"),
         ("replay", str(run), "--tools", "live", "--lenient"),
-        ("episodes", "curve", str(run), "--at", "1", "--out", out),
+        ("episodes", "curve", str(run), "--budgets", "1", "--out", out),
         ("episodes", "attribute", trace, "--out", out),
         ("show", str(run)),
         ("compare", str(run)),
@@ -317,7 +317,7 @@ def test_a_canary_in_any_field_of_study_toml_does_not_fire(tmp_path):
     options = {name: {reach_of(key.option)} for name, key in keywords_of(RunOptions).items()}
     own = {f"models.m.{name}" for name in ("model", "api_key_env", "prices")} | {"tasks.t.task"}
     reaches = options | {name: {Reach.KEY} for name in own}
-    orders = [("study", "resume"), ("study", "status"), ("resume",)]
+    orders = [("study", "status"), ("resume",)]
     for place, name in enumerate(sorted(reaches)):
         outside = reaches[name] - {Reach.NOTHING}
         for turn, (kind, payload) in enumerate(plants.items()):

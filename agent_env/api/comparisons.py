@@ -206,7 +206,7 @@ class Study:
         )
         how, limits = ManyOptions(options, preflight), folder.plan.budget.as_limits()
         go = folder.start if folder.record is None else folder.resume
-        with progress_shown(progress, f"agent-env study resume {self.path}", limits) as shown:
+        with progress_shown(progress, f"agent-env resume {self.path}", limits) as shown:
             return await go(shown.listener_for, say, how)
 
     def run_sync(

@@ -101,7 +101,7 @@ def _with_hint(text: str, words: list[str]) -> str:
         if any(option.name == key for option in options):
             return f"--{unknown[1]} is an option of {task}: write --option {key}=VALUE"
         for old, new in (OLD_OPTIONS[word] for word in words[:2] if word in OLD_OPTIONS):
-            if old == f"--{key}":
+            if old == f"--{unknown[1]}":
                 return f"{old} is {new} now"
     if "--condition" in words and "unexpected extra argument" in text:
         return f"{text}; --condition is repeated: --condition base --condition web"

@@ -78,27 +78,11 @@ def run(folder: StudyPath, no_preflight: NoPreflight = False, anyway: Anyway = F
     _go(opened, lambda listen: opened.start(listen, say, how))
 
 
-def resume(
-    folder: StudyPath,
-    accept_changes: Annotated[bool, Opt("Go on though code or versions changed.")] = False,
-    anyway: Anyway = False,
-    trust_run: Annotated[bool, Opt("Go on with runs that you did not make here.")] = False,
-) -> None:
-    """Go on with all runs of a study, also with those that failed or never began.
-
-    Example: agent-env study resume web-and-code
-    """
-    from agent_env.runs.options import ResumeOptions
-    from agent_env.runs.studies.folder import StudyFolder
-
-    options = ResumeOptions(accept_changes=accept_changes, anyway=anyway, trust_run=trust_run)
-    _resume(StudyFolder(folder), options)
-
-
 def resume_study(path: Path, options: ResumeOptions) -> bool:
     """Go on with the study that the path is, or with its runs below the path; False where it
     belongs to none, or to one that this user did not begin."""
     from agent_env.errors import ConfigError
+    from agent_env.runs.many import ManyOptions
     from agent_env.runs.options import ResumeOptions
     from agent_env.runs.studies.folder import StudyFolder
 
@@ -117,17 +101,11 @@ def resume_study(path: Path, options: ResumeOptions) -> bool:
     whole = path.absolute()
     places = (place.path for place in opened.places())
     below = (p for p in places if whole in (p.absolute(), *p.absolute().parents))
-    _resume(opened, study_options, frozenset(below))
-    return True
-
-
-def _resume(
-    opened: StudyFolder, options: ResumeOptions, only: frozenset[Path] = frozenset()
-) -> None:
-    from agent_env.runs.many import ManyOptions
-
-    how = ManyOptions(options, "anyway" if options.anyway else "on", only=only or None)
+    how = ManyOptions(
+        study_options, "anyway" if options.anyway else "on", only=frozenset(below) or None
+    )
     _go(opened, lambda listen: opened.resume(listen, say, how))
+    return True
 
 
 def status(folder: StudyPath, as_json: AsJson = False, wide: Wide = False) -> None:
@@ -147,24 +125,6 @@ def status(folder: StudyPath, as_json: AsJson = False, wide: Wide = False) -> No
         print_table(status_table(folder, rows), wide)
 
 
-def report(
-    folder: StudyPath,
-    out: Annotated[Path | None, Opt("The page; default: STUDY/report.html.")] = None,
-) -> None:
-    """Write one HTML page over all tasks and models of a study: conclusions, tables, figures.
-
-    Example: agent-env study report web-and-code --out report.html
-    """
-    from agent_env.runs.compare import CompareOptions, compare_tasks, write_report
-    from agent_env.runs.studies.folder import StudyFolder
-
-    opened = StudyFolder(folder)
-    file = out or opened.path / "report.html"
-    tasks = compare_tasks(CompareOptions((opened.path,)), say)
-    write_report(tasks, file, say, title=f"study {opened.name}")
-    print(file)
-
-
 def _go(
     opened: StudyFolder, go: Callable[[ListenerFor], Coroutine[Any, Any, Mapping[str, str]]]
 ) -> None:
@@ -172,11 +132,11 @@ def _go(
     failed."""
     from agent_env.runs.studies.status import status_of, status_table
 
-    again = f"agent-env study resume {opened.path}"
+    again = f"agent-env resume {opened.path}"
     failures = side_by_side(go, again)
     rows = status_of(opened)
     print_table(status_table(opened.path, rows))
-    report = f"agent-env study report {opened.path} writes one page over all runs."
+    report = f"agent-env compare {opened.path} --html report.html writes one page over all runs."
     endings = {
         row.run: f"done but for {row.failed} failed episodes"
         if row.failed and row.state == "unfinished"

@@ -39,9 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "study.new": "study:new",
     "study.check": "study:check",
     "study.run": "study:run",
-    "study.resume": "study:resume",
     "study.status": "study:status",
-    "study.report": "study:report",
     "show": "show:show",
     "compare": "compare:compare",
     "replay": "episodes:replay",
@@ -84,6 +82,8 @@ RENAMED = {
     "mcp diff": "serve mcp-diff",
     "serve": "serve http",
     "episodes": "episodes list",
+    "study resume": "resume",
+    "study report": "compare {} --html report.html",
 }
 """What replaces a command of an earlier version, where another word does; {} stands for its
 arguments, which else follow. One that has moved into a group is found there."""
@@ -92,6 +92,9 @@ OLD_OPTIONS = {
     "label": ("--sample", "--limit"),
     "judge": ("--sample", "--limit"),
     "show": ("--evidence", "--why"),
+    "reproduce": ("--file", "--dataset"),
+    "curve": ("--at", "--budgets"),
+    "http": ("--idle-s", "--episode-idle-s"),
 }
 """By command an option of an earlier version, and what replaces it."""
 

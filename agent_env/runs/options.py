@@ -520,14 +520,14 @@ class ForkCalls:
     trust_run: TrustRun = False
 
 
-def budgets(text: str | Sequence[int]) -> tuple[int, ...]:
+def read_budgets(text: str | Sequence[int]) -> tuple[int, ...]:
     """`1,2,4` as numbers, in order; ConfigError where one is no number of calls."""
     parts = text.split(",") if isinstance(text, str) else [str(each) for each in text]
     for part in parts:
         if not part.strip().isdecimal() or int(part) < 1:
             raise ConfigError(
-                f"--at {part.strip() or 'nothing'}: write numbers of model calls from 1, such as "
-                "--at 1,2,4,8; the last of them is the answer"
+                f"--budgets {part.strip() or 'nothing'}: write numbers of model calls from 1, such "
+                "as --budgets 1,2,4,8; the last of them is the answer"
             )
     return tuple(sorted({int(part) for part in parts}))
 
@@ -536,13 +536,13 @@ def budgets(text: str | Sequence[int]) -> tuple[int, ...]:
 class CurveOptions:
     """Options of `curve`."""
 
-    at: Annotated[
+    budgets: Annotated[
         tuple[int, ...],
         Opt(
             "Budgets: model calls of an episode, the last of which is the answer.",
             typed=str,
             metavar="1,2,4,8",
-            read=budgets,
+            read=read_budgets,
         ),
     ]
     calls: ForkCalls = field(default_factory=ForkCalls)

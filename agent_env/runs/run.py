@@ -447,7 +447,7 @@ class Run(RunFolder):
         Examples:
             >>> import agent_env as ae, asyncio
             >>> run = ae.run_sync("time-puzzles", limit=1, conditions="web", progress=False)
-            >>> result = asyncio.run(run.curve(at=[1, 2], progress=False))
+            >>> result = asyncio.run(run.curve(budgets=[1, 2], progress=False))
             >>> [(point.budget, point.forced) for point in result.curves.curves[0].points]
             [(1, 1), (2, 1), (None, 0)]
         """

@@ -60,6 +60,11 @@ from tests.commands import agent_env
             "generate qa --count 3",
             "no command 'generate'; type: agent-env questions generate qa --limit 3",
         ),
+        ("study resume s", "no command 'resume'; type: agent-env resume s"),
+        (
+            "study report s",
+            "no command 'report'; type: agent-env compare s --html report.html",
+        ),
         ("pages list runs/a", "no command 'pages'; type: agent-env web pages list runs/a"),
         ("import a.eval", "no command 'import'; type: agent-env episodes import a.eval"),
         ("mcp serve qa", "no command 'mcp'; type: agent-env serve mcp qa"),

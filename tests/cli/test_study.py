@@ -92,7 +92,7 @@ def test_the_report_is_one_page_with_a_chapter_for_each_task(study, monkeypatch)
     """With one small figure in the place of all: to draw them takes seconds."""
     figure = pytest.importorskip("matplotlib.figure").Figure
     monkeypatch.setattr("agent_env.analysis.report.drawn", lambda *_: {"frontier": figure()})
-    done = agent_env("study", "report", "s", cwd=study)
+    done = agent_env("compare", "s", "--html", "s/report.html", cwd=study)
     assert done.returncode == 0, done.stderr
     text = (study / "s/report.html").read_text()
     assert [

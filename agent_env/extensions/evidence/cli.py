@@ -41,7 +41,7 @@ def curve(
     """Accuracy against steps, tokens and cost from one run: each episode is forked where its budget
     ends, and must answer there.
 
-    Example: agent-env episodes curve runs/first --at 1,2,4,8 --html curve.html
+    Example: agent-env episodes curve runs/first --budgets 1,2,4,8 --html curve.html
     """
     import asyncio
     from dataclasses import asdict, replace

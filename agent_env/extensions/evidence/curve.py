@@ -48,11 +48,13 @@ class CurvePlan:
 
 def plan_curve(source: Run, options: CurveOptions, note: Callable[[str], None]) -> CurvePlan:
     """Reads the run; ConfigError for one that has no curve, and for a budget beyond its limit."""
-    manifest, at = source.manifest, tuple(sorted(set(options.at)))
+    manifest, at = source.manifest, tuple(sorted(set(options.budgets)))
     out = options.calls.out or source.place(FOLDER)
     there, limit = source.forks_in(out), _steps_limit(manifest)
     if limit is not None and at[-1] > limit:
-        raise ConfigError(f"--at {at[-1]}: an episode of {source.path} has at most {limit} steps")
+        raise ConfigError(
+            f"--budgets {at[-1]}: an episode of {source.path} has at most {limit} steps"
+        )
     if not any(condition.tools for condition in manifest.conditions):
         raise ConfigError(
             f"{source.path} has no condition with tools: its episodes answer at the first step, "

@@ -32,7 +32,7 @@ def reproduce(
 ) -> None:
     """Run a paper's experiments and set its figures beside ours, as tables, figures, one page.
 
-    Example: agent-env study reproduce time-puzzles --model openai/gpt-5 --file puzzles.json
+    Example: agent-env study reproduce time-puzzles --model openai/gpt-5 --dataset puzzles.json
     """
     import asyncio
 

@@ -83,7 +83,7 @@ class ReproduceOptions:
             "The authors' questions: FILE, or NAME=FILE as --list names them. Without it questions "
             "are generated. Repeatable.",
             WHAT,
-            "--file",
+            "--dataset",
             metavar="[NAME=]FILE",
         ),
     ] = ()

@@ -121,6 +121,6 @@ def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:
          "printed" if each.printed else "no" if each.needs_file else "yes")
         for each in paper.questions
     )  # fmt: skip
-    of_files = ("--file NAME", "what it is", "in the paper", "can be generated")
+    of_files = ("--dataset NAME", "what it is", "in the paper", "can be generated")
     files = ResultTable("files", "Questions", tuple(map(Column, of_files)), questions)
     return experiments, files

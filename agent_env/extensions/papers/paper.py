@@ -47,7 +47,7 @@ class Questions:
     """A set of questions: the authors' file where the user has it, else generated."""
 
     name: str
-    """As in `--file NAME=FILE`."""
+    """As in `--dataset NAME=FILE`."""
     task: str
     about: str
     """What the authors' file is, in a few words."""

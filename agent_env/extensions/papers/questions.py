@@ -89,9 +89,11 @@ class QuestionSets:
             if not equals or name not in known:
                 name, file = known[0], text
                 if len(known) > 1:
-                    raise ConfigError(f"--file {text}: write NAME=FILE; names: {', '.join(known)}")
+                    raise ConfigError(
+                        f"--dataset {text}: write NAME=FILE; names: {', '.join(known)}"
+                    )
             if name in self.files:
-                raise ConfigError(f"--file {name} is given twice")
+                raise ConfigError(f"--dataset {name} is given twice")
             self.files[name] = Path(file)
 
     def read_files(self, note: Callable[[str], None]) -> None:
@@ -101,7 +103,7 @@ class QuestionSets:
         for name, path in list(self.files.items()):
             try:
                 if not path.exists():
-                    raise ConfigError(f"--file {path}: there is no such file")
+                    raise ConfigError(f"--dataset {path}: there is no such file")
                 self._sets[name] = self._make(self._questions(name))
             except AgentEnvError as exc:
                 errors.append(exc)
@@ -110,7 +112,7 @@ class QuestionSets:
         if errors and not self.files:
             raise errors[0]
         for name, reason in self._unreadable.items():
-            note(f"--file {name}: {reason}; what needs it is not run")
+            note(f"--dataset {name}: {reason}; what needs it is not run")
 
     def is_generated(self, name: str) -> bool:
         """Whether the questions are neither of a file nor printed in the paper."""
@@ -157,7 +159,7 @@ class QuestionSets:
             yield (
                 f"Questions: {count} generated here with seed {self.run.get('seed', 1)}, not the "
                 f"paper's {questions.count}: {questions.about} can be named by "
-                f"--file {questions.name}=FILE."
+                f"--dataset {questions.name}=FILE."
             )
         if "prompt" in self.run:
             yield f"Prompt: {Path(self.run['prompt']).name}, as it stands."
@@ -231,7 +233,7 @@ class QuestionSets:
         generated ones."""
         path, limit = self.files.get(questions.name), self.run.get("limit")
         if path is None and questions.needs_file:
-            raise ConfigError(f"needs {questions.about}: --file {questions.name}=FILE")
+            raise ConfigError(f"needs {questions.about}: --dataset {questions.name}=FILE")
         texts = with_own(questions.options, self.run.get("options", ()))
         options = RunOptions(
             questions.task,

@@ -37,7 +37,7 @@ def serve(
         ),
     ] = False,
     agent: Annotated[str, Opt("The agents' name in tables.")] = "policy",
-    idle_s: Annotated[
+    episode_idle_s: Annotated[
         float, Opt("An episode without a step for so long ends as failed.", min=1)
     ] = 900,
 ) -> None:
@@ -60,7 +60,7 @@ def serve(
         from agent_env.extensions.serve.http_server import EpisodeServer
 
         only = bound if token is None else None
-        return EpisodeServer(served_run, agent, token, only, idle_s, show_metrics)
+        return EpisodeServer(served_run, agent, token, only, episode_idle_s, show_metrics)
 
     asyncio.run(_serve(replace(options, model=agent), host, port, tries, token, make_server))
 

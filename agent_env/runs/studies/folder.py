@@ -139,7 +139,7 @@ class StudyFolder:
             record = self.record
             asked = [f"{text} ({reach})" for text, reach in self.plan.outside()]
             if record is None or not confirmed:
-                how = f"agent-env study resume {self.path} --trust-run"
+                how = f"agent-env resume {self.path} --trust-run"
                 raise ConfigError(
                     f"{self.path} is no study that you began here, and it asks for: "
                     f"{'; '.join(asked) or 'nothing outside'}. To allow it: "
@@ -211,8 +211,8 @@ class StudyFolder:
         with self.locked():
             if (record := self.record) is not None:
                 raise ConfigError(
-                    f"{self.path} was begun at {record.begun_at}; go on with: agent-env study "
-                    f"resume {self.path}"
+                    f"{self.path} was begun at {record.begun_at}; go on with: agent-env resume "
+                    f"{self.path}"
                 )
             now = datetime.now(UTC).isoformat(timespec="seconds")
             use = self.use

@@ -19,7 +19,7 @@ from agent_env.records.trace_events import (
     EpisodeResumed,
     ModelCalled,
 )
-from agent_env.runs.options import CurveOptions, ForkCalls, ReplayOptions, budgets
+from agent_env.runs.options import CurveOptions, ForkCalls, ReplayOptions, read_budgets
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
@@ -94,11 +94,11 @@ def test_a_failed_episode_is_in_no_point_and_counted(run):
 @pytest.mark.parametrize("text", ["0", "1,x", "", "-2"])
 def test_a_budget_that_is_no_number_of_calls_is_said(text):
     with pytest.raises(ConfigError, match="write numbers of model calls from 1"):
-        budgets(text)
+        read_budgets(text)
 
 
 def test_what_has_no_curve_is_said(run):
-    with pytest.raises(ConfigError, match=r"--at 31: an episode of .* has at most 30 steps"):
+    with pytest.raises(ConfigError, match=r"--budgets 31: an episode of .* has at most 30 steps"):
         curve(run, 31)
     base = tuple(c for c in run.manifest.conditions if not c.tools)
     folder = curve(run, 1).folder

@@ -67,7 +67,7 @@ def done(tmp_path_factory):
         "MY ANSWER: 1984-02-10", "MY ANSWER: 1984-02-11",
     )  # fmt: skip
     return reproduce(
-        folder, "--model", "reference", "--file", str(file), "--only", "table1", "--json",
+        folder, "--model", "reference", "--dataset", str(file), "--only", "table1", "--json",
         "--responses", str(base), "--responses", str(explicit),
     )  # fmt: skip
 
@@ -173,7 +173,7 @@ def test_a_model_that_always_says_none_scores_0_in_table_1(tmp_path):
         file.parent.mkdir()
         file.write_text(json.dumps(answers))
     files = [f"--responses={path}" for path in sorted(tmp_path.glob(f"no_tool*/{MODEL}.json"))]
-    of_file = ("--file", str(puzzles), "--model", "reference", "--only", "table1", "--json")
+    of_file = ("--dataset", str(puzzles), "--model", "reference", "--only", "table1", "--json")
     done = reproduce(tmp_path, *files, *of_file)
     own = rows(done, MODEL)
     implicit = next(row for (gold, name), row in own.items() if name == "EM implicit")
@@ -204,11 +204,12 @@ def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path):
     (tmp_path / "l2.json").write_text(json.dumps(line) + "\n")
     asked = ("--only", "table7", "--only", "table3", "--json", "--out", "out")
     done = agent_env(
-        "study", "reproduce", "tempreason", "--file", "l2=l2.json", "--file", "timeqa=gone.json",
+        "study", "reproduce", "tempreason", "--dataset", "l2=l2.json",
+        "--dataset", "timeqa=gone.json",
         *asked, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "--file timeqa: --file gone.json: there is no such file" in done.stderr
+    assert "--dataset timeqa: --dataset gone.json: there is no such file" in done.stderr
     told = json.loads(done.stdout)
     assert "there is no such file" in told["not_reproduced"]["table3"]
     assert told["experiments"]["table7"]["table7"]["rows"] != []
@@ -217,15 +218,23 @@ def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path):
                     "context": "Bo Rask led Marn from 1989 to 1992."}) + "\n"
     )  # fmt: skip
     later = agent_env(
-        "study", "reproduce", "tempreason", "--file", "l2=l2.json", "--file", "timeqa=timeqa.json",
+        "study", "reproduce", "tempreason", "--dataset", "l2=l2.json",
+        "--dataset", "timeqa=timeqa.json",
         "--option", "setting=open-book", *asked, cwd=tmp_path,
     )  # fmt: skip
     assert "has options" in later.stderr, "another option is another plan; another file is not"
     nothing = agent_env(
-        "study", "reproduce", "tempreason", "--file", "l2=gone.json", "--out", "new", cwd=tmp_path
+        "study",
+        "reproduce",
+        "tempreason",
+        "--dataset",
+        "l2=gone.json",
+        "--out",
+        "new",
+        cwd=tmp_path,
     )
     assert nothing.returncode == 2
-    assert "--file gone.json: there is no such file" in nothing.stderr
+    assert "--dataset gone.json: there is no such file" in nothing.stderr
 
 
 def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path):
@@ -234,7 +243,7 @@ def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path):
                     "targets": ["Marn"], "context": "Bo Rask led Marn from 1989 to 1992."}) + "\n"
     )  # fmt: skip
     done = agent_env(
-        "study", "reproduce", "tempreason", "--file", "timeqa=timeqa.json", "--option",
+        "study", "reproduce", "tempreason", "--dataset", "timeqa=timeqa.json", "--option",
         "setting=open-book", "--only", "table3", "--json", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -244,7 +253,7 @@ def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path):
     assert verdicts == {f"not comparable: {script}"}
     published = Path(__file__).parents[2] / "data" / "published" / "tdbench"
     done = agent_env(
-        "study", "reproduce", "tdbench", "--file", f"alignment={published}", "--only", "table4",
+        "study", "reproduce", "tdbench", "--dataset", f"alignment={published}", "--only", "table4",
         "--json", "--out", "tdbench", cwd=tmp_path,
     )  # fmt: skip
     table = json.loads(done.stdout)["experiments"]["table4"]["table4"]["rows"]

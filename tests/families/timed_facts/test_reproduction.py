@@ -98,7 +98,7 @@ def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(tmp_pa
     responses = tmp_path / "responses.jsonl"
     responses.write_text("\n".join(map(json.dumps, lines)))
     done = reproduce(
-        tmp_path, "--responses", str(responses), "--file", f"l2={file}", "--only", "table7"
+        tmp_path, "--responses", str(responses), "--dataset", f"l2={file}", "--only", "table7"
     )
     assert done.returncode == 0, done.stderr
     found = values(done, "table7")

@@ -59,7 +59,7 @@ def test_responses_of_a_model_of_the_slides_stand_beside_its_row(whole, folder):
     file.write_text("\n".join(map(json.dumps, lines)))
     done = agent_env(
         "study", "reproduce", "traveler", "--out", "b", "--responses", str(file),
-        "--file", f"all-sizes={questions}", "--only", "table6", "--json", cwd=folder,
+        "--dataset", f"all-sizes={questions}", "--only", "table6", "--json", cwd=folder,
     )  # fmt: skip
     assert rows(done, "table6")["gpt-4-0125-preview", "explicit"] == (0.84, 0.0, 11)
 

@@ -69,7 +69,7 @@ def test_each_task_and_model_is_a_run_that_bears_the_digest(done):
 
 
 def test_a_second_start_is_refused(done):
-    with pytest.raises(ConfigError, match=r"was begun at .*; go on with: agent-env study resume"):
+    with pytest.raises(ConfigError, match=r"was begun at .*; go on with: agent-env resume"):
         start(StudyFolder(done))
 
 

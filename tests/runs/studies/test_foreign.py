@@ -51,7 +51,7 @@ def _as(user, folder, *words):
     return agent_env(*words, env={"XDG_STATE_HOME": str(state), "MY_SECRET": "sk-canary-0123"})
 
 
-@pytest.mark.parametrize("command", ["study resume", "study run", "study check", "resume"])
+@pytest.mark.parametrize("command", ["study run", "study check", "resume"])
 def test_no_command_obeys_it_and_each_lists_what_it_asks_for(sent, command):
     done = _as("me", sent, *command.split(), str(sent))
     assert (done.returncode, done.stdout) == (2, "")
@@ -69,7 +69,9 @@ def test_no_command_obeys_it_and_each_lists_what_it_asks_for(sent, command):
 def test_status_and_report_read_it_only(sent):
     status = _as("me", sent, "study", "status", str(sent))
     assert (status.returncode, "few/a" in status.stdout) == (0, True)
-    assert _as("me", sent, "study", "report", str(sent)).returncode == 0
+    assert (
+        _as("me", sent, "compare", str(sent), "--html", str(sent / "report.html")).returncode == 0
+    )
     assert not (sent.parent / "canary").exists()
 
 
@@ -83,21 +85,21 @@ def test_a_study_above_a_run_says_nothing_of_it_to_whom_it_is_foreign(sent):
 def test_who_began_a_study_goes_on_with_it_without_a_word_also_after_a_move(sent):
     (sent / "study.toml").write_text(PLAN + "[models.b]\nmodel = 'reference-static'\n")
     moved = sent.rename(sent.with_name("elsewhere"))
-    done = _as("them", moved, "study", "resume", str(moved))
+    done = _as("them", moved, "resume", str(moved))
     assert (done.returncode, "trust" in done.stderr) == (0, False)
     assert (moved / "few" / "b" / "run.json").exists()
 
 
 def test_who_confirms_it_once_is_not_asked_again(sent):
     (sent / "study.toml").write_text(PLAN)
-    assert _as("me", sent, "study", "resume", str(sent)).returncode == 2
-    assert _as("me", sent, "study", "resume", str(sent), "--trust-run").returncode == 0
-    assert _as("me", sent, "study", "resume", str(sent)).returncode == 0
+    assert _as("me", sent, "resume", str(sent)).returncode == 2
+    assert _as("me", sent, "resume", str(sent), "--trust-run").returncode == 0
+    assert _as("me", sent, "resume", str(sent)).returncode == 0
 
 
 def test_a_copy_in_another_folder_is_asked_for_anew(sent):
     copy = shutil.copytree(sent, sent.with_name("copy"))
-    done = _as("them", copy, "study", "resume", str(copy))
+    done = _as("them", copy, "resume", str(copy))
     assert "is no study that you began here" in done.stderr
 
 
@@ -105,7 +107,7 @@ def test_a_copy_in_another_folder_is_asked_for_anew(sent):
 def test_a_record_that_is_broken_or_of_another_version_allows_nothing(sent, content):
     for file in (sent.parent / "state of them" / "agent-env" / "studies").iterdir():
         file.write_bytes(content)
-    done = _as("them", sent, "study", "resume", str(sent))
+    done = _as("them", sent, "resume", str(sent))
     assert "is no study that you began here" in done.stderr
 
 
@@ -118,7 +120,7 @@ def test_run_folders_without_study_json_are_foreign_too(sent):
     assert not (sent.parent / "canary").exists()
 
 
-@pytest.mark.parametrize("command", ["study resume", "resume", "study status", "episodes trust"])
+@pytest.mark.parametrize("command", ["resume", "study status", "episodes trust"])
 def test_a_study_that_was_never_begun_is_obeyed_by_run_and_check_alone(sent, command):
     shutil.rmtree(sent / "few")
     (sent / "study.json").unlink()
@@ -129,10 +131,10 @@ def test_a_study_that_was_never_begun_is_obeyed_by_run_and_check_alone(sent, com
 
 def test_code_without_a_sandbox_is_listed(sent):
     (sent / "study.toml").write_text(PLAN.replace("limit = 2", 'sandbox = "unsafe-subprocess"'))
-    done = _as("me", sent, "study", "resume", str(sent))
+    done = _as("me", sent, "resume", str(sent))
     assert "it asks for: sandbox unsafe-subprocess (code). To allow it" in done.stderr
     (sent / "study.toml").write_text(PLAN.replace("limit = 2", 'sandbox = "docker"'))
-    done = _as("me", sent, "study", "resume", str(sent))
+    done = _as("me", sent, "resume", str(sent))
     assert "it asks for: nothing outside." in done.stderr
 
 
@@ -144,6 +146,6 @@ def test_a_plan_that_is_no_plain_file_of_the_folder_is_not_opened(sent, kind):
     else:
         (sent.parent / "elsewhere.toml").write_text(PLAN)
         (sent / "study.toml").symlink_to(sent.parent / "elsewhere.toml")
-    for words in (["study", "status"], ["study", "resume"], ["episodes", "trust"], ["compare"]):
+    for words in (["study", "status"], ["resume"], ["episodes", "trust"], ["compare"]):
         done = _as("me", sent, *words, str(sent))
         assert (done.returncode, "cannot read" in done.stderr) == (2, True), words
