@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agent_env.runs.plan import Plan
 
 NO_LIMITS = RunLimits()
+TIMES = {"about": "expected", "at most": "most"}
 
 
 def forecast_plan(
@@ -92,11 +93,9 @@ def amounts_text(amounts: Amounts) -> str:
 
 def time_text(amounts: Amounts) -> str:
     """For users."""
-    expected, most = (
-        "unknown" if s is None else duration(s, with_hours=True)
-        for s in (amounts.expected_s, amounts.most_s)
-    )
-    return f"about {expected}, at most {most}"
+    times = ((word, getattr(amounts, f"{name}_s")) for word, name in TIMES.items())
+    known = [f"{word} {duration(s, with_hours=True)}" for word, s in times if s is not None]
+    return ", ".join(known if amounts.expected_s is not None else ["time unknown", *known])
 
 
 def _early_stops(checks: Mapping[str, Plan]) -> Sequence[ExpectedSamples]:
