@@ -227,6 +227,8 @@ class Supplies:
     """Those that the sample names."""
     search: SearchProvider | None = None
     fetcher: Fetcher | None = None
+    window: int | None = None
+    """Characters of a page that are read at once; None for the tool's own number."""
     foreign: bool = False
     """Whether what pages say is to be marked as the words of others."""
     sandbox: Sandbox | None = None

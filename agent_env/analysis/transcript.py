@@ -50,8 +50,9 @@ def transcript(
                 if protocol in IN_TEXT:
                     is_held = bool(event.tools) and protocol == "schema"
                     is_schema = is_held or event.condition.answer_format == "schema"
+                    is_short = parameters is not None and parameters.get("tool_texts") == "short"
                     choice = event.condition.first_step
-                    messages = tuple(in_text(messages, event.tools, choice, is_schema))
+                    messages = tuple(in_text(messages, event.tools, choice, is_schema, is_short))
                 yield from (_message(message, width) for message in messages)
             case ModelCalled():
                 yield from (_message(message, width) for message in event.added)

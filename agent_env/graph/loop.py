@@ -260,7 +260,9 @@ async def _run_tools(state: State, runtime: Runtime[EpisodeState]) -> Next:
         attempt.messages.append(turn.note)
     spent = _used_up(attempt) - attempt.withdrawn - turn.withdraw
     if spent:
-        attempt.messages.append(_no_more(spent))
+        names = ", ".join(sorted(spent))
+        text = f"All calls that you had of these tools are used up: {names}. Go on without them."
+        attempt.messages.append(Message(role="user", content=text))
     attempt.withdrawn |= turn.withdraw | spent
     return Command(goto="model")
 
@@ -287,12 +289,6 @@ async def _run_strategy_call(attempt: EpisodeState, turn: CallTool) -> Next:
         case Say(message):
             attempt.messages.append(message)
             return Command(goto="model")
-
-
-def _no_more(tools: frozenset[str]) -> Message:
-    names = ", ".join(sorted(tools))
-    text = f"All calls that you had of these tools are used up: {names}. Go on without them."
-    return Message(role="user", content=text)
 
 
 def _allowed(attempt: EpisodeState, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:

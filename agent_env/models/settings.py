@@ -77,6 +77,15 @@ class ModelParameters:
             min=0,
         ),
     ] = None
+    tool_texts: Annotated[
+        str,
+        Opt(
+            "full, or short for small models: descriptions of one sentence, the arguments that a "
+            "call needs, a worked call where calls are text, and windows of pages by the model's "
+            "context.",
+            SERVER,
+        ),
+    ] = "full"
     hosted_tools: Annotated[bool, Opt("The provider's search and code.", SERVER)] = False
     stream: Annotated[bool, Opt("Keeps long replies alive.", SERVER)] = False
     echo_reasoning: Annotated[
@@ -180,11 +189,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "system_role": ("system", "developer", "user"),
     "tool_protocol": ("native", "text", "schema", "auto"),
     "text_calls": ("strict", "lenient"),
+    "tool_texts": ("full", "short"),
     "echo_reasoning": ("auto", "always", "never"),
 }
 OWN = (
-    "tool_protocol", "text_calls", "repair_calls", "stream", "hosted_tools", "reply_timeout_s",
-    "idle_s", "echo_reasoning", "api_key_env", "tier_fallback",
+    "tool_protocol", "text_calls", "tool_texts", "repair_calls", "stream", "hosted_tools",
+    "reply_timeout_s", "idle_s", "echo_reasoning", "api_key_env", "tier_fallback",
 )  # fmt: skip
 """Our own settings, which are in no request."""
 
@@ -198,6 +208,8 @@ class ModelSettings:
     """`auto` is native until a preflight settles it."""
     text_calls: str = "strict"
     """Under the text protocol, `lenient` takes a call in a fenced block of any name."""
+    tool_texts: str = "full"
+    """`short` adds a worked call where calls are text."""
     repair_calls: int | None = None
     """How many unreadable calls of an episode are answered; None as models.repairs says."""
     stream: bool = False
@@ -244,8 +256,9 @@ class ModelSettings:
             from agent_env.models.text_protocol import TextProtocol
 
             model = TextProtocol(
-                model, lenient=self.text_calls == "lenient", held=self.tool_protocol == "schema"
-            )
+                model, lenient=self.text_calls == "lenient", held=self.tool_protocol == "schema",
+                has_example=self.tool_texts == "short",
+            )  # fmt: skip
         if self.repair_calls is None:
             return model
         from agent_env.models.repairs import RepairedCalls

@@ -32,6 +32,7 @@ from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.json_schema import any_of, closed, one_of, strict
 from agent_env.records.schema import InventedResults, Message, Reply, ToolCall, ToolSpec
 
+Json = Mapping[str, JsonValue]
 FENCE = "```"
 CALL = "tool_call"
 RESULT = "tool_result"
@@ -80,17 +81,36 @@ HELD_REQUIRED = "\nYour next message must use a tool."
 HELD_FORBIDDEN = "\nYour next message must be the answer."
 ANY_ANSWER = closed({"answer": {"type": "string"}})
 """What an answer is held to where nothing is known of its form."""
+EXAMPLE = """
+
+An example. To the question "On which weekday did the lighthouse of Aldmoor Bay go dark?" you write
+
+{call}
+
+and when the next message has shown you the day, your last message is
+
+{answer}
+
+Do the same for the question below: first a call, then the answer, when you have read it."""
+NO_VALUES: Json = {}
+EXAMPLE_ARGUMENTS: Json = {
+    "query": "lighthouse of Aldmoor Bay goes dark", "url": "https://aldmoor.example/lighthouse",
+    "code": "from datetime import date\nprint(date(1931, 5, 4).strftime('%A'))",
+}  # fmt: skip
 NONE_LEFT = "There are no tools any more. Write your final answer without a block."
 
 
 class TextProtocol:
     """A Model that talks about tools in text to an inner one that knows of none."""
 
-    def __init__(self, inner: Model, lenient: bool = False, held: bool = False) -> None:
+    def __init__(
+        self, inner: Model, lenient: bool = False, held: bool = False, has_example: bool = False
+    ) -> None:
         self.name = inner.name
         self._inner = inner
         self._lenient = lenient
         self._held = held
+        self._has_example = has_example
 
     async def generate(
         self,
@@ -102,7 +122,7 @@ class TextProtocol:
         if self._held and tools and options.schema is None:
             options = replace(options, schema=ANY_ANSWER)
         is_held = options.schema is not None
-        sent = in_text(messages, tools, options.tool_choice, is_held)
+        sent = in_text(messages, tools, options.tool_choice, is_held, self._has_example)
         schema = held_schema(tools, options)
         has_tools = bool(tools) or any(message.role == "tool" for message in messages)
         stop = STOP if has_tools and not is_held else ()
@@ -111,8 +131,10 @@ class TextProtocol:
         )
         if is_held:
             call = _schema_call(reply, tools)
-            if call is None and options.schema is ANY_ANSWER:
-                return _with_answer(reply)
+            answer = _step(reply).get("answer")
+            if call is None and options.schema is ANY_ANSWER and isinstance(answer, str):
+                message = reply.message.model_copy(update={"content": answer})
+                return reply.model_copy(update={"message": message})
             return _with(reply, messages, [call] if call else ())
         reply = without_invented(reply) if stop else reply
         cut = reply.finish_reason == "length"
@@ -148,11 +170,15 @@ def in_text(
     tools: Sequence[ToolSpec],
     choice: ToolChoice = "auto",
     is_held: bool = False,
+    has_example: bool = False,
 ) -> list[Message]:
     """The conversation without tool messages; results and notes after a reply are one message.
-    `is_held`: a schema holds the reply."""
+    `is_held`: a schema holds the reply; `has_example`: a worked call is shown."""
     result = list(_turns(messages))
     words = _introduction(messages, tools, choice, is_held)
+    if has_example and tools:
+        answer = '{"step": {"answer": "Monday"}}' if is_held else "Monday"
+        words += EXAMPLE.format(call=call_form(tools[0], is_held, EXAMPLE_ARGUMENTS), answer=answer)
     if not words:
         return result
     if result and result[0].role == "system":
@@ -249,15 +275,6 @@ def _step(reply: Reply) -> dict[str, JsonValue]:
     return _object(_object(value).get("step"))
 
 
-def _with_answer(reply: Reply) -> Reply:
-    """The reply with the text of its answer alone."""
-    answer = _step(reply).get("answer")
-    if not isinstance(answer, str):
-        return reply
-    message = reply.message.model_copy(update={"content": answer})
-    return reply.model_copy(update={"message": message})
-
-
 def _calls(text: str, cut: bool, tools: Sequence[ToolSpec], lenient: bool) -> Iterator[ToolCall]:
     """The calls in order; of a reply that was cut, only those whose block is closed."""
     text = text.rpartition("</think>")[2]
@@ -314,19 +331,22 @@ def named_in(text: str, tools: Sequence[ToolSpec]) -> ToolSpec:
     return next((each for each in tools if f'"{each.name}"' in text), tools[0])
 
 
-def call_form(tool: ToolSpec, is_held: bool = False) -> str:
-    """How a call of the tool is written."""
-    arguments = example_arguments(tool)
+def call_form(tool: ToolSpec, is_held: bool = False, values: Json = NO_VALUES) -> str:
+    """How a call of the tool is written, with these values as far as it takes them."""
+    arguments = example_arguments(tool, values)
     if is_held:
         return f'{{"step": {{"tool": "{tool.name}", "arguments": {arguments}}}}}'
     return f'{FENCE}{CALL}\n{{"name": "{tool.name}", "arguments": {arguments}}}\n{FENCE}'
 
 
-def example_arguments(tool: ToolSpec) -> str:
+def example_arguments(tool: ToolSpec, values: Json = NO_VALUES) -> str:
     """The arguments that a call cannot do without, as JSON."""
     properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
     names = required if isinstance(required, list) and required else list(_object(properties))[:1]
-    arguments = {str(name): _example(_object(properties).get(str(name))) for name in names}
+    arguments = {
+        str(name): values.get(str(name), _example(_object(properties).get(str(name))))
+        for name in names
+    }
     return json.dumps(arguments, ensure_ascii=False)
 
 

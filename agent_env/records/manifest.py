@@ -235,10 +235,12 @@ class StudyUse(Stored):
     """SHA-256 of study.toml when the run was made."""
 
 
+SMALL_CONTEXT = 12_000
+"""Tokens; a larger context has room for the windows of pages as they are."""
 _OF_REQUESTS = (
-    "reply_timeout_s", "idle_s", "tool_protocol", "text_calls", "repair_calls", "stream",
-    "echo_reasoning", "temperature", "reasoning_effort", "max_output_tokens", "top_p", "seed",
-    "parallel_tool_calls", "system_role", "tier_fallback",
+    "reply_timeout_s", "idle_s", "tool_protocol", "text_calls", "tool_texts", "repair_calls",
+    "stream", "echo_reasoning", "temperature", "reasoning_effort", "max_output_tokens", "top_p",
+    "seed", "parallel_tool_calls", "system_role", "tier_fallback",
 )  # fmt: skip
 PARAMETERS = ByName(
     {
@@ -383,6 +385,19 @@ class Manifest(Stored):
     def is_in_text(self) -> bool:
         """Whether tools are offered in text."""
         return self.model_parameters.get("tool_protocol") in IN_TEXT
+
+    @property
+    def has_short_texts(self) -> bool:
+        """Whether tools are described in the short form."""
+        return self.model_parameters.get("tool_texts") == "short"
+
+    @property
+    def page_window(self) -> int | None:
+        """Characters of a page that are read at once: half a character for each token of a small
+        context, so that page and conversation fit; None for the tool's own number."""
+        context = self.preflights[-1].context_tokens if self.preflights else None
+        small = self.has_short_texts and context is not None and context < SMALL_CONTEXT
+        return context // 2 if small and context is not None else None
 
     @property
     def problems(self) -> dict[str, str]:

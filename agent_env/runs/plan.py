@@ -140,7 +140,8 @@ async def plan_run(
     servers = await read_servers(servers_of(options.mcp), note, plugins, tools)
     tools = {**tools, **mcp_traits(servers)}
     conditions, sandbox = await _conditions(options, task, tools, note)
-    limits = episode_limits(options.limits, task, conditions)
+    fit = {"fit_context": True} if options.parameters.get("tool_texts") == "short" else {}
+    limits = episode_limits(fit | dict(options.limits), task, conditions)
     about_calls = manifest_fields(
         options.calls, model, limits, note, plugins.permit, options.parameters
     )

@@ -168,7 +168,8 @@ async def preflight_update(
     result = await _preflight(run.components, manifest, run.samples, note)
     parameters, in_text = manifest.model_parameters, manifest.is_in_text
     if (choice := result.protocol) is not None:
-        parameters = parameters | {"tool_protocol": choice.name}
+        lenient = {"text_calls": "lenient"} if choice.name == "text" else {}
+        parameters = parameters | {"tool_protocol": choice.name, **lenient}
         in_text = choice.name != "native"
         note(f"preflight: --tool-protocol auto takes {choice.name}; {choice.reason}")
     reason = refusal(result, in_text)
@@ -178,17 +179,21 @@ async def preflight_update(
         for remark in remarks(result, in_text):
             note(f"preflight: {remark}")
     is_text = parameters.get("tool_protocol") == "text" and "text_calls" not in parameters
-    if is_text and (choice is not None or saw_fences(result)):
+    if is_text and saw_fences(result):
         parameters = parameters | {"text_calls": "lenient"}
-        if choice is None:
-            note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
+        note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
+    update: dict[str, object] = {
+        "model_parameters": parameters,
+        "preflights": (*manifest.preflights, result),
+    }
+    settled = manifest.model_copy(update=update)
+    run.components = replace(run.components, window=settled.page_window)
     if parameters != manifest.model_parameters:
-        settled = manifest.model_copy(update={"model_parameters": parameters})
         model, tokenizer = await open_counted(settled, note, stack, run.plugins)
         run.components = replace(
             run.components, model=model, tokenizer=tokenizer, calls_in_text=settled.is_in_text
         )
-    return {"model_parameters": parameters, "preflights": (*manifest.preflights, result)}
+    return update
 
 
 async def _preflight(
@@ -217,9 +222,8 @@ async def _preflight(
             manifest.model, address, components.plugins, variable_in(manifest.model_parameters)
         )
         name = split_address(manifest.model)[0]
-        can_hold = components.task.form is not None
         is_open = manifest.model_parameters.get("tool_protocol") == "auto"
-        target = ProbedModel(name, address, facts, manifest.is_in_text, can_hold, is_open)
+        target = ProbedModel(name, address, facts, manifest.is_in_text, is_open)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         contexts = [
             _context_check(components, condition, samples, offers.get(condition.tools, ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -22,9 +23,10 @@ class ToolSet:
     """The Toolbox over Tool objects. Unknown tools, invalid JSON and wrong types become results
     that say what to do; what a tool raises beyond ToolError passes through."""
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool], is_short: bool = False) -> None:
+        """`is_short`: they are described in the short form."""
         self._tools = {tool.spec.name: tool for tool in tools}
-        self.specs = tuple(tool.spec for tool in tools)
+        self.specs = tuple(short_spec(tool.spec) if is_short else tool.spec for tool in tools)
 
     async def run(self, call: ToolCall, offered: frozenset[str]) -> ToolResult:
         try:
@@ -41,6 +43,20 @@ class ToolSet:
             return self._tools[name]
         names = ", ".join(tool for tool in self._tools if tool in offered) or "none"
         raise ToolError(f"there is no tool '{name}' here; tools you can call: {names}")
+
+
+def short_spec(spec: ToolSpec) -> ToolSpec:
+    """The tool in one sentence, with the arguments that a call cannot do without: all where one of
+    them chooses an operation, which needs others. What is left out may still be given."""
+    properties, required = spec.parameters.get("properties"), spec.parameters.get("required")
+    if not isinstance(properties, dict) or not isinstance(required, list) or spec.hosted:
+        return spec
+    needed = {name: properties.get(str(name)) for name in map(str, required)}
+    if any(isinstance(each, dict) and "enum" in each for each in needed.values()):
+        return spec
+    description = re.split(r"(?<=[.;]) ", spec.description, maxsplit=1)[0].rstrip(";")
+    parameters = spec.parameters | {"properties": needed}
+    return spec.model_copy(update={"description": description, "parameters": parameters})
 
 
 def parse_json(arguments: str) -> dict[str, object]:

@@ -101,6 +101,10 @@ class RunComponents:
     """Cited pages by name: `cited` or `cited:NAME`."""
     calls_in_text: bool = False
     """Whether the text of a reply holds its calls, as in the text protocol."""
+    is_short: bool = False
+    """Whether tools are described in the short form."""
+    window: int | None = None
+    """Characters of a page that are read at once, by the model's context; None for the tool's."""
     hosted: bool = False
     """Whether the provider's own tools stand for ours, where it has some."""
     materials: Mapping[str, MaterialTable] = field(default_factory=dict)
@@ -147,7 +151,7 @@ class RunComponents:
             strategy, pages = strategy_of(
                 self.task, self.contexts, sample, condition, self.calls_in_text, self.plugins
             )
-            yield Seams(model, ToolSet(tools), strategy, pages, faults)
+            yield Seams(model, ToolSet(tools, self.is_short), strategy, pages, faults)
 
     def _offered(self, condition: Condition) -> list[ToolTraits]:
         """The condition's tools, each tool of the provider's once; none where the answer is due."""
@@ -211,6 +215,7 @@ class RunComponents:
             supplies,
             search=GuardedSearch(web.search, guard),
             fetcher=CachedFetcher(GuardedFetcher(web.fetcher, guard)),
+            window=self.window,
             foreign=web.foreign,
         )
 
@@ -310,6 +315,8 @@ async def open_components(
         tokenizer,
         contexts,
         calls_in_text=manifest.is_in_text,
+        is_short=manifest.has_short_texts,
+        window=manifest.page_window,
         hosted=manifest.model_parameters.get("hosted_tools") is True,
         materials=by_digest(folder.materials()),
         plugins=plugins,

@@ -12,11 +12,16 @@ from agent_env.episodes.calls import preflight
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.results import episodes_of
+from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
+from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, model_policy, tool_call
 from agent_env.extensions.fake_server.conversation import Tokens
-from agent_env.runs.options import ResumeOptions, RunOptions
+from agent_env.extensions.fake_server.server import Hosting
+from agent_env.extensions.reference.policy import Reference
+from agent_env.records.trace_events import ToolCalled
+from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
 from agent_env.runs.plan import plan_run
+from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.runs.start import (
@@ -187,6 +192,25 @@ def test_auto_asks_a_server_of_working_native_tools_nothing_more(tmp_path):
     assert (server.counts[CHAT], manifest.model_parameters["tool_protocol"]) == (4, "native")
     with pytest.raises(ConfigError, match="auto is settled by the preflight"):
         ran(tmp_path / "x", server, parameters={"tool_protocol": "auto"}, preflight="off")
+
+
+@pytest.mark.parametrize(("context", "window"), [(4096, 2048), (16_384, None)])
+def test_short_tool_texts_cut_the_windows_of_pages_to_a_small_context(tmp_path, context, window):
+    server = FakeServer(
+        model_policy(Reference()), mode="llama.cpp", hosting=Hosting(context_tokens=context)
+    )
+    short = {"parameters": {"tool_texts": "short"}, "conditions": ("web",)}
+    manifest = ran(tmp_path / "run", server, **short)
+    assert (manifest.page_window, manifest.limits["fit_context"]) == (window, True)
+    folder = Run(tmp_path / "run")
+    (trace,) = folder.traces()
+    events = read_trace(trace)
+    opened = [e.result.output for e in events if isinstance(e, ToolCalled) and e.result.pages]
+    assert max(map(len, opened)) <= (window or 6000) + 500
+    for spec in events[0].tools:
+        assert set(spec.parameters["properties"]) == set(spec.parameters["required"])
+    played = asyncio.run(replay(folder, ReplayOptions(tools_live=True), print))
+    assert [each.verdict for each in played] == ["same"]
 
 
 def test_a_resumed_run_is_tried_again_only_where_it_was_and_the_server_is_another(tmp_path):

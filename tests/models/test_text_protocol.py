@@ -52,6 +52,20 @@ def test_a_lenient_reader_takes_no_other_block(written):
     assert read(written, lenient=True).message.tool_calls == ()
 
 
+def test_an_example_shows_a_call_of_the_first_tool_in_the_form_that_is_asked_for():
+    word = {"properties": {"query": {"type": "string"}}, "required": ["query"]}
+    tool = ToolSpec(name="search", description="Searches.", parameters=word)
+    for held, form in (
+        (False, '```tool_call\n{"name": "search", "'),
+        (True, '{"step": {"tool": "'),
+    ):
+        (system, _) = in_text([USER], [tool], is_held=held, has_example=True)
+        example = system.content.partition("An example.")[2]
+        assert form in example
+        assert '"query": "lighthouse of Aldmoor Bay goes dark"' in example
+    assert "An example." not in in_text([USER], [tool])[0].content
+
+
 def test_a_lenient_reader_still_corrects_a_wrong_call():
     (call,) = read(
         '```json\n{"name": "lookup", "arguments": 1}\n```', lenient=True

@@ -4,7 +4,7 @@ import asyncio
 
 from agent_env.errors import ToolError
 from agent_env.records.schema import ToolCall, ToolResult, ToolSpec
-from agent_env.tools.toolbox import ToolSet
+from agent_env.tools.toolbox import ToolSet, short_spec
 
 HALF = "\ud800"
 """Half of a surrogate pair: JSON can say it, UTF-8 cannot."""
@@ -24,6 +24,20 @@ class Foreign:
 def answer(arguments):
     call = ToolCall(id="1", name="foreign", arguments=arguments)
     return asyncio.run(ToolSet([Foreign()]).run(call, frozenset({"foreign"})))
+
+
+def test_the_short_form_has_one_sentence_and_what_a_call_needs():
+    page = {"url": {"type": "string"}, "find": {"type": "string"}}
+    spec = ToolSpec(
+        name="open", description="Open a page. Long ones come in windows.",
+        parameters={"type": "object", "properties": page, "required": ["url"]},
+    )  # fmt: skip
+    short = short_spec(spec)
+    assert (short.description, [*short.parameters["properties"]]) == ("Open a page.", ["url"])
+    choice = {"properties": {"operation": {"enum": ["a"]}, "day": {}}, "required": ["operation"]}
+    for parameters in (choice, {"type": "object"}):
+        spec = spec.model_copy(update={"parameters": parameters})
+        assert short_spec(spec) == spec
 
 
 def test_half_a_surrogate_pair_is_replaced_so_that_the_trace_can_hold_it():

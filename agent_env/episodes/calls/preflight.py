@@ -46,8 +46,6 @@ AWAY = ("connection", "timeout", "authentication")
 """Errors after which no further call is made."""
 REFUSED = ("bad_request", "context_overflow")
 """Errors by which the server refuses a request's content."""
-HELD = "--tool-protocol text --answer-format schema"
-"""Under which a server that takes schemas gives a call where one is required."""
 IN_TEXT: Mapping[Protocol, Callable[[Model], Model]] = {
     "text": partial(TextProtocol, lenient=True), "schema": partial(TextProtocol, held=True),
 }  # fmt: skip
@@ -68,8 +66,6 @@ class ProbedModel:
     facts: ServerFacts
     in_text: bool
     """Whether tools are offered in text."""
-    can_hold: bool = False
-    """Whether the server could be asked to hold answers to a schema, by which calls can be held."""
     is_open: bool = False
     """Whether the tool protocol is yet to be chosen."""
 
@@ -106,10 +102,7 @@ async def preflight(
     checks = tuple(
         _check(c.name, bare, taken[c.tools], target) for c in conditions if c.tools in offers
     )
-    if chosen is None:
-        more = await _schema_call(model, target, checks, conditions, offers)
-    else:
-        more = [p for name, each in trials.items() if name != "native" for p in each.values()]
+    more = [p for name, each in trials.items() if name != "native" for p in each.values()]
     facts, room = target.facts, target.facts.context_tokens
     fitting = [(each, None if room is None else each.needed_tokens <= room) for each in contexts]
     served = [each.served_model for each in probes.values() if each.served_model is not None]
@@ -169,24 +162,6 @@ def _gave_call(probe: Probe) -> bool | None:
         return True
     is_cut = probe.finish_reason == "length" and probe.call_in_text is None
     return None if is_cut or (probe.error and probe.error_kind not in REFUSED) else False
-
-
-async def _schema_call(
-    model: Model,
-    target: ProbedModel,
-    checks: Sequence[ToolCheck],
-    conditions: Sequence[Condition],
-    offers: Mapping[tuple[str, ...], Sequence[ToolSpec]],
-) -> list[Probe]:
-    """Whether a schema brings the call that the server did not require; nothing where it did."""
-    lacking = [check.condition for check in checks if check.required_obeyed is False]
-    free = [c for c in conditions if c.name in lacking and c.answer_format == "free"]
-    if not free or not target.can_hold:
-        return []
-    schema_model = model if target.in_text else TextProtocol(model)
-    options = ReplyOptions("required", schema=ANY_ANSWER)
-    probe, _ = await short_call(schema_model, offers[free[0].tools], options)
-    return [probe.model_copy(update={"is_held": True})]
 
 
 def brief(parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -349,7 +324,7 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
     elif preflight.listed_models and not is_listed(requested, preflight.listed_models):
         yield f"the server's list of models has no {requested}"
     failed = () if preflight.problem is not None else preflight.probes
-    for error in dict.fromkeys(p.error for p in failed if p.error and not p.is_held):
+    for error in dict.fromkeys(p.error for p in failed if p.error and p.protocol is None):
         yield f"not checked, as a test call failed: {error}"
     for problem, names in _alike((c.problem, c.condition) for c in preflight.conditions):
         yield f"{names}: {problem}"
@@ -358,15 +333,8 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
         yield f"the call of {' or '.join(tools)} came as text ({form}): {remedy(in_text)}"
     disobeyed = [c.condition for c in preflight.conditions if c.required_obeyed is False]
     if disobeyed:
-        under_schema = [
-            f"one comes under {HELD}, which this run does not have"
-            if p.calls
-            else f"none came under {HELD} either"
-            for p in preflight.probes
-            if p.is_held
-        ]
-        text = f"no call came though one was required: {', '.join(disobeyed)}"
-        yield "; ".join([text, *under_schema])
+        advice = "" if preflight.protocol else "; --tool-protocol auto tries other ways to call"
+        yield f"no call came though one was required: {', '.join(disobeyed)}{advice}"
     yield from _short_contexts(preflight)
     if preflight.stops is False:
         yield (

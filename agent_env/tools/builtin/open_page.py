@@ -83,7 +83,7 @@ class OpenPage:
 
 def _open(supplies: Supplies) -> OpenPage:
     assert supplies.fetcher is not None  # a tool that needs the web gets it
-    return OpenPage(supplies.fetcher, foreign=supplies.foreign)
+    return OpenPage(supplies.fetcher, supplies.window or WINDOW, supplies.foreign)
 
 
 TOOL = ToolDeclaration(

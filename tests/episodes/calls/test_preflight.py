@@ -141,31 +141,40 @@ def test_what_an_error_hides_is_unknown_and_said(error):
 
 
 @pytest.mark.parametrize(
-    ("text", "advice"),
+    ("gives", "name", "counts"),
     [
-        (
-            '{"step": {"tool": "web_search", "arguments": {}}}',
-            "; one comes under --tool-protocol text --answer-format schema, which this run does "
-            "not have",
-        ),
-        (
-            "I would rather not.",
-            "; none came under --tool-protocol text --answer-format schema either",
-        ),
+        ("schema", "schema", "0 of 2, text 0 of 2, schema 2 of 2"),
+        ("text", "text", "0 of 2, text 2 of 2"),
+        ("none", "native", "0 of 2, text 0 of 2, schema 0 of 2"),
     ],
 )
-def test_where_required_is_ignored_a_call_under_a_schema_is_tried(text, advice):
-    class Holding(Server):
+def test_auto_takes_the_protocol_by_which_most_calls_come(gives, name, counts):
+    class Choosy(Server):
         async def generate(self, messages, tools, options=ReplyOptions()):
-            if options.schema is not None:
-                return said(text, 300)
+            tool = "python" if '"python"' in messages[0].content else "web_search"
+            if gives == "schema" and options.schema is not None:
+                return said(f'{{"step": {{"tool": "{tool}", "arguments": {{}}}}}}', 300)
+            if gives == "text" and messages[0].role == "system":
+                return said(f'```json\n{{"name": "{tool}", "arguments": {{}}}}\n```', 300)
             return await super().generate(messages, tools, options)
 
-    server = Holding(said("OK"), said("I would rather not.", 300))
-    target = ProbedModel("compatible/smollm2", None, LISTED, in_text=False, can_hold=True)
+    server = Choosy(said("OK"), said("I would rather not.", 300))
+    target = ProbedModel("compatible/smollm2", None, LISTED, in_text=False, is_open=True)
     found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
-    assert [probe.is_held for probe in found.probes] == [False, False, False, True]
-    assert next(iter(remarks(found))) == f"no call came though one was required: web{advice}"
+    assert (found.protocol.name, found.protocol.reason) == (
+        name,
+        f"calls that came: native {counts}",
+    )
+    assert [check.calls_parsed for check in found.conditions] == [
+        True if gives != "none" else None
+    ] * 2
+
+
+def test_where_required_is_ignored_auto_is_advised():
+    found = tried(said("OK"), said("I would rather not.", 300))
+    assert next(iter(remarks(found))) == (
+        "no call came though one was required: web; --tool-protocol auto tries other ways to call"
+    )
 
 
 def test_the_text_protocol_is_tried_under_a_schema_where_the_run_has_one():
