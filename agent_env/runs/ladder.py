@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.runs.options import RunOptions
 from agent_env.tasks.family import SampleSet, option_texts
 from agent_env.tasks.tool_registry import web_tools
-
-if TYPE_CHECKING:
-    from agent_env.episodes.contexts import ContextCopy
 
 PageBuilder = Callable[[RunOptions, SampleSet], Awaitable[Path]]
 """From options of a scripted run, with its folder, and the samples to the file of the pages that
@@ -48,7 +45,7 @@ async def ladder_pages(
     sample_set: SampleSet,
     build: PageBuilder | None,
     note: Callable[[str], None],
-) -> tuple[ContextCopy, ...]:
+) -> tuple[Any, ...]:
     """The pages that the scripted reference cites for these samples on the sealed web, as the run
     keeps them; `chosen` are the family's options."""
     from agent_env.episodes.contexts import ContextOption, make_copies

@@ -64,7 +64,7 @@ def parse_conditions(
     plain `cited` stands for each of them; ConfigError for one, and for one of `tools`, that no
     condition uses. A Condition stays as it is."""
     parsed: list[Condition] = []
-    for name in with_rungs(names):
+    for name in (rung for each in names for rung in (RUNGS if each == LADDER else (each,))):
         if isinstance(name, Condition):
             parsed.append(name)
         else:
@@ -89,11 +89,6 @@ def parse_conditions(
         if context not in used:
             raise ConfigError(f"no condition uses {_option(context)}; add --condition {context}")
     return tuple(parsed)
-
-
-def with_rungs(names: Sequence[str | Condition]) -> list[str | Condition]:
-    """The names with the ladder's conditions in its place."""
-    return [each for name in names for each in (RUNGS if name == LADDER else (name,))]
 
 
 def current_name(name: str) -> str:

@@ -34,10 +34,6 @@ Materials = Mapping[str, MaterialTable]
 """Tables by digest, as samples name them."""
 
 
-DEFAULT_LEVEL = "paper"
-"""The level of difficulty of a family's defaults."""
-
-
 class NoOptions(Record):
     """For a family without options."""
 
@@ -160,7 +156,7 @@ class Family:
                 f"--difficulty {difficulty}: {self.name} has no levels of difficulty; leave it out"
             )
         levels: dict[str, dict[str, Any]] = tomllib.loads(self.levels.read_text("utf-8"))
-        levels[DEFAULT_LEVEL] = {"about": "the defaults, as in the paper", "options": {}}
+        levels["paper"] = {"about": "the defaults, as in the paper", "options": {}}
         if difficulty not in levels:
             known = ", ".join(levels)
             raise ConfigError(f"--difficulty {difficulty}: {self.name} has {known}")

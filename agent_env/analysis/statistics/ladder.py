@@ -111,11 +111,7 @@ def ladder_sentences(comparison: Comparison) -> Iterator[str]:
             )
 
 
-@Statistic(
-    "ladder", order=25, section="Results", is_main=True, in_score=True,
-    without_rows="No run has two neighbours of web, cited, facts, explicit; run --condition ladder "
-    "asks them all.",
-).of  # fmt: skip
+@Statistic("ladder", order=25, section="Results", is_main=True, in_score=True).of
 def ladder(comparison: Comparison) -> ResultTable:
     """The points lost at each step."""
     by_model = losses(comparison)
