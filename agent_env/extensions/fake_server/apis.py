@@ -120,6 +120,8 @@ class ChatApi:
 
     def read(self, body: Object, http: HttpRequest) -> ModelRequest:
         """The request; raises Refusal where a field is not as documented."""
+        if self._mode.error_style == "mistral" and body.get("tool_choice") == "any":
+            body = {**body, "tool_choice": "required"}  # Mistral's older word for it
         messages, options = body.get("messages"), body.get("stream_options") or {}
         if not isinstance(messages, list) or not messages:
             raise Refusal(400, "messages must be a list that is not empty", "messages")
