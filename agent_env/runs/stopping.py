@@ -156,15 +156,6 @@ class PriorResults:
     sources: tuple[str, ...]
     """Of each run, model and conditions."""
 
-    @property
-    def pass_rates(self) -> dict[str, float]:
-        """By sample, over the conditions, with half a right and half a wrong answer added."""
-        by_sample: dict[str, list[float]] = {}
-        for scores in self.scores.values():
-            for name, value in scores.items():
-                by_sample.setdefault(name, []).append(value)
-        return {name: (sum(each) + 0.5) / (len(each) + 1) for name, each in by_sample.items()}
-
 
 def prior_results(
     paths: Sequence[Path],
