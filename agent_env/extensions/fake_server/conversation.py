@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from agent_env.sdk.records import Message, ToolCall, ToolSpec
@@ -24,6 +24,8 @@ class Tokens:
     reasoning: int | None = None
     written: int | None = None
     """To the prompt cache."""
+    hour_written: int = 0
+    """Those of them that are kept for an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class ScriptedAnswer:
     reasoning: str | None = None
     usage: Tokens | Literal["counted", "absent"] = "counted"
     """`counted`: the server reports its own rough count; `absent`: none."""
-    finish: Literal["length", "refused"] | None = None
+    finish: Literal["length", "refused", "paused"] | None = None
     """Why the reply ended, where not for the usual reason."""
     hosted: tuple[HostedCall, ...] = ()
     """What the provider's own tools did before the text was written."""
@@ -109,6 +111,8 @@ class ModelRequest:
     short_ids: bool = False
     caches: bool = False
     """Whether the usage tells what a prompt cache held and took in."""
+    prompt: Tokens | None = None
+    """What the prompt takes, where the API counts what its cache holds."""
 
 
 def tool_call(name: str, arguments: str, id_: str = "") -> ToolCall:
@@ -154,6 +158,8 @@ def usage_of(request: ModelRequest, answer: ScriptedAnswer) -> Tokens | None:
     output = count_tokens(output_texts(answer))
     if answer.finish == "length" and request.max_tokens is not None:
         output = max(output, request.max_tokens)
+    if request.prompt is not None:
+        return replace(request.prompt, output=output)
     tokens = input_tokens(request)
     if not request.caches:
         return Tokens(input=tokens, output=output * request.copies)

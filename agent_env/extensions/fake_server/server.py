@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self, get_args
 
-from agent_env.extensions.fake_server import gemini
+from agent_env.extensions.fake_server import gemini, messages
 from agent_env.extensions.fake_server.apis import ChatApi, ResponsesApi, read_turn
 from agent_env.extensions.fake_server.channel import (
     PARTIAL,
@@ -278,6 +278,7 @@ class FakeServer:
             "/v1/chat/completions": ChatApi(self._mode),
             RESPONSES_PATH: ResponsesApi(self._mode, hosting.hides_truncation),
             gemini.PATH: gemini.GeminiApi(self._mode),
+            messages.PATH: messages.MessagesApi(),
         }
         """By patterns of their paths."""
         self._connections: set[asyncio.Task[Any]] = set()
