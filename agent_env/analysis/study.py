@@ -62,6 +62,8 @@ class Observation:
     """Tool outputs that were cut to fit into the context."""
     repairs: int = 0
     """Unreadable calls that were answered with the right form."""
+    repeated_tokens: int | None = None
+    """Input tokens that the request before had, too; None where nothing tells of a cache."""
     saved_tokens: int | None = 0
     """An estimate: tokens that were not written, as replies that went in circles were cut."""
     provenance: Provenance | None = None
@@ -104,6 +106,7 @@ def observe(
         hosted_calls=episode.hosted_calls,
         cut_outputs=episode.cut_outputs,
         repairs=episode.repairs,
+        repeated_tokens=episode.repeated_tokens,
         saved_tokens=episode.saved_tokens,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
     )

@@ -482,6 +482,9 @@ class Episode(Stored):
     input_tokens: Plain[int | None] = None
     """Sum over the model calls; None where any of them is unknown, like the three below."""
     cached_tokens: Plain[int | None] = None
+    repeated_tokens: Plain[int | None] = Field(default=None, exclude_if=lambda n: n is None)
+    """Input tokens that the request before had, too: what a prompt cache could hold. None where the
+    server tells nothing of its cache."""
     output_tokens: Plain[int | None] = None
     reasoning_tokens: Plain[int | None] = None
     failed_calls: Plain[int] = 0

@@ -4,9 +4,11 @@ the answers and scores that the scripted policy gives directly."""
 import asyncio
 import json
 import os
+from itertools import pairwise
 
 import pytest
 
+from agent_env.analysis.statistics.cache import cache
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
@@ -36,6 +38,9 @@ WAYS = {
     "responses": ("openai/m", {}),
     "responses, streamed": ("openai/m", {"stream": True}),
     "responses, in text": ("openai/m", {"tool_protocol": "text", "stream": True}),
+    "messages": ("anthropic/m", {}),
+    "messages, streamed": ("anthropic/m", {"stream": True}),
+    "messages, in text": ("anthropic/m", {"tool_protocol": "text"}),
 }
 
 
@@ -44,6 +49,8 @@ def _key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("COMPATIBLE_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "")
 
 
 ALL = {"limit": 3, "conditions": ("base", "web", "web-once")}
@@ -69,7 +76,8 @@ def at(url, model):
     """How a run is told that the model is there."""
     if model.startswith("compatible/"):
         return {"base_url": url}
-    os.environ["OPENAI_BASE_URL"] = url  # `_key` puts it back
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):  # `_key` puts them back
+        os.environ[name] = url
     return {}
 
 
@@ -91,6 +99,38 @@ def test_every_way_gives_the_answers_and_scores_of_the_policy_itself(direct, tmp
     assert told(got) == told(direct)
     assert sum(score.metrics["exact_match"] for _, score in got) >= 3
     assert {e.tool_calls for e, _ in got} == {e.tool_calls for e, _ in direct}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_request_repeats_the_one_before_to_the_byte_and_appends(tmp_path, way):
+    """What a prompt cache lives on. A first call that is forced changes the choice of tools and, in
+    text, the system text."""
+    model, parameters = WAYS[way]
+    server = serve(Reference())
+    more = {"parameters": parameters, "first_steps": ("auto",)}
+    run_served(tmp_path / "run", server, model=model, **more)
+    bodies = [body for body in server.recent if 256 not in body.values()]  # of no test call
+    assert len(bodies) > 3
+    place = "input" if "input" in bodies[0] else "messages"
+    for before, body in pairwise(bodies):
+        assert json.dumps(body[place]).startswith(json.dumps(before[place])[:-1])
+        rest = [json.dumps({n: each[n] for n in each if n != place}) for each in (before, body)]
+        assert rest[0] == rest[1]
+
+
+def test_thinking_goes_back_signed_and_the_cache_gives_what_it_could_and_a_table_says_so(tmp_path):
+    server = serve(Reference())
+    model, parameters = "anthropic/claude-opus-5", {"reasoning_effort": "high", "stream": True}
+    run_served(
+        tmp_path / "run", server, model=model, parameters=parameters, limit=4,
+        conditions=("web", "base"), first_steps=("auto",),
+    )  # fmt: skip
+    assert server.counts["refused"] == 0
+    table = cache(Run(tmp_path / "run").comparison(print))
+    rows = {row[0]: row for row in table.rows}
+    assert rows["web"][3] >= 0.85 * rows["web"][4] > 0.5
+    assert rows["base"][3:] == (0.0, 0.0)
+    assert len(table.notes) == 1
 
 
 def scripted(tmp_path, *lines):

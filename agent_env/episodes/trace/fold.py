@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +210,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
         cached_tokens=totals.cached_tokens,
+        repeated_tokens=None if totals.cached_tokens is None else _repeated(replies),
         reasoning_tokens=totals.reasoning_tokens,
         failed_calls=totals.failed_calls,
         uncounted_calls=totals.uncounted_calls,
@@ -230,6 +232,13 @@ def fold(all_events: Sequence[Event]) -> Episode:
     if start.imported is None:
         return episode
     return episode.model_copy(update=_told_sums(start.imported))
+
+
+def _repeated(replies: Sequence[Reply]) -> int | None:
+    counts = [reply.usage.input_tokens for reply in replies]
+    return _sum(
+        None if one is None or two is None else min(one, two) for one, two in pairwise(counts)
+    )
 
 
 def _told_sums(imported: ImportedResult) -> dict[str, float | None]:

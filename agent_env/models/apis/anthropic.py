@@ -232,6 +232,10 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     calls = tuple(_call(block) for block in blocks if block.get("type") == "tool_use")
     reason = FINISH_REASONS.get(text(body, "stop_reason"))
     refusal = text(record(body, "stop_details"), "explanation") if reason == "refused" else ""
+    usage = _usage(record(body, "usage"), _hosted_calls(blocks))
+    most = exchange.request.get("max_tokens")
+    if reason == "stop" and isinstance(most, int) and (usage.output_tokens or 0) >= most:
+        reason = "length"  # which litellm does not tell
     thoughts = [text(block, "thinking") for block in blocks if block.get("type") == "thinking"]
     return Reply(
         message=Message(
@@ -243,7 +247,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
             provider_fields=ProviderFields(origin=exchange.origin),
         ),
         finish_reason="tool_calls" if calls and reason in (None, "stop") else reason,
-        usage=_usage(record(body, "usage"), _hosted_calls(blocks)),
+        usage=usage,
         model=text(body, "model") or None,
         citations=_citations(blocks),
         hosted_pages=_pages(blocks),

@@ -200,6 +200,11 @@ def test_the_reason_of_the_end_is_ours(reason, ours):
     assert got.finish_reason == ours
 
 
+def test_a_reply_as_long_as_it_may_be_is_cut_whatever_a_proxy_says():
+    got, _ = ask(Messages, HELLO, parameters=Parameters(max_output_tokens=7))
+    assert got.finish_reason == "length"
+
+
 def test_a_refusal_without_words_says_why():
     details = {"type": "refusal", "explanation": "That could do harm."}
     got, _ = ask(Messages, reply(body(stop="refusal", stop_details=details)))
