@@ -77,10 +77,11 @@ LEAST_BUDGET = 1_024
 def _request(parts: RequestParts) -> Json:
     chosen, options = parts.parameters, parts.options
     system = "\n\n".join(each.content for each in parts.messages if each.role == "system")
-    system_block: Json = {"type": "text", "text": system, "cache_control": CACHED}
+    mark = CACHED | record(dict(chosen.extra_body), "cache_control")  # one time to live for all
+    system_block: Json = {"type": "text", "text": system, "cache_control": mark}
     tools = [_tool(tool) for tool in parts.tools]
     if tools:
-        tools[-1] = tools[-1] | {"cache_control": CACHED}
+        tools[-1] = tools[-1] | {"cache_control": mark}
     limit, thinking, effort = _thinking(parts)
     schema = options.schema
     form: Json | None = {"type": "json_schema", "schema": dict(schema)} if schema else None
@@ -90,8 +91,8 @@ def _request(parts: RequestParts) -> Json:
         "max_tokens": limit,
         "tools": list(tools) or None,
         "system": [system_block] if system else None,
-        "messages": list(_turns(parts)),
-        "cache_control": CACHED,
+        "messages": list(_turns(parts, mark)),
+        "cache_control": mark,
         "tool_choice": _tool_choice(parts) if tools else None,
         "thinking": thinking,
         "output_config": {name: value for name, value in output.items() if value} or None,
@@ -136,7 +137,7 @@ def _thinking(parts: RequestParts) -> tuple[int, Json | None, str | None]:
     return limit, {"type": "adaptive", "display": "summarized"}, effort
 
 
-def _turns(parts: RequestParts) -> list[Json]:
+def _turns(parts: RequestParts, mark: Json) -> list[Json]:
     """The conversation, alternating; with a breakpoint where the last one would be too far away."""
     turns: list[tuple[str, list[Json]]] = []
     for message in parts.messages:
@@ -148,7 +149,7 @@ def _turns(parts: RequestParts) -> list[Json]:
             turns.append((role, blocks))
     if len(turns) > 2 and sum(len(blocks) for _, blocks in turns[-2:]) >= LOOKBACK:
         before = turns[-3][1]
-        before[-1] = before[-1] | {"cache_control": CACHED}
+        before[-1] = before[-1] | {"cache_control": mark}
     return [{"role": role, "content": list(blocks)} for role, blocks in turns]
 
 

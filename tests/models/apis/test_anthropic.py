@@ -72,6 +72,15 @@ def test_a_request_has_its_limit_its_version_and_marks_for_the_cache():
     )
 
 
+def test_all_marks_live_as_long_as_the_user_says():
+    parameters = Parameters(extra_body={"cache_control": {"ttl": "1h"}})
+    heard = [SYSTEM, USER]
+    _, sent = ask(Messages, HELLO, messages=heard, tools=[LOOKUP], parameters=parameters)
+    hour = {"type": "ephemeral", "ttl": "1h"}
+    marks = [each["cache_control"] for each in (sent["tools"][-1], sent["system"][0], sent)]
+    assert marks == [hour] * 3
+
+
 def test_all_input_tokens_are_one_count_and_those_of_the_cache_known():
     usage = {
         "input_tokens": 3, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 40,
