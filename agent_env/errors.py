@@ -98,6 +98,14 @@ class RunStopped(AgentEnvError):
         """The limit that the next call would keep, in tokens or USD, where it is known."""
 
 
+class RunWaits(AgentEnvError):
+    """The run's calls are in batches, and it is to be gone on with when these are done."""
+
+
+class Parked(AgentEnvError):
+    """An episode's next model call is in a batch, or will be."""
+
+
 class ToolError(AgentEnvError):
     """A tool call that failed; its text is the tool's output, written for the model."""
 

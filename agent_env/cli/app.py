@@ -62,6 +62,7 @@ def main() -> None:
         ConfigErrors,
         DatasetError,
         DatasetErrors,
+        RunWaits,
     )
     from agent_env.extras import how_to_install
 
@@ -77,6 +78,9 @@ def main() -> None:
         _fail([str(exc)], 2)
     except UsageError as exc:
         _fail([_with_hint(exc.format_message().replace("Value error, ", ""), sys.argv[1:])], 2)
+    except RunWaits as exc:
+        say(f"agent-env: {exc}")
+        sys.exit(0)
     except AgentEnvError as exc:
         _fail([str(exc)], 1)
     except ModuleNotFoundError as exc:

@@ -11,7 +11,7 @@ import gc
 import hashlib
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -27,10 +27,12 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import Clock, Fsync, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.waves import Waves
 from agent_env.errors import (
     AgentEnvError,
     EpisodeError,
     ModelError,
+    Parked,
     RunStopped,
     StorageError,
     boundary,
@@ -153,6 +155,7 @@ class Seams:
     """What gives the tools faults, once it has begun."""
 
 
+PARKED = "parked"
 UNPACED = 1_000_000
 """Calls in flight, if only the number of concurrent episodes bounds them."""
 
@@ -194,6 +197,8 @@ class Runner:
     watch: Watch | None = None
     stopping: StoppingCondition | None = None
     """None runs every episode."""
+    waves: Waves | None = None
+    """Where the model's calls go by batch."""
 
     async def run(
         self,
@@ -213,6 +218,8 @@ class Runner:
                 on_end(key, "left alone")
             else:
                 status = await self.episode(key, sample, condition, loop, *trace)
+                if status == PARKED:
+                    return
                 if self.stopping is not None:
                     self.stopping.note(key)
                 on_end(key, status)
@@ -234,9 +241,11 @@ class Runner:
         trace: TraceWriter,
         past: Recording | None,
     ) -> str:
-        """Runs one episode into its trace, then closes it; returns the stop reason, or `failed`."""
+        """Runs one episode into its trace, then closes it; returns the stop reason, `failed`, or
+        `parked` for one whose next call goes by batch."""
+        named = nullcontext() if self.waves is None else self.waves.episode(key.name)
         try:
-            with boundary(EpisodeError, "unexpected"):
+            with boundary(EpisodeError, "unexpected"), named:
                 outcome = await self._attempt(key, sample, condition, loop, trace, past)
             trace.write(
                 EpisodeFinished,
@@ -246,6 +255,9 @@ class Runner:
             )
             await trace.settle()
             return outcome.stop_reason
+        except Parked:
+            await trace.settle()
+            return PARKED
         except (StorageError, RunStopped):
             raise
         except AgentEnvError as exc:
@@ -278,7 +290,7 @@ class Runner:
             begun = past is not None and bool(past.steps)
             watch = None if self.watch is None else self.watch.reply
             attempt = EpisodeState(
-                model=RecordingModel(caller, trace, begun, watch),
+                model=RecordingModel(caller, trace, begun, watch, self._by_batch),
                 meter=meter,
                 toolbox=RecordingToolbox(seams.toolbox, trace, self.tokenizer),
                 strategy=seams.strategy,
@@ -305,6 +317,10 @@ class Runner:
                 specs = seams.toolbox.specs
                 self.watch.answer(key.name, outcome.answer, specs, outcome.stop_reason)
             return self._replied(outcome, caller)
+
+    @property
+    def _by_batch(self) -> bool:
+        return self.waves is not None and not self.waves.is_live
 
     def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
         """The outcome; ModelError if the time ran out before any reply: that is no wrong answer."""
@@ -343,7 +359,9 @@ class Runner:
     ) -> Outcome:
         """Replays the recording, then continues live."""
         attempt.strategy, attempt.fit = with_recorded_start(seams.strategy, past), Fit(past.kept)
-        back = await resume_episode(past, trace, seams.toolbox, seams.model.name, self.strict)
+        back = await resume_episode(
+            past, trace, seams.toolbox, seams.model.name, self.strict, self.waves is not None
+        )
         self._begin_faults(seams, past.start.sample, past.start.repeat, past.results)
         attempt.model = back.model(attempt.model, attempt.meter.count)
         attempt.toolbox = back.toolbox(attempt.toolbox)

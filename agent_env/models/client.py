@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 
 from agent_env.errors import ConfigError, ModelError
@@ -19,6 +19,8 @@ from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Repetition, Reply, ToolSpec
 
 LETTERS_PER_TOKEN = 4
+Post = Callable[[Endpoint, str, Json], Awaitable[Json]]
+"""Sends a request to a path of the server, or gets the reply to it otherwise."""
 
 
 class ApiModel:
@@ -39,6 +41,7 @@ class ApiModel:
         former_urls: Sequence[str] = (),
         note: Callable[[str], None] = lambda text: None,
         tier_fallback: int | None = None,
+        post: Post | None = None,
         *,
         permit: Permit,
     ) -> None:
@@ -54,7 +57,7 @@ class ApiModel:
         self._parameters = parameters
         self._stream = stream
         self._path = api.path_for(model, base_url, stream)
-        self._tier_fallback = tier_fallback
+        self._tier_fallback, self._post = tier_fallback, post or Endpoint.post
         self._refusals: Counter[str] = Counter()
         """How often a tier had no capacity for a request, by the request's digest."""
         self._endpoint = Endpoint(
@@ -113,7 +116,7 @@ class ApiModel:
         try:
             if self._stream:
                 return await self._streamed(request, watch)
-            return await self._endpoint.post(self._path, request)
+            return await self._post(self._endpoint, self._path, request)
         except ModelError as exc:
             if most is None or not exc.lacks_capacity:
                 raise

@@ -32,6 +32,7 @@ SENT = frozenset(
      "transfer-encoding", "user-agent"}
 )  # fmt: skip
 """Headers that any server gets, beside those that hold its key."""
+MOST = 64 << 20  # bytes of an answer that are read
 KEEPALIVE_S = 60.0  # idle connections; after the usual 5 s slow tools would cost a new one
 
 
@@ -47,6 +48,7 @@ class Endpoint:
         idle_s: float | None = None,
         headers: Callable[[str], Mapping[str, str]] | None = None,
         is_openai: bool = False,
+        most_bytes: int = MOST,
         *,
         permit: Permit,
     ) -> None:
@@ -60,6 +62,7 @@ class Endpoint:
         self.failures = Failures(model, _public_url(base_url), _checked_key(api_key), timeout_s)
         self._headers = headers
         self._is_openai = is_openai
+        self._most_bytes = most_bytes
         self._clients: list[AsyncOpenAI] = []
         self._free: list[AsyncOpenAI] = []
         self._certificates: ssl.SSLContext | None = None
@@ -97,10 +100,30 @@ class Endpoint:
 
     async def get(self, path: str) -> Json:
         """What the server shows at a path."""
+        return self.failures.cleaned(self._parsed(await self.download(path), {}))
+
+    async def download(self, path: str) -> str:
+        """The text at a path."""
         try:
             with self._client() as client:
                 async with asyncio.timeout(self._pace.reply_s):
-                    text = await client.get(path, cast_to=str)
+                    return await client.get(path, cast_to=str)
+        except Exception as exc:  # as above
+            failure = self.failures.of_exception(exc, {})
+        raise failure
+
+    async def upload(self, path: str, name: str, data: bytes, fields: Mapping[str, str]) -> Json:
+        """What the server says to a file of this name, sent as a form with these fields."""
+        try:
+            with self._client() as client:
+                async with asyncio.timeout(self._pace.reply_s):
+                    text = await client.post(
+                        path,
+                        cast_to=str,
+                        body=dict(fields),
+                        files=[("file", (name, data, "application/jsonl"))],
+                        options={"headers": {"content-type": "multipart/form-data"}},
+                    )
         except Exception as exc:  # as above
             failure = self.failures.of_exception(exc, {})
         else:
@@ -158,17 +181,18 @@ class Endpoint:
         import httpx2  # what the SDK itself runs on
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-        from agent_env.models.bounded import hooks
+        from agent_env.models.bounded import MOST_VALUES, hooks
 
         if self._certificates is None:  # reading them takes 20 ms: once for all clients
             self._certificates = httpx2.create_ssl_context()
+        bound = hooks(self._most_bytes, max(MOST_VALUES, self._most_bytes // 32))["response"]
         limits = httpx2.Limits(max_connections=1, keepalive_expiry=KEEPALIVE_S)
         return AsyncOpenAI(
             http_client=DefaultAsyncHttpxClient(
                 verify=self._certificates,
                 limits=limits,
                 follow_redirects=False,  # the key and the question are for this address alone
-                event_hooks={"request": [self._put_headers], "response": hooks()["response"]},
+                event_hooks={"request": [self._put_headers], "response": bound},
             ),
             base_url=self._base_url,
             api_key=self.failures.key or "none",

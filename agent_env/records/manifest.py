@@ -227,6 +227,17 @@ class StoppingSettings(Stored):
     """Names of the run folders, side by side, that one test goes over; () for this run alone."""
 
 
+class BatchSettings(Stored):
+    """How the model's calls go by batch."""
+
+    dir: OutsideFile[str | None] = None
+    """The folder of batch files that something else answers; None: the provider's batch API."""
+    until: Plain[int] = Field(default=0, ge=0)
+    """So few calls that are left go by the normal API."""
+    detach: Plain[bool] = False
+    """Whether the command ends when it has handed a wave in."""
+
+
 class StudyUse(Stored):
     """The study that a run belongs to."""
 
@@ -342,6 +353,8 @@ class Manifest(Stored):
     for it, and asks for no others."""
     until: StoppingSettings | None = Field(default=None, exclude_if=lambda rule: rule is None)
     """What ends the run early; None where nothing does, and for a study, which has it itself."""
+    batch: BatchSettings | None = Field(default=None, exclude_if=lambda batch: batch is None)
+    """None where each call goes by itself."""
     study: StudyUse | None = Field(default=None, exclude_if=lambda use: use is None)
     """The study that asked for it."""
     imported: ImportSource | None = Field(default=None, exclude_if=lambda source: source is None)

@@ -117,6 +117,9 @@ class ModelCalled(Event):
     latency_s: Plain[Seconds | None] = None
     """None where the source of an imported episode does not tell it."""
     attempt: Plain[int] = 1
+    batched: Plain[bool | None] = None
+    """Whether it went by batch; the wait for it is no time of the episode, and its latency is
+    unknown."""
     replayed: Plain[bool | None] = None
     """Whether this was taken over from a parent, and not asked for."""
 

@@ -35,6 +35,7 @@ from agent_env.records.options import (
 from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.runs.batch_options import BatchOptions
 from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.stop_options import StopOptions
 from agent_env.wiring.mcp import McpOptions
@@ -362,6 +363,7 @@ class RunOptions:
     )
     """Limits of an episode that override the task's, by the names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
+    batch: BatchOptions = field(default_factory=BatchOptions)
     stop: StopOptions = field(default_factory=StopOptions)
     objects: Objects = field(default_factory=lambda: NO_OBJECTS)
     """Plug-ins that only this process has; `task`, `model` and conditions may name them."""
@@ -385,7 +387,7 @@ class RunOptions:
             replace(
                 self,
                 model=model,
-                base_url=urls[model],
+                base_url=self.batch.url(model, urls[model]),
                 api_key_envs=(),
                 parameters=with_variable(self.parameters, variables[model]),
             )
@@ -431,6 +433,9 @@ class ResumeOptions:
         field(default_factory=dict)
     )
     """Other options of the run that `resume` may change, by their entries in run.json."""
+    detach: Annotated[
+        bool | None, Opt("Of a run by batch: end when a wave is handed in. Default: as it began.")
+    ] = None
     anyway: Annotated[bool, Opt("Go on though another server drops the tools.")] = False
     """Whether another server may drop the tools of the conditions."""
     trust_run: TrustRun = False

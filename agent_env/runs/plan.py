@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from agent_env.episodes.calls.options import allow_open_files, manifest_fields
+from agent_env.episodes.calls.options import allow_open_files, asked_tier, manifest_fields
 from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.models.addresses import short_names
@@ -22,6 +22,7 @@ from agent_env.records.options import entries
 from agent_env.records.schema import Condition, MaterialTable, Record, Sample
 from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
+from agent_env.runs.batch_options import batch_settings
 from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.ladder import PageBuilder, ladder_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
@@ -110,6 +111,7 @@ async def plan_run(
     `is_asked`: false if another program replies for the model. `build_pages` finds the cited pages
     of the ladder; None where the user has to name them."""
     (options,) = options.addressed([options.model])
+    batch = batch_settings(options) if is_asked else None
     options, server = with_server(options, note) if is_asked else (options, None)
     family = options.plugins.find(FAMILIES, options.task)
     _check_script(options.model, family)
@@ -142,9 +144,9 @@ async def plan_run(
     conditions, sandbox = await _conditions(options, task, tools, note)
     fit = {"fit_context": True} if options.parameters.get("tool_texts") == "short" else {}
     limits = episode_limits(fit | dict(options.limits), task, conditions)
-    about_calls = manifest_fields(
-        options.calls, model, limits, note, plugins.permit, options.parameters
-    )
+    priced = asked_tier(options.parameters)
+    priced = "batch" if batch is not None and batch.dir is None else priced
+    about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit, priced)
     web = settings_of(options.web)
     if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")
@@ -208,6 +210,7 @@ async def plan_run(
             "contexts": tuple(copy.use for copy in copies),
             "until": stopping_settings(options, model, task, conditions, sample_set.samples, note),
             "versions": versions(),
+            "batch": batch,
             "study": options.study,
             "created_at": now.isoformat(timespec="seconds"),
         }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -79,7 +80,8 @@ async def resume(
             run.change(**{name: now for name, (was, now) in pairs.items() if was != now})
             record_run(run, listener.note)
         strict = not options.accept_changes
-        await (engine or run_episodes)(run, options.concurrency, listener, options.run, strict)
+        engine = engine or partial(run_episodes, detach=options.detach)
+        await engine(run, options.concurrency, listener, options.run, strict)
 
 
 def _check_accepted(run: Run, options: ResumeOptions, differences: Sequence[str]) -> None:

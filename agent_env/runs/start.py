@@ -15,6 +15,7 @@ from agent_env.episodes.calls.options import allow_open_files
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address, variable_in
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight
+from agent_env.runs.batch_options import NO_SERVER
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.plan import Plan, plan_run
 from agent_env.runs.run import Run
@@ -23,13 +24,20 @@ from agent_env.tasks.family import SampleSet
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.components import RunComponents, open_components
-from agent_env.wiring.models import api_of, facts_of_server, health_of, open_counted
+from agent_env.wiring.models import (
+    api_of,
+    facts_of_server,
+    health_of,
+    open_batches,
+    open_counted,
+)
 from agent_env.wiring.trust import record_run
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget, RunLimits
     from agent_env.episodes.pending import StoppingCondition
     from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.episodes.waves import Waves
     from agent_env.records.schema import Condition, Sample, ToolSpec
 
 PROMPTS = 50
@@ -131,12 +139,14 @@ async def try_server(
     closed, the server too that the run starts itself."""
     begun = await begin_server(run, note, stack)
     is_open = begun.model_parameters.get("tool_protocol") == "auto"
-    if is_open and wish == "off":
+    has_server = begun.model_parameters.get("base_url") != NO_SERVER
+    if is_open and (wish == "off" or not has_server):
         raise ConfigError(
             "--tool-protocol auto is settled by the preflight: leave --no-preflight out, or write "
             "native, text or schema"
         )
-    if not is_open and (wish == "off" or (begun.server is not None and begun.server.is_packaged)):
+    is_packaged = begun.server is not None and begun.server.is_packaged
+    if not is_open and (wish == "off" or not has_server or is_packaged):
         return
     try:
         async with AsyncExitStack() as trial:
@@ -271,10 +281,12 @@ async def run_episodes(
     strict: bool = True,
     stopping: StoppingCondition | None = None,
     budget: RunBudget | None = None,
+    detach: bool | None = None,
 ) -> None:
     """Runs every episode without a complete trace, also on resume. `limits` override those of the
     run; if `strict`, an episode fails whose requests differ from the recorded ones. `stopping`:
-    None for the run's own, if it has one; `budget`: None for one of this run alone."""
+    None for the run's own, if it has one; `budget`: None for one of this run alone; `detach`: of a
+    run by batch, None as it was begun."""
     from agent_env.episodes.calls.options import change_run_limits, open_calls
     from agent_env.episodes.pending import pending
     from agent_env.episodes.rerun.resume import limits_of
@@ -293,6 +305,7 @@ async def run_episodes(
         if next(pending(run, *asked, stopping), None) is None:
             return
         from agent_env.episodes.runner import Runner, Watch
+        from agent_env.runs.waves import run_waves
 
         manifest = await begin_server(run, listener.note, stack)
         components = run.components or await open_components(
@@ -304,6 +317,13 @@ async def run_episodes(
         listener.pace(lambda: str(calls.pace))
         telling = asyncio.create_task(calls.outage.tell_quiet(lambda: calls.pace.in_flight))
         stack.callback(telling.cancel)
+        waves = None
+        if manifest.batch is not None:
+            waves = _open_waves(run, manifest, listener.note, stack)
+            model, tokenizer = await open_counted(
+                manifest, listener.note, stack, run.plugins, waves.post
+            )
+            components = replace(components, model=model, tokenizer=tokenizer)
         runner = Runner(
             folder=run,
             model_name=manifest.model,
@@ -321,8 +341,34 @@ async def run_episodes(
             note=listener.note,
             watch=Watch(listener.note, manifest.served_model, manifest.is_in_text),
             stopping=stopping,
+            waves=waves,
         )
-        await runner.run(*asked, listener.end)
+        if (settings := manifest.batch) is None:
+            await runner.run(*asked, listener.end)
+        else:
+            if detach is not None:
+                settings = settings.model_copy(update={"detach": detach})
+            await run_waves(settings, runner, asked, listener)
+
+
+def _open_waves(
+    run: Run, manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
+) -> Waves:
+    """What the run has in batches, and the API for more."""
+    from agent_env.episodes.calls.options import batch_tier, retries_of
+    from agent_env.episodes.waves import Waves
+
+    waves = Waves(
+        folder=run.path,
+        run=manifest.id or run.path.name,
+        api=open_batches(manifest, stack, run.plugins),
+        tier=batch_tier(manifest),
+        attempts=retries_of(manifest).attempts,
+        note=note,
+        clock=lambda: datetime.now(UTC),
+    )
+    waves.read()
+    return waves
 
 
 def _recorded_stopping(

@@ -31,6 +31,8 @@ from agent_env.wiring.registry import (
 )
 
 if TYPE_CHECKING:
+    from agent_env.models.batch import BatchApi
+    from agent_env.models.client import Post
     from agent_env.models.server_facts import ServerFacts
     from agent_env.models.settings import ModelSettings
     from agent_env.models.tokenizers import ServerTokenizer
@@ -50,11 +52,12 @@ def make_model(
     former_urls: Sequence[str] = (),
     note: Callable[[str], None] = lambda text: None,
     steps: Sequence[Any] | None = None,
+    post: Post | None = None,
 ) -> Model:
     """The model of this name; ConfigError where its key or address is missing or not allowed. The
     server's `tokenizer` counts where replies have no usage; `former_urls` are the server's earlier
     addresses; `note` gets what the server refuses; `steps` are those of the scripted models for
-    the task's family."""
+    the task's family; `post` stands for the sending of requests."""
     entry, _ = model_entry(name, plugins)
     head, served_name = head_of(name)
     api = plugins.find(MODELS, head)
@@ -83,7 +86,7 @@ def make_model(
 
     model = ApiModel(
         api, name, served_name, url, key, settings.parameters, timeout_s, settings.stream,
-        settings.idle_s, settings.echo_reasoning, former_urls, note, settings.tier_fallback,
+        settings.idle_s, settings.echo_reasoning, former_urls, note, settings.tier_fallback, post,
         permit=permit,
     )  # fmt: skip
     if tokenizer is None:
@@ -345,11 +348,38 @@ async def facts_of_server(
     return await server_facts(served_name, base_url, key, plugins.permit)
 
 
+BATCH_BYTES = 4 << 30
+"""Of a batch's results that are read."""
+
+
+def open_batches(manifest: Manifest, stack: AsyncExitStack, plugins: Plugins) -> BatchApi:
+    """The batch API of the run's model, with its address and key, or the run's folder of batches;
+    closed with the stack."""
+    from agent_env.models.batch import FileBatches
+    from agent_env.models.endpoint import Endpoint
+
+    assert manifest.batch is not None  # whoever asks has looked
+    if manifest.batch.dir is not None:
+        return FileBatches.at(Path(manifest.batch.dir), plugins.permit)
+    name, parameters = manifest.model, manifest.model_parameters
+    api, base_url = api_of(name, plugins), parameters.get("base_url")
+    if api is None or api.batches is None:
+        raise ConfigError(f"--batch: {name} has no batch API that is known here")
+    url, permit = _address(name, api, None if base_url is None else str(base_url), plugins)
+    endpoint = Endpoint(
+        head_of(name)[1], url, _key(name, api, variable_in(parameters), plugins), MODEL_TIMEOUT_S,
+        None, api.headers, api.is_openai, BATCH_BYTES, permit=permit,
+    )  # fmt: skip
+    stack.push_async_callback(endpoint.close)
+    return api.batches(endpoint)
+
+
 async def open_counted(
     manifest: Manifest,
     note: Callable[[str], None],
     stack: AsyncExitStack,
     plugins: Plugins,
+    post: Post | None = None,
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
     """`open_model` with a manifest's parameters."""
     parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
@@ -358,7 +388,7 @@ async def open_counted(
     urls = manifest.former_urls
     return await open_model(
         manifest.model, address, parameters, manifest.tokenizer, note, stack, plugins, urls,
-        steps_of_task(manifest.task, plugins),
+        steps_of_task(manifest.task, plugins), post,
     )  # fmt: skip
 
 
@@ -381,6 +411,7 @@ async def open_model(
     plugins: Plugins,
     former_urls: Sequence[str] = (),
     steps: Sequence[Any] | None = None,
+    post: Post | None = None,
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
     """The model and its token counter; closed with the stack. ConfigError where its key or
     address is missing, or its server does not count."""
@@ -389,10 +420,10 @@ async def open_model(
         opened = server_tokenizer(name, base_url, plugins, variable_in(parameters))
         tokenizer = served = await stack.enter_async_context(opened)
         stack.callback(lambda: _report_estimates(served, note))
-        model = make_model(name, base_url, parameters, plugins, served, former_urls, note, steps)
+        counter: ServerTokenizer | None = served
     else:
-        model = make_model(name, base_url, parameters, plugins, None, former_urls, note, steps)
-        tokenizer = make_tokenizer(counted_by)
+        counter, tokenizer = None, make_tokenizer(counted_by)
+    model = make_model(name, base_url, parameters, plugins, counter, former_urls, note, steps, post)
     if (close := getattr(model, "close", None)) is not None:  # those that hold connections
         stack.push_async_callback(close)
     return model, tokenizer

@@ -162,6 +162,7 @@ class RunBudget:
     in_flight: int = 0
     _reserved_tokens: int = 0
     _reserved_cost_usd: float = 0.0
+    _parked: list[Usage] = field(default_factory=list)
     _largest_output: int = 0
     _most_per_estimate: float = 1.0
     """The largest ratio of counted to estimated input tokens."""
@@ -232,11 +233,25 @@ class RunBudget:
         if not is_preflight:
             self._largest_output = max(self._largest_output, usage.output_tokens or 0)
 
-    def hold(self, usage: Usage) -> None:
+    def hold(self, usage: Usage, sign: int = 1) -> None:
         """Holds what a failed call may have used."""
         for budget in (self, *self.wider):
-            budget.held_tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
-            budget.held_cost_usd += usage.charged_usd(self.facts)
+            tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+            budget.held_tokens += sign * tokens
+            budget.held_cost_usd += sign * usage.charged_usd(self.facts)
+
+    def park(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> None:
+        """Holds what a call that goes by batch may need, until `unpark`."""
+        if self.is_limited:
+            usage = self.may_need(estimated_tokens(messages, tools))
+            self._parked.append(usage)
+            self.hold(usage)
+
+    def unpark(self) -> None:
+        """Lets go of what parked calls hold; those that still have no reply are parked again."""
+        for usage in self._parked:
+            self.hold(usage, -1)
+        self._parked.clear()
 
     def may_need(self, estimated: int) -> Usage:
         """What a call of `estimated` input tokens may use, judged by earlier calls."""
@@ -275,7 +290,7 @@ class RunBudget:
         if most is not None and taken + share.tokens > most:
             text = f"{self.whose} has used {self.tokens} of its {most} tokens"
             if self.held_tokens:
-                text += f", and up to {self.held_tokens} by failed calls of unknown usage"
+                text += f", and up to {self.held_tokens} by calls that failed or wait in batches"
             text += f"; the next call may need {share.tokens}"
             return RunStopped(text, reason="tokens", at_least=taken + share.tokens)
         limit = self.limits.cost_usd
@@ -283,7 +298,9 @@ class RunBudget:
         if limit is not None and spent + share.cost_usd > limit:
             text = f"{self.whose} has cost {self.cost_usd:.4f} of its {limit:g} USD"
             if self.held_cost_usd:
-                text += f", and up to {self.held_cost_usd:.4f} by failed calls of unknown usage"
+                text += (
+                    f", and up to {self.held_cost_usd:.4f} by calls that failed or wait in batches"
+                )
             text += f"; the next call may cost {share.cost_usd:.4f}"
             return RunStopped(text, reason="cost", at_least=spent + share.cost_usd)
         return None

@@ -32,7 +32,7 @@ from agent_env.episodes.calls.retries import (
     may_have_cost,
 )
 from agent_env.episodes.trace.lines import TraceWriter
-from agent_env.errors import EpisodeError, ModelError, boundary
+from agent_env.errors import EpisodeError, ModelError, Parked, boundary
 from agent_env.graph.meter import Meter, estimated_tokens, known_or_estimated
 from agent_env.protocols import Count, Model, RemoteTokenizer, ReplyOptions, Tokenizer, Toolbox
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage
@@ -180,6 +180,9 @@ class Caller:
             except ModelError as exc:
                 self._failed(exc, share, round_, messages, tools)
                 return CallTry(attempt, seconds_since(start), queued, error=exc, charged=share.held)
+            except Parked:
+                self.calls.budget.park(messages, tools)
+                raise
             except EpisodeError as exc:  # no server's fault; another call would not help
                 record(CallTry(attempt, seconds_since(start), queued, error=exc))
                 raise
@@ -230,11 +233,14 @@ class RecordingModel:
         trace: TraceWriter,
         begun: bool = False,
         watch: Callable[[Reply], None] | None = None,
+        batched: bool = False,
     ) -> None:
-        """`begun`: an earlier process recorded replies; `watch` is called with each reply."""
+        """`begun`: an earlier process recorded replies; `watch` is called with each reply;
+        `batched`: calls go by batch."""
         self.name = caller.model.name
         self._caller, self._trace, self._watch = caller, trace, watch
         self._has_replies = begun
+        self._batched = batched or None
         self._request = RequestDigest()
 
     async def generate(
@@ -257,7 +263,8 @@ class RecordingModel:
                 added=added,
                 kept=kept or None,
                 reply=call.reply,
-                latency_s=call.latency_s,
+                latency_s=None if self._batched else call.latency_s,
+                batched=self._batched,
                 queued_s=call.queued_s,
                 attempt=call.attempt,
                 charged=call.charged,

@@ -72,11 +72,11 @@ def manifest_fields(
     limits: Mapping[str, Any],
     note: Callable[[str], None],
     permit: Permit,
-    parameters: Mapping[str, Any],
+    tier: str | None = None,
 ) -> dict[str, Any]:
     """The entries of run.json; ConfigError for a cost limit without prices."""
     is_cost_limited = limits.get("cost_usd") is not None
-    facts = priced_facts(options, model, note, is_cost_limited, asked_tier(parameters))
+    facts = priced_facts(options, model, note, is_cost_limited, tier)
     cache = options.reply_cache
     if cache is not None:
         ReplyCache(cache, permit).close()  # fails before anything else
@@ -113,6 +113,12 @@ def asked_tier(parameters: Mapping[str, Any]) -> str | None:
     one, and where the account's settings decide."""
     tier = parameters.get("service_tier")
     return None if tier in (None, "auto", "default") else str(tier)
+
+
+def batch_tier(manifest: Manifest) -> str | None:
+    """The service tier of the replies in a provider's batches; None for calls that go by
+    themselves, and for a folder of batches, which is on the user's own machine."""
+    return None if manifest.batch is None or manifest.batch.dir is not None else "batch"
 
 
 def model_facts(
@@ -164,7 +170,7 @@ def open_budget(
     budget = RunBudget(
         limits=run_limits(manifest),
         facts=manifest.model_facts,
-        tier=asked_tier(manifest.model_parameters),
+        tier=batch_tier(manifest) or asked_tier(manifest.model_parameters),
         max_output=max_output(manifest),
         wider=wider,
     )

@@ -128,6 +128,8 @@ class ResumedEpisode:
     """The live tools."""
     drift: list[Drift] = field(default_factory=list)
     is_live: bool = False
+    in_waves: bool = False
+    """Whether the run goes by batch: another wave is no resumption, where nothing has changed."""
 
     def model(self, live: Model, count: Callable[[Usage], None]) -> Model:
         """Recorded replies, then those of the live model; calls `count` with the usages of
@@ -145,15 +147,21 @@ class ResumedEpisode:
 
     def go_live(self) -> None:
         """Writes once that the following events are new, the episode's end included."""
-        if not self.is_live:
-            self.is_live = True
-            self.trace.write(
-                EpisodeResumed,
-                steps=self.tape.played,
-                model=self.model_name,
-                tools=None if self.specs == self.tape.recording.tools else self.specs,
-                drift=(*self.drift, *self.tape.drift),
-            )
+        if self.is_live:
+            return
+        self.is_live = True
+        recording, drift = self.tape.recording, (*self.drift, *self.tape.drift)
+        tools = None if self.specs == recording.tools else self.specs
+        is_as_before = tools is None and not drift and self.model_name == recording.start.model
+        if self.in_waves and is_as_before and recording.end is None:
+            return
+        self.trace.write(
+            EpisodeResumed,
+            steps=self.tape.played,
+            model=self.model_name,
+            tools=tools,
+            drift=drift,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +222,7 @@ async def resume_episode(
     live: Toolbox,
     model_name: str,
     strict: bool,
+    in_waves: bool = False,
 ) -> ResumedEpisode:
     """The episode, ready to continue after its recording, with the state of its tools rebuilt in a
     new session."""
@@ -223,7 +232,7 @@ async def resume_episode(
     drift = await rebuild(recording.steps, live, stateful)
     tape = Tape(recording, strict=strict)
     used_s = worked_s(recording.events) if recording.steps else 0.0  # an outage is no work
-    return ResumedEpisode(tape, trace, model_name, used_s, live.specs, drift)
+    return ResumedEpisode(tape, trace, model_name, used_s, live.specs, drift, in_waves=in_waves)
 
 
 async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]) -> list[Drift]:

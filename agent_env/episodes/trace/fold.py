@@ -289,13 +289,14 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
 
 
 def worked_s(events: Sequence[Event]) -> float:
-    """Seconds from the first event to the last, without pauses, outages and judging."""
+    """Seconds from the first event to the last, without pauses, outages, batches and judging."""
     events = without_verdicts(events)
     at = [datetime.fromisoformat(event.at) for event in events]
     spans = (
         (after - before).total_seconds()
         for before, after, event in zip(at, at[1:], events[1:], strict=False)
         if not isinstance(event, EpisodeResumed)
+        and not (isinstance(event, ModelCalled) and event.batched)
     )
     away = (e.away_s or 0.0 for e in events if isinstance(e, ModelCalled))
     return max(0.0, round(sum(spans) - sum(away), 3))

@@ -1,0 +1,124 @@
+"""A run by batch: wave after wave, until no episode waits for a reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from agent_env.episodes.calls.caller import Calls
+from agent_env.episodes.calls.retries import Breaker
+from agent_env.episodes.pending import StoppingCondition
+from agent_env.episodes.run_folder import EpisodeKey
+from agent_env.errors import RunStopped, RunWaits
+from agent_env.records.manifest import BatchSettings
+from agent_env.records.schema import Sample
+from agent_env.records.waits import doubled_s
+
+if TYPE_CHECKING:
+    from agent_env.episodes.runner import Runner
+    from agent_env.episodes.waves import Waves
+    from agent_env.records.schema import Condition
+    from agent_env.runs.start import Listener
+
+FIRST_POLL_S = 1.0
+LONGEST_POLL_S = 60.0
+"""Between two looks at batches that have not ended."""
+TOLD_AT = (1, 6)
+"""Looks after which it is said where the batches stand; then after each thirtieth."""
+
+
+@dataclass(slots=True)
+class Unended:
+    """A stopping condition that leaves out the episodes that failed in this start: they are for the
+    next one."""
+
+    all_samples: Sequence[Sample]
+    inner: StoppingCondition | None
+    failed: set[EpisodeKey] = field(default_factory=set)
+
+    @property
+    def samples(self) -> Sequence[Sample]:
+        return self.all_samples if self.inner is None else self.inner.samples
+
+    def is_needed(self, key: EpisodeKey) -> bool:
+        return key not in self.failed and (self.inner is None or self.inner.is_needed(key))
+
+    def note(self, key: EpisodeKey) -> None:
+        if self.inner is not None:
+            self.inner.note(key)
+
+
+def without_waits(calls: Calls) -> Calls:
+    """For calls that wait a wave anyway: no waits between them, and no stop after failures, as one
+    expired batch is many."""
+    retries = replace(calls.retries, first_wait_s=0.0, longest_wait_s=0.0)
+    return replace(calls, retries=retries, breaker=Breaker(None))
+
+
+async def run_waves(
+    settings: BatchSettings,
+    runner: Runner,
+    asked: tuple[Sequence[Sample], Sequence[Condition], int],
+    listener: Listener,
+) -> None:
+    """Runs the episodes as far as their calls have replies, hands the other calls in, and goes on
+    when there are results. RunWaits where the run is to end meanwhile."""
+    unended = Unended(asked[0], runner.stopping)
+    last = replace(runner, stopping=unended)
+    runner, waves = replace(last, calls=without_waits(last.calls)), runner.waves
+    assert waves is not None  # else there is no batch
+
+    def end(key: EpisodeKey, status: str) -> None:
+        if status == "failed":
+            unended.failed.add(key)
+        listener.end(key, status)
+
+    for number in count(1):
+        await waves.settle()
+        await waves.collect()
+        waves.begin()
+        runner.calls.budget.unpark()
+        stop: RunStopped | None = None
+        try:
+            await runner.run(*asked, end)
+        except RunStopped as exc:
+            if exc.reason in ("failures", "time"):
+                raise
+            stop = exc  # the calls that fit are still made
+        calls = len(waves.parked)
+        if not calls and not waves.waiting:
+            if stop is not None:
+                raise stop
+            await waves.cancel()
+            return
+        if calls <= settings.until and not waves.waiting and number > 1:
+            listener.note(f"the last {calls} calls go by the normal API (--batch-until)")
+            waves.is_live = True
+            runner.calls.budget.unpark()
+            await last.run(*asked, end)
+            return
+        if calls:
+            batches = await waves.submit()
+            some = "one batch" if batches == 1 else f"{batches} batches"
+            listener.note(f"wave {number}: {calls} calls in {some}")
+        if settings.detach:
+            standing = "; ".join(await waves.collect())
+            go_on = f"go on with: agent-env resume {runner.folder.path}"
+            raise RunWaits(f"waits for its batches ({standing}); {go_on}")
+        await _some_end(waves, listener.note)
+
+
+async def _some_end(waves: Waves, note: Callable[[str], None]) -> None:
+    """Returns when a batch has ended, or turned out never to have been handed in."""
+    for poll in count(1):
+        before = len(waves.open)
+        await waves.settle()
+        standing = await waves.collect()
+        if len(waves.open) < before:
+            return
+        if standing and (poll in TOLD_AT or poll % 30 == 0):
+            note("; ".join(standing))
+        await asyncio.sleep(doubled_s(poll, FIRST_POLL_S, LONGEST_POLL_S))
