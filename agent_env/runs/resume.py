@@ -167,8 +167,12 @@ def settings_from_call(manifest: Manifest, options: ResumeOptions | ForkOptions)
 def fresh_manifest(manifest: Manifest, permit: Permit) -> Manifest:
     """The manifest of a new run with the same settings; the permit is the old one's."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"id": token_hex(6), "versions": versions(), "plugins": uses_in(manifest, permit)}
-    update |= {"created_at": now}
+    update: dict[str, object] = {
+        "id": token_hex(6),
+        "versions": versions(),
+        "plugins": uses_in(manifest, permit),
+    }
+    update |= {"created_at": now, "batch": None}
     return manifest.model_copy(update=update | {"changes": (), "preflights": ()})
 
 

@@ -104,11 +104,13 @@ async def run_waves(
             batches = await waves.submit()
             some = "one batch" if batches == 1 else f"{batches} batches"
             listener.note(f"wave {number}: {calls} calls in {some}")
-        if settings.detach:
-            standing = "; ".join(await waves.collect())
+        if not settings.detach:
+            await _some_end(waves, listener.note)
+            continue
+        number_open, standing = len(waves.open), "; ".join(await waves.collect())
+        if len(waves.open) == number_open:
             go_on = f"go on with: agent-env resume {runner.folder.path}"
             raise RunWaits(f"waits for its batches ({standing}); {go_on}")
-        await _some_end(waves, listener.note)
 
 
 async def _some_end(waves: Waves, note: Callable[[str], None]) -> None:

@@ -1,0 +1,394 @@
+"""A run by batch: the same episodes as live, whatever becomes of its batches."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from agent_env.episodes import waves as waves_module
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.fold import fold
+from agent_env.episodes.trace.lines import read_trace
+from agent_env.episodes.waves import Waves
+from agent_env.errors import DatasetError, Parked
+from agent_env.extensions.fake_server.policies import model_policy
+from agent_env.extensions.reference.policy import Reference
+from agent_env.models.batch import BatchResult, BatchState, FileBatches, OpenAiBatches, read_result
+from agent_env.records.trace_events import EpisodeResumed, ModelCalled
+from agent_env.runs import waves as orchestrator
+from tests.batch_server import BatchServer
+from tests.commands import agent_env, serving
+
+PRICES = """
+[models."compatible/x"]
+input_per_million = 2.0
+output_per_million = 8.0
+date = 2026-01-31
+source = "made up"
+[models."compatible/x".tiers.batch]
+input_per_million = 1.0
+output_per_million = 4.0
+"""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(orchestrator, "FIRST_POLL_S", 0.001)
+    monkeypatch.setattr(waves_module, "LISTED_S", 0.0)
+
+
+@pytest.fixture
+def server():
+    made = BatchServer(model_policy(Reference()))
+    with serving(made):
+        yield made
+
+
+def run(server, out, *more, condition="web", number=3):
+    return agent_env(
+        "run", "time-puzzles", "--limit", str(number), "--condition", condition, "--no-preflight",
+        "--model", f"compatible/x@{server.url}", "--out", str(out), *more,
+    )  # fmt: skip
+
+
+def traces(out):
+    return {f.parent.name + f.name: read_trace(f) for f in RunFolder(out).traces()}
+
+
+def said(out):
+    """Each episode's end and texts; ids of calls are the server's own."""
+    told = {}
+    for name, events in traces(out).items():
+        replies = [e.reply.message for e in events if isinstance(e, ModelCalled) and e.reply]
+        texts = [(m.content, [(c.name, c.arguments) for c in m.tool_calls]) for m in replies]
+        told[name] = [type(e).__name__ for e in events], texts, events[-1].answer
+    return told
+
+
+def cost(out):
+    facts = RunFolder(out).manifest.model_facts
+    return sum(fold(events).paid.cost_usd(facts) for events in traces(out).values())
+
+
+@pytest.mark.parametrize("condition", ["web", "python"])
+def test_episodes_by_batch_are_those_of_a_live_run_at_the_price_of_a_batch(
+    server, tmp_path, condition
+):
+    (tmp_path / "prices.toml").write_text(PRICES)
+    prices = ("--prices", str(tmp_path / "prices.toml"), "--run-cost-usd", "1")
+    assert run(server, tmp_path / "live", *prices, condition=condition).returncode == 0
+    done = run(server, tmp_path / "batch", *prices, "--batch", condition=condition)
+    assert done.returncode == 0, done.stderr
+    assert said(tmp_path / "batch") == said(tmp_path / "live")
+    scores = [(tmp_path / name / "scores.jsonl").read_bytes() for name in ("live", "batch")]
+    assert scores[0] == scores[1]
+    calls = [
+        e for t in traces(tmp_path / "batch").values() for e in t if isinstance(e, ModelCalled)
+    ]
+    assert len(server.asked) == len(set(server.asked)) == len(calls)
+    assert len(server.batches) == max(len(t) for _, t, _ in said(tmp_path / "batch").values())
+    assert {(c.latency_s, c.batched, c.reply.usage.tier) for c in calls} == {(None, True, "batch")}
+    assert cost(tmp_path / "batch") == pytest.approx(cost(tmp_path / "live") / 2)
+    assert agent_env("replay", str(tmp_path / "batch")).returncode == 0
+
+
+def test_a_batch_that_expires_is_handed_in_again_without_what_was_replied_to(server, tmp_path):
+    server.expires = {1, 3}
+    assert run(server, tmp_path / "r", "--batch", number=4).returncode == 0
+    assert len(server.asked) == len(set(server.asked))
+    events = [e for t in traces(tmp_path / "r").values() for e in t if isinstance(e, ModelCalled)]
+    failed = [e for e in events if e.reply is None]
+    assert len(failed) == 4  # two of each, which cost nothing
+    assert all("completion window expired" in e.error for e in failed)
+    assert len(server.asked) == len(events) - len(failed)
+
+
+def test_results_that_are_foreign_or_doubled_are_counted_and_never_used(server, tmp_path):
+    def spoil(lines):  # the last comes first in the file
+        stolen = [json.loads(json.dumps(line)) for line in lines]
+        for line in stolen:
+            line["response"]["body"]["choices"][0]["message"] = {"content": "1 January 2001"}
+        return [*stolen, *lines, {**stolen[0], "custom_id": "of another run"}, {"no": "id"}]
+
+    server.spoil = spoil
+    done = run(server, tmp_path / "r", "--batch")
+    assert (
+        "2 results for calls that it did not have, 3 second results; none of these" in done.stderr
+    )
+    server.spoil = lambda lines: lines
+    run(server, tmp_path / "live")
+    assert said(tmp_path / "r") == said(tmp_path / "live")
+
+
+def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path):
+    server.moves = False
+    first = run(server, tmp_path / "r", "--batch", "--detach")
+    assert (first.returncode, first.stdout) == (0, "")
+    assert f"go on with: agent-env resume {tmp_path / 'r'}" in first.stderr
+    for _ in range(60):
+        for batch in server.batches:
+            asyncio.run(server.tick(batch))
+        done = agent_env("resume", str(tmp_path / "r"))
+        assert done.returncode == 0, done.stderr
+        if "waits for its batches" not in done.stderr:
+            break
+    assert len(server.asked) == len(set(server.asked)) == 14
+    events = [e for trace in traces(tmp_path / "r").values() for e in trace]
+    assert not any(isinstance(event, EpisodeResumed) for event in events)
+
+
+def test_the_last_calls_may_go_by_the_normal_api(server, tmp_path):
+    done = run(server, tmp_path / "r", "--batch", "--batch-until", "2", number=4)
+    assert "calls go by the normal API" in done.stderr
+    tiers = [
+        e.batched for t in traces(tmp_path / "r").values() for e in t if isinstance(e, ModelCalled)
+    ]
+    assert set(tiers) == {True, None}
+    assert all(trace[-1].kind == "episode_finished" for trace in traces(tmp_path / "r").values())
+
+
+def test_files_that_something_else_answers_need_no_server(server, tmp_path):
+    """In the form of `vllm run-batch`."""
+    command = (
+        "run", "time-puzzles", "--limit", "3", "--condition", "web", "--model", "compatible/x",
+        "--batch-dir", str(tmp_path / "wave"), "--detach", "--out", str(tmp_path / "r"),
+    )  # fmt: skip
+    done = agent_env(*command)
+    for _ in range(20):
+        assert done.returncode == 0, done.stderr
+        if "waits for its batches" not in done.stderr:
+            break
+        for asked in (tmp_path / "wave").glob("ae-*.jsonl"):
+            results = asked.with_suffix(".results.jsonl")
+            if ".results" not in asked.name and not results.exists():
+                lines = [json.loads(line) for line in asked.read_text().splitlines()]
+                assert {line["url"] for line in lines} == {"/v1/chat/completions"}
+                replies = [asyncio.run(server._done(line)) for line in lines]
+                results.write_text("".join(json.dumps(line) + "\n" for line in replies))
+        done = agent_env("resume", str(tmp_path / "r"))
+    run(server, tmp_path / "live")
+    assert said(tmp_path / "r") == said(tmp_path / "live")
+
+
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        (
+            {"custom_id": "a", "response": {"status_code": 200, "body": {"choices": []}}},
+            BatchResult("a", {"choices": []}),
+        ),
+        (  # as vLLM writes a request that it refuses
+            {
+                "custom_id": "a",
+                "response": {"status_code": 400, "request_id": "q", "body": None},
+                "error": {"message": "too long", "code": 400},
+            },
+            BatchResult("a", error={"message": "too long", "code": 400}, status=400),
+        ),
+        ({"custom_id": "a", "response": None}, BatchResult("a", error="no reply")),
+        ({"response": {"body": {}}}, None),
+        ("no line", None),
+    ],
+)
+def test_a_result_is_a_body_or_an_error(line, result):
+    assert read_result(json.dumps(line)) == result
+
+
+class Killed(BaseException):
+    """The end of a process."""
+
+
+class Provider:
+    """A batch API in memory, whose process is killed when it has got a batch."""
+
+    most_calls, most_bytes = 2, 100
+
+    def __init__(self):
+        self.got, self.is_killing = {}, True
+
+    def line(self, call, path, body):
+        return json.dumps([call, body]).encode()
+
+    async def submit(self, batch, path, lines):
+        self.got[batch] = [json.loads(line)[0] for line in lines]
+        if self.is_killing:
+            raise Killed
+        return batch
+
+    async def find(self, batch):
+        return batch if batch in self.got else None
+
+    async def state(self, id):
+        return BatchState(True, "completed")
+
+    async def results(self, id):
+        return [json.dumps([call, {"said": call}]) for call in self.got[id]]
+
+    def read(self, line):
+        return BatchResult(*json.loads(line))
+
+
+def opened(folder, provider, note=print):
+    waves = Waves(folder, "run", provider, None, 6, note, lambda: datetime.now(UTC))
+    waves.read()
+    return waves
+
+
+async def ask(waves, *episodes):
+    replies = []
+    for name in episodes:
+        with waves.episode(name):
+            try:
+                replies.append(await waves.post(None, "/chat/completions", {"q": 1}))
+            except Parked:
+                replies.append(None)
+    return replies
+
+
+def test_a_batch_that_was_handed_in_as_the_process_was_killed_is_found_again(tmp_path):
+    async def go():
+        provider = Provider()
+        provider.most_bytes = 1000
+        waves = opened(tmp_path, provider)
+        waves.begin()
+        assert await ask(waves, "a", "b") == [None, None]
+        with pytest.raises(Killed):
+            await waves.submit()
+        provider.is_killing = False
+        again = opened(tmp_path, provider)
+        await again.settle()
+        await again.collect()
+        again.begin()
+        replies = await ask(again, "a", "b")
+        assert [set(reply) for reply in replies] == [{"said"}, {"said"}]
+        assert replies[0] != replies[1]  # the same question of two episodes is two calls
+        assert not again.parked
+        assert len(provider.got) == 1
+
+        lost = opened(tmp_path, provider)
+        lost.begin()
+        await ask(lost, "c")
+        provider.is_killing = True
+        with pytest.raises(Killed):
+            await lost.submit()
+        provider.got.popitem()  # it never got there
+        provider.is_killing = False
+        anew = opened(tmp_path, provider)
+        await anew.settle()
+        anew.begin()
+        assert await ask(anew, "c") == [None]
+        assert await anew.submit() == 1
+
+    asyncio.run(go())
+
+
+def test_a_wave_is_split_by_what_one_batch_may_have(tmp_path):
+    async def go():
+        provider = Provider()
+        provider.is_killing = False
+        waves = opened(tmp_path, provider)
+        waves.begin()
+        await ask(waves, *"abcde")
+        assert await waves.submit() == 5  # two lines are more than 100 bytes
+        provider.most_bytes = 1000
+        await ask(waves, *"fghij")
+        assert await waves.submit() == 3
+        assert sorted(map(len, provider.got.values())) == [1, 1, 1, 1, 1, 1, 2, 2]
+
+    asyncio.run(go())
+
+
+def test_a_journal_of_somebody_else_leads_nowhere(tmp_path):
+    (tmp_path / "batches").mkdir()
+    journal = tmp_path / "batches/journal.jsonl"
+    at = '"at":"2026-01-01T00:00:00+00:00"'
+    journal.write_text(
+        f'{{"kind":"intended",{at},"batch":"../../x","calls":["a"]}}\n'
+        f'{{"kind":"ended",{at},"batch":"../../x"}}\n{{"torn'
+    )
+    with pytest.raises(DatasetError, match="is no name of a batch"):
+        opened(tmp_path, Provider())
+    assert journal.read_text().endswith("}\n")
+    journal.write_text(f'{{"kind":"ended",{at},"batch":"b"}}\n')
+    with pytest.raises(DatasetError, match="no batch 'b' above"):
+        opened(tmp_path, Provider())
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--detach",), "--detach and --batch-until go with --batch"),
+        (("--model", "reference", "--batch"), "has no batch API that is known here"),
+        (("--batch", "--stream"), "--stream is not for batches"),
+        (("--batch", "--service-tier", "flex"), "--service-tier is not for batches"),
+        (("--batch-dir", "{tmp}/w", "--batch-until", "3"), "--batch-until needs a server"),
+    ],
+)
+def test_what_cannot_go_by_batch_is_said_before_anything_is_made(tmp_path, options, reason):
+    words = [word.format(tmp=tmp_path) for word in options]
+    model = () if "--model" in words else ("--model", "compatible/x")
+    address = (
+        ()
+        if "--batch-dir" in words or "reference" in words
+        else ("--base-url", "http://127.0.0.1:1/v1")
+    )
+    done = agent_env("run", "time-puzzles", *model, *address, *words, "--out", str(tmp_path / "r"))
+    assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_server_is_one_to_the_official_client(server, tmp_path):
+    import openai
+
+    client = openai.OpenAI(base_url=server.url, api_key="k")
+    line = {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions"}
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+    (tmp_path / "in.jsonl").write_text(json.dumps(line | {"body": body}) + "\n")
+    with (tmp_path / "in.jsonl").open("rb") as data:
+        file = client.files.create(file=data, purpose="batch")
+    with (tmp_path / "in.jsonl").open("rb") as data, pytest.raises(openai.BadRequestError):
+        client.files.create(file=data, purpose="fine-tune")
+    made = client.batches.create(
+        input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h",
+        metadata={"agent_env_batch": "ours"},
+    )  # fmt: skip
+    states = [client.batches.retrieve(made.id).status for _ in range(3)]
+    assert states == ["in_progress", "finalizing", "completed"]
+    ended = client.batches.retrieve(made.id)
+    result = json.loads(client.files.content(ended.output_file_id).text)
+    assert result["custom_id"] == "1"
+    assert result["response"]["body"]["choices"][0]["message"]["role"] == "assistant"
+    assert [each.metadata for each in client.batches.list()] == [{"agent_env_batch": "ours"}]
+    other = client.batches.create(
+        input_file_id=file.id, endpoint="/v1/responses", completion_window="24h"
+    )
+    assert client.batches.cancel(other.id).status == "cancelling"
+    assert client.batches.retrieve(other.id).status == "cancelled"
+
+
+def test_the_files_of_a_folder_are_read_line_by_line(tmp_path):
+    batches = FileBatches(tmp_path)
+    asyncio.run(batches.submit("b", "/chat/completions", [b"{}", b"{}"]))
+    (tmp_path / "b.results.jsonl").write_text('{"custom_id": "1"}\n{"custom_id": "2"')
+    assert not asyncio.run(batches.state("b")).is_ended
+    assert asyncio.run(batches.results("b")) == ['{"custom_id": "1"}']
+    assert OpenAiBatches(None).line("1", "/responses", {}).startswith(b'{"custom_id":"1"')
+
+
+def test_a_foreign_run_hands_nothing_in_without_trust(server, tmp_path):
+    """Neither to the folder of batches that it names nor to its server."""
+    wave = tmp_path / "wave"
+    agent_env(
+        "run", "time-puzzles", "--limit", "1", "--condition", "base", "--model", "compatible/x",
+        "--batch-dir", str(wave), "--detach", "--out", str(tmp_path / "r"),
+    )  # fmt: skip
+    run(server, tmp_path / "s", "--batch", "--detach")
+    wave.rename(tmp_path / "moved")
+    requests = sum(server.counts.values())
+    for name, asked in (("r", f"batch.dir {wave}"), ("s", f"address {server.url}")):
+        other = {"XDG_STATE_HOME": str(tmp_path / "other")}
+        done = agent_env("resume", str(tmp_path / name), env=other)
+        assert (done.returncode, asked in done.stderr) == (2, True), done.stderr
+    assert not wave.exists()
+    assert sum(server.counts.values()) == requests
