@@ -304,7 +304,8 @@ async def run_episodes(
         asked = samples, manifest.conditions, manifest.repeats
         if next(pending(run, *asked, stopping), None) is None:
             return
-        from agent_env.episodes.runner import Runner, Watch
+        from agent_env.episodes.runner import Runner
+        from agent_env.episodes.watch import Watch
         from agent_env.runs.waves import run_waves
 
         manifest = await begin_server(run, listener.note, stack)
