@@ -7,6 +7,7 @@
     (web+python:web):(python:base)      does code add more with web than without, for each model
     trend:steps                         slope of the score on the steps, within each model
     trend:tokens(base,web,web+python)@A the same on tokens, over these conditions, for A only
+    web:base                            web~schema against base~schema where each is the only one
 
 The log of another tool is one condition and is called by its name: large:small.
 
@@ -260,6 +261,13 @@ class _Reader:
     def _condition(self, text: str) -> str:
         name = current_name(text.strip())
         if name not in self._conditions:
+            variants = [each for each in self._conditions if each.partition("~")[0] == name]
+            if len(variants) == 1:  # such as web~schema, where every condition is held to a form
+                return variants[0]
+            if variants and name:
+                raise _UnreadableError(
+                    f"'{name}' may be {' or '.join(variants)}; write one of these"
+                )
             what = "log" if all(arm.is_log for arm in self._arms.values()) else "condition"
             raise _UnreadableError(f"no {what} '{name}'" if name else "a side is empty")
         return name

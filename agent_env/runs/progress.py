@@ -382,14 +382,12 @@ class RunProgress:
 
 
 def _part_text(part: Standing) -> str:
-    """Such as `web 3/12 (1 failed) 0.667`."""
-    name, done, failed = part.cells[1:4]
+    """Such as `web 0.667 (3 of 12, 1 failed)`, a dash where nothing is scored yet."""
     score = part.scores.get(part.condition)
-    return (
-        f"{visible(str(name))} {done}"
-        + (f" ({failed} failed)" if failed else "")
-        + (f" {score.value:.3f}" if score is not None else "")
-    )
+    value = "–" if score is None else f"{score.value:.3f}"
+    done = f"{part.done}" if part.total is None else f"{part.done} of {part.total}"
+    failed = f", {part.failed} failed" if part.failed else ""
+    return f"{visible(part.condition)} {value} ({done}{failed})"
 
 
 PLAIN_EVERY_S = 10.0

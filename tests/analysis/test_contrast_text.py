@@ -53,6 +53,16 @@ def test_without_a_model_there_is_one_contrast_for_each():
     ]
 
 
+def test_a_condition_stands_for_its_only_variant():
+    held = arms("m", "base~schema web~schema")
+    assert weights("web:base", held) == [{"web~schema": 1.0, "base~schema": -1.0}]
+
+
+def test_one_of_several_variants_must_be_named():
+    with pytest.raises(ConfigError, match="'web' may be web~shifted or web~removed; write one of"):
+        parse_contrasts(["web:base"], arms("m", "base web~shifted web~removed"))
+
+
 def test_does_one_model_gain_more_than_the_other():
     (contrast,) = parse_contrasts(["(web:base)@A:(web:base)@B"], TWO)
     assert dict(contrast.weights) == {
