@@ -212,7 +212,7 @@ def tools_check_notes(rows: Sequence[tuple[str, ToolsCheck]]) -> list[str]:
         if row.calls_in_text:
             notes.append(
                 f"{label}: {row.calls_in_text} of {row.episodes} answers hold a tool call as text "
-                f"({', '.join(row.forms)}), which nobody ran: {remedy(row.in_text)}."
+                f"({', '.join(row.forms)}), which nobody ran: {remedy(row.in_text, row.forms)}."
             )
         if row.invented:
             notes.append(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from agent_env.records.schema import Episode
 
@@ -39,6 +39,9 @@ OBJECT = re.compile(
 FENCED_JSON = "fenced JSON"
 BARE_JSON = "bare JSON"
 
+CUT_OFF = ", cut off"
+"""Behind the form of a call that the length limit ended."""
+
 
 def call_in_text(text: str | None, tools: Collection[str] = ()) -> str | None:
     """The form of the call in the text, such as `<tool_call>` or `fenced JSON`; None without a
@@ -57,19 +60,21 @@ def call_in_text(text: str | None, tools: Collection[str] = ()) -> str | None:
 def answer_with_call(episode: Episode) -> str | None:
     """The form of a call in the episode's answer that nobody read, cut by the length limit or not;
     None without one or without tools. A reply whose calls were read, as the text protocol does, is
-    another fault."""
-    if not episode.tools:
+    another fault, and so is one that repeated itself until it was cut."""
+    if not episode.tools or episode.stop_reason == "repetition":
         return None
     replies = (m for m in reversed(episode.messages) if m.role == "assistant" and m.content)
     last = next(replies, None)
     if last is not None and last.tool_calls:
         return None
     form = call_in_text(episode.answer, episode.tools)
-    return f"{form}, cut off" if form and episode.stop_reason == "truncated" else form
+    return f"{form}{CUT_OFF}" if form and episode.stop_reason == "truncated" else form
 
 
-def remedy(in_text: bool) -> str:
-    """What to do about such calls; `in_text`: under the text protocol."""
+def remedy(in_text: bool, forms: Iterable[str] = ()) -> str:
+    """What to do about calls of these forms; `in_text`: under the text protocol."""
+    if (forms := tuple(forms)) and all(form.endswith(CUT_OFF) for form in forms):
+        return "give replies more room with --max-output-tokens"
     if in_text:
         return (
             "take --answer-format schema, where the server holds replies to one, or --text-calls "

@@ -115,8 +115,11 @@ def test_a_call_that_was_read_is_none_that_nobody_ran_and_a_cut_one_is_named():
     assert answer_with_call(unread) == "```tool_call"
     cut = unread.model_copy(update={"answer": block[:30], "stop_reason": "truncated"})
     assert answer_with_call(cut) == "```tool_call, cut off"
+    assert answer_with_call(unread.model_copy(update={"stop_reason": "repetition"})) is None
 
 
 def test_the_remedy_is_none_that_the_run_has_taken():
     assert remedy(in_text=False).startswith("take --tool-protocol text, or ")
     assert remedy(in_text=True).startswith("take --answer-format schema, ")
+    cut = ["bare JSON, cut off"]
+    assert remedy(in_text=True, forms=cut) == "give replies more room with --max-output-tokens"
