@@ -39,7 +39,7 @@ def rungs_of(
     return kept
 
 
-async def ladder_pages(
+async def found_pages(
     options: RunOptions,
     chosen: Record,
     sample_set: SampleSet,
@@ -52,8 +52,13 @@ async def ladder_pages(
 
     if options.web_mode != "sealed" or build is None:
         raise ConfigError(
-            "--condition ladder finds its cited pages on our sealed web alone; name them: "
-            "--cited-from FILE (agent-env web context build)"
+            "cited pages are found on our sealed web alone; name them: --cited-from FILE "
+            "(agent-env web context build)"
+        )
+    if not any(sample.evidence for sample in sample_set.samples):
+        raise ConfigError(
+            "condition 'cited': no page proves the answers of these samples; name their pages: "
+            "--cited-from FILE"
         )
     with TemporaryDirectory() as parent:
         scripted = RunOptions(

@@ -24,7 +24,7 @@ from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.batch_options import batch_settings
 from agent_env.runs.disturbances import run_disturbances
-from agent_env.runs.ladder import PageBuilder, ladder_pages, rungs_of
+from agent_env.runs.ladder import PageBuilder, found_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.serving import with_server
 from agent_env.runs.stop_options import stopping_settings
@@ -109,7 +109,7 @@ async def plan_run(
 ) -> Plan:
     """The run of these options; ConfigError or DatasetError for whatever keeps it from being run.
     `is_asked`: false if another program replies for the model. `build_pages` finds the cited pages
-    of the ladder; None where the user has to name them."""
+    where no file has them; None where the user has to name them."""
     (options,) = options.addressed([options.model])
     batch = batch_settings(options) if is_asked else None
     options, server = with_server(options, note) if is_asked else (options, None)
@@ -180,7 +180,7 @@ async def plan_run(
     now = datetime.now(UTC)
     copies = _contexts(options, sample_set.samples, note)
     if any(c.context == "cited" for c in conditions) and not options.cited_from:
-        copies = await ladder_pages(options, family_options, sample_set, build_pages, note)
+        copies = await found_pages(options, family_options, sample_set, build_pages, note)
     tables = samples_bytes(sample_set.tables)
     manifest = Manifest(
         **entries(options)
@@ -308,7 +308,8 @@ def conditions_of(
     from agent_env.episodes.contexts import parse_context_options
 
     contexts = [option.name for option in parse_context_options(options.cited_from)]
-    if LADDER in options.conditions and not contexts:
+    is_found = options.web_mode == "sealed" and "cited" in options.conditions
+    if not contexts and (is_found or LADDER in options.conditions):
         contexts = ["cited"]
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
     first = with_first_steps(parsed, options.first_steps)

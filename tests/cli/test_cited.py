@@ -158,7 +158,7 @@ def test_show_prints_what_a_sample_is_given(runs):
 @pytest.mark.parametrize(
     ("conditions", "files", "reason"),
     [
-        (("cited",), (), "condition 'cited' needs its pages: --cited-from FILE"),
+        (("cited:a",), (), "condition 'cited:a' needs its pages: --cited-from a=FILE"),
         ((), ("static",), "no condition uses --cited-from FILE; add --condition cited"),
         (("cited",), ("x=static", "x=a"), "--cited-from: the name 'x' is given twice"),
         (("cited",), ("static", "a"), "the option without a name is given twice; write NAME=FILE"),
@@ -172,6 +172,18 @@ def test_pages_that_cannot_be_given_are_refused(conditions, files, reason, tmp_p
         ask(tmp_path / "run", conditions, cited_from=files, limit=1)
     assert reason in str(caught.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_without_a_file_the_scripted_reference_finds_the_pages(tmp_path):
+    run = finished(tmp_path / "run", conditions=("base", "cited"), limit=2)
+    assert [each.source_model for each in run.manifest.contexts] == ["reference"]
+
+
+def test_without_a_file_questions_without_proof_are_refused(tmp_path):
+    words = f"run traveler --condition cited --limit 2 --out {tmp_path}/run"
+    done = agent_env(*words.split())
+    assert done.returncode == 2
+    assert "condition 'cited': no page proves the answers of these samples" in done.stderr
 
 
 @pytest.mark.parametrize(

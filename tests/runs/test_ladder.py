@@ -33,7 +33,7 @@ def test_what_means_nothing_for_the_questions_is_left_out(tmp_path):
         ("traveler", "no page proves the answers, so there is nothing to compare"),
         (
             "time-puzzles --web live --search wikipedia",
-            "finds its cited pages on our sealed web alone; name them",
+            "cited pages are found on our sealed web alone; name them",
         ),
     ],
 )
