@@ -71,7 +71,8 @@ def test_a_line_of_a_log_has_each_condition(monkeypatch, capsys):
         progress.listener.end(EpisodeKey("tp-0-1", "web", 2), "failed")
     assert capsys.readouterr().err.splitlines()[1].partition("; about 8")[0] == (
         "5 of 5 episodes done (1 now), 1 failed; exact_match base 0.000 (1 of 1), "
-        "web 1.000 (1 of 1, 1 failed), web-once 0.000 (1 of 1), web+ci 1.000 (1 of 1), explicit+cal 1.000 (1 of 1)"
+        "web 1.000 (1 of 1, 1 failed), web-once 0.000 (1 of 1), web+ci 1.000 (1 of 1), "
+        "explicit+cal 1.000 (1 of 1)"
     )
 
 
