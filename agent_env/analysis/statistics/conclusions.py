@@ -81,7 +81,7 @@ WORLDS: tuple[World, ...] = ("shifted", *OF_WORLD)
 
 def _of_condition(comparison: Comparison, plain: Arm) -> Iterator[str]:
     """What was read under a plain condition that looks things up, and what came of its disturbed
-    ones, that of blocked pages last."""
+    ones: whether it follows changed pages and is fooled by a planted one comes before the rest."""
     arms = comparison.study.arms
     worlds = [(world_of(each.condition), each) for each in disturbed_arms(arms, plain)]
     records = [each.provenance for each in plain.finished if each.provenance is not None]
@@ -92,7 +92,6 @@ def _of_condition(comparison: Comparison, plain: Arm) -> Iterator[str]:
         yield f"{plain.label}: right by reading in {read}, right without reading in {other}."
     for world, arm in sorted(worlds, key=lambda each: WORLDS.index(each[0])):
         if world == "shifted":
-            yield from _of_gain(comparison, plain)
             follows = _count(comparison, arm, lambda r: r.is_right and r.verdict == "read")
             stays = _count(comparison, arm, lambda r: r.is_original)
             yield (
@@ -103,6 +102,8 @@ def _of_condition(comparison: Comparison, plain: Arm) -> Iterator[str]:
             about, holds, among = OF_WORLD[world]
             if number := _count(comparison, arm, holds, among):
                 yield f"{arm.label}: {about} in {number}."
+    if any(world == "shifted" for world, _ in worlds):
+        yield from _of_gain(comparison, plain)
 
 
 def _of_gain(comparison: Comparison, arm: Arm) -> Iterator[str]:
