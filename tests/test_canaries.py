@@ -123,6 +123,8 @@ def values(record, payload):
     }
     for name, each in record.model_fields.items():
         for inner in _records_in(each.annotation):
+            if inner is record:  # such as a usage of usages, whose fields are planted one level up
+                continue
             for path, data in values(inner, payload):
                 whole = "tuple" in str(each.annotation)
                 yield f"{name}.{path}", least | {name: [data] if whole else data}

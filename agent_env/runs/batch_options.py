@@ -30,6 +30,7 @@ class BatchOptions:
             "All episodes' next calls as one batch, at the provider's lower price; each such wave "
             "may take a day (agent-env docs batch).",
             CALLS,
+            reach=Reach.NOTHING,
         ),
     ] = False
     batch_dir: Annotated[

@@ -35,7 +35,10 @@ def cache(comparison: Comparison) -> ResultTable:
         Column("condition"), Column("tokens in", 0), Column("cached", 0),
         Column("cached share"), Column("could be"),
     )  # fmt: skip
-    about = "Could be: the share of the input that stood in the request before it, too."
+    about = (
+        "Could be: the share of the input that stood in the same episode's request before it, "
+        "too; what one episode shares with others comes on top."
+    )
     return ResultTable("cache", "Cached share of input", columns, tuple(rows), (about, *notes))
 
 
