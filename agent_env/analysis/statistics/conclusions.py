@@ -66,7 +66,7 @@ def _floor_or_ceiling(comparison: Comparison) -> Iterator[str]:
     right, level = (answers, "harder") if known == {1.0} else (0, "easier")
     yield (
         f"{right} of {answers} answers under {', '.join(arm.label for arm, _ in plain)} are right: "
-        f"these questions cannot show a gain; ask {level} ones (agent-env docs models)."
+        f"these questions cannot show a gain; ask {level} ones (agent-env docs real-results)."
     )
 
 
@@ -86,6 +86,7 @@ def _of_condition(comparison: Comparison, plain: Arm) -> Iterator[str]:
     worlds = [(world_of(each.condition), each) for each in disturbed_arms(arms, plain)]
     records = [each.provenance for each in plain.finished if each.provenance is not None]
     is_known = any(record.searches and record.verdict != "unknown" for record in records)
+    is_known &= not any(record.is_right and record.verdict == "unknown" for record in records)
     if plain.condition.disturbance is None and is_known:
         read = _count(comparison, plain, lambda r: r.is_right and r.verdict == "read")
         other = _count(comparison, plain, lambda r: r.is_right and r.verdict != "read")
