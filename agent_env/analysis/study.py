@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, JsonValue
 
+from agent_env.analysis.completeness import incomplete
 from agent_env.analysis.provenance import Provenance, Provenances
 from agent_env.analysis.tools_check import MARK, Arrival, arrival, served_notice, with_mark
 from agent_env.analysis.totals import Totals, episode_cost, totals
@@ -315,7 +316,8 @@ def assemble(
         *_served(runs), *_differences(runs), *_gaps(arms),
         *(f"{run.name}: {run.broken} traces could not be read and are missing."
           for run in runs if run.broken),
-        *_early(runs), *(f"{run.name}: {each}" for run in runs for each in left_out(run.manifest)),
+        *_early(runs), *incomplete(runs, arms),
+        *(f"{run.name}: {each}" for run in runs for each in left_out(run.manifest)),
     )  # fmt: skip
     if all(run.is_log for run in runs):
         remarks = (*remarks, *_scales(arms, metrics))
@@ -433,6 +435,8 @@ def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], 
         )
     if notes and strict:
         raise ConfigError(" ".join(notes))
+    if not shared and all(run.manifest.shard is not None for run in runs):
+        raise ConfigError("these are shards of one run: agent-env episodes merge makes it of them")
     if not shared:
         ids = "; ".join(f"{run.name} has {next(iter(run.samples), 'none')}, …" for run in runs)
         raise ConfigError(f"the runs have no sample in common, so nothing can be paired: {ids}")
@@ -542,8 +546,7 @@ def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
         counts = arm.outcomes
         counts["never begun"] = arm.missing
         kinds = ("failed", "unfinished", "never begun")
-        gaps = [f"{counts[kind]} {kind}" for kind in kinds if counts[kind]]
-        if gaps:
+        if gaps := [f"{counts[kind]} {kind}" for kind in kinds if counts[kind]]:
             yield f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They enter no mean."
         if unscored := counts["scorer_failed"]:
             yield f"{arm.label}: the scorer failed on {unscored} episodes, which enter no figure."

@@ -1,11 +1,11 @@
-"""Commands on recorded episodes: list, replay, fork."""
+"""Commands on recorded episodes: list, replay, fork, merge."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,7 @@ from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.episodes.rerun.replay import ReplayResult
+    from agent_env.runs.merge import MergeOptions
     from agent_env.runs.options import ForkOptions, ReplayOptions
     from agent_env.runs.run import Run
 
@@ -155,8 +156,6 @@ def list_episodes(
 
     Example: agent-env episodes list runs/first --where condition=web --where exact_match=0
     """
-    from dataclasses import asdict
-
     from agent_env.analysis.episode_tables import episode_table
     from agent_env.runs.run import Run
 
@@ -169,3 +168,20 @@ def list_episodes(
         print_table(episode_table(rows, totals), wide)
 
     for_each_run(folder, show, as_json)
+
+
+@with_options("agent_env.runs.merge:MergeOptions")
+def merge(options: MergeOptions, as_json: AsJson = False) -> None:
+    """Make one run of the shards of `run --shard`; the digest is that of the run in one piece.
+
+    Example: agent-env episodes merge runs/night --out runs/whole
+    """
+    from agent_env.runs.merge import merge as merge_shards
+
+    merged = merge_shards(options, say)
+    print(json.dumps(asdict(merged)) if as_json else merged)
+    if merged.incomplete:
+        say(
+            f"INCOMPLETE, as all its tables say: {merged.incomplete}. Go on with the shards, then "
+            "merge all of them again, into a new folder."
+        )

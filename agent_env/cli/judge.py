@@ -99,6 +99,9 @@ def label(
     limit: Annotated[int, Opt("How many answers.", min=1)] = 125,
     seed: Annotated[int, Opt("Of the choice.")] = 1,
     metric: Annotated[str | None, Opt("Default: the task's main one.")] = None,
+    width: Annotated[
+        float, Opt("Of a judge's corrected interval, to tell the labels for.", min=0.01, max=1)
+    ] = 0.1,
     as_json: AsJson = False,
 ) -> None:
     """Write a blind sheet of a run's answers for people to label; read labelled ones back. Of a
@@ -107,6 +110,7 @@ def label(
     Example: agent-env episodes label runs/td --limit 125 --out sheet.csv, then
     agent-env episodes label runs/td --read ada.csv --read carl.csv
     """
+    from agent_env.analysis.judge_correction import correction_table
     from agent_env.errors import ConfigError
     from agent_env.runs.label import CLASSES, read_sheets, write_sheet
     from agent_env.runs.study import find_runs
@@ -118,11 +122,13 @@ def label(
         count = write_sheet(runs, limit, seed, metric, out, say)
         print(f"{count} answers in {out}; write into `label` one of: {', '.join(CLASSES)}")
         return
-    agreement = read_sheets(runs, read or [], metric, say)
+    agreement = read_sheets(runs, read or [], metric, say, width)
     if as_json:
         print(json.dumps(asdict(agreement)))
     else:
         _print_agreement(agreement)
+        if agreement.corrected:
+            print_table(correction_table(agreement.corrected, width))
 
 
 def _print_agreement(agreement: Agreement) -> None:

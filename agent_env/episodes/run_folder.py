@@ -107,7 +107,9 @@ class RunFolder:
         if events[0].episode != self.key_of(trace):
             return f"{trace}:1: is the trace of {events[0].episode}"
         traced_run = getattr(events[0], "run", None)
-        if traced_run is not None and run is not None and traced_run != run:
+        if traced_run in (None, run) or run is None:
+            return None
+        if traced_run not in self.manifest.trace_ids:
             return f"{trace}:1: is a trace of another run ({traced_run}, this one is {run})"
         return None
 

@@ -21,11 +21,13 @@ class RunKeywords(TypedDict, total=False):
     where: Sequence[str] | str
     prompt: str
     options: Sequence[str] | str
+    difficulty: str | None
     scorer: str | None
     metrics: Sequence[str] | str
     base_url: str | None
     serve: str | None
     api_key_envs: Sequence[str] | str
+    shard: str | None
     sandbox: str
     fsync: Literal["replies", "all", "none"]
     tokenizer: str
@@ -56,6 +58,8 @@ class RunKeywords(TypedDict, total=False):
     model_seed: int | None
     parallel_tool_calls: bool | None
     system_role: str | None
+    service_tier: str | None
+    tier_fallback: int | None
     extra_body: str | Mapping[str, Any] | None
     strategy: str | None
     system: Path | str | None

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+from agent_env.analysis.judge_correction import CorrectedShare, JudgedAnswer, corrected_shares
 from agent_env.analysis.judges import (
     ClassAgreement,
     Labels,
@@ -39,6 +40,8 @@ CELL = 30_000
 """Maximum characters of a cell; spreadsheets hold at most 32,767."""
 JUDGED = {"right": "correct", "wrong": "other"}
 """Classes of a judge's verdicts."""
+WIDTH = 0.1
+"""Of an interval, that further labels are told for."""
 COLUMNS = ("item", "question", "gold", "answer", "label")
 
 
@@ -47,6 +50,9 @@ class LabelItem:
     """An answer for the annotators."""
 
     item: str
+    condition: str
+    query: str
+    """What its sample shares with others that are drawn together."""
     question: str
     gold: str
     answer: str
@@ -88,6 +94,10 @@ class Agreement:
     class_kappa: Mapping[str, float | None]
     judges: Mapping[str, JudgeVsPeople]
     """By judge, against the annotators."""
+    changed: int
+    """Labels left out, as the answer is another one than that of the sheet."""
+    corrected: tuple[CorrectedShare, ...]
+    """The judges' shares of right answers, corrected by the labels."""
 
 
 def write_sheet(
@@ -109,12 +119,20 @@ def write_sheet(
 
 
 def read_sheets(
-    runs: Sequence[Path], sheets: Sequence[Path], metric: str | None, note: Callable[[str], None]
+    runs: Sequence[Path],
+    sheets: Sequence[Path],
+    metric: str | None,
+    note: Callable[[str], None],
+    width: float = WIDTH,
 ) -> Agreement:
-    """The agreement of the scorer with the annotators, and among annotators."""
+    """The agreement of the scorer with the annotators, and among annotators; judges' shares
+    corrected by the labels, and how many more give intervals of this width."""
     items, chosen = _items(runs, metric, note)
     verdicts = {each.item: each.verdict for each in items}
-    annotators = [_labels(sheet, verdicts) for sheet in sheets]
+    read = [_read_labels(sheet, {each.item: each.answer for each in items}) for sheet in sheets]
+    annotators = [sheet.labels for sheet in read]
+    if changed := sum(sheet.changed for sheet in read):
+        note(f"{changed} labels are of other answers than the run has now; they are left out")
     truth, tied = majority(annotators)
     if not truth:
         raise ConfigError("no item of these sheets has a label that most annotators give")
@@ -132,6 +150,27 @@ def read_sheets(
         class_alpha={n: krippendorff_alpha([only(a, n) for a in annotators]) for n in names},
         class_kappa={n: mean_kappa([only(a, n) for a in annotators]) for n in names},
         judges=_judges(items, only(truth, "correct")),
+        changed=changed,
+        corrected=_corrected(items, truth, width, all(sheet.is_whole for sheet in read)),
+    )
+
+
+def _corrected(
+    items: Sequence[LabelItem], truth: Labels, width: float, are_random: bool
+) -> tuple[CorrectedShare, ...]:
+    """By judge and condition; the answers of a sheet are drawn randomly, and stay so where each
+    has a label."""
+    answers: dict[str, list[JudgedAnswer]] = {}
+    for item in items:
+        label = truth[item.item] == "correct" if item.item in truth else None
+        for judge, says in item.judged.items():
+            answer = JudgedAnswer(item.condition, item.query, says == "right", label)
+            answers.setdefault(judge, []).append(answer)
+    return tuple(
+        share
+        for judge in sorted(answers)
+        if any(answer.label is not None for answer in answers[judge])
+        for share in corrected_shares(judge, answers[judge], width, are_random)
     )
 
 
@@ -198,6 +237,8 @@ def _item(name: str, sample: Sample, episode: Episode, score: Score, metric: str
     judges = dict.fromkeys(one.judge for one in episode.judged)
     return LabelItem(
         name,
+        episode.condition,
+        str(getattr(sample, "query", sample.id)),
         questions[0] if questions else "",
         gold_text(sample),
         episode.answer or "",
@@ -225,7 +266,7 @@ def with_labels(study: Study, manifests: Mapping[str, Manifest], sheets: Sequenc
         return [item_name(manifest, episode, run) for run in dict.fromkeys(("", manifest.id or ""))]
 
     known = {name for arm in study.arms for one in arm.observations for name in names(arm, one)}
-    labels, _ = majority([_labels(sheet, known) for sheet in sheets])
+    labels, _ = majority([_read_labels(sheet, dict.fromkeys(known)).labels for sheet in sheets])
 
     def labelled(arm: Arm, one: Observation) -> Observation:
         label = next((labels[name] for name in names(arm, one) if name in labels), None)
@@ -242,34 +283,55 @@ def _cut(cell: str) -> str:
     return cell if len(cell) <= CELL else f"{cell[:CELL]} … (cut)"
 
 
-def _labels(sheet: Path, item_names: Iterable[str]) -> Labels:
-    """The labels of one annotator; DatasetError names the first wrong line."""
-    items = set(item_names)
-    labels: dict[str, str] = {}
+@dataclass(slots=True)
+class _Sheet:
+    """The labels of one annotator."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    changed: int = 0
+    """Labels of answers that are others now."""
+    is_whole: bool = True
+    """Whether each of its answers has a label."""
+
+
+def _read_labels(sheet: Path, answers: Mapping[str, str | None]) -> _Sheet:
+    """The labels of a sheet over these items, with their answers where they are known;
+    DatasetError names the first wrong line."""
+    read = _Sheet()
     try:
         with sheet.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines)
             if not {"item", "label"} <= set(reader.fieldnames or ()):
                 raise DatasetError(sheet, 1, "needs the columns item and label")
             for row in reader:
-                _take(sheet, reader.line_num, row, items, labels)
+                _take(sheet, reader.line_num, row, answers, read)
     except (OSError, UnicodeDecodeError, csv.Error) as exc:
         raise ConfigError(f"cannot read {sheet}: {exc}") from exc
-    if not labels:
+    if not read.labels and not read.changed:
         raise DatasetError(sheet, None, f"no item has a label; write one of {', '.join(CLASSES)}")
-    return labels
+    return read
 
 
 def _take(
-    sheet: Path, line: int, row: Mapping[str, str], items: set[str], labels: dict[str, str]
+    sheet: Path, line: int, row: Mapping[str, str], answers: Mapping[str, str | None], read: _Sheet
 ) -> None:
     item, label = unguarded(row["item"] or "").strip(), (row["label"] or "").strip().lower()
     if not label:
+        read.is_whole = False
         return
-    if item not in items:
+    if item not in answers:
         raise DatasetError(sheet, line, f"item '{item}' is not of this run")
     if label not in CLASSES:
         raise DatasetError(sheet, line, f"label '{label}' is none of {', '.join(CLASSES)}")
-    if item in labels:
+    if item in read.labels:
         raise DatasetError(sheet, line, f"item '{item}' is there twice")
-    labels[item] = label
+    answer, labelled = answers[item], row.get("answer")
+    if answer is None or labelled is None or _plain(labelled) == _plain(_cut(answer)):
+        read.labels[item] = label
+    else:
+        read.changed += 1
+
+
+def _plain(cell: str) -> str:
+    """Without what a spreadsheet changes: a guard against formulas, kinds of white space."""
+    return " ".join(unguarded(cell).split())

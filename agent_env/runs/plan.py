@@ -27,6 +27,7 @@ from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.ladder import PageBuilder, found_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.serving import with_server
+from agent_env.runs.shards import part_of
 from agent_env.runs.stop_options import stopping_settings
 from agent_env.tasks.conditions import (
     LADDER,
@@ -181,6 +182,7 @@ async def plan_run(
     copies = _contexts(options, sample_set.samples, note)
     if any(c.context == "cited" for c in conditions) and not options.cited_from:
         copies = await found_pages(options, family_options, sample_set, build_pages, note)
+    sample_set = part_of(options, sample_set, task, about_calls, note)
     tables = samples_bytes(sample_set.tables)
     manifest = Manifest(
         **entries(options)

@@ -61,6 +61,8 @@ class RunScores:
     folder: RunFolder
     manifest: Manifest
     comparison: Comparison
+    digest: str
+    """Of what was said and done; see `digest_of`."""
     rescored: Rescoring
     judges: tuple[JudgeAgreement, ...]
     late: AfterCutoff | None
@@ -81,16 +83,19 @@ class RunScores:
 
     def sentences(self) -> ResultTable:
         """The first conclusions; no rows where there is nothing to conclude."""
+        from agent_env.analysis.completeness import marked
         from agent_env.analysis.statistics.conclusions import in_words
 
         words = in_words(self.comparison)
         more = len(words.rows) - SENTENCES
         rest = (f"{more} more, and the tests: agent-env compare {self.folder.path}",)
-        rows = words.rows[:SENTENCES]
-        return replace(words, title=self.title, rows=rows, notes=rest if more > 0 else ())
+        told = replace(words, title=self.title, rows=words.rows[:SENTENCES])
+        told = replace(told, notes=rest if more > 0 else ())
+        return marked(told, self.comparison.study)
 
     def tables(self) -> list[ResultTable]:
         """The summary and the other tables of `show`."""
+        from agent_env.analysis.completeness import marked
         from agent_env.analysis.judges import judge_table
         from agent_env.analysis.study import left_out
         from agent_env.analysis.summary import summary_table
@@ -101,9 +106,11 @@ class RunScores:
         notes += [f"{name}: up to {most} tries at a sample, where the run asks {asked}"
                   for name, (most, asked) in tries(self.folder, self.manifest).items()]  # fmt: skip
         notes += left_out(self.manifest)
-        tables = [summary_table(self.comparison, self.title, notes), *self._statistics()]
-        judged = [judge_table(self.judges, f"judges · {self.folder.path}")] if self.judges else []
-        return [*tables, *judged]
+        tables = [summary_table(self.comparison, self.title, notes)]
+        if self.judges:
+            tables.append(judge_table(self.judges, f"judges · {self.folder.path}"))
+        summary, *judged = (marked(table, self.comparison.study) for table in tables)
+        return [summary, *self._statistics(), *judged]
 
     def _statistics(self) -> list[ResultTable]:
         from agent_env.analysis.statistics import statistics_of, tables_of
@@ -121,6 +128,7 @@ class RunScores:
         missing = never_began(self.folder, self.manifest)
         fields: dict[str, object] = {
             "run": str(self.folder.path),
+            "digest": self.digest,
             "conditions": {row.condition: row.as_json() for row in summarise(self.comparison)},
             "never_began": {name: number for name, (number, _) in missing.items()},
             "tries": {name: most for name, (most, _) in tries(self.folder, self.manifest).items()},
@@ -180,6 +188,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     from agent_env.analysis.summary import after_cutoff
     from agent_env.episodes.contexts import describe_use
     from agent_env.episodes.results import against, earlier_scores
+    from agent_env.runs.merge import digest_of
 
     earlier = earlier_scores(run)
     task, manifest, scored = run.task, run.manifest, score_folder(run, note)
@@ -191,6 +200,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
         folder=run,
         manifest=manifest,
         comparison=Comparison(Study.of([data], task)),
+        digest=digest_of(run, (episode for episode, _ in scored)),
         rescored=against(earlier, [score for _, score in scored], task.scorer),
         judges=tuple(judge_agreements(run.samples_by_id, scored)),
         late=after_cutoff(run.samples, task.analysis.event_date, facts),

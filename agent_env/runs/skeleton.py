@@ -1,8 +1,11 @@
-"""What `new` does: writes a package with something of the user's own that conforms and works."""
+"""What `new` does: writes a package with something of the user's own that conforms and works; or
+the scripts that run a run in shards.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from keyword import iskeyword
@@ -34,14 +37,14 @@ class Skeleton:
     folder: Path
     files: tuple[Path, ...]
     command: str
-    """Uses what the package has, once it is installed."""
+    """Uses what was written, once a package is installed, or shards have run."""
 
 
 def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
     """Writes the package into `out`, by default a new folder NAME here; ConfigError for a name that
     cannot be used and a folder that holds something."""
     if kind not in KINDS:
-        raise ConfigError(f"no skeleton of a '{kind}'; write one of {', '.join(KINDS)}")
+        raise ConfigError(f"no skeleton of a '{kind}'; write one of {', '.join(KINDS)}, shards")
     package = _package(name)
     registry = registry_of("families" if kind == "family" else f"{kind}s")
     entry = package if kind in ("tool", "metric") else name
@@ -52,9 +55,7 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
     if iskeyword(package) or find_spec(package) is not None:
         raise ConfigError(f"'{package}' is a module of Python or of an installed package already")
     folder = out or Path(name)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder} is there and not empty; name another folder by --out")
-    texts = {
+    names = {
         "pyproject.toml": "pyproject",
         f"{package}/__init__.py": "package",
         f"{package}/{kind}.py": kind,
@@ -67,16 +68,37 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
         "group": registry.group,
         "target": f"{package}.{kind}:{'FAMILY' if kind == 'family' else package}",
     }
+    texts = {file: Template(_text(text)).substitute(values) for file, text in names.items()}
+    return Skeleton(folder, _write(folder, texts), KINDS[kind].format(entry=entry))
+
+
+def write_shards(name: str, out: Path | None = None) -> Skeleton:
+    """Writes the scripts that run the shards of a run, by Slurm and by ssh; ConfigError as for
+    `write_skeleton`."""
+    _package(name)
+    names = ("shard", "slurm", "ssh")
+    texts = {f"{each}.sh": _text(each).replace("NAME", name) for each in names}
+    folder = out or Path(name)
+    command = f"agent-env episodes merge {folder}/shards --out {folder}/run"
+    return Skeleton(folder, _write(folder, texts), command)
+
+
+def _text(name: str) -> str:
+    return (_TEXTS / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
+    """Writes the files into a new folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder} is there and not empty; name another folder by --out")
+    files = {folder / file: text for file, text in texts.items()}
     try:
-        for file, text in texts.items():
-            template = Template((_TEXTS / f"{text}.txt").read_text(encoding="utf-8"))
-            path = folder / file
+        for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(template.substitute(values), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     except OSError as exc:
         raise ConfigError(f"cannot write to {folder}: {exc.strerror}") from exc
-    files = tuple(folder / file for file in texts)
-    return Skeleton(folder, files, KINDS[kind].format(entry=entry))
+    return tuple(files)
 
 
 def _package(name: str) -> str:

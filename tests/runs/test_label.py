@@ -1,11 +1,18 @@
 """A blind sheet of a run, filled in and read back, by the command line's own functions."""
 
 import csv
+import shutil
 
 import pytest
 
+from agent_env.episodes.runner import utc_now
+from agent_env.episodes.trace.lines import TraceWriter
+from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.records.trace_events import Judged
 from agent_env.runs.label import read_sheets, write_sheet
+from agent_env.runs.run import Run
+from tests.commands import agent_env
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +63,47 @@ def test_a_label_that_is_none_and_a_foreign_item_are_named(run, tmp_path):
         read_sheets([run], [tmp_path / "f.csv"], None, print)
     with pytest.raises(ConfigError, match="unknown metric 'x'"):
         write_sheet([run], 4, 1, "x", tmp_path / "s.csv", print)
+
+
+def judged(run, to):
+    """A copy of the run in which a judge calls each answer right."""
+    copy = shutil.copytree(run, to)
+    for trace in Run(copy).traces():
+        texts = Texts.of_trace(trace)
+        writer, _ = TraceWriter.reopen(trace, utc_now, texts, "none")
+        verdict = {"metric": "exact_match", "says": "right"}
+        writer.write(Judged, judge="j", verdict=verdict, request="r")
+        writer.close()
+        texts.close()
+    return copy
+
+
+def test_a_judges_share_is_corrected_by_the_labels(run, tmp_path):
+    judge = judged(run, tmp_path / "run")
+    write_sheet([judge], 4, 1, None, tmp_path / "s.csv", print)
+    ada = filled(
+        tmp_path / "s.csv", tmp_path / "ada.csv", lambda n: ("correct", "incorrect")[n % 2]
+    )
+    (every, base, explicit) = read_sheets([judge], [ada], None, print).corrected
+    assert [each.condition for each in (every, base, explicit)] == ["all", "base", "explicit"]
+    assert (every.judged, every.labelled, every.raw.value) == (4, 4, 1.0)
+    assert (every.sensitivity.value, every.specificity.value) == (1.0, 0.0)
+    assert every.corrected.method == "sensitivity + specificity is at most 1"
+    shown = agent_env("episodes", "label", str(judge), "--read", str(ada))
+    assert "What the judge's shares are worth" in shown.stdout
+
+
+def test_labels_of_other_answers_are_left_out_and_counted(run, tmp_path):
+    write_sheet([run], 4, 1, None, tmp_path / "s.csv", print)
+    sheet = filled(tmp_path / "s.csv", tmp_path / "ada.csv", lambda n: "correct")
+    rows = rows_of(sheet)
+    rows[0]["answer"] = "an earlier answer"
+    rows[1]["answer"] = rows[1]["answer"].replace("\n", "\r\n") + " "  # as a spreadsheet may
+    with sheet.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    heard = []
+    found = read_sheets([run], [sheet], None, heard.append)
+    assert (found.items, found.changed) == (3, 1)
+    assert heard == ["1 labels are of other answers than the run has now; they are left out"]

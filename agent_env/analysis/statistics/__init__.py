@@ -14,6 +14,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.completeness import marked
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.errors import ConfigError
 from agent_env.registry import Registry
@@ -50,7 +51,7 @@ class Statistic:
     def __call__(self, comparison: Comparison) -> ResultTable:
         """Its table of a study."""
         assert self.table is not None
-        return self.table(comparison)
+        return marked(self.table(comparison), comparison.study)
 
 
 STATISTICS = Registry(

@@ -127,13 +127,18 @@ def make_forks(
             episode: Episode = fold(parent.events)
             part.write(PARENT, (episode.model_dump_json(indent=2) + "\n").encode())
         if pages.exists():
-            try:
-                check_database(pages.parent, pages)
-            except OSError as exc:
-                raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
-            with closing(reading(pages)) as old, closing(sqlite3.connect(part.pages)) as new:
-                old.backup(new)
+            copy_pages(pages, part.pages)
         begin_forks(part, manifest, beginnings, clock)
+
+
+def copy_pages(pages: Path, to: Path) -> None:
+    """Copies a page store; DatasetError where SQLite would reach outside its folder."""
+    try:
+        check_database(pages.parent, pages)
+    except OSError as exc:
+        raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
+    with closing(reading(pages)) as old, closing(sqlite3.connect(to)) as new:
+        old.backup(new)
 
 
 def begin_forks(

@@ -40,20 +40,15 @@ def changes(
     """One line for each difference between the run as recorded, in its manifest and its
     unfinished traces, and as it would go on; empty where there is none. A value that the run did
     not record is not compared."""
-    lines = [
-        f"{name}: {manifest.versions[name]} → {now}"
-        for name, now in versions.items()
-        if manifest.versions.get(name, now) != now
-    ]
-    lines += _plugin_changes(manifest, wished)
+    lines = version_changes(manifest, wished, versions)
     for before, now in zip(manifest.mcp, wished.mcp, strict=True):
         lines += mcp_changes(before, now)
-    lines += _field_changes(_settings(manifest), _settings(wished))
+    lines += setting_changes(_settings(manifest), _settings(wished))
     for start in _unfinished(folder):
         begun: dict[str, Any] = {"model": start.model}
         begun |= {f"limit {k}": v for k, v in (start.limits or {}).items()}
         settings = _settings(wished)  # an older run's do not have the limits that came since
-        lines += _field_changes(begun, {name: settings.get(name, begun[name]) for name in begun})
+        lines += setting_changes(begun, {name: settings.get(name, begun[name]) for name in begun})
     return list(dict.fromkeys(lines))
 
 
@@ -64,11 +59,16 @@ COMPARED = {
 """Entries of run.json that are compared by their parts, or tell what was compared."""
 
 
-def _plugin_changes(manifest: Manifest, wished: Manifest) -> list[str]:
-    """What is plugged in by another package, version or code."""
+def version_changes(manifest: Manifest, wished: Manifest, versions: Mapping[str, str]) -> list[str]:
+    """Other versions of packages, and what is plugged in by another package, version or code."""
+    lines = [
+        f"{name}: {manifest.versions[name]} → {now}"
+        for name, now in versions.items()
+        if manifest.versions.get(name, now) != now
+    ]
     before = {(use.kind, use.name): use for use in manifest.plugins}
     now = {(use.kind, use.name): use for use in wished.plugins}
-    return [
+    return lines + [
         f"{kind} {name}: {use} → {now[kind, name]}"
         for (kind, name), use in before.items()
         if now.get((kind, name), use) != use
@@ -85,7 +85,8 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _field_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def setting_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """A line for each that differs."""
     return [
         f"{name}: {_as_text(before.get(name))} → {_as_text(now.get(name))}"
         for name in dict.fromkeys([*before, *now])
