@@ -36,7 +36,7 @@ from agent_env.wiring.web import check_store
 OWN = {
     "id", "created_at", "samples", "samples_digest", "shard", "run_limits", "preflights", "changes",
     "former_urls", "server", "concurrency", "fsync", "reply_cache", "retries", "web_settings",
-    "model_parameters", "versions", "plugins",
+    "model_parameters", "versions", "plugins", "contexts",
 }  # fmt: skip
 """Entries of run.json that each shard has for itself, or that are compared by their parts."""
 OF_MACHINE = {"base_url", "api_key_env", "pages"}
@@ -157,7 +157,7 @@ def _check(shards: Sequence[Run], accepts_changes: bool) -> tuple[str, ...]:
         other = _part(run)
         if (twin := numbers.setdefault(other.number, run)) is not run:
             raise ConfigError(f"{twin.path} and {run.path} are both shard {other.number}")
-        before, now = _settings(first.manifest), _settings(run.manifest)
+        before, now = _settings(first), _settings(run)
         for name in [name for name in NOTED if now.get(name) is None]:
             before.pop(name, None)
             now.pop(name, None)
@@ -174,15 +174,18 @@ def _check(shards: Sequence[Run], accepts_changes: bool) -> tuple[str, ...]:
     return tuple(accepted)
 
 
-def _settings(manifest: Manifest) -> dict[str, Any]:
-    """What all shards of a run have alike, by name."""
-    data = manifest.model_dump(mode="json")
+def _settings(run: Run) -> dict[str, Any]:
+    """What all shards of a run have alike, by name. Cited pages are compared without the first line
+    of their file, which tells when they were collected."""
+    manifest, data = run.manifest, run.manifest.model_dump(mode="json")
+    pages = {use.name: digest(run.read(use.file).partition(b"\n")[2]) for use in manifest.contexts}
     of_web = {"pages_digest", "pages"} if manifest.web in ("record", "live") else OF_MACHINE
     shard = data["shard"]
     return {
         **{name: value for name, value in data.items() if name not in OWN},
         **{f"model {k}": v for k, v in manifest.model_parameters.items() if k not in OF_MACHINE},
         **{f"web {k}": v for k, v in data["web_settings"].items() if k not in of_web},
+        **{f"pages of {name}": page_digest for name, page_digest in pages.items()},
         **{f"shard.{k}": shard[k] for k in ("of", "whole_samples", "whole_digest")},
     }
 

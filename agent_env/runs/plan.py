@@ -174,10 +174,9 @@ async def plan_run(
     left_out: Mapping[str, str] = {}
     if is_disturbed:
         pages = partial(_pages, web, options.web_mode, sample_set.tables)
-        changed = run_disturbances().changed_samples(
+        sample_set, left_out = run_disturbances().changed_samples(
             sample_set, options, conditions, task, pages, note
         )
-        sample_set, left_out = changed
     now = datetime.now(UTC)
     copies = _contexts(options, sample_set.samples, note)
     if any(c.context == "cited" for c in conditions) and not options.cited_from:

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,24 @@ def test_a_shard_killed_before_it_opened_its_web_is_merged(parts, shards, tmp_pa
     assert json.loads(merge([shards], tmp_path / "run").stdout)["digest"] == digest(
         parts / "whole" / "run"
     )
+
+
+def test_pages_cited_by_a_script_are_the_same_in_each_shard(tmp_path):
+    """They are collected anew for each, at another time."""
+    for number in "12":
+        more = ("--shard", f"{number}/2", "--seed", "2")
+        run_puzzles(tmp_path / "s" / number, *more, limit=2, conditions=("base", "cited"))
+    late = tmp_path / "s" / "2"
+    file = late / "contexts" / "cited.jsonl"
+    head, _, pages = file.read_text().partition("\n")
+    earlier = json.loads(head) | {"source_created_at": "2026-01-01T00:00:00+00:00"}
+    file.write_text(f"{json.dumps(earlier)}\n{pages}")
+    uses = json.loads((late / "run.json").read_text())["contexts"]
+    changed(late, contexts=[uses[0] | {"digest": sha256(file.read_bytes()).hexdigest()}])
+    assert merge([tmp_path / "s"], tmp_path / "run").returncode == 0
+    file.write_text(f"{head}\n{pages}{pages}")
+    done = merge([tmp_path / "s"], tmp_path / "other")
+    assert (done.returncode, "another run than" in done.stderr) == (2, True)
 
 
 def test_a_shard_of_another_web_is_refused(shards, tmp_path):
