@@ -1,0 +1,111 @@
+"""A run by batch against the fake server: waves, equality with the live run, and kills.
+
+    python benchmarks/waves.py [EPISODES [KILLS]]
+
+The server stands in this process, keeps every call that it did, and moves its batches a step at
+each look. The run is killed with -9 at random moments, between and in waves, and resumed each time.
+"""
+
+import asyncio
+import json
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.lines import read_trace
+from agent_env.extensions.fake_server import ScriptedAnswer, tool_call
+from agent_env.records.trace_events import ModelCalled
+from tests.batch_server import BatchServer
+from tests.episodes.killing import _run
+
+STEPS = 5
+
+
+async def policy(turns, offers):
+    """Looks up four times, then answers; what it says depends on what it was asked."""
+    step = sum(turn.role == "assistant" for turn in turns) + 1
+    if step < STEPS:
+        query = json.dumps({"query": f"step {step} of {hash_of(turns)}"})
+        return ScriptedAnswer(calls=(tool_call("web_search", query),))
+    return ScriptedAnswer(text=f"MY ANSWER: 19{hash_of(turns) % 90 + 10}-01-01")
+
+
+def hash_of(turns):
+    return sum(map(ord, turns[0].content)) + sum(map(len, (turn.content for turn in turns[1:])))
+
+
+def said(folder):
+    """Each episode's texts and calls, without the server's ids, and its answer."""
+    told, batched = {}, 0
+    for file in RunFolder(folder).traces():
+        events = read_trace(file)
+        calls = [event for event in events if isinstance(event, ModelCalled)]
+        batched += len(calls)
+        messages = [call.reply.message for call in calls if call.reply is not None]
+        texts = [(m.content, [(c.name, c.arguments) for c in m.tool_calls]) for m in messages]
+        told[file.stem] = [type(each).__name__ for each in events], texts, events[-1].answer
+    return told, batched
+
+
+async def main(episodes, kills, seed=1):
+    rng = random.Random(seed)
+    with TemporaryDirectory() as name:
+        where = Path(name)
+        async with BatchServer(policy) as server:
+            new = [
+                "run", "time-puzzles", "--limit", str(episodes), "--condition", "web",
+                "--model", f"compatible/x@{server.url}", "--no-preflight",
+            ]  # fmt: skip
+            began = time.monotonic()
+            await _run([*new, "--out", str(where / "live")])
+            live_s, began = time.monotonic() - began, time.monotonic()
+            await _run([*new, "--batch", "--out", str(where / "batch")])
+            batch_s = time.monotonic() - began
+            waves, calm = len(server.batches), Counter(server.asked)
+            server.batches.clear()
+            server.asked.clear()
+            command, killed = [*new, "--batch", "--out", str(where / "killed")], 0
+            while killed < kills:
+                seen = sum(server.counts.values()) if killed else 0
+                started = (where / "killed/run.json").exists
+                working = (
+                    (lambda: sum(server.counts.values()) > seen) if started() else started  # noqa: B023
+                )
+                if await _run(command, working, rng.uniform(0.0, 1.2)):
+                    break
+                killed += 1
+                if started():
+                    command = ["resume", str(where / "killed")]
+            await _run(["resume", str(where / "killed")])
+            asked = Counter(server.asked)
+            batches = Counter(
+                (b["metadata"] or {}).get("agent_env_batch") for b in server.batches.values()
+            )
+        told = {each: said(where / each) for each in ("live", "batch", "killed")}
+        scores = {each: (where / each / "scores.jsonl").read_bytes() for each in told}
+
+        def equality(way):
+            texts, scored = told[way][0] == told["live"][0], scores[way] == scores["live"]
+            return f"  texts equal: {texts}, scores equal: {scored}"
+
+        print(f"{episodes} episodes, {told['live'][1]} calls live in {live_s:.0f} s")
+        print(f"by batch: {waves} batches in {batch_s:.0f} s; calls done twice: {twice(calm)}")
+        print(equality("batch"))
+        print(
+            f"killed {killed} times: {len(server.batches)} batches; "
+            f"calls done twice: {twice(asked)}; batches handed in twice: {twice(batches)}; "
+            f"calls: {len(asked)}"
+        )
+        print(equality("killed"))
+
+
+def twice(counts):
+    return sum(number - 1 for number in counts.values())
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*map(int, sys.argv[1:] or ("200", "20"))))
