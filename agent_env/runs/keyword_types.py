@@ -48,6 +48,8 @@ class RunKeywords(TypedDict, total=False):
     idle_s: float | None
     tool_protocol: str
     text_calls: str | None
+    repair_calls: int | None
+    tool_texts: str
     hosted_tools: bool
     stream: bool
     echo_reasoning: str
@@ -89,6 +91,10 @@ class RunKeywords(TypedDict, total=False):
     stop_after_failures: int
     prices: Path | str | None
     reply_cache: Path | str | None
+    batch: bool
+    batch_dir: Path | str | None
+    batch_until: int
+    detach: bool
     until: Sequence[str] | str
     alpha: float
     margin: float | None
@@ -109,6 +115,7 @@ class ResumeKeywords(TypedDict, total=False):
     tool_calls: int | None
     tokens: int | None
     time_s: float | None
+    detach: bool | None
     anyway: bool
     trust_run: bool
 
@@ -148,7 +155,7 @@ class AttributeKeywords(TypedDict, total=False):
 
 
 class CurveKeywords(TypedDict, total=False):
-    at: Required[Sequence[int] | int]
+    budgets: Required[Sequence[int] | int]
     out: Path | str | None
     run_tokens: int | None
     run_cost_usd: float | None

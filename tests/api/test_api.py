@@ -132,7 +132,7 @@ def test_a_run_that_is_removed_says_so(run):
         ({"conditions": ["wob"]}, ae.ConfigError, "no part 'wob'"),
         ({"options": "fact=1"}, ae.ConfigError, "time-puzzles has no option 'fact'; known: "),
         ({"tool_limit": {"hammer": 1}}, ae.ConfigError, "--tool-limit: no tool 'hammer'"),
-        ({"model": "gpt-5"}, ae.ConfigError, "unknown model 'gpt-5'; known: reference"),
+        ({"model": "gpt-5"}, ae.ConfigError, "write openai/gpt-5, with your key in OPENAI_API_KEY"),
     ],
 )
 def test_a_wrong_option_is_named(keywords, kind, text, tmp_path):
