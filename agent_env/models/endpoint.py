@@ -185,7 +185,8 @@ class Endpoint:
 
         if self._certificates is None:  # reading them takes 20 ms: once for all clients
             self._certificates = httpx2.create_ssl_context()
-        bound = hooks(self._most_bytes, max(MOST_VALUES, self._most_bytes // 32))["response"]
+        values = MOST_VALUES * max(1, self._most_bytes // MOST)
+        bound = hooks(self._most_bytes, values)["response"]
         limits = httpx2.Limits(max_connections=1, keepalive_expiry=KEEPALIVE_S)
         return AsyncOpenAI(
             http_client=DefaultAsyncHttpxClient(
