@@ -29,6 +29,7 @@ FROM_ARGUMENTS = {
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.time_answers": "escaped",
     "agent_env.extensions.facts.event_facts": "escaped",
+    "agent_env.extensions.fake_server.messages": "names of models in LEAST_CACHED",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
     "agent_env.extensions.extraction.wording": "wordings of the package, matched as a whole",
     "agent_env.temporal.written": "each caller's forms, attacked where a module holds them",

@@ -129,8 +129,10 @@ def test_scores_and_comparisons_say_what_the_test_decided(folder):
     assert stopped.rows[0][:2] == ("cal − base", "difference")
     assert stopped.rows[0][4:] == (6, 30, 6, 1.0)
     again = ae.compare(run, resamples=1000, sequential=True).table("sequential")
-    assert again.rows[0][:2] == ("cal − base", "undecided")  # were 40 samples planned
-    assert again.rows[0][4:] == (6, 40, 6, 1.0)
+    # were 40 samples planned, six would not be enough; one or two were on their way at the stop
+    clusters, planned, _, mean = again.rows[0][4:]
+    assert (planned, mean) == (40, 1.0)
+    assert (clusters, again.rows[0][1]) in ((6, "undecided"), (7, "difference"))
 
 
 def test_what_was_not_asked_is_neither_missing_nor_wrong(folder):

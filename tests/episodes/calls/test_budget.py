@@ -66,8 +66,8 @@ def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named():
     asyncio.run(fail())
     assert (budget.tokens, budget.held_tokens) == (0, NEED)
     assert no_room(budget)[1] == (
-        f"the run has used 0 of its {2 * NEED - 1} tokens, and up to {NEED} by failed calls"
-        f" of unknown usage; the next call may need {NEED}"
+        f"the run has used 0 of its {2 * NEED - 1} tokens, and up to {NEED} by calls that"
+        f" failed or wait in batches; the next call may need {NEED}"
     )
 
 
