@@ -112,13 +112,13 @@ class Waves:
     doubled: int = 0
     _count: int = 0
     """Batches so far."""
-    _used: Counter[str] = field(default_factory=Counter)
+    _misses: Counter[str] = field(default_factory=Counter)
     """By request: calls that were answered in vain."""
-    _failed: Counter[str] = field(default_factory=Counter)
+    _misses_now: Counter[str] = field(default_factory=Counter)
     """The same, of this start."""
-    _asked: set[str] = field(default_factory=set)
+    _open_calls: set[str] = field(default_factory=set)
     """The calls that are in open batches as the wave begins."""
-    _given: set[str] = field(default_factory=set)
+    _answers: set[str] = field(default_factory=set)
     """The calls of this wave whose reply was given."""
     _episode: ContextVar[str] = field(default_factory=lambda: ContextVar("episode"))
     """Which episode calls: the models between it and `post` do not say it."""
@@ -141,25 +141,25 @@ class Waves:
             return await endpoint.post(path, body)
         whole = f"{self.run}\0{self._episode.get()}\0{path}\0".encode() + encoded(body)
         request = sha256(whole).hexdigest()[:40]
-        if f"{request}-{self._used[request] + 1}" in self._given:
-            self._mark_used(request)  # the episode asks again: the reply was of no use
-        call = f"{request}-{self._used[request] + 1}"
+        if f"{request}-{self._misses[request] + 1}" in self._answers:
+            self._add_miss(request)  # the episode asks again: the reply was of no use
+        call = f"{request}-{self._misses[request] + 1}"
         result = self.results.get(call)
         if result is None:
-            if call in self._asked:
+            if call in self._open_calls:
                 self.waiting.add(call)
             else:
                 self.parked[call] = path, self.api.line(call, path, body)
             raise Parked(f"{self._episode.get()} waits for a batch")
         if result.body is not None:
-            self._given.add(call)
+            self._answers.add(call)
             return result.body if self.tier is None else {**result.body, "service_tier": self.tier}
-        self._mark_used(request)
+        self._add_miss(request)
         raise self._failure(endpoint, result, body, request)
 
-    def _mark_used(self, request: str) -> None:
-        self._used[request] += 1
-        self._failed[request] += 1
+    def _add_miss(self, request: str) -> None:
+        self._misses[request] += 1
+        self._misses_now[request] += 1
         self._write(BatchEvent(kind="used", at=self._now(), calls=(request,)), sync=False)
 
     def _failure(
@@ -168,9 +168,9 @@ class Waves:
         """The error of a call; not the server's absence, which nobody waits for here."""
         status = result.status if result.status is None or result.status < 500 else None
         error = endpoint.failures.reported(result.error, body, status)
-        if self._failed[request] < self.attempts:
+        if self._misses_now[request] < self.attempts:
             return error
-        return ModelError(f"{error} [given up after {self._failed[request]} batches]")
+        return ModelError(f"{error} [given up after {self._misses_now[request]} batches]")
 
     # The waves ------------------------------------------------------------------------------------
 
@@ -178,8 +178,8 @@ class Waves:
         """Before the episodes are run again."""
         self.parked.clear()
         self.waiting.clear()
-        self._given.clear()
-        self._asked = {call for batch in self.open.values() for call in batch.calls}
+        self._answers.clear()
+        self._open_calls = {call for batch in self.open.values() for call in batch.calls}
 
     async def settle(self) -> None:
         """Finds out which batches reached the provider, where an earlier process was ended before
@@ -323,7 +323,7 @@ class Waves:
                     at = datetime.fromisoformat(event.at)
                     self.open[event.batch] = OpenBatch(event.batch, event.calls, at)
                 case "used":
-                    self._used.update(event.calls)
+                    self._misses.update(event.calls)
                 case _ if event.batch not in self.open:
                     raise DatasetError(path, number, f"there is no batch '{event.batch}' above")
                 case "submitted":

@@ -41,7 +41,6 @@ from agent_env.records.schema import (
     ReasoningSpan,
     ToolCall,
     ToolSpec,
-    Usage,
 )
 
 DEEPEST = 64
@@ -125,12 +124,6 @@ def shallow(error: JsonValue, key: str | None) -> JsonValue:
         return None
 
 
-CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
-"""Names of input tokens that a cache held: OpenAI and Kimi, DeepSeek, litellm."""
-WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
-"""Names of input tokens that were written to a cache: OpenRouter, litellm."""
-
-
 def text(of: Json, *names: str) -> str:
     """The first of the fields that holds text; empty where none does."""
     return next((value for name in names if isinstance(value := of.get(name), str) and value), "")
@@ -146,74 +139,6 @@ def records(of: Json, name: str) -> list[Json]:
     """The objects of the list in a field; empty where there is none."""
     value = of.get(name)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def read_usage(of: Json, inputs: str, outputs: str) -> Usage:
-    """Tokens as the server counted them, by the names that its API has for input and output."""
-    details = record(of, f"{inputs}_details")
-    counts = Usage(
-        input_tokens=count_in(of, inputs),
-        cached_tokens=_first_count((details, of), CACHED),
-        cache_write_tokens=_first_count((details, of), WRITTEN),
-        output_tokens=count_in(of, outputs),
-        reasoning_tokens=count_in(record(of, f"{outputs}_details"), "reasoning_tokens"),
-    )
-    has_counts = counts.input_tokens is not None or counts.output_tokens is not None
-    return counts.model_copy(update={"source": "provider"}) if has_counts else counts
-
-
-UNNAMED_TIER = "unnamed"
-"""Of a reply that names none, where another than the standard one was asked for."""
-
-
-def tier_of(answer: Json, request: Json) -> str | None:
-    """The service tier that a reply names; None for the standard one, whatever each calls it."""
-    named = text(answer, "service_tier") or text(record(answer, "usage"), "service_tier")
-    if not named:
-        wished = request.get("service_tier") not in (None, *STANDARD_TIERS)
-        return UNNAMED_TIER if wished else None
-    return None if named in STANDARD_TIERS else named[:40]
-
-
-STANDARD_TIERS = ("default", "standard", "standard_only", "on_demand")
-
-
-def usage_of(answer: Json) -> Usage | None:
-    """The usage of a reply of any API; None where it has none."""
-    if metadata := record(answer, "usageMetadata"):
-        return gemini_usage(metadata)
-    fields = record(answer, "usage")
-    names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
-    chat, ours = read_usage(fields, *names[:2]), read_usage(fields, *names[2:])
-    counts = ours if chat.source is None else chat
-    return None if counts.source is None else counts
-
-
-def gemini_usage(of: Json) -> Usage:
-    """Tokens as Gemini counts them: thoughts beside the reply's text, and what its own tools gave
-    beside the prompt. It leaves out a count that is 0 where it tells others."""
-    prompt, tool_results = count_in(of, "promptTokenCount"), count_in(of, "toolUsePromptTokenCount")
-    text_tokens, thoughts = count_in(of, "candidatesTokenCount"), count_in(of, "thoughtsTokenCount")
-    is_told = text_tokens is not None or thoughts is not None
-    return Usage(
-        input_tokens=None if prompt is None else prompt + (tool_results or 0),
-        cached_tokens=count_in(of, "cachedContentTokenCount"),
-        output_tokens=(text_tokens or 0) + (thoughts or 0) if is_told else None,
-        reasoning_tokens=thoughts,
-        source=None if prompt is None and not is_told else "provider",
-    )
-
-
-def _first_count(places: Iterable[Json], names: Sequence[str]) -> int | None:
-    counts = (count_in(of, name) for of in places for name in names)
-    return next((count for count in counts if count is not None), None)
-
-
-def count_in(of: Json, name: str) -> int | None:
-    value = of.get(name)
-    if type(value) is not int:  # True is an int, but no count
-        return None
-    return value if 0 <= value < 2**53 else None
 
 
 def unique_id(proposed_id: str, taken: Collection[str], step: int) -> str:

@@ -9,11 +9,12 @@ from hashlib import sha256
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
-from agent_env.models.chat import Json, encoded, tier_of
+from agent_env.models.chat import Json, encoded
 from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.repetition import LoopWatch
 from agent_env.models.settings import Parameters
+from agent_env.models.usage import service_tier_of
 from agent_env.permits import Permit
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Repetition, Reply, ToolSpec
@@ -78,7 +79,7 @@ class ApiModel:
             fields = self._api.stream_fields
             request |= {name: fields[name] for name in fields if name not in rules.refused}
         try:
-            body = await self._asked(request, watch)
+            body = await self._body(request, watch)
         except ModelError as exc:
             failure = self._dialect.classify(exc, messages, request, rules)
         else:
@@ -106,7 +107,7 @@ class ApiModel:
         parts = RequestParts(self._model, sent, tools, options, parameters, self._dialect)
         return parameters.body(self._api.request(parts))
 
-    async def _asked(self, request: Json, watch: LoopWatch) -> Json:
+    async def _body(self, request: Json, watch: LoopWatch) -> Json:
         """The body, from the default service tier where the wished one had no capacity for this
         request as often as is waited for."""
         most = self._tier_fallback
@@ -123,7 +124,7 @@ class ApiModel:
             self._refusals[key] += 1
             if self._refusals[key] != most:
                 raise
-        return await self._asked(request, watch)
+        return await self._body(request, watch)
 
     async def _streamed(self, request: Json, watch: LoopWatch) -> Json:
         cut = self._api.cut
@@ -143,7 +144,7 @@ class ApiModel:
         if isinstance(reply, Fault):
             raise self._failure(reply, request)
         self._dialect.report_excess(reply.message)
-        if (tier := tier_of(body, request)) is None:
+        if (tier := service_tier_of(body, request)) is None:
             return reply
         return reply.model_copy(update={"usage": reply.usage.model_copy(update={"tier": tier})})
 

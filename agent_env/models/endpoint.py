@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.chat import Json, clean, encoded, loaded, usage_of
+from agent_env.models.chat import Json, clean, encoded, loaded
 from agent_env.models.failures import OUTPUT_LIMITS, Failures
+from agent_env.models.usage import usage_of
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
 

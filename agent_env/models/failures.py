@@ -26,8 +26,8 @@ from agent_env.models.chat import (
     shallow,
     text,
     tree,
-    usage_of,
 )
+from agent_env.models.usage import usage_of
 from agent_env.records.waits import retry_after_s
 
 STATUSES = (None, 400, 413, 422, 500)

@@ -39,7 +39,7 @@ def rungs_of(
     return kept
 
 
-async def found_pages(
+async def cited_pages(
     options: RunOptions,
     chosen: Record,
     sample_set: SampleSet,

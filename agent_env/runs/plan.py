@@ -24,7 +24,7 @@ from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.batch_options import batch_settings
 from agent_env.runs.disturbances import run_disturbances
-from agent_env.runs.ladder import PageBuilder, found_pages, rungs_of
+from agent_env.runs.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.serving import with_server
 from agent_env.runs.shards import part_of
@@ -180,7 +180,7 @@ async def plan_run(
     now = datetime.now(UTC)
     copies = _contexts(options, sample_set.samples, note)
     if any(c.context == "cited" for c in conditions) and not options.cited_from:
-        copies = await found_pages(options, family_options, sample_set, build_pages, note)
+        copies = await cited_pages(options, family_options, sample_set, build_pages, note)
     sample_set = part_of(options, sample_set, task, about_calls, note)
     tables = samples_bytes(sample_set.tables)
     manifest = Manifest(

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from agent_env.tasks.answer_forms import AnswerForm as AnswerForm
     from agent_env.tasks.conditions import CHOICES as CHOICES
     from agent_env.tasks.conditions import WORDINGS as WORDINGS
-    from agent_env.tasks.conditions import is_twin as is_twin
     from agent_env.tasks.conditions import parse_condition as parse_condition
     from agent_env.tasks.conditions import sample_under as sample_under
     from agent_env.tasks.conditions import tools_of as tools_of

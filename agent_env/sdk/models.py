@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from agent_env.models.chat import read_arguments as read_arguments
     from agent_env.models.chat import read_message as read_message
     from agent_env.models.chat import read_tool as read_tool
-    from agent_env.models.chat import read_usage as read_usage
     from agent_env.models.chat import text_in as text_in
     from agent_env.models.chat import written as written
     from agent_env.models.settings import ModelParameters as ModelParameters
     from agent_env.models.tokenizers import Estimate as Estimate
+    from agent_env.models.usage import read_usage as read_usage
     from agent_env.protocols import Answer as Answer
     from agent_env.protocols import CallTool as CallTool
     from agent_env.protocols import Limits as Limits

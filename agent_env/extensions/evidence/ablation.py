@@ -17,7 +17,7 @@ from random import Random
 
 from agent_env.extensions.evidence.overlay import stored_page
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import CannotShift, SampleSet, Task, is_twin, tools_of
+from agent_env.sdk.family import CannotShift, SampleSet, Task, tools_of
 from agent_env.sdk.records import Condition, Proof, Sample, SampleAblation
 from agent_env.sdk.run import RunOptions
 from agent_env.sdk.scoring import stands_in
@@ -77,7 +77,9 @@ def _is_ablated(condition: Condition) -> bool:
 
 def _is_never_ablated(condition: Condition, conditions: Sequence[Condition]) -> bool:
     return condition.disturbance is None and not any(
-        _is_ablated(each) and is_twin(condition, each, "disturbance") for each in conditions
+        _is_ablated(each)
+        and each.model_copy(update={"name": condition.name, "disturbance": None}) == condition
+        for each in conditions
     )
 
 

@@ -24,7 +24,6 @@ from typing import Literal
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
 from agent_env.models.chat import (
     Json,
-    count_in,
     ids_in,
     read_arguments,
     record,
@@ -32,6 +31,7 @@ from agent_env.models.chat import (
     text,
     unique_id,
 )
+from agent_env.models.usage import count_in
 from agent_env.records.schema import (
     Message,
     PageRef,

@@ -26,7 +26,6 @@ from agent_env.models.chat import (
     fields_of,
     ids_in,
     merged,
-    read_usage,
     reasoning_in,
     record,
     records,
@@ -37,6 +36,7 @@ from agent_env.models.chat import (
     written,
 )
 from agent_env.models.settings import SERVICE_TIERS
+from agent_env.models.usage import read_usage
 from agent_env.records.schema import Message, Reply, ToolCall
 
 FinishReason = Literal["stop", "tool_calls", "length", "refused"]

@@ -22,7 +22,6 @@ from agent_env.models.api import Api, Exchange, Fault, RequestParts
 from agent_env.models.chat import (
     Json,
     arguments_as_object,
-    gemini_usage,
     ids_in,
     record,
     records,
@@ -30,6 +29,7 @@ from agent_env.models.chat import (
     unique_id,
     written,
 )
+from agent_env.models.usage import gemini_usage
 from agent_env.records.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec
 
 THINKING_MODELS = re.compile(r"gemini-(?:2\.5-(?!flash-lite)|[3-9])(?!.{0,100}(?:image|tts|live))")

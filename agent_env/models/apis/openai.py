@@ -22,13 +22,13 @@ from agent_env.models.chat import (
     Json,
     arguments_as_object,
     ids_in,
-    read_usage,
     record,
     records,
     text,
     unique_id,
 )
 from agent_env.models.settings import SERVICE_TIERS
+from agent_env.models.usage import read_usage
 from agent_env.records.schema import (
     Message,
     PageRef,
