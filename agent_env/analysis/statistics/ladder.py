@@ -8,7 +8,7 @@ fact (finding it), its address but not its dates (opening it), or all dates (usi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -45,17 +45,17 @@ SEARCHING = {
 
 def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
     """By model, the points lost at each step; of runs that have two neighbours of the chain."""
-    runs: dict[str, dict[str, Arm]] = {}
+    runs: dict[str, list[Arm]] = {}
     for arm in () if comparison.is_error else comparison.study.arms:
-        runs.setdefault(arm.model_label, {})[arm.condition.name] = arm
+        runs.setdefault(arm.model_label, []).append(arm)
     scale = Scale(
         share=comparison.is_share(comparison.metric),
         single=comparison.is_single,
         target_effect=comparison.options.target_effect,
     )
     result = {}
-    for model, by_name in runs.items():
-        if own := dict(_of_run(comparison, by_name)):
+    for model, arms in runs.items():
+        if own := dict(_of_run(comparison, _by_name(arms))):
             tops = np.column_stack(list(own.values()))
             values = ContrastValues(tops, np.where(np.isnan(tops), np.nan, 1.0))
             result[model] = measure(
@@ -63,6 +63,15 @@ def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
                 comparison.options.seed,
             )  # fmt: skip
     return result
+
+
+def _by_name(arms: Sequence[Arm]) -> dict[str, Arm]:
+    """The arms by their conditions' names; `web~schema` also as web where no other could be."""
+    names = {arm.condition.name: arm for arm in arms}
+    plain = [arm for arm in arms if arm.condition.disturbance is None]
+    short = [arm.condition.name.partition("~")[0] for arm in plain]
+    only = {name: arm for name, arm in zip(short, plain, strict=True) if short.count(name) == 1}
+    return only | names
 
 
 def _of_run(
@@ -100,10 +109,11 @@ def _is_lost_at(step: str, record: Provenance) -> bool:
 
 def ladder_sentences(comparison: Comparison) -> Iterator[str]:
     """For each model the step at which most points are lost, where that is shown."""
-    for model, contrasts in (by_model := losses(comparison)).items():
+    models = {arm.model_label for arm in comparison.study.arms}
+    for model, contrasts in losses(comparison).items():
         parts = [each for each in contrasts if each.name not in BESIDE.values()]
         most = max(parts, key=lambda each: each.difference.value or 0.0)
-        estimate, who = most.difference, f"{model}: " if len(by_model) > 1 else ""
+        estimate, who = most.difference, f"{model}: " if len(models) > 1 else ""
         if estimate.low is not None and estimate.low > 0:
             yield (
                 f"{who}most points are lost at {most.name}: {estimate.value:.3f} "

@@ -1,5 +1,7 @@
 """Where points are lost: exact sums on the same samples, and a step only where it is shown."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
@@ -85,6 +87,22 @@ def test_a_step_whose_condition_is_not_there_has_no_row():
     without = {name: RUNGS[name] for name in ("facts", "cited", "web")}
     assert list(rows(study(without))) == ["finding and opening the page", "reading the page"]
     assert not ladder(study({name: RUNGS[name] for name in ("web", "explicit")})).rows
+
+
+def test_answers_held_to_a_form_have_their_ladder_too():
+    assert rows(study({f"{name}~schema": RUNGS[name] for name in RUNGS})) == rows(study(RUNGS))
+
+
+def test_of_two_variants_of_a_condition_none_is_its_rung():
+    both = {"cited": RUNGS["cited"], "facts~schema": RUNGS["facts"], "facts~auto": RUNGS["facts"]}
+    assert rows(study(both)) == {}
+
+
+def test_the_sentence_names_its_model_where_there_are_several():
+    made = study({"web": RUNGS["web"], "cited": RUNGS["cited"]}).study
+    other = replace(made.arms[0], label="other web", run="o", model="o", model_label="o")
+    (sentence, *_) = conclusions(Comparison(replace(made, arms=(*made.arms, other)), Options()))
+    assert sentence.startswith("m: most points are lost at finding and opening the page")
 
 
 def test_a_sample_without_an_answer_under_one_condition_counts_under_none():
