@@ -213,7 +213,7 @@ def bias(rng: np.random.Generator, runs: int) -> None:
     ):  # fmt: skip
         values = pairs(discordant, difference)(rng, runs, most)
         stop = np.where((at := stops(values)) > 0, at, most)
-        plain = np.array([row[:n].mean() for row, n in zip(values, stop, strict=True)])
+        uncorrected = np.array([row[:n].mean() for row, n in zip(values, stop, strict=True)])
         corrected = np.array(
             [
                 mean_after_stopping([Look(float(v)) for v in row[:n]], None, 20, plain(most), 100)
@@ -223,7 +223,7 @@ def bias(rng: np.random.Generator, runs: int) -> None:
         figures = [
             f"{100 * (own.mean() - difference):+5.1f} ± {200 * own.std() / np.sqrt(runs):.1f}"
             f" (sd {100 * own.std():4.1f})"
-            for own in (corrected, plain)
+            for own in (corrected, uncorrected)
         ]
         name = f"difference {difference:.2f}, {100 * discordant:.0f} % differ, {most} at most"
         print(f"  {name:45} corrected {figures[0]}   plain {figures[1]}")
