@@ -60,8 +60,8 @@ blocks named {RESULT}. A message without such a block is your final answer.
 
 The tools, with the JSON schema of their arguments:
 """
-REQUIRED = f"\nYour next message must hold at least one {CALL} block."
-FORBIDDEN = f"\nDo not write a {CALL} block in your next message."
+REQUIRED = f"Your next message must hold at least one {CALL} block."
+FORBIDDEN = f"Do not write a {CALL} block in your next message."
 HELD_INTRODUCTION = f"""\
 There are tools that you can use. Each of your messages is one JSON object and nothing else. To \
 use a tool, write
@@ -77,8 +77,8 @@ with the answer in the form asked for.
 The tools, with the JSON schema of their arguments:
 """
 """Where the server holds the reply to a schema: calls and answers are one object each."""
-HELD_REQUIRED = "\nYour next message must use a tool."
-HELD_FORBIDDEN = "\nYour next message must be the answer."
+HELD_REQUIRED = "Your next message must use a tool."
+HELD_FORBIDDEN = "Your next message must be the answer."
 ANY_ANSWER = closed({"answer": {"type": "string"}})
 """What an answer is held to where nothing is known of its form."""
 EXAMPLE = """
@@ -173,9 +173,18 @@ def in_text(
     has_example: bool = False,
 ) -> list[Message]:
     """The conversation without tool messages; results and notes after a reply are one message.
-    `is_held`: a schema holds the reply; `has_example`: a worked call is shown."""
+    What holds for the next reply alone ends the last message, so that the system text is the same
+    in every request and stays in a cache of prefixes. `is_held`: a schema holds the reply;
+    `has_example`: a worked call is shown."""
     result = list(_turns(messages))
-    words = _introduction(messages, tools, choice, is_held)
+    required, none = (HELD_REQUIRED, HELD_FORBIDDEN) if is_held else (REQUIRED, FORBIDDEN)
+    demand = {"required": required, "none": none}.get(choice, "") if tools else ""
+    if demand and result and result[-1].role == "user":
+        text = f"{result[-1].content}\n\n{demand}"
+        result[-1] = result[-1].model_copy(update={"content": text})
+    elif demand:
+        result.append(Message(role="user", content=demand))
+    words = _introduction(messages, tools, is_held)
     if has_example and tools:
         answer = '{"step": {"answer": "Monday"}}' if is_held else "Monday"
         words += EXAMPLE.format(call=call_form(tools[0], is_held, EXAMPLE_ARGUMENTS), answer=answer)
@@ -200,16 +209,12 @@ def held_schema(tools: Sequence[ToolSpec], options: ReplyOptions) -> Mapping[str
     return closed({"step": any_of(*calls, *answer)})
 
 
-def _introduction(
-    messages: Sequence[Message], tools: Sequence[ToolSpec], choice: ToolChoice, is_held: bool
-) -> str:
+def _introduction(messages: Sequence[Message], tools: Sequence[ToolSpec], is_held: bool) -> str:
     if not tools:
         return NONE_LEFT if any(message.role == "tool" for message in messages) else ""
-    required, none = (HELD_REQUIRED, HELD_FORBIDDEN) if is_held else (REQUIRED, FORBIDDEN)
-    demand = {"required": required, "none": none}.get(choice, "")
     words = HELD_INTRODUCTION if is_held else INTRODUCTION
     described = [json.dumps(chat_tool(tool)["function"], ensure_ascii=False) for tool in tools]
-    return words + "\n".join(described) + demand
+    return words + "\n".join(described)
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[Message]:

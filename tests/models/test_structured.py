@@ -184,9 +184,9 @@ def test_an_answer_and_a_call_that_was_cut_are_no_calls(text, finish):
 
 
 def test_the_system_text_says_what_a_step_is():
-    (system, _) = in_text([QUESTION], [SEARCH], "required", is_held=True)
+    (system, question) = in_text([QUESTION], [SEARCH], "required", is_held=True)
     assert '{"step": {"tool": "TOOL", "arguments": {"NAME": "VALUE"}}}' in system.content
-    assert system.content.endswith("Your next message must use a tool.")
+    assert question.content.endswith("\n\nYour next message must use a tool.")
 
 
 # Which replies are held -------------------------------------------------------------------------

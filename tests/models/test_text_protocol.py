@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent_env.extensions.fake_server.conversation import ScriptedAnswer
 from agent_env.extensions.fake_server.policies import in_text as speaks_text
-from agent_env.models.text_protocol import FORM, TextProtocol, in_text
+from agent_env.models.text_protocol import FORM, REQUIRED, TextProtocol, in_text
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, ToolSpec
 from agent_env.testing import ScriptedModel, answer
@@ -165,7 +165,20 @@ def test_the_tools_stand_in_the_system_text_and_no_tool_is_offered():
     assert FORM in told
     described = next(line for line in told.splitlines() if line.startswith('{"name": "lookup"'))
     assert json.loads(described)["description"] == "Looks a word up."
-    assert told.endswith("Your next message must hold at least one tool_call block.")
+    assert messages[1].content.endswith(
+        "\n\nYour next message must hold at least one tool_call block."
+    )
+
+
+def test_a_forced_first_call_leaves_the_system_text_of_later_requests_as_it_was():
+    (first, asked) = in_text([USER], [LOOKUP], "required")
+    call = ToolCall(id="a", name="lookup", arguments="{}")
+    said = Message(role="assistant", content=GOOD, tool_calls=(call,))
+    heard = Message(role="tool", tool_call_id="a", content="x")
+    (later, same, *_, result) = in_text([USER, said, heard], [LOOKUP], "auto")
+    assert later == first
+    assert asked.content == f"{same.content}\n\n{REQUIRED}"
+    assert REQUIRED not in result.content
 
 
 def test_results_and_notes_come_back_in_one_user_message_in_the_order_of_the_calls():

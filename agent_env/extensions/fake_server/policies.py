@@ -57,8 +57,7 @@ def in_text(policy: Policy) -> Policy:
 
 
 def _offered(turns: Sequence[Message]) -> Iterator[ToolSpec]:
-    system = [t.content for t in turns if t.role == "system"]
-    if any(FORBIDDEN in text or ANSWER_ONLY in text for text in system):
+    if turns and turns[-1].content.endswith((FORBIDDEN, ANSWER_ONLY)):
         return
     for line in (line for t in turns if t.role == "system" for line in t.content.splitlines()):
         try:
