@@ -26,8 +26,8 @@ class DateSource(Record):
     """Index in the sample's list of constraints, from 0."""
     date: str
     place: Place
-    """A search result of which no page was opened; an opened page that proves nothing; or the page
-    that proves the constraint."""
+    """A search result, of a search that showed the right date or not; an opened page that proves
+    nothing; or the page that proves the constraint."""
     url: str
     """The page; "" for a search result."""
     is_written: bool
@@ -55,6 +55,7 @@ def date_source(
     if not errors.wrong or not proofs:
         return None
     pages = _texts(episode, [call for call in calls if call.name in web_tools])
+    all_text = "\n".join(text for _, text in pages)
     reply_text = model_text(episode, web_tools)
     for ref in errors.blamed:
         wrong = [
@@ -64,14 +65,17 @@ def date_source(
         if proof is None or not wrong:
             continue
         first, end, values = VALUES.get(proof.shares, (0, 4, 100))
-        shown = {date[first:end] for _, text in pages for date in dates_in(text)} - {""}
+        shown = {date[first:end] for date in dates_in(all_text)} - {""}
         sources = [
             source
             for url, text in pages
             for source in _sources(proof, wrong, url, text, reply_text, len(shown) / values)
         ]
         if sources:
-            return max(sources, key=lambda s: (s.is_written, s.url in proof.urls, s.url > ""))
+            best = max(sources, key=lambda s: (s.is_written, s.url in proof.urls, s.url > ""))
+            if best.url or not all(stands_in(date, all_text) for date in proof.dates):
+                return best
+            return best.model_copy(update={"place": "another date of the snippets"})
     return None
 
 

@@ -37,8 +37,8 @@ ECHO = 0.8
 """Share of a reply that stands in the prompt."""
 
 Place = Literal[
-    "stopped at a snippet", "trusted another page", "newest date of the page",
-    "another date of the page",
+    "stopped at a snippet", "another date of the snippets", "trusted another page",
+    "newest date of the page", "another date of the page",
 ]  # fmt: skip
 """Where a wrong date was taken from."""
 TAKEN: tuple[Place, ...] = get_args(Place)
@@ -181,7 +181,7 @@ def is_by_fault(
         return False
     if gave_up or stage == "no page named":
         return bool(landed)
-    if stage in ("miscalculated", "dates left out"):
+    if stage in ("miscalculated", "dates left out", "dropped a constraint"):
         return any(fault.tool not in web for fault in landed)
     if stage in TAKEN:
         calls = {fault.call for fault in landed}

@@ -500,6 +500,10 @@ class TraceProvenance:
         """By the constraints that the errors point to."""
         sample, errors = self.sample, self.errors
         calculated = "miscalculated" if errors.wrong or not self.can_find else "dates left out"
+        misread = "dates left out" if self._gave_up else "misread"
+        stated = [{"stated"} & {ref.source for ref in each.violates} for each in errors.wrong]
+        if stated and all(stated):
+            calculated = misread = "dropped a constraint"
         if self.is_given:
             return (
                 "given pages misread"
@@ -520,7 +524,7 @@ class TraceProvenance:
             return self.source.place
         if self.has_shown_date:
             return "trusted another page"
-        return self._retrieval_stage() or ("dates left out" if self._gave_up else "misread")
+        return self._retrieval_stage() or misread
 
     def _retrieval_stage(self) -> str:
         """How far the proving pages are from having been read; "" where one was, or its dates were

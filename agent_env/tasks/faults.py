@@ -7,8 +7,8 @@ from typing import Literal
 
 from agent_env.records.schema import Record
 
-Source = Literal["lookup", "calculation"]
-"""Whether a constraint needs a lookup, or a calculation only."""
+Source = Literal["lookup", "calculation", "stated"]
+"""What tells whether a date meets a constraint: a lookup, a calculation, or its text alone."""
 
 
 class ConstraintRef(Record):

@@ -116,6 +116,10 @@ COPY = "https://copies.example/page/First_Hague_Peace_Conference"
     [
         ([("web_search", "{}", "[1] expected from 25 May 1899")], "",
          ("1899-05-25", "stopped at a snippet")),
+        ([("web_search", "{}", "[1] 18 May 1899 to 25 July 1899")], "",
+         ("1899-07-25", "another date of the snippets")),
+        ([("web_search", "{}", "[1] 25 July 1899"), ("web_search", "{}", "[1] 18 May 1899")], "",
+         ("1899-07-25", "another date of the snippets")),
         ([("web_search", "{}", "[1] May 25th, 1899"), ("open_page", COPY, "on 1899-05-25")], COPY,
          ("1899-05-25", "trusted another page")),
         ([("open_page", PROOF, "18 May 1899 to 25 July 1899; first told on 12 June 1898")], PROOF,
@@ -283,7 +287,7 @@ MOVED = ("open_page", COPY, "It opened on 25 May 1899.")
         ([BROKEN], "web_search", "error", "1960-07-25", "fault of a tool"),
         ([BROKEN, FOUND], "web_search", "error", "1960-07-25", "misread"),
         ([BROKEN, FOUND], "web_search", "error", "None", "fault of a tool"),
-        ([BROKEN, FOUND], "web_search", "error", "1960-08-18", "miscalculated"),
+        ([BROKEN, FOUND], "web_search", "error", "1960-08-18", "dropped a constraint"),
         ([MOVED, FOUND], "open_page", "wrong", "1960-07-25", "fault of a tool"),
         ([BROKEN, MOVED], "web_search", "error", "1960-07-25", "trusted another page"),
         ([("python", "{}", "1960-08-18"), FOUND], "python", "wrong", "1960-08-18",
@@ -305,8 +309,37 @@ def test_a_fault_of_a_tool_failed_first_only_where_it_can_be_why(
 
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
     found = told("web+python", "1960-08-18", messages=COMPUTED)
-    assert (found.verdict, found.failure) == ("memory or luck", "miscalculated")
+    assert (found.verdict, found.failure) == ("memory or luck", "dropped a constraint")
     assert {ref.type for ref in found.errors.wrong[0].violates} == {"month", "weekday"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        ("1984-07-25", "dropped a constraint"),  # neither the day that it read, nor 1960
+        ("1960-07-25", "misread"),
+        ("1960-07-25, 1984-07-25", "misread"),  # one wrong date fits all that is stated
+        ("1983-07-18", "dropped a constraint"),  # the day that it read, a Monday of another year
+        ("None", "dates left out"),
+    ],
+)
+def test_a_stated_constraint_that_no_wrong_date_meets_was_dropped(answer, failure):
+    assert told("web", answer, messages=READ, pages=OPENED).failure == failure
+    assert told("web", answer, messages=SEARCHED).failure in ("not found", "dropped a constraint")
+
+
+def test_a_date_that_meets_what_is_stated_and_not_its_weekday_is_miscalculated():
+    days = PUZZLE.model_copy(
+        update={"facts": (EVENT, OnWeekday(weekday="Monday")), "constraints": ("on its day", "M")}
+    )
+    episode = Episode.model_validate({
+        "sample": "p", "condition": "web", "repeat": 1, "model": "m", "status": "finished",
+        "answer": "MY ANSWER: 1960-08-18", "stop_reason": "answered", "messages": READ,
+    })  # fmt: skip
+    record = TraceProvenance(
+        days, episode, score(days, episode), parse_condition("web"), "exact_match", FINDER
+    ).record()
+    assert record.failure == "miscalculated"
 
 
 def test_with_explicit_dates_there_is_nothing_to_retrieve():

@@ -85,6 +85,10 @@ MANY_VALUED = {
 
 SPANS = {"decade", "year_range", "person_alive", "us_president", "japanese_era", "kb_event"}
 """Those of them that hold from one day to another: a narrow reading loses an end."""
+STATED = (
+    ft.ExplicitYear, ft.Decade, ft.YearRange, ft.Month, ft.DayOfMonthSpecific, ft.DayOfMonthRange,
+)  # fmt: skip
+"""Facts that a date meets or not as it is written."""
 
 
 class PuzzleFaults:
@@ -117,9 +121,7 @@ class PuzzleFaults:
         ]
         if not first <= day.year <= last or day not in PUZZLE_DAYS:
             range_text = f"Only dates of {puzzle.years} count."
-            broken.append(
-                ConstraintRef(index=-1, type="range", text=range_text, source="calculation")
-            )
+            broken.append(ConstraintRef(index=-1, type="range", text=range_text, source="stated"))
         return WrongDate(date=text, violates=tuple(broken))
 
     def _holds(self, fact: ft.Fact, day: date) -> bool:
@@ -225,7 +227,8 @@ def _words(fact: ft.Fact) -> str:
 
 def _ref(puzzle: TimePuzzle, index: int) -> ConstraintRef:
     fact = puzzle.facts[index]
-    source: Source = "lookup" if _is_lookup(fact) else "calculation"
+    source: Source = "stated" if isinstance(fact, STATED) else "calculation"
+    source = "lookup" if _is_lookup(fact) else source
     text = puzzle.constraints[index] if index < len(puzzle.constraints) else ""
     pages = tuple(url for url in evidence_of([fact]) if url in puzzle.evidence)
     return ConstraintRef(index=index, type=_words(fact), text=text, source=source, pages=pages)
