@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from agent_env.extensions.reference.turns import Call, Habit, History
 from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.hooks import HEAD
 from agent_env.families.time_puzzles.texts import (
     DateSpans,
     EventMention,
@@ -190,6 +191,7 @@ _SUSPECT = re.compile(
     r"|\Acommemorat|\bthe commemoration of|\AAlmanac:|\AList of",
     re.I,
 )
+_FACT, _EXPLICIT = re.compile(r"^- (.+)$", re.M), re.compile(r"^Where it says .*”: (.+)$")
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)])\. ")
 _LINK = re.compile(r"^- .*$", re.M)
 _FRAME = re.compile(r"^My notes: | (?:begins|ends)$")
@@ -490,12 +492,14 @@ FINDS: Mapping[Habit | None, Callable[[Lookup, History, set[str]], LookupState]]
 
 
 def context_fact(lookup: Lookup, history: History) -> LookupState | None:
-    """The clause of the best fitting page in the prompt's context."""
+    """The clause of the best fitting page or fact in the prompt's context."""
     best: tuple[float, LookupState] = FAIR_FIT, LookupState()
-    for url, text in history.context_pages.items():
-        clause, fitness = clause_from(text, lookup), fit(text, lookup)
-        if clause is not None and fitness > best[0]:
-            best = fitness, LookupState(clause, url=url)
+    facts = [(None, fact) for fact in _FACT.findall(history.prompt.partition(HEAD)[2])]
+    for url, text in [*history.context_pages.items(), *facts]:
+        explicit = None if url else _EXPLICIT.search(text)
+        stated = read_constraint(explicit[1]) if explicit else clause_from(text, lookup)
+        if isinstance(stated, list) and (fitness := fit(text, lookup)) > best[0]:
+            best = fitness, LookupState(stated, url=url)
     return None if best[1].clause is None else best[1]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.extensions.reference.turns import History, Turn
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,
@@ -29,6 +30,8 @@ from agent_env.families.time_puzzles.hooks import (
     groups,
     known_facts,
 )
+from agent_env.families.time_puzzles.reference import next_step
+from agent_env.families.time_puzzles.reference_lookups import context_fact, read_constraint
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Sample
@@ -222,6 +225,21 @@ def test_the_prompt_has_the_implicit_puzzle_then_the_sentences(puzzles):
     listed = "\n".join(f"- {text}" for text in known_facts(each, shipped_tables()))
     assert facts.content.replace(f"\n\n{HEAD}\n{listed}", "") == base.content
     assert re.search(r"\d{4}", listed)
+
+
+def test_the_reference_answers_from_the_sentences_alone(puzzles):
+    task = make_task()
+    for each in puzzles:
+        text, calls = next_step(Turn(task.prompt(each, parse_condition("facts")), (), True))
+        assert (calls, text) == ([], f"MY ANSWER: {', '.join(each.gold)}")
+
+
+def test_what_the_explicit_wording_says_is_read_too():
+    text = "The year is the same as that of the first day of the fall of Nowhere."
+    lookup, fact = read_constraint(text), f"Where it says “{text}”: "
+    for year, clause in (("1900", ["years", [1900]]), ("unknown", None)):
+        state = context_fact(lookup, History(f"{HEAD}\n- {fact}The year is {year}."))
+        assert (state and state.clause) == clause
 
 
 def test_facts_is_a_wording_with_the_implicit_gold(puzzles):
