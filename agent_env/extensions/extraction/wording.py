@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent_env.extensions.answers.names import normalise
-from agent_env.extensions.extraction.solver import Fact, Query, Relation, Shift
+from agent_env.extensions.extraction.solver import Fact, Query, Relation, Shift, Ties
 from agent_env.sdk.errors import first_problem
 from agent_env.temporal.months import DATE_TEXT, Span, month, read_span, write_month
 
@@ -50,7 +50,7 @@ def _read_relations() -> dict[str, RelationWording]:
 KINDS = _read_relations()
 
 
-TIE_RULES: dict[str, str] = {
+TIE_RULES: dict[Ties, str] = {
     "nearest": "Of several that begin in the same month, the one meant is the last to end before, "
     "or the first to end after.",
     "first-ending": "Of several that begin in the same month, the one that ends first is meant.",

@@ -1,8 +1,7 @@
 """The scripted reference policy for questions on timed facts, from the prompt alone.
 
-Extractions and programs are written by rules, so that a solver compares the months; direct answers
-compare years only. The difference shows the benefit of execution without a model, and is no claim
-about any model.
+Extractions and programs are written by rules, so that a solver compares the months. Direct answers
+of `reference-static` compare years only: the difference shows the benefit of execution.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agent_env.extensions.answers.names import normalise
 from agent_env.extensions.extraction.extraction import (
     RuleExtraction,
     extract,
@@ -20,7 +18,7 @@ from agent_env.extensions.extraction.extraction import (
     write_extraction,
     write_shift,
 )
-from agent_env.extensions.extraction.solver import Fact, Query, Shift
+from agent_env.extensions.extraction.solver import Fact, Query, Shift, Ties, solve
 from agent_env.extensions.extraction.wording import KINDS, TIE_RULES, read_shift
 from agent_env.extensions.reference.turns import Step, Turn, read_history
 from agent_env.sdk.records import Message
@@ -124,8 +122,8 @@ def _rows(page: str) -> str:
     return "\n".join(lines)
 
 
-def reply_to(question: PromptQuestion, pages: Mapping[str, str]) -> str:
-    """The policy's reply; `pages` are those that it opened."""
+def reply_to(question: PromptQuestion, pages: Mapping[str, str], thorough: bool) -> str:
+    """The policy's reply; `pages` are those that it opened. A thorough one compares months."""
     if (shift := read_shift(question.question)) is not None:
         return _shift_reply(question, shift)
     context = question.context or "\n".join(map(_rows, pages.values()))
@@ -142,11 +140,16 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str]) -> str:
         if query is None
         else write_extraction(extraction.facts, query, reference_text(query))
     )
-    names = _by_years(extraction.facts, query) if query is not None else ()
+    names: tuple[str, ...] = ()
+    if query is not None:
+        facts, asked = extraction.facts, query
+        if not thorough:
+            facts, asked = tuple(map(_by_years, facts)), _asked_by_years(query)
+        names = solve(facts, asked, ties=_ties(question.prompt)).answers
     answer = names[0] if names else "none"
     if _LIST in question.prompt:
         answer = json.dumps(names, ensure_ascii=False)
-    reasoning = f"By their years these fit: {', '.join(names) or 'none'}."
+    reasoning = f"By their dates these fit: {', '.join(names) or 'none'}."
     return _in_form(question.prompt, answer, reasoning, written, EXTRACTIONS[0])
 
 
@@ -175,40 +178,17 @@ def _shift_reply(question: PromptQuestion, shift: Shift) -> str:
     return _in_form(question.prompt, shift.answer, reasoning, write_shift(shift), EXTRACTIONS[1])
 
 
-def _by_years(facts: Sequence[Fact], query: Query) -> tuple[str, ...]:
-    """The solver's answers without months."""
-    if query.relation in ("before", "after"):
-        before, reference = query.relation == "before", query.reference
-        if isinstance(reference, Span):
-            at = reference.first // 12
-        else:
-            own = [_first(f) for f in facts if normalise(f.value) == normalise(reference)]
-            if not own:
-                return ()
-            at = own[0]
-        years = [y for y in map(_first, facts) if (y < at if before else y > at)]
-        if not years:
-            return ()
-        best = max(years) if before else min(years)
-        return tuple(dict.fromkeys(f.value for f in facts if _first(f) == best))
-    assert isinstance(query.reference, Span)  # questions as text have no other
-    low, high = query.reference.first // 12, query.reference.last // 12
-    every = query.relation == "throughout"
-    values = [
-        fact.value
-        for fact in facts
-        if (_first(fact) <= low and _last(fact) >= high if every else
-            _first(fact) <= high and _last(fact) >= low)
-    ]  # fmt: skip
-    return tuple(dict.fromkeys(values))
+def _by_years(fact: Fact) -> Fact:
+    """The fact by the years of its ends."""
+    start, end = (None if at is None else f"{at // 12:04}" for at in (fact.first, fact.last))
+    return Fact(topic=fact.topic, kind=fact.kind, value=fact.value, start=start, end=end)
 
 
-def _first(fact: Fact) -> int:
-    return fact.first // 12 if fact.first is not None else -1
-
-
-def _last(fact: Fact) -> int:
-    return fact.last // 12 if fact.last is not None else 9999
+def _asked_by_years(query: Query) -> Query:
+    span = query.reference
+    if isinstance(span, str):
+        return query
+    return replace(query, reference=Span(span.first // 12 * 12, span.last // 12 * 12 + 11))
 
 
 def _program(extraction: RuleExtraction, prompt: str) -> str:
@@ -222,8 +202,7 @@ def _program(extraction: RuleExtraction, prompt: str) -> str:
     ]  # fmt: skip
     if query.relation in ("before", "after"):
         lines += _neighbour_lines(query)
-        ties = next((name for name, rule in TIE_RULES.items() if rule in prompt), "all")
-        if ties != "all":
+        if (ties := _ties(prompt)) != "all":
             lines += _tie_lines(query, ties)
     else:
         assert isinstance(query.reference, Span)  # as above
@@ -235,6 +214,10 @@ def _program(extraction: RuleExtraction, prompt: str) -> str:
         ]
     lines.append("print(json.dumps(list(dict.fromkeys(names))))")
     return "```python\n" + "\n".join(lines) + "\n```"
+
+
+def _ties(prompt: str) -> Ties:
+    return next((name for name, rule in TIE_RULES.items() if rule in prompt), "all")
 
 
 def _neighbour_lines(query: Query) -> list[str]:
@@ -273,4 +256,4 @@ def next_step(turn: Turn) -> Step | None:
     call = next_call(question, history.searches, history.pages, turn.offered)
     if call is not None:
         return "I look up whom it is about.", [call]
-    return reply_to(question, history.pages), []
+    return reply_to(question, history.pages, turn.thorough), []

@@ -189,8 +189,8 @@ def _case(questions: str) -> Experiment:
 
 MODEL = (
     "The paper's model is text-davinci-003 with one worked example and temperature 0, which is no "
-    "longer served; every difference contains that of the model. The model `reference` is a script "
-    "that compares years only, unless its extraction is executed."
+    "longer served; every difference contains that of the model. The model "
+    "`reference-static` is a script that compares years only, unless its extraction is executed."
 )
 SHORTCUTS = (
     "Shortcuts: latest-row answers the fact that began last, ignore-time all facts of the topic, "

@@ -1,14 +1,14 @@
-"""Plays one episode in memory: the strategy, the scripted reference, no tools."""
+"""Plays one episode in memory: the strategy, the script that compares years, no tools."""
 
 import asyncio
 
 from agent_env.extensions.extraction.strategies import run_strategy
-from agent_env.extensions.reference.policy import Reference
+from agent_env.extensions.reference.policy import ReferenceStatic
 from agent_env.protocols import Answer
 from agent_env.records.schema import Condition, Episode
 from agent_env.tasks.task import StrategyParts
 
-REFERENCE = Reference(["agent_env.families.timed_facts.reference:next_step"])
+REFERENCE = ReferenceStatic(["agent_env.families.timed_facts.reference:next_step"])
 
 
 def ask(task, sample, strategy):
