@@ -136,7 +136,7 @@ def _ways_table(run: Forecast) -> ResultTable:
     note = (
         "now: as the options say; cached: each request finds the one before it in the provider's "
         "cache; flex: --service-tier; batch: --batch, a day at most for each step. No number: "
-        "unknown, as the price table has no such tier."
+        "unknown, as the price table lacks that service tier."
     )
     return ResultTable("ways", "What the same calls cost otherwise", heads, rows, (note,))
 

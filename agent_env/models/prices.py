@@ -52,5 +52,5 @@ def _facts(file: Path, name: str, row: Any) -> ModelFacts:
 
 
 def is_priced(facts: ModelFacts | None, tier: str | None = None) -> bool:
-    """Whether the cost of a call of this tier can be known."""
+    """Whether the cost of a call of this service tier can be known."""
     return Usage(input_tokens=0, output_tokens=0, tier=tier).cost_usd(facts) is not None

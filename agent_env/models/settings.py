@@ -115,7 +115,7 @@ class ModelParameters:
     tier_fallback: Annotated[
         int | None,
         Opt(
-            "A call that flex had no room for so often goes at the default tier. Default: never.",
+            "A call that flex refused so often goes at the default service tier. Default: never.",
             SERVER,
             min=1,
         ),

@@ -287,7 +287,7 @@ class Usage(Stored):
     tier: Plain[str | None] = Field(default=None, exclude_if=lambda tier: tier is None)
     """The service tier that the reply names; None for the standard one."""
     by_tier: tuple[Usage, ...] = Field(default=(), exclude_if=lambda parts: not parts)
-    """Of a sum over calls of several tiers: its part in each."""
+    """Of a sum over calls of several service tiers: its part in each."""
 
     @field_validator(
         "input_tokens", "cached_tokens", "cache_write_tokens", "hour_cache_write_tokens",

@@ -149,7 +149,10 @@ class StudyFolder:
                 note(f"trusted in {self.path}: {each}")
             record_study(self.path, record.key, note)
         self._permit = own_call()
-        plan_of(self.file, self.text, self._permit)
+        plan = plan_of(self.file, self.text, self._permit)
+        others = [name for name in plan.tasks if plan.has_no_levels(name, self._permit)]
+        if others and "difficulty" in plan.options_of_run:
+            note(f"{', '.join(others)}: no levels of difficulty, so that of the top does not apply")
 
     @property
     def name(self) -> str:

@@ -34,6 +34,8 @@ OPTIONS_OF_RUN = ByName(
     {name: reach_of(key.option) or Reach.CODE for name, key in keywords_of(RunOptions).items()},
     others=Reach.CODE,
 )
+PLURALS = {key.option.keyword: name for name, key in keywords_of(RunOptions).items()}
+"""By the flag with underscores (`answer_format`), the keyword of an option (`answer_formats`)."""
 
 
 class Budget(Record):
@@ -63,7 +65,7 @@ class Scope(Record):
         if not isinstance(data, Mapping):
             return data
         names = cls.model_fields.keys() - {"options_of_run"}
-        rest = {key: value for key, value in data.items() if key not in names}
+        rest = {PLURALS.get(key, key): value for key, value in data.items() if key not in names}
         return {key: value for key, value in data.items() if key in names} | {
             "options_of_run": rest
         }
@@ -143,12 +145,19 @@ class StudyPlan(Scope):
             values["api_key_envs"] = answering.api_key_env
         if isinstance(answering.prices, str):
             values["prices"] = with_files(folder, answering.prices)
+        if "difficulty" not in asked.options_of_run and self.has_no_levels(task, permit):
+            values.pop("difficulty", None)
         options: RunOptions = from_arguments(RunOptions, values, "study")
         if isinstance(answering.prices, ModelFacts):
             options = replace(options, calls=replace(options.calls, prices=answering.prices))
         if self._shares_no_key(model):
             options = replace(options, parameters=with_variable(options.parameters, NO_KEY))
         return replace(options, study=use, preflight="on", permit=permit)
+
+    def has_no_levels(self, task: str, permit: Permit) -> bool:
+        """Whether the difficulty of the top means nothing for the task, of a family of ours."""
+        name = self.tasks[task].task
+        return FAMILIES.is_built_in(name) and FAMILIES.find(name, permit).levels is None
 
     def texts_of(self, task: str, option: str) -> Texts:
         """The task's `conditions`, as far as they are named, or the contrasts of its `until`."""

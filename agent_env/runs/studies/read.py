@@ -20,7 +20,7 @@ from agent_env.records.schema import Condition, ModelFacts
 from agent_env.runs.keywords import keyword_problem, keywords_of
 from agent_env.runs.options import RunOptions
 from agent_env.runs.plan import conditions_of
-from agent_env.runs.studies.plan import Budget, StudyPlan, budget_problem
+from agent_env.runs.studies.plan import PLURALS, Budget, StudyPlan, budget_problem
 from agent_env.runs.studies.toml_lines import Place, TomlLines
 
 FILE = "study.toml"
@@ -232,6 +232,7 @@ def _option_problem(place: Place, name: str, value: Any) -> str | None:
     where = f"{'.'.join(map(str, place))}." if place else ""
     if ELSEWHERE.get(name):
         return f"{where}{name} {ELSEWHERE[name]}"
+    name = PLURALS.get(name, name)
     if name not in known:
         near = get_close_matches(name, [*known, "api_key_env", "contrasts", "budget"], n=1)
         hint = f"; did you mean '{near[0]}'?" if near else "; known: the options of run, with _"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
+from agent_env.runs.studies.folder import StudyFolder
 from agent_env.runs.studies.read import plan_of, read_text
 from agent_env.runs.studies.toml_lines import TomlLines, toml_text
 from agent_env.wiring.trust import own_call
@@ -80,6 +81,38 @@ seed = 3
         "26: models.d.model is missing",
         "27: models.d.seed belongs to a task or to the top, so that all models are asked the same",
     ]
+
+
+def test_an_option_may_bear_the_name_of_its_flag(tmp_path):
+    text = GOOD.replace("conditions =", "condition =").replace(
+        "limit", 'answer_format = "schema"\nlimit'
+    )
+    (tmp_path / "study.toml").write_text(text)
+    plan = read_plan(tmp_path / "study.toml")
+    options = plan.run_options("puzzles", "a", tmp_path, None, own_call())
+    assert (options.conditions, options.answer_formats) == (("base", "explicit"), ("schema",))
+    wrong = text.replace('"schema"', "3")
+    assert mistakes(tmp_path, wrong) == [
+        "6: tasks.puzzles.answer_formats: 3: 0: Input should be a valid string"
+    ]
+
+
+def test_the_difficulty_of_the_top_is_that_of_the_tasks_that_have_levels(tmp_path):
+    text = f'difficulty = "easy"\n{GOOD}[tasks.own]\ntask = "qa"\nlimit = 2\n'
+    (tmp_path / "study.toml").write_text(text)
+    plan = StudyFolder(tmp_path).plan
+    options = [plan.run_options(n, "a", tmp_path, None, own_call()) for n in ("puzzles", "own")]
+    assert [each.difficulty for each in options] == ["easy", None]
+    of_its_own = text.replace("limit = 2\n", 'limit = 2\ndifficulty = "easy"\n')
+    assert any("qa has no levels of difficulty" in each for each in mistakes(tmp_path, of_its_own))
+
+
+def test_a_difficulty_that_means_nothing_for_a_task_is_told(tmp_path):
+    text = f'difficulty = "easy"\n{GOOD}[tasks.own]\ntask = "qa"\n'
+    (tmp_path / "study.toml").write_text(text)
+    notes = []
+    StudyFolder(tmp_path).allow(notes.append)
+    assert notes == ["own: no levels of difficulty, so that of the top does not apply"]
 
 
 @pytest.mark.parametrize(
