@@ -8,6 +8,7 @@ the bootstrap says nothing: raw agreement then has Wilson's interval over the qu
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from agent_env.analysis.intervals import Estimate, bootstrap_estimate, wilson
 from agent_env.analysis.resampling import draw_weights
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.totals import sum_known
+from agent_env.records.escaping import unguarded
 from agent_env.records.schema import Episode, ModelFacts, Sample, Score, Verdict
 
 Side = Literal["both", "reader", "judge", "neither"]
@@ -27,6 +29,20 @@ Side = Literal["both", "reader", "judge", "neither"]
 SIDES: tuple[Side, ...] = ("both", "reader", "judge", "neither")
 Counts = Sequence[float]
 """Of answers, by SIDES."""
+CELL = 30_000
+"""Maximum characters of a sheet's cell; spreadsheets hold at most 32,767."""
+
+
+def cell_of(text: str) -> str:
+    """The text as a sheet has it."""
+    return text if len(text) <= CELL else f"{text[:CELL]} … (cut)"
+
+
+def answer_digest(text: str) -> str:
+    """Of the answer's cell, but for what a spreadsheet changes: a guard against formulas, kinds of
+    white space."""
+    plain = " ".join(unguarded(cell_of(text)).split())
+    return hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

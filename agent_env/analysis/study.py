@@ -14,6 +14,7 @@ from typing import Any, Self
 from pydantic import BaseModel, JsonValue
 
 from agent_env.analysis.completeness import incomplete
+from agent_env.analysis.judges import answer_digest
 from agent_env.analysis.provenance import Provenance, Provenances
 from agent_env.analysis.tools_check import MARK, Arrival, arrival, served_notice, with_mark
 from agent_env.analysis.totals import Totals, episode_cost, totals
@@ -71,6 +72,8 @@ class Observation:
     """Where its answer came from; None for a shortcut, and for the log of another tool."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
+    answer_digest: str = ""
+    """Of its whole text, as `answer_digest` makes it."""
     label: str | None = None
     """The class that most people give its answer; None where nobody judged it."""
 
@@ -110,6 +113,7 @@ def observe(
         repeated_tokens=episode.repeated_tokens,
         saved_tokens=episode.saved_tokens,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
+        answer_digest=answer_digest(episode.answer or ""),
     )
 
 

@@ -17,7 +17,9 @@ from agent_env.analysis.judge_correction import CorrectedShare, JudgedAnswer, co
 from agent_env.analysis.judges import (
     ClassAgreement,
     Labels,
+    answer_digest,
     by_class,
+    cell_of,
     cohen_kappa,
     krippendorff_alpha,
     last_verdict,
@@ -36,8 +38,6 @@ from agent_env.tasks.judging import gold_text
 from agent_env.tasks.sample_files import write_whole
 
 CLASSES = ("correct", "outdated", "incorrect", "unsure")
-CELL = 30_000
-"""Maximum characters of a cell; spreadsheets hold at most 32,767."""
 JUDGED = {"right": "correct", "wrong": "other"}
 """Classes of a judge's verdicts."""
 WIDTH = 0.1
@@ -94,8 +94,6 @@ class Agreement:
     class_kappa: Mapping[str, float | None]
     judges: Mapping[str, JudgeVsPeople]
     """By judge, against the annotators."""
-    changed: int
-    """Labels left out, as the answer is another one than that of the sheet."""
     corrected: tuple[CorrectedShare, ...]
     """The judges' shares of right answers, corrected by the labels."""
 
@@ -113,7 +111,7 @@ def write_sheet(
     chosen = Random(seed).sample(items, min(count, len(items)))
     if len(chosen) < count:
         note(f"there are {len(items)} answers only, all are in the sheet")
-    rows = ((f.item, _cut(f.question), _cut(f.gold), _cut(f.answer), "") for f in chosen)
+    rows = ((f.item, cell_of(f.question), cell_of(f.gold), cell_of(f.answer), "") for f in chosen)
     write_whole(out, csv_text((COLUMNS, *rows)).encode())
     return len(chosen)
 
@@ -129,10 +127,9 @@ def read_sheets(
     corrected by the labels, and how many more give intervals of this width."""
     items, chosen = _items(runs, metric, note)
     verdicts = {each.item: each.verdict for each in items}
-    read = [_read_labels(sheet, {each.item: each.answer for each in items}) for sheet in sheets]
+    digests = {each.item: answer_digest(each.answer) for each in items}
+    read = [_read_labels(sheet, digests) for sheet in sheets]
     annotators = [sheet.labels for sheet in read]
-    if changed := sum(sheet.changed for sheet in read):
-        note(f"{changed} labels are of other answers than the run has now; they are left out")
     truth, tied = majority(annotators)
     if not truth:
         raise ConfigError("no item of these sheets has a label that most annotators give")
@@ -150,7 +147,6 @@ def read_sheets(
         class_alpha={n: krippendorff_alpha([only(a, n) for a in annotators]) for n in names},
         class_kappa={n: mean_kappa([only(a, n) for a in annotators]) for n in names},
         judges=_judges(items, only(truth, "correct")),
-        changed=changed,
         corrected=_corrected(items, truth, width, all(sheet.is_whole for sheet in read)),
     )
 
@@ -265,8 +261,11 @@ def with_labels(study: Study, manifests: Mapping[str, Manifest], sheets: Sequenc
         manifest, episode = manifests[arm.run], f"{arm.condition.name}/{one.sample}.{one.repeat}"
         return [item_name(manifest, episode, run) for run in dict.fromkeys(("", manifest.id or ""))]
 
-    known = {name for arm in study.arms for one in arm.observations for name in names(arm, one)}
-    labels, _ = majority([_read_labels(sheet, dict.fromkeys(known)).labels for sheet in sheets])
+    known = {
+        name: one.answer_digest
+        for arm in study.arms for one in arm.observations for name in names(arm, one)
+    }  # fmt: skip
+    labels, _ = majority([_read_labels(sheet, known).labels for sheet in sheets])
 
     def labelled(arm: Arm, one: Observation) -> Observation:
         label = next((labels[name] for name in names(arm, one) if name in labels), None)
@@ -279,24 +278,18 @@ def with_labels(study: Study, manifests: Mapping[str, Manifest], sheets: Sequenc
     return replace(study, arms=tuple(arms))
 
 
-def _cut(cell: str) -> str:
-    return cell if len(cell) <= CELL else f"{cell[:CELL]} … (cut)"
-
-
 @dataclass(slots=True)
 class _Sheet:
     """The labels of one annotator."""
 
     labels: dict[str, str] = field(default_factory=dict)
-    changed: int = 0
-    """Labels of answers that are others now."""
     is_whole: bool = True
     """Whether each of its answers has a label."""
 
 
-def _read_labels(sheet: Path, answers: Mapping[str, str | None]) -> _Sheet:
-    """The labels of a sheet over these items, with their answers where they are known;
-    DatasetError names the first wrong line."""
+def _read_labels(sheet: Path, digests: Mapping[str, str]) -> _Sheet:
+    """The labels of a sheet over these items, with the digests of their answers; DatasetError names
+    the first wrong line."""
     read = _Sheet()
     try:
         with sheet.open(encoding="utf-8-sig", newline="") as lines:
@@ -304,34 +297,28 @@ def _read_labels(sheet: Path, answers: Mapping[str, str | None]) -> _Sheet:
             if not {"item", "label"} <= set(reader.fieldnames or ()):
                 raise DatasetError(sheet, 1, "needs the columns item and label")
             for row in reader:
-                _take(sheet, reader.line_num, row, answers, read)
+                _take(sheet, reader.line_num, row, digests, read)
     except (OSError, UnicodeDecodeError, csv.Error) as exc:
         raise ConfigError(f"cannot read {sheet}: {exc}") from exc
-    if not read.labels and not read.changed:
+    if not read.labels:
         raise DatasetError(sheet, None, f"no item has a label; write one of {', '.join(CLASSES)}")
     return read
 
 
 def _take(
-    sheet: Path, line: int, row: Mapping[str, str], answers: Mapping[str, str | None], read: _Sheet
+    sheet: Path, line: int, row: Mapping[str, str], digests: Mapping[str, str], read: _Sheet
 ) -> None:
     item, label = unguarded(row["item"] or "").strip(), (row["label"] or "").strip().lower()
     if not label:
         read.is_whole = False
         return
-    if item not in answers:
+    if item not in digests:
         raise DatasetError(sheet, line, f"item '{item}' is not of this run")
     if label not in CLASSES:
         raise DatasetError(sheet, line, f"label '{label}' is none of {', '.join(CLASSES)}")
     if item in read.labels:
         raise DatasetError(sheet, line, f"item '{item}' is there twice")
-    answer, labelled = answers[item], row.get("answer")
-    if answer is None or labelled is None or _plain(labelled) == _plain(_cut(answer)):
-        read.labels[item] = label
-    else:
-        read.changed += 1
-
-
-def _plain(cell: str) -> str:
-    """Without what a spreadsheet changes: a guard against formulas, kinds of white space."""
-    return " ".join(unguarded(cell).split())
+    answer = row.get("answer")
+    if answer is not None and answer_digest(answer) != digests[item]:
+        raise DatasetError(sheet, line, f"item '{item}' has another answer in the run; label anew")
+    read.labels[item] = label

@@ -93,17 +93,27 @@ def test_a_judges_share_is_corrected_by_the_labels(run, tmp_path):
     assert "What the judge's shares are worth" in shown.stdout
 
 
-def test_labels_of_other_answers_are_left_out_and_counted(run, tmp_path):
+def test_a_sheet_with_labels_of_other_answers_is_refused_by_its_first_line(run, tmp_path):
     write_sheet([run], 4, 1, None, tmp_path / "s.csv", print)
     sheet = filled(tmp_path / "s.csv", tmp_path / "ada.csv", lambda n: "correct")
     rows = rows_of(sheet)
-    rows[0]["answer"] = "an earlier answer"
     rows[1]["answer"] = rows[1]["answer"].replace("\n", "\r\n") + " "  # as a spreadsheet may
+    save(rows, sheet)
+    assert read_sheets([run], [sheet], None, print).items == 4
+    shown = agent_env("compare", str(run), "--labels", str(sheet))
+    assert shown.returncode == 0
+    rows[2]["answer"] = "an earlier answer"
+    save(rows, sheet)
+    for words in (["compare", str(run), "--labels"], ["episodes", "label", str(run), "--read"]):
+        refused = agent_env(*words, str(sheet))
+        assert refused.returncode == 2
+        (line,) = refused.stderr.strip().splitlines()
+        item = rows[2]["item"]
+        assert line.endswith(f"ada.csv:4: item '{item}' has another answer in the run; label anew")
+
+
+def save(rows, sheet):
     with sheet.open("w", newline="") as lines:
         writer = csv.DictWriter(lines, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    heard = []
-    found = read_sheets([run], [sheet], None, heard.append)
-    assert (found.items, found.changed) == (3, 1)
-    assert heard == ["1 labels are of other answers than the run has now; they are left out"]
