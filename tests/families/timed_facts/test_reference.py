@@ -1,4 +1,4 @@
-"""The scripted policies tell months from years: what `hard` asks, the one that reads years misses."""
+"""What `hard` asks is answered by months, and missed by the scripted policy that reads years."""
 
 import asyncio
 
