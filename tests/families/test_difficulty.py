@@ -62,3 +62,33 @@ def test_the_users_own_questions_have_no_level():
     result = agent_env(*"questions generate qa --difficulty easy --out q".split())
     assert result.returncode == 2
     assert "--difficulty easy: qa has no levels of difficulty; leave it out" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "most"),
+    [
+        ("tdbench", "easy", 0.25),
+        ("tempreason", "hard", 0.2),
+        ("timeqa", "hard", 0.2),
+        ("temp-answers", "hard", 0.2),
+        ("traveler", "hard", 0.2),
+    ],
+)
+def test_no_shortcut_answers_more_than_this_share(name, level, most):
+    family = Plugins().find(FAMILIES, name)
+    options = family.read_options([], level)
+    made = family.make_samples(60, 3, options)
+    task = family.make_task("default", options, made.tables_by_digest)
+    shares = {
+        each.name: len(task.solved_by(each, made.samples)) / len(made.samples)
+        for each in task.shortcuts
+        if not each.sees_gold
+    }
+    assert max(shares.values()) <= most, shares
+
+
+def test_a_category_without_one_of_the_cells_is_refused():
+    family = Plugins().find(FAMILIES, "traveler")
+    options = family.read_options(["categories=vague", "cells=when-one"])
+    with pytest.raises(ConfigError, match="no vague question is in the cells when-one"):
+        family.make_samples(1, 1, options)

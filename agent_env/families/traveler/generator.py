@@ -8,7 +8,7 @@ match ask for something that did happen, at another time.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -69,6 +69,8 @@ class Options(Record):
     """Events per set."""
     categories: tuple[Category, ...] = Field(CATEGORIES, min_length=1)
     """How times are expressed in the questions."""
+    cells: tuple[str, ...] = ()
+    """Templates with numbers of matches, such as who-many,how-often-one; empty for all."""
     sets: int = Field(10, ge=1)
     """Event sets of each size, shared by its categories."""
     expressions: Literal["all", "slides"] = "all"
@@ -267,6 +269,20 @@ MATCHES: dict[Template, tuple[Matches, ...]] = {
     "when": ("one", "many", "none"),
 }
 """Wished in turn: half of the Did questions and a third of the others have no match."""
+
+
+def _cells(category: Category, wished: Sequence[str]) -> dict[Template, tuple[Matches, ...]]:
+    """The cells of a category that are wished; ConfigError where there is none."""
+    cells = {
+        template: tuple(m for m in matches if not wished or f"{template}-{m}" in wished)
+        for template, matches in MATCHES.items()
+        if template != "when" or category == "implicit"
+    }
+    if not any(cells.values()):
+        raise ConfigError(f"no {category} question is in the cells {', '.join(wished)}")
+    return {template: matches for template, matches in cells.items() if matches}
+
+
 VERSION = 1
 """Raised whenever the same seed would give other questions."""
 TRIES = 60
@@ -279,6 +295,8 @@ class QuestionStream:
 
     makers: Sequence[QuestionMaker]
     category: Category
+    cells: Mapping[Template, Sequence[Matches]]
+    """By template, the numbers of matches that are wished in turn."""
     beyond_slides: bool
     rng: Random
     turn: int
@@ -293,13 +311,11 @@ class QuestionStream:
 
     def next(self) -> tuple[EventSet, TravelerSample]:
         """The next question; ConfigError where the sets hold no further one."""
-        templates: tuple[Template, ...] = ("who", "did", "how-often")
-        if self.category == "implicit":
-            templates = (*templates, "when")
-        template = templates[self.turn % len(templates)]
-        wished = MATCHES[template][self._count(template) % len(MATCHES[template])]
+        template = list(self.cells)[self.turn % len(self.cells)]
+        cells = self.cells[template]
+        wished = cells[self._count(template) % len(cells)]
         self.turn += 1
-        for matches in dict.fromkeys((wished, *MATCHES[template])):
+        for matches in dict.fromkeys((wished, *cells)):
             kinds = self._kinds()
             kind = kinds[self._count(f"{template} {matches}") % len(kinds)]
             if (drawn := self._draw(template, matches, kind)) is not None:
@@ -359,7 +375,8 @@ def _questions(seed: int, options: Options) -> Iterator[tuple[EventSet, Traveler
             rng = Random(f"{seed}/{size}/{category}")
             start, offset = rng.randrange(12), rng.randrange(12)
             beyond = options.expressions == "all"
-            streams.append(QuestionStream(makers, category, beyond, rng, start, offset))
+            cells = _cells(category, options.cells)
+            streams.append(QuestionStream(makers, category, cells, beyond, rng, start, offset))
     while True:
         for stream in streams:
             yield stream.next()
