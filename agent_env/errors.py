@@ -204,6 +204,12 @@ _LIBRARY = str(Path(os.__file__).parent)
 """The folder of the standard library."""
 
 
+def error_text(exc: BaseException) -> str:
+    """The error of a plugged-in function in one line, with the place in its file."""
+    text, place = " ".join(f"{type(exc).__name__}: {exc}"[:300].split()), place_of(exc)
+    return f"{text} at {place}" if place else text
+
+
 def place_of(exc: BaseException) -> str:
     """FILE:LINE of the innermost code that is neither ours nor Python's; "" where there is none."""
     if isinstance(exc, SyntaxError) and exc.filename:

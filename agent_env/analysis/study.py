@@ -72,6 +72,8 @@ class Observation:
     """Where its answer came from; None for a shortcut, and for the log of another tool."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
+    failed_metrics: Mapping[str, str] = field(default_factory=dict)
+    """By plugged-in metric, the error that it raised."""
     answer_digest: str = ""
     """Of its whole text, as `answer_digest` makes it."""
     label: str | None = None
@@ -113,6 +115,7 @@ def observe(
         repeated_tokens=episode.repeated_tokens,
         saved_tokens=episode.saved_tokens,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
+        failed_metrics=score.failed_metrics,
         answer_digest=answer_digest(episode.answer or ""),
     )
 
@@ -469,6 +472,8 @@ def _digest(sample: Sample) -> str:
 _COMPARED = {
     "prompt": "prompts",
     "options": "task options",
+    "scorer": "scorers",
+    "metrics": "metrics of their own",
     "limits": "limits",
     "web": "webs",
     "web_settings": "web settings",
@@ -515,7 +520,7 @@ _USED_WITH = {"web": "web", "web_settings": "web", "sandbox": "sandbox"}
 
 def _plain(value: Any) -> Any:
     """A setting as JSON has it; cited pages as their digests by name."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not all(isinstance(each, str) for each in value):
         return {each.name: each.digest[:12] for each in value}
     return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
 
@@ -554,6 +559,15 @@ def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
             yield f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They enter no mean."
         if unscored := counts["scorer_failed"]:
             yield f"{arm.label}: the scorer failed on {unscored} episodes, which enter no figure."
+    yield from metric_failures(arms)
+
+
+def metric_failures(arms: Sequence[Arm]) -> Iterator[str]:
+    """How often a plugged-in metric raised which error."""
+    for arm in arms:
+        errors = Counter(each for o in arm.observations for each in o.failed_metrics.items())
+        for (name, text), n in errors.items():
+            yield f"{arm.label}: the metric {name} failed on {n} episodes, in no mean of it: {text}"
 
 
 def _early(runs: Sequence[RunData]) -> Iterable[str]:

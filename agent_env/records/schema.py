@@ -513,7 +513,7 @@ class Episode(Stored):
     first_input_tokens: Plain[int | None] = None
     """Of the first reply, tool descriptions included; None where not counted."""
     required_call: Plain[bool | None] = None
-    """Whether the first reply called a tool, if it had to; None if it had not, or was cut."""
+    """Whether the first reply called a tool; None if it had not to."""
     served_models: Plain[tuple[str, ...]] = ()
     """The models that replied, as the server names them."""
     judged: tuple[Verdict, ...] = ()
@@ -547,3 +547,5 @@ class Score(Record):
     """The parsing rule that matched."""
     metrics: Plain[dict[str, float]] = {}
     """By the family's metric names; empty where there is nothing to score."""
+    failed_metrics: Plain[dict[str, str]] = Field(default={}, exclude_if=lambda errors: not errors)
+    """By plugged-in metric, the error that it raised; the other metrics stand."""

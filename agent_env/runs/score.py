@@ -151,6 +151,8 @@ class RunScores:
     def remarks(self) -> Iterator[str]:
         """Notes beside the tables: the three most frequent reasons of failed episodes and scorers,
         another served model, samples after the model's knowledge cutoff."""
+        from agent_env.analysis.study import metric_failures
+
         observations = [o for arm in self.comparison.study.arms for o in arm.observations]
         unscored = Counter(o.trouble for o in observations if o.outcome == "scorer_failed")
         reasons = Counter(
@@ -164,6 +166,7 @@ class RunScores:
             yield "agent-env resume runs the failed episodes again."
         for rule, number in unscored.most_common(3):
             yield f"not scored {number} times, in no mean: {rule}"
+        yield from metric_failures(self.comparison.study.arms)
         if (served := self._served()) is not None:
             yield served
         if self.late is not None and self.late.samples:

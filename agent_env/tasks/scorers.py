@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.registry import NO_PLUGINS, Plugins, Registry
@@ -79,9 +79,15 @@ def _measured(scorer: Scorer, name: str, metric: Metric) -> Scorer:
         result = scorer(sample, episode)
         if result.outcome not in MEASURED:
             return result
-        value = metric(sample, episode)
-        if not isinstance(value, int | float):
-            raise TypeError(f"metric {name} gave a {type(value).__name__}, not a number")
+        try:
+            value = metric(sample, episode)
+            if not isinstance(value, int | float):
+                raise TypeError(f"it gave a {type(value).__name__}, not a number")
+        except ConfigError:
+            raise
+        except Exception as exc:  # the user's own code; what the scorer measured stands
+            errors = {**result.failed_metrics, name: error_text(exc)}
+            return result.model_copy(update={"failed_metrics": errors})
         return result.model_copy(update={"metrics": {**result.metrics, name: float(value)}})
 
     return score

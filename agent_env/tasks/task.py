@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Protocol, get_args
 
-from agent_env.errors import ConfigError, place_of
+from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.ablation import ShiftedWorld
 from agent_env.records.disturbance import WebAblation
@@ -182,15 +182,12 @@ class Task:
         except ConfigError:
             raise
         except Exception as exc:  # a model's text may cause any error
-            reason = " ".join(f"{type(exc).__name__}: {exc}"[:300].split())
-            if place := place_of(exc):
-                reason += f" at {place}"
             return Score(
                 sample=episode.sample,
                 condition=episode.condition,
                 repeat=episode.repeat,
                 outcome="scorer_failed",
-                rule=f"the scorer raised {reason}",
+                rule=f"the scorer raised {error_text(exc)}",
             )
 
     def _with_ablation(self, score: Score, sample: Sample, episode: Episode) -> Score:

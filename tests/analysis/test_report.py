@@ -81,6 +81,10 @@ def test_settings_tell_what_a_method_section_needs(tmp_path):
     assert told["seed"] == 1
     assert told["versions"] == "agent-env 0"
     assert "dataset" not in told
+    assert told["scorer"] == "the task's"
+    update = {"scorer": "m.py:strict", "options": {"scorer": "exact", "case": True}}
+    named = dict(settings({"run": manifest.model_copy(update=update)}).rows)
+    assert (named["scorer"], named["task options"]) == ("m.py:strict", "case True")
 
 
 def test_the_same_figure_gives_the_same_svg():

@@ -104,6 +104,14 @@ def test_prompts_versions_and_missing_conditions_are_named():
     )
 
 
+def test_scorers_and_metrics_of_their_own_that_differ_are_named():
+    other = run("n", "a", scorer="m.py:strict", metrics=("m.py:letters",))
+    assert assemble([run("m", "a"), other], METRICS).notes == (
+        "The runs have different scorers: m None, n m.py:strict.",
+        "The runs have different metrics of their own: m (), n ('m.py:letters',).",
+    )
+
+
 def test_a_disturbed_condition_that_one_run_has_says_what_it_is_compared_with():
     other = run("n", "a", "base web")
     twin = other.manifest.conditions[1].model_copy(

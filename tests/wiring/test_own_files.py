@@ -138,8 +138,13 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
         (("--scorer", "m.py:nameless"), "it names no metrics: set its attribute metrics = "),
     ):
         assert told in agent_env(*command, *more, cwd=home).stderr
-    agent_env(*command, "--metric", "m.py:unknown", "--out", "none", cwd=home)
-    assert "metric unknown gave a NoneType" in (home / "none/scores.jsonl").read_text()
+    done = agent_env(*command, "--metric", "m.py:unknown", "--out", "none", cwd=home)
+    error = "TypeError: it gave a NoneType, not a number"
+    for line in (home / "none/scores.jsonl").read_text().splitlines():
+        score = json.loads(line)
+        assert (score["outcome"], score["failed_metrics"]) == ("read", {"unknown": error})
+        assert "right" in score["metrics"]
+    assert "base: the metric unknown failed on 2 episodes, in no mean of it: " in done.stdout
     make_foreign(home / "run")
     (home / "m.py").write_text("raise AssertionError('imported')")
     refused = agent_env("show", "run", cwd=home).stderr
