@@ -99,12 +99,16 @@ class ResultTable:
         return replace(self.of_columns(places), notes=(*notes, *self.notes))
 
     def of_columns(self, places: Iterable[int]) -> ResultTable:
-        """The same rows with these columns only."""
+        """The same rows with these columns only, and without the notes that explain another one, as
+        `its name: …`."""
         kept = tuple(places)
+        names = {column.name.casefold() for column in self.columns}
+        gone = names - {self.columns[i].name.casefold() for i in kept}
         return replace(
             self,
             columns=tuple(self.columns[i] for i in kept),
             rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
+            notes=tuple(n for n in self.notes if n.partition(":")[0].casefold() not in gone),
         )
 
     def __str__(self) -> str:

@@ -63,3 +63,12 @@ def test_columns_that_repeat_another_are_a_note_unless_their_intervals_differ():
     table = ResultTable("t", "T", columns, rows).without_constant()
     assert [column.name for column in table.columns] == ["name", "lost", "says so"]
     assert table.notes == ("In all rows: ‘strict’ equals ‘lost’.",)
+
+
+def test_a_note_on_a_column_goes_with_it():
+    notes = ("All: of the run.", "N: samples.", "p (Holm): corrected.")
+    table = ResultTable(
+        "t", "T", (Column("a"), Column("n"), Column("p (Holm)")), (("x", 1, None),), notes
+    )
+    assert table.without_empty().notes == ("All: of the run.", "N: samples.")
+    assert table.of_columns([0]).notes == ("All: of the run.",)

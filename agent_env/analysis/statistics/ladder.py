@@ -136,7 +136,8 @@ def ladder(comparison: Comparison) -> ResultTable:
     )  # fmt: skip
     notes = (
         f"Points lost: mean difference in {comparison.metric} on the same samples; down to writing "
-        "the answer down they add up to 1 − web, if no condition is missing. p: sign-flip test, "
-        "corrected over a model's rows. n: samples with an answer under all of these conditions.",
+        "the answer down they add up to 1 − web, if no condition is missing.",
+        "p (Holm): sign-flip test, corrected over a model's rows.",
+        "n: samples with an answer under all of these conditions.",
     )
     return ResultTable("ladder", "Where points are lost", columns, rows, notes)

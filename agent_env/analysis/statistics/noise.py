@@ -59,8 +59,9 @@ def noise(comparison: Comparison) -> ResultTable:
     rows = tuple((each.label, each.flips.cell, each.floor) for each in floors)
     columns = (Column("condition"), Column("flip rate"), Column("noise floor"))
     notes = (
-        "Flip rate: the chance that two episodes of one sample score differently. Noise floor: two "
-        "single runs of the same condition differ by no more than this in 95 % of cases.",
+        "Flip rate: the chance that two episodes of one sample score differently.",
+        "Noise floor: two single runs of the same condition differ by no more than this in 95 % of "
+        "cases.",
     )
     return ResultTable("noise", "Noise between repeats", columns, rows, notes)
 

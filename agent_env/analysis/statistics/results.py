@@ -84,10 +84,9 @@ def differences(comparison: Comparison) -> ResultTable:
         "p: sign-flip permutation test, mid-p, two-sided; Holm's correction over the "
         f"{tested} {'test' if tested == 1 else 'tests'} of this table."
     )
-    if any(c.p_mcnemar is not None for c in comparison.contrasts):
-        how += " The exact McNemar test is conservative; its mid-p form is close to its level."
     notes = (
         f"Paired by sample, repeats averaged. {how if tested else 'Nothing was to be tested.'}",
+        "p McNemar, exact: conservative; its mid-p form is close to its level.",
         *_on_kinds(comparison.contrasts, margin),
         *_on_power(comparison.contrasts, effect),
     )
