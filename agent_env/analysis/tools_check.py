@@ -201,8 +201,8 @@ def _cells(label: str, row: ToolsCheck) -> tuple[Cell, ...]:
 def tools_check_notes(rows: Sequence[tuple[str, ToolsCheck]]) -> list[str]:
     """What the columns mean, and what is wrong."""
     notes = [
-        "Added: input tokens of the first call, over the same samples without tools. Required: "
-        "first steps that had to call a tool and did; under --first-step auto the model chooses."
+        "Added tokens in: of the first call, over the same samples without tools.",
+        "Required obeyed: first steps that had to call a tool and did; one that was cut did not.",
     ]
     for label, row in rows:
         if row.problem is not None:

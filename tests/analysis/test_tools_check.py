@@ -136,7 +136,7 @@ def test_the_table_says_what_is_wrong():
 
 def test_dropped_tools_are_said_without_a_preflight_too():
     found = checks_of(manifest(BASE, WEB), [episode(BASE, "a", 31), episode(WEB, "a", 31)])
-    assert tools_check_table(found).notes[1] == (
+    assert tools_check_table(found).notes[2] == (
         "web: the first calls had no more input tokens than without tools."
     )
 

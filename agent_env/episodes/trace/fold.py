@@ -158,9 +158,8 @@ def first_call(start: EpisodeStarted, replies: Sequence[Reply]) -> dict[str, Any
         if replies[0].usage.source in WITH_TOOLS:
             fields["first_input_tokens"] = replies[0].usage.input_tokens
         if _is_required(start):
-            has_call = bool(replies[0].message.tool_calls or replies[0].usage.hosted_calls)
-            is_cut = replies[0].finish_reason == "length"  # perhaps in the middle of a call
-            fields["required_call"] = has_call or (None if is_cut else False)
+            first = replies[0]
+            fields["required_call"] = bool(first.message.tool_calls or first.usage.hosted_calls)
     return fields
 
 

@@ -40,7 +40,7 @@ def start(first_step, tools=("web_search",), **limits):
         (start("required"), CALLED, True),
         (start("required"), HOSTED, True),
         (start("required"), SAID, False),
-        (start("required"), CUT, None),
+        (start("required"), CUT, False),
         (start("required", steps=1), SAID, None),
         (start("required", tool_calls=0), SAID, None),
         (start("required", tools=()), SAID, None),
