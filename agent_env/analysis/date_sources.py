@@ -54,7 +54,12 @@ def date_source(
     proofs = {proof.constraint: proof for proof in sample.proofs}
     if not errors.wrong or not proofs:
         return None
-    pages = _texts(episode, [call for call in calls if call.name in web_tools])
+    opened = {ref.url.partition("#")[0] for ref in episode.pages if ref.how == "opened"}
+    pages = [  # what each web call showed, with the page's address; "" for a list of results
+        (next((url for url in opened if url in call.arguments), ""), call.output or "")
+        for call in calls
+        if call.name in web_tools
+    ]
     all_text = "\n".join(text for _, text in pages)
     reply_text = model_text(episode, web_tools)
     for ref in errors.blamed:
@@ -77,15 +82,6 @@ def date_source(
                 return best
             return best.model_copy(update={"place": "another date of the snippets"})
     return None
-
-
-def _texts(episode: Episode, calls: Iterable[Call]) -> list[tuple[str, str]]:
-    """What each web call showed, with the page's address; "" for a list of results."""
-    opened = {ref.url.partition("#")[0] for ref in episode.pages if ref.how == "opened"}
-    return [
-        (next((url for url in opened if url in call.arguments), ""), call.output or "")
-        for call in calls
-    ]
 
 
 def _fits(proof: Proof, date: str, wrong: Sequence[str]) -> bool:

@@ -18,9 +18,9 @@ from agent_env.extensions.extraction.extraction import (
     write_extraction,
     write_shift,
 )
-from agent_env.extensions.extraction.solver import Fact, Query, Shift, Ties, solve
+from agent_env.extensions.extraction.solver import Fact, Shift, Ties, solve
 from agent_env.extensions.extraction.wording import KINDS, TIE_RULES, read_shift
-from agent_env.extensions.reference.turns import Step, Turn, read_history
+from agent_env.extensions.reference.turns import Call, Step, Turn, read_history
 from agent_env.sdk.records import Message
 from agent_env.temporal.months import Span
 from agent_env.temporal.written import MONTHS
@@ -33,8 +33,6 @@ EXTRACTIONS = ('{"facts": [{"object"', '{"relation": "after", "reference"')
 _ONLY_EXTRACTION = "Do not answer the question"
 _ANSWER_FIRST = "First write one line: `Answer:`"
 _LIST = "as a JSON list"
-Call = tuple[str, dict[str, str]]
-"""A tool and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +140,12 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str], thorough: bool)
     )
     names: tuple[str, ...] = ()
     if query is not None:
-        facts, asked = extraction.facts, query
+        facts, asked, span = extraction.facts, query, query.reference
         if not thorough:
-            facts, asked = tuple(map(_by_years, facts)), _asked_by_years(query)
+            facts = tuple(map(_by_years, facts))
+            if isinstance(span, Span):
+                years = Span(span.first // 12 * 12, span.last // 12 * 12 + 11)
+                asked = replace(query, reference=years)
         names = solve(facts, asked, ties=_ties(question.prompt)).answers
     answer = names[0] if names else "none"
     if _LIST in question.prompt:
@@ -184,33 +185,36 @@ def _by_years(fact: Fact) -> Fact:
     return Fact(topic=fact.topic, kind=fact.kind, value=fact.value, start=start, end=end)
 
 
-def _asked_by_years(query: Query) -> Query:
-    span = query.reference
-    if isinstance(span, str):
-        return query
-    return replace(query, reference=Span(span.first // 12 * 12, span.last // 12 * 12 + 11))
-
-
 def _program(extraction: RuleExtraction, prompt: str) -> str:
     """A program with the facts as records of months, and the question's comparison, with the
     tie-break that the prompt states."""
     assert extraction.query is not None  # checked by the caller
-    query = extraction.query
-    rows = "\n".join(f"    ({f.first!r}, {f.last!r}, {f.value!r})," for f in extraction.facts)
-    lines = [
-        "import json", "", "# months since the year 0; None is an open end", f"facts = [\n{rows}\n]"
-    ]  # fmt: skip
+    query, span, ties = extraction.query, extraction.query.reference, _ties(prompt)
+    rows = "\n".join(
+        f"    ({-1 if f.first is None else f.first}, {f.last or 10**6}, {f.value!r}),"
+        for f in extraction.facts
+    )
+    lines = ["import json", "", "# months since the year 0", f"facts = [\n{rows}\n]"]
     if query.relation in ("before", "after"):
-        lines += _neighbour_lines(query)
-        if (ties := _ties(prompt)) != "all":
-            lines += _tie_lines(query, ties)
-    else:
-        assert isinstance(query.reference, Span)  # as above
-        low, high = query.reference.first, query.reference.last
-        one, two = (low, high) if query.relation == "throughout" else (high, low)
+        is_before = query.relation == "before"
+        sign, own, best = ("<", "min", "max") if is_before else (">", "max", "min")
+        at = f"{own}(start for start, _, name in facts if name == {span!r})"
+        if isinstance(span, Span):
+            at = str(span.first if is_before else span.last)
+        is_latest = ties == "last-ending" or (ties == "nearest" and is_before)
+        only = f" if end == {'max' if is_latest else 'min'}(end for end, _ in tied)"
         lines += [
-            f"names = [name for first, last, name in facts if (first is None or first <= {one})"
-            f" and (last is None or last >= {two})]"
+            f"at = {at}",
+            f"starts = [start for start, _, _ in facts if start {sign} at]",
+            f"tied = [(e, n) for start, e, n in facts if starts and start == {best}(starts)]",
+            f"names = [name for end, name in tied{'' if ties == 'all' else only}]",
+        ]
+    else:
+        assert isinstance(span, Span)  # questions as text have no other
+        every = query.relation == "throughout"
+        one, two = (span.first, span.last) if every else (span.last, span.first)
+        lines += [
+            f"names = [name for start, end, name in facts if start <= {one} and end >= {two}]"
         ]
     lines.append("print(json.dumps(list(dict.fromkeys(names))))")
     return "```python\n" + "\n".join(lines) + "\n```"
@@ -218,33 +222,6 @@ def _program(extraction: RuleExtraction, prompt: str) -> str:
 
 def _ties(prompt: str) -> Ties:
     return next((name for name, rule in TIE_RULES.items() if rule in prompt), "all")
-
-
-def _neighbour_lines(query: Query) -> list[str]:
-    before, reference = query.relation == "before", query.reference
-    pick, sign = ("min", "<") if before else ("max", ">")
-    begin = (
-        f"{pick}(start for start, _, name in begun if name == {reference!r})"
-        if isinstance(reference, str)
-        else repr(reference.first if before else reference.last)
-    )
-    best = "max" if before else "min"
-    return [
-        "begun = [(-1 if first is None else first, last, name) for first, last, name in facts]",
-        f"at = {begin}",
-        f"others = [start for start, _, _ in begun if start {sign} at]",
-        f"tied = [(last, n) for s, last, n in begun if others and s == {best}(others)]",
-        "names = [name for _, name in tied]",
-    ]
-
-
-def _tie_lines(query: Query, ties: str) -> list[str]:
-    latest = ties == "last-ending" or (ties == "nearest" and query.relation == "before")
-    best = "max" if latest else "min"
-    return [
-        "ends = [10**6 if last is None else last for last, _ in tied]",
-        f"names = [n for (_, n), end in zip(tied, ends) if end == {best}(ends)]",
-    ]
 
 
 def next_step(turn: Turn) -> Step | None:
