@@ -136,10 +136,11 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
     yield "prompt's digest", manifest.prompt_file.digest if manifest.prompt_file else None
     yield "system text's digest", manifest.system_file.digest if manifest.system_file else None
     yield "difficulty", None if manifest.tier is None else str(manifest.tier)
-    own = {} if manifest.scorer is None else {"scorer": None}  # it takes that option's place
-    yield "scorer", manifest.scorer or manifest.options.get("scorer") or "the task's"
+    scorer = manifest.options.get("scorer") if manifest.scorer is None else manifest.scorer
+    yield "scorer", str(scorer or "the task's")
     yield "metrics of their own", ", ".join(manifest.metrics) or None
-    yield "task options", _pairs_text(manifest.options | own)
+    others = {name: value for name, value in manifest.options.items() if name != "scorer"}
+    yield "task options", _pairs_text(others)
     if source is None:
         yield "conditions", ", ".join(c.name for c in manifest.conditions)
         yield "strategies", ", ".join(dict.fromkeys(c.strategy for c in manifest.conditions))

@@ -93,7 +93,7 @@ def test_an_option_may_bear_the_name_of_its_flag(tmp_path):
     assert (options.conditions, options.answer_formats) == (("base", "explicit"), ("schema",))
     wrong = text.replace('"schema"', "3")
     assert mistakes(tmp_path, wrong) == [
-        "6: tasks.puzzles.answer_formats: 3: 0: Input should be a valid string"
+        "6: tasks.puzzles.answer_formats: 3: must be a valid string"
     ]
 
 
