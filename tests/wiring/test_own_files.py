@@ -144,7 +144,7 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
         score = json.loads(line)
         assert (score["outcome"], score["failed_metrics"]) == ("read", {"unknown": error})
         assert "right" in score["metrics"]
-    assert "base: the metric unknown failed on 2 episodes, in no mean of it: " in done.stdout
+    assert "base: the metric unknown failed on 2 episodes, in no mean of it: " in done.stderr
     make_foreign(home / "run")
     (home / "m.py").write_text("raise AssertionError('imported')")
     refused = agent_env("show", "run", cwd=home).stderr

@@ -127,11 +127,7 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str], thorough: bool)
     context = question.context or "\n".join(map(_rows, pages.values()))
     extraction = extract(question.question, context)
     if PROGRAM in question.prompt:
-        return (
-            "I could not read the question."
-            if extraction.query is None
-            else _program(extraction, question.prompt)
-        )
+        return _program(extraction, question.prompt)
     query = extraction.query
     written = (
         "I could not read what the question asks."
@@ -188,7 +184,8 @@ def _by_years(fact: Fact) -> Fact:
 def _program(extraction: RuleExtraction, prompt: str) -> str:
     """A program with the facts as records of months, and the question's comparison, with the
     tie-break that the prompt states."""
-    assert extraction.query is not None  # checked by the caller
+    if extraction.query is None:
+        return "I could not read the question."
     query, span, ties = extraction.query, extraction.query.reference, _ties(prompt)
     rows = "\n".join(
         f"    ({-1 if f.first is None else f.first}, {f.last or 10**6}, {f.value!r}),"
