@@ -44,10 +44,27 @@ def usage_of(answer: Json) -> Usage | None:
     if metadata := record(answer, "usageMetadata"):
         return gemini_usage(metadata)
     fields = record(answer, "usage")
+    if "input_tokens" in fields and any(name.startswith("cache_") for name in fields):
+        return anthropic_usage(fields)
     names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
     chat, ours = read_usage(fields, *names[:2]), read_usage(fields, *names[2:])
     counts = ours if chat.source is None else chat
     return None if counts.source is None else counts
+
+
+def anthropic_usage(of: Json) -> Usage:
+    """All input tokens together: Anthropic names those of the cache beside the others."""
+    read, plain = count_in(of, "cache_read_input_tokens"), count_in(of, "input_tokens")
+    written = count_in(of, "cache_creation_input_tokens")
+    return Usage(
+        input_tokens=None if plain is None else plain + (read or 0) + (written or 0),
+        cached_tokens=read,
+        cache_write_tokens=written,
+        hour_cache_write_tokens=count_in(record(of, "cache_creation"), "ephemeral_1h_input_tokens"),
+        output_tokens=count_in(of, "output_tokens"),
+        reasoning_tokens=count_in(record(of, "output_tokens_details"), "thinking_tokens"),
+        source=None if plain is None else "provider",
+    )
 
 
 def gemini_usage(of: Json) -> Usage:

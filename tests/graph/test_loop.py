@@ -88,6 +88,20 @@ def test_a_reply_without_calls_ends_the_episode(reply, outcome):
     assert drive(ScriptedModel([reply]))[0] == outcome
 
 
+def test_a_paused_reply_goes_back_as_it_came_and_the_next_one_goes_on():
+    model = ScriptedModel([cut("I search.", "paused"), cut("", "paused"), answer("MY ANSWER: 1")])
+    outcome, made = drive(model)
+    assert outcome == Outcome("MY ANSWER: 1", "answered", ())
+    assert [message.role for message in made.messages[-3:]] == ["assistant"] * 3
+    assert [sent[-1] for sent, _ in model.requests[1:]] == made.messages[-3:-1]
+
+
+def test_a_model_that_pauses_for_ever_ends_by_its_limits():
+    model = ScriptedModel([cut("I search.", "paused")] * 9)
+    outcome, made = drive(model, limits=Limits(steps=3, notice=None))
+    assert (outcome.stop_reason, made.meter.steps) == ("steps", 3)
+
+
 def test_tool_results_reach_the_model_in_the_order_of_its_calls():
     first = calls(("web_search", '{"query": "a"}'), ("web_search", '{"query": "b"}'))
     _, made = drive(ScriptedModel([first, answer("done")]))

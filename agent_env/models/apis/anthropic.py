@@ -18,29 +18,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
-from agent_env.models.chat import (
-    Json,
-    ids_in,
-    read_arguments,
-    record,
-    records,
-    text,
-    unique_id,
-)
-from agent_env.models.usage import count_in
-from agent_env.records.schema import (
-    Message,
-    PageRef,
-    ProviderFields,
-    Reply,
-    ToolCall,
-    ToolSpec,
-    Usage,
-)
+from agent_env.models.chat import Json, ids_in, read_arguments, record, records, text, unique_id
+from agent_env.models.usage import anthropic_usage
+from agent_env.records.schema import Message, PageRef, ProviderFields, Reply, ToolCall, ToolSpec
 
 VERSION = "2023-06-01"
 """Of the API, as each request names it."""
@@ -233,7 +217,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     calls = tuple(_call(block) for block in blocks if block.get("type") == "tool_use")
     reason = FINISH_REASONS.get(text(body, "stop_reason"))
     refusal = text(record(body, "stop_details"), "explanation") if reason == "refused" else ""
-    usage = _usage(record(body, "usage"), _hosted_calls(blocks))
+    usage = anthropic_usage(record(body, "usage"))
     most = exchange.request.get("max_tokens")
     if reason == "stop" and isinstance(most, int) and (usage.output_tokens or 0) >= most:
         reason = "length"  # which litellm does not tell
@@ -248,7 +232,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
             provider_fields=ProviderFields(origin=exchange.origin),
         ),
         finish_reason="tool_calls" if calls and reason in (None, "stop") else reason,
-        usage=usage,
+        usage=usage.model_copy(update={"hosted_calls": _hosted_calls(blocks)}),
         model=text(body, "model") or None,
         citations=_citations(blocks),
         hosted_pages=_pages(blocks),
@@ -275,28 +259,9 @@ def _texts(blocks: Sequence[Json]) -> Iterator[str]:
     return (text(block, "text") for block in blocks if block.get("type") == "text")
 
 
-def _usage(fields: Json, hosted_calls: Mapping[str, int] | None) -> Usage:
-    """All input tokens together: the API names those of the cache beside the others."""
-    read = count_in(fields, "cache_read_input_tokens")
-    written = count_in(fields, "cache_creation_input_tokens")
-    plain = count_in(fields, "input_tokens")
-    return Usage(
-        input_tokens=None if plain is None else plain + (read or 0) + (written or 0),
-        cached_tokens=read,
-        cache_write_tokens=written,
-        hour_cache_write_tokens=count_in(
-            record(fields, "cache_creation"), "ephemeral_1h_input_tokens"
-        ),
-        output_tokens=count_in(fields, "output_tokens"),
-        reasoning_tokens=count_in(record(fields, "output_tokens_details"), "thinking_tokens"),
-        source=None if plain is None else "provider",
-        hosted_calls=dict(hosted_calls) if hosted_calls else None,
-    )
-
-
-def _hosted_calls(blocks: Sequence[Json]) -> Counter[str]:
+def _hosted_calls(blocks: Sequence[Json]) -> dict[str, int] | None:
     names = [text(block, "name") for block in blocks if block.get("type") == "server_tool_use"]
-    return Counter(KINDS.get(name, "code_interpreter") for name in names)
+    return dict(Counter(KINDS.get(name, "code_interpreter") for name in names)) or None
 
 
 def _citations(blocks: Sequence[Json]) -> tuple[str, ...]:
