@@ -102,7 +102,7 @@ class RunWaits(AgentEnvError):
     """The run's calls are in batches, and it is to be gone on with when these are done."""
 
 
-class Parked(AgentEnvError):
+class BatchWait(AgentEnvError):
     """An episode's next model call is in a batch, or will be."""
 
 

@@ -14,24 +14,57 @@ from email.policy import HTTP
 from secrets import token_hex
 
 from agent_env.extensions.fake_server import FakeServer, Refusal
-from agent_env.extensions.fake_server.channel import HttpRequest, as_json
+from agent_env.extensions.fake_server.channel import HttpRequest, as_json, error_body
 
 STEPS = ("validating", "in_progress", "finalizing", "completed")
 ENDPOINTS = ("/v1/chat/completions", "/v1/responses")
 
 
-class BatchServer(FakeServer):
-    """`moves`: whether each look at a batch is a tick of its time."""
+class Batching(FakeServer):
+    """A fake server with batches. `moves`: whether each look at a batch is a tick of its time."""
 
     def __init__(self, *args, moves=True, most_calls=50_000, most_bytes=200_000_000, **kwargs):
         super().__init__(*args, **kwargs)
         self.moves, self.most_calls, self.most_bytes = moves, most_calls, most_bytes
-        self.files, self.batches, self.asked = {}, {}, []
-        """`asked`: the custom ids of all calls that were done, in order."""
+        self.batches, self.asked = {}, []
+        """`asked`: the ids of all calls that were done, in order."""
         self.expires = set()
-        """Numbers of batches, from 1, that expire when half of their calls are done."""
+        """Numbers of batches, from 1, that expire before all of their calls are done."""
+        self.loses = set()
+        """Numbers of batches, from 1, that are made and whose maker hears nothing of it."""
         self.spoil = lambda lines: lines
-        """Changes the lines of an output file."""
+        """Changes the results that have replies."""
+
+    def kept(self, reply):
+        """The reply to who made a batch; ConnectionError where it is lost."""
+        if len(self.batches) in self.loses:
+            raise ConnectionError
+        return reply
+
+    async def done(self, path, body, headers):
+        """The status and the reply of a call by itself."""
+        http = HttpRequest("POST", path, as_json(body), headers)
+        self.counts[http.path] += 1
+        replied = Replied()
+        apis = [api for pattern, api in self._apis.items() if re.fullmatch(pattern, http.path)]
+        try:
+            await FakeServer._route(self, replied, http, apis)
+        except Refusal as refusal:
+            replied.status, replied.body = refusal.status, error_body(apis[0].error_style, refusal)
+        return replied.status, replied.body
+
+    def batch(self, id):
+        if id not in self.batches:
+            raise Refusal(404, f"No batch found with id '{id}'.", "id")
+        return self.batches[id]
+
+
+class BatchServer(Batching):
+    """OpenAI's."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.files, self.dump = {}, as_json
 
     async def _route(self, channel, http, apis):
         _, version, kind, *rest = http.path.split("/")
@@ -48,16 +81,16 @@ class BatchServer(FakeServer):
                 await channel.reply(200, self._file(file)["data"], "application/octet-stream")
                 return
             case "POST", "batches", []:
-                reply = self._create(json.loads(http.body))
+                reply = self.kept(self._create(json.loads(http.body)))
             case "GET", "batches", []:
                 data = [self._shown(batch) for batch in reversed(self.batches.values())]
                 reply = {"object": "list", "data": data, "has_more": False}
             case "GET", "batches", [batch]:
                 if self.moves:
                     await self.tick(batch)
-                reply = self._shown(self._batch(batch))
+                reply = self._shown(self.batch(batch))
             case "POST", "batches", [batch, "cancel"]:
-                reply = self._cancel(self._batch(batch))
+                reply = self._cancel(self.batch(batch))
             case _:
                 raise Refusal(404, f"nothing at {http.method} {http.path}")
         await channel.reply(200, as_json(reply))
@@ -85,11 +118,6 @@ class BatchServer(FakeServer):
             raise Refusal(404, f"No such File object: {id}", "id")
         return self.files[id]
 
-    def _batch(self, id):
-        if id not in self.batches:
-            raise Refusal(404, f"No batch found with id '{id}'.", "id")
-        return self.batches[id]
-
     def _create(self, body):
         file = self._file(body["input_file_id"])
         if file["purpose"] != "batch":
@@ -113,7 +141,7 @@ class BatchServer(FakeServer):
 
     async def tick(self, id):
         """One step of the batch."""
-        batch = self._batch(id)
+        batch = self.batch(id)
         match batch["status"]:
             case "validating":
                 self._validate(batch)
@@ -163,16 +191,8 @@ class BatchServer(FakeServer):
             self._publish(batch)
 
     async def _done(self, line):
-        http = HttpRequest("POST", line["url"], as_json(line["body"]))
-        self.counts[http.path] += 1
-        replied = Replied()
-        try:
-            apis = [api for path, api in self._apis.items() if re.fullmatch(path, http.path)]
-            await super()._route(replied, http, apis)
-        except Refusal as refusal:
-            error = {"message": str(refusal), "code": refusal.code, "param": None}
-            replied.status, replied.body = refusal.status, {"error": error}
-        response = {"status_code": replied.status, "request_id": "q", "body": replied.body}
+        status, body = await self.done(line["url"], line["body"], {})
+        response = {"status_code": status, "request_id": "q", "body": body}
         return {"id": "r", "custom_id": line["custom_id"], "response": response, "error": None}
 
     def _publish(self, batch):
@@ -181,7 +201,7 @@ class BatchServer(FakeServer):
         bad = [each for each in batch["lines"] if not _is_good(each)]
         for name, lines in (("output_file_id", self.spoil(good)), ("error_file_id", bad)):
             if lines:
-                data = b"".join(as_json(line) + b"\n" for line in reversed(lines))
+                data = b"".join(self.dump(line) + b"\n" for line in reversed(lines))
                 batch[name] = self._add_file(data, "batch_output")["id"]
 
     def _cancel(self, batch):

@@ -7,7 +7,7 @@ import gc
 import hashlib
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -27,9 +27,9 @@ from agent_env.episodes.watch import Watch
 from agent_env.episodes.waves import Waves
 from agent_env.errors import (
     AgentEnvError,
+    BatchWait,
     EpisodeError,
     ModelError,
-    Parked,
     RunStopped,
     StorageError,
     boundary,
@@ -102,7 +102,7 @@ class Seams:
     """What gives the tools faults, once it has begun."""
 
 
-PARKED = "parked"
+WAITING = "waiting"
 UNPACED = 1_000_000
 """Calls in flight, if only the number of concurrent episodes bounds them."""
 
@@ -165,7 +165,7 @@ class Runner:
                 on_end(key, "left alone")
             else:
                 status = await self.episode(key, sample, condition, loop, *trace)
-                if status == PARKED:
+                if status == WAITING:
                     return
                 if self.stopping is not None:
                     self.stopping.note(key)
@@ -189,10 +189,11 @@ class Runner:
         past: Recording | None,
     ) -> str:
         """Runs one episode into its trace, then closes it; returns the stop reason, `failed`, or
-        `parked` for one whose next call goes by batch."""
-        named = nullcontext() if self.waves is None else self.waves.episode(key.name)
+        `waiting` for one whose next call goes by batch."""
+        if self.waves is not None:
+            self.waves.episode.set(key.name)
         try:
-            with boundary(EpisodeError, "unexpected"), named:
+            with boundary(EpisodeError, "unexpected"):
                 outcome = await self._attempt(key, sample, condition, loop, trace, past)
             trace.write(
                 EpisodeFinished,
@@ -202,9 +203,9 @@ class Runner:
             )
             await trace.settle()
             return outcome.stop_reason
-        except Parked:
+        except BatchWait:
             await trace.settle()
-            return PARKED
+            return WAITING
         except (StorageError, RunStopped):
             raise
         except AgentEnvError as exc:

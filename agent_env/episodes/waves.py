@@ -1,15 +1,15 @@
 """Waves: the next model calls of all episodes of a run, handed in together as batches.
 
-An episode goes on, from its trace, until a call that has no reply yet: there it is *parked*. When
-every episode is parked or over, the parked calls go in as batches; with the results the episodes
-are run again from their traces, which hold the replies and tool results so far.
+An episode goes on, from its trace, until a call that has no reply yet: there it waits. When every
+episode waits or is over, these calls go in as batches; with the results the episodes are run again
+from their traces, which hold the replies and tool results so far.
 
 Guarantees: what a batch asks is on the disk before it is handed in, and the provider's id after it;
 a batch without an id is looked for at the provider before anything is handed in again. Results are
 on the disk before they are used. A call is known by the digest of its episode and request and by
 how often that was answered in vain, so it is in one batch only, and a result goes to no other. A
 result for an unknown call, or a second one, is counted and not used. Not covered: a provider that
-lists a batch later than LISTED_S after it has got it.
+lists a batch later than LISTED_S after it has got it; one that puts a reply under another's key.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,8 +28,8 @@ from typing import Literal
 from pydantic import JsonValue, ValidationError
 
 from agent_env.episodes.trace.lines import Clock
-from agent_env.errors import DatasetError, ModelError, Parked, StorageError
-from agent_env.models.batch import BatchApi, BatchResult
+from agent_env.errors import BatchWait, DatasetError, ModelError, StorageError
+from agent_env.models.batch import EXPIRED, BatchApi, BatchResult, BatchState
 from agent_env.models.chat import Json, encoded
 from agent_env.models.endpoint import Endpoint
 from agent_env.records.reach import Plain
@@ -43,10 +42,6 @@ LARGEST = 4 << 30
 """Bytes of a batch's results that are read."""
 PASSING = ("connection", "timeout", "server", "rate_limit", "unreadable")
 """Errors of requests for a batch's state or results, after which they are made again."""
-EXPIRED: JsonValue = {
-    "code": "batch_expired",
-    "message": "the batch ended without a reply to this call (expired or cancelled)",
-}
 
 
 class BatchEvent(Stored):
@@ -54,7 +49,7 @@ class BatchEvent(Stored):
 
     kind: Plain[Literal["intended", "submitted", "dropped", "ended", "used"]]
     """`dropped`: it never reached the provider. `used`: a result that was of no use, or an error,
-    was told to its episode; the same request again is another call."""
+    went to its episode; the same request again is another call."""
     at: Plain[str]
     batch: Plain[str] = ""
     """Our own id."""
@@ -100,16 +95,14 @@ class Waves:
     clock: Clock
     is_live: bool = False
     """Whether calls go by the normal API from here on."""
-    parked: dict[str, tuple[str, bytes]] = field(default_factory=dict)
-    """The calls of this wave that are in no batch yet: path and line, by call."""
+    new: dict[str, bytes] = field(default_factory=dict)
+    """The calls of this wave that are in no batch yet: their lines, by call."""
     waiting: set[str] = field(default_factory=set)
     """The calls of this wave that are in an open batch."""
     open: dict[str, OpenBatch] = field(default_factory=dict)
     """By our own id."""
     results: dict[str, BatchResult] = field(default_factory=dict)
     """By call, of batches that have ended."""
-    foreign: int = 0
-    doubled: int = 0
     _count: int = 0
     """Batches so far."""
     _misses: Counter[str] = field(default_factory=Counter)
@@ -120,26 +113,17 @@ class Waves:
     """The calls that are in open batches as the wave begins."""
     _answers: set[str] = field(default_factory=set)
     """The calls of this wave whose reply was given."""
-    _episode: ContextVar[str] = field(default_factory=lambda: ContextVar("episode"))
+    episode: ContextVar[str] = field(default_factory=lambda: ContextVar("episode"))
     """Which episode calls: the models between it and `post` do not say it."""
 
     # What the episodes see ------------------------------------------------------------------------
 
-    @contextmanager
-    def episode(self, name: str) -> Iterator[None]:
-        """Names the episode that makes the calls of the body."""
-        token = self._episode.set(name)
-        try:
-            yield
-        finally:
-            self._episode.reset(token)
-
     async def post(self, endpoint: Endpoint, path: str, body: Json) -> Json:
-        """The reply to the request, from the results; ModelError where they have an error, Parked
-        where they have neither yet."""
+        """The reply to the request, from the results; ModelError where they have an error,
+        BatchWait where they have neither yet."""
         if self.is_live:
             return await endpoint.post(path, body)
-        whole = f"{self.run}\0{self._episode.get()}\0{path}\0".encode() + encoded(body)
+        whole = f"{self.run}\0{self.episode.get()}\0{path}\0".encode() + encoded(body)
         request = sha256(whole).hexdigest()[:40]
         if f"{request}-{self._misses[request] + 1}" in self._answers:
             self._add_miss(request)  # the episode asks again: the reply was of no use
@@ -149,8 +133,8 @@ class Waves:
             if call in self._open_calls:
                 self.waiting.add(call)
             else:
-                self.parked[call] = path, self.api.line(call, path, body)
-            raise Parked(f"{self._episode.get()} waits for a batch")
+                self.new[call] = self.api.line(call, body)
+            raise BatchWait(f"{self.episode.get()} waits for a batch")
         if result.body is not None:
             self._answers.add(call)
             return result.body if self.tier is None else {**result.body, "service_tier": self.tier}
@@ -160,7 +144,7 @@ class Waves:
     def _add_miss(self, request: str) -> None:
         self._misses[request] += 1
         self._misses_now[request] += 1
-        self._write(BatchEvent(kind="used", at=self._now(), calls=(request,)), sync=False)
+        self._write("used", calls=(request,))
 
     def _failure(
         self, endpoint: Endpoint, result: BatchResult, body: Json, request: str
@@ -176,109 +160,97 @@ class Waves:
 
     def begin(self) -> None:
         """Before the episodes are run again."""
-        self.parked.clear()
+        self.new.clear()
         self.waiting.clear()
         self._answers.clear()
         self._open_calls = {call for batch in self.open.values() for call in batch.calls}
 
-    async def settle(self) -> None:
-        """Finds out which batches reached the provider, where an earlier process was ended before
-        it knew."""
-        for batch in [each for each in self.open.values() if not each.id]:
-            id = await self.api.find(batch.name)
-            age_s = (self.clock() - batch.intended_at).total_seconds()
-            if id is None and age_s < LISTED_S:
-                await asyncio.sleep(LISTED_S - max(0.0, age_s))
-                id = await self.api.find(batch.name)
-            if id is None:
-                self._drop(batch)
-            else:
-                self._submitted(batch, id)
-
     async def submit(self) -> int:
-        """Hands the parked calls in; returns in how many batches."""
+        """Hands the new calls in; returns in how many batches."""
         groups = list(self._groups())
-        for path, calls in groups:
+        for calls in groups:
             self._count += 1
             name = f"ae-{self.run[:12]}-{self._count}-{token_hex(4)}"
             batch = OpenBatch(name, tuple(calls), self.clock())
-            intent = BatchEvent(kind="intended", at=self._now(), batch=name, calls=batch.calls)
-            self._write(intent)
+            self._write("intended", batch=name, calls=batch.calls)
             self.open[name] = batch
-            lines = [self.parked[call][1] for call in calls]
             try:
-                self._submitted(batch, await self.api.submit(name, path, lines))
+                self._submitted(batch, await self.api.submit(name, [self.new[c] for c in calls]))
             except ModelError as exc:
                 if exc.kind not in PASSING:
                     self._drop(batch)
                     raise
                 self.note(f"whether a batch was handed in is not known yet: {exc}")
-        self.parked.clear()
+        self.new.clear()
         return len(groups)
 
     def _drop(self, batch: OpenBatch) -> None:
-        self._write(BatchEvent(kind="dropped", at=self._now(), batch=batch.name))
+        self._write("dropped", batch=batch.name)
         del self.open[batch.name]
 
-    def _groups(self) -> Iterator[tuple[str, list[str]]]:
-        """The calls by path, as many as one batch may have."""
-        for path in dict.fromkeys(path for path, _ in self.parked.values()):
-            group, size = list[str](), 0
-            for call, (_, line) in (c for c in self.parked.items() if c[1][0] == path):
-                length = len(line) + 1
-                is_full = len(group) >= self.api.most_calls or size + length > self.api.most_bytes
-                if group and is_full:
-                    yield path, group
-                    group, size = [], 0
-                group.append(call)
-                size += length
-            yield path, group
+    def _groups(self) -> Iterator[list[str]]:
+        """The calls, as many as one batch may have."""
+        group, size = list[str](), 0
+        for call, line in self.new.items():
+            is_full = len(group) >= self.api.most_calls
+            if group and (is_full or size + len(line) + 1 > self.api.most_bytes):
+                yield group
+                group, size = [], 0
+            group.append(call)
+            size += len(line) + 1
+        if group:
+            yield group
 
     def _submitted(self, batch: OpenBatch, id: str) -> None:
-        self._write(BatchEvent(kind="submitted", at=self._now(), batch=batch.name, id=id))
+        self._write("submitted", batch=batch.name, id=id)
         batch.id = id
 
     async def collect(self) -> list[str]:
         """Takes the results of the batches that have ended; returns where the others stand. A
         request that fails in passing is made again the next time."""
         standing = []
-        for batch in [each for each in self.open.values() if each.id]:
+        for batch in list(self.open.values()):
             try:
+                if not batch.id and not await self._reached(batch):
+                    continue
                 state = await self.api.state(batch.id)
                 if state.is_ended:
-                    lines = [] if state.error else await self.api.results(batch.id)
-                    self._end(batch, lines, state.word, state.error)
+                    self._end(batch, state)
                 else:
                     standing.append(f"{batch.id}: {state.word}")
             except ModelError as exc:
                 if exc.kind not in PASSING:
                     raise
-                standing.append(f"{batch.id}: {exc}")
+                standing.append(f"{batch.id or batch.name}: {exc}")
         return standing
 
-    def _end(self, batch: OpenBatch, lines: Sequence[str], word: str, error: JsonValue) -> None:
-        data = "\n".join([*lines, ""]).encode("utf-8", "surrogatepass")
+    async def _reached(self, batch: OpenBatch) -> bool:
+        """Whether it reached the provider, where the process or the connection ended before that
+        was known."""
+        age_s = (self.clock() - batch.intended_at).total_seconds()
+        if age_s < LISTED_S:
+            await asyncio.sleep(LISTED_S - max(0.0, age_s))
+        id = await self.api.find(batch.name, batch.calls, batch.intended_at)
+        if id is None:
+            self._drop(batch)
+            return False
+        self._submitted(batch, id)
+        return True
+
+    def _end(self, batch: OpenBatch, state: BatchState) -> None:
+        data = "\n".join([*state.lines, ""]).encode("utf-8", "surrogatepass")
         try:
             replace_file(self._file(batch.name), data, sync=True)
         except OSError as exc:
             raise StorageError(f"cannot write {self._file(batch.name)}: {exc.strerror}") from exc
-        foreign, doubled = self._take(batch.calls, lines, error)
+        foreign, doubled = self._take(batch.calls, state.lines, state.error)
         if foreign or doubled:
             self.note(
                 f"batch {batch.id}: {foreign} results for calls that it did not have, {doubled} "
                 "second results; none of these was used"
             )
-        self._write(
-            BatchEvent(
-                kind="ended",
-                at=self._now(),
-                batch=batch.name,
-                state=word,
-                error=error,
-                foreign=foreign,
-                doubled=doubled,
-            )
-        )
+        counts = {"foreign": foreign, "doubled": doubled}
+        self._write("ended", batch=batch.name, state=state.word, error=state.error, **counts)
         del self.open[batch.name]
 
     def _take(
@@ -286,20 +258,21 @@ class Waves:
     ) -> tuple[int, int]:
         """Adds the results of a batch, also of calls without one; how many were foreign and how
         many were there already."""
-        asked, told, foreign, doubled = set(calls), set[str](), 0, 0
+        ours, lacking, foreign, doubled = frozenset(calls), set(calls), 0, 0
         for line in lines:
             result = self.api.read(line)
-            if result is None or result.call not in asked:
+            if result is None or result.call not in ours:
                 foreign += 1
-            elif result.call in told:
+            elif result.call not in lacking:
                 doubled += 1
             else:
-                told.add(result.call)
+                lacking.remove(result.call)
                 self.results[result.call] = result
-        for call in asked - told:
+        if lines and lacking == ours:
+            raise ModelError("no result of a batch names a call of it", kind="bad_request")
+        for call in lacking:
             status = None if error is None or _may_pass(error) else 400
             self.results[call] = BatchResult(call, error=error or EXPIRED, status=status)
-        self.foreign, self.doubled = self.foreign + foreign, self.doubled + doubled
         return foreign, doubled
 
     async def cancel(self) -> None:
@@ -356,15 +329,16 @@ class Waves:
         except OSError as exc:
             raise StorageError(f"cannot read {path}: {exc.strerror or exc}") from exc
 
-    def _write(self, event: BatchEvent, sync: bool = True) -> None:
-        path = self._file("journal", ".jsonl")
+    def _write(self, kind: str, **fields: object) -> None:
+        fields |= {"kind": kind, "at": self.clock().isoformat()}
+        event, path = BatchEvent.model_validate(fields), self._file("journal", ".jsonl")
         text = event.model_dump_json(exclude_defaults=True).encode() + b"\n"
         try:
             path.parent.mkdir(exist_ok=True)
             check_inside(self.folder, path)
             with path.open("ab", buffering=0) as file:
                 file.write(text)
-            if sync:
+            if kind != "used":
                 sync_path(path)
         except OSError as exc:
             raise StorageError(f"cannot write {path}: {exc.strerror}") from exc
@@ -374,10 +348,8 @@ class Waves:
             raise DatasetError(self.folder / "batches", None, f"'{name}' is no name of a batch")
         return self.folder / "batches" / f"{name}{end}"
 
-    def _now(self) -> str:
-        return self.clock().isoformat()
-
 
 def _may_pass(error: JsonValue) -> bool:
     """Whether a batch that was refused as a whole may be taken later: too much is waiting."""
-    return isinstance(error, dict) and "limit" in str(error.get("code"))
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    return "limit" in code or code == "429" or code.startswith("5")

@@ -93,8 +93,8 @@ class Api:
     is_openai: bool = False
     """Whether the account that OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS name is
     told; the SDK would tell it to every server."""
-    batches: Callable[[Endpoint], BatchApi] | None = None
-    """Its batch API with an account; None where it has none."""
+    batches: Callable[[Endpoint, str], BatchApi] | None = None
+    """Its batch API with an account, for calls to a path; None where it has none."""
     tiers: tuple[str, ...] = ()
     """The service tiers that a request may ask for."""
     has_hosted_tools: bool = False

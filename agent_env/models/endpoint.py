@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
@@ -78,14 +78,14 @@ class Endpoint:
         before = (f"{self.failures.model} at {_public_url(url)}" for url in former_urls)
         return frozenset([self.origin, *before])
 
-    async def post(self, path: str, body: Json) -> Json:
-        """The reply as the server wrote it."""
+    async def post(self, path: str, body: Json, data: bytes | None = None) -> Json:
+        """The reply as the server wrote it; `data` stands for the body where it is written."""
         most = next((n for name in OUTPUT_LIMITS if isinstance(n := body.get(name), int)), None)
         allowed_s, sent_at = self._pace.whole_s(most), time.monotonic()
         try:
             with self._client() as client:
                 async with asyncio.timeout(allowed_s):
-                    text = await client.post(path, content=encoded(body), cast_to=str)
+                    text = await client.post(path, content=data or encoded(body), cast_to=str)
         except TimeoutError:
             failure = self.failures.of_exception(
                 TimeoutError(f"gave no reply within {allowed_s:.3g} s"), body
@@ -99,36 +99,32 @@ class Endpoint:
             return answer
         raise failure  # out here, so that the SDK's error is not its context
 
-    async def get(self, path: str) -> Json:
-        """What the server shows at a path."""
-        return self.failures.cleaned(self._parsed(await self.download(path), {}))
+    async def get(self, path: str, is_operation: bool = False) -> Json:
+        """What the server shows at a path; an operation may have failed, which is no error."""
+        return self.failures.cleaned(self._parsed(await self.download(path), {}, is_operation))
 
     async def download(self, path: str) -> str:
         """The text at a path."""
-        try:
-            with self._client() as client:
-                async with asyncio.timeout(self._pace.reply_s):
-                    return await client.get(path, cast_to=str)
-        except Exception as exc:  # as above
-            failure = self.failures.of_exception(exc, {})
-        raise failure
+        return await self._text(lambda client: client.get(path, cast_to=str))
 
     async def upload(self, path: str, name: str, data: bytes, fields: Mapping[str, str]) -> Json:
         """What the server says to a file of this name, sent as a form with these fields."""
+        files = [("file", (name, data, "application/jsonl"))]
+        kind = {"content-type": "multipart/form-data"}
+        text = await self._text(
+            lambda client: client.post(
+                path, cast_to=str, body=dict(fields), files=files, options={"headers": kind}
+            )
+        )
+        return self.failures.cleaned(self._parsed(text, {}))
+
+    async def _text(self, send: Callable[[AsyncOpenAI], Awaitable[str]]) -> str:
         try:
             with self._client() as client:
                 async with asyncio.timeout(self._pace.reply_s):
-                    text = await client.post(
-                        path,
-                        cast_to=str,
-                        body=dict(fields),
-                        files=[("file", (name, data, "application/jsonl"))],
-                        options={"headers": {"content-type": "multipart/form-data"}},
-                    )
+                    return await send(client)
         except Exception as exc:  # as above
             failure = self.failures.of_exception(exc, {})
-        else:
-            return self.failures.cleaned(self._parsed(text, {}))
         raise failure
 
     async def events(self, path: str, body: Json, watch: LoopWatch | None = None) -> list[Json]:
@@ -216,7 +212,7 @@ class Endpoint:
             request.headers.pop("Authorization", None)
             request.headers.update(self._headers(key))
 
-    def _parsed(self, text: str, body: Json) -> Json:
+    def _parsed(self, text: str, body: Json, is_operation: bool = False) -> Json:
         try:
             answer = loaded(text)
         except ValueError:
@@ -225,7 +221,7 @@ class Endpoint:
             start = clean(text, self.failures.key)[:80]
             what = f"no JSON object but {start!r}" if start.strip() else "an empty body"
             raise self.failures.unusable(f"sent {what}", "check that the base URL is right")
-        if answer.get("error"):
+        if answer.get("error") and not is_operation:
             raise self.failures.reported(answer["error"], body, answer=answer)
         return answer
 

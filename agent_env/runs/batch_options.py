@@ -80,10 +80,7 @@ def batch_settings(options: RunOptions) -> BatchSettings | None:
         return None
     api = api_of(options.model, options.plugins)
     if api is None or api.batches is None:
-        raise ConfigError(
-            f"--batch: {options.model} has no batch API that is known here; leave it out, or name "
-            "openai/NAME or compatible/NAME"
-        )
+        raise ConfigError(f"--batch: {options.model} has no batch API that is known here")
     if wished.batch_dir is not None and api.batches is not OpenAiBatches:
         raise ConfigError(f"--batch-dir has files in OpenAI's form, which {options.model} has not")
     for name in ("stream", "service_tier"):

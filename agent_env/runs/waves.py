@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.retries import Breaker
 from agent_env.episodes.pending import StoppingCondition
 from agent_env.episodes.run_folder import EpisodeKey
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 FIRST_POLL_S = 1.0
 LONGEST_POLL_S = 60.0
 """Between two looks at batches that have not ended."""
-TOLD_AT = (1, 6)
+NOTED_AT = (1, 6)
 """Looks after which it is said where the batches stand; then after each thirtieth."""
 
 
@@ -38,6 +37,8 @@ class Unended:
     all_samples: Sequence[Sample]
     inner: StoppingCondition | None
     failed: set[EpisodeKey] = field(default_factory=set)
+    has_news: bool = False
+    """Whether the inner one may have changed its mind."""
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -49,13 +50,7 @@ class Unended:
     def note(self, key: EpisodeKey) -> None:
         if self.inner is not None:
             self.inner.note(key)
-
-
-def without_waits(calls: Calls) -> Calls:
-    """For calls that wait a wave anyway: no waits between them, and no stop after failures, as one
-    expired batch is many."""
-    retries = replace(calls.retries, first_wait_s=0.0, longest_wait_s=0.0)
-    return replace(calls, retries=retries, breaker=Breaker(None))
+            self.has_news = True
 
 
 async def run_waves(
@@ -68,7 +63,10 @@ async def run_waves(
     when there are results. RunWaits where the run is to end meanwhile."""
     unended = Unended(asked[0], runner.stopping)
     last = replace(runner, stopping=unended)
-    runner, waves = replace(last, calls=without_waits(last.calls)), runner.waves
+    # A call waits a wave anyway, and one expired batch is many failures.
+    retries = replace(last.calls.retries, first_wait_s=0.0, longest_wait_s=0.0)
+    calls = replace(last.calls, retries=retries, breaker=Breaker(None))
+    runner, waves = replace(last, calls=calls), runner.waves
     assert waves is not None  # else there is no batch
 
     def end(key: EpisodeKey, status: str) -> None:
@@ -76,8 +74,8 @@ async def run_waves(
             unended.failed.add(key)
         listener.end(key, status)
 
-    for number in count(1):
-        await waves.settle()
+    number = 0
+    while True:
         await waves.collect()
         waves.begin()
         runner.calls.budget.unpark()
@@ -88,22 +86,25 @@ async def run_waves(
             if exc.reason in ("failures", "time"):
                 raise
             stop = exc  # the calls that fit are still made
-        calls = len(waves.parked)
-        if not calls and not waves.waiting:
+        if stop is None and unended.has_news:
+            unended.has_news = False
+            continue  # without the calls of episodes that are not needed any more
+        number_new = len(waves.new)
+        if not number_new and not waves.waiting:
             if stop is not None:
                 raise stop
             await waves.cancel()
             return
-        if calls <= settings.until and not waves.waiting and number > 1:
-            listener.note(f"the last {calls} calls go by the normal API (--batch-until)")
+        if number_new <= settings.until and not waves.waiting and number > 0:
+            listener.note(f"the last {number_new} calls go by the normal API (--batch-until)")
             waves.is_live = True
             runner.calls.budget.unpark()
             await last.run(*asked, end)
             return
-        if calls:
-            batches = await waves.submit()
+        if number_new:
+            number, batches = number + 1, await waves.submit()
             some = "one batch" if batches == 1 else f"{batches} batches"
-            listener.note(f"wave {number}: {calls} calls in {some}")
+            listener.note(f"wave {number}: {number_new} calls in {some}")
         if not settings.detach:
             await _some_end(waves, listener.note)
             continue
@@ -117,10 +118,9 @@ async def _some_end(waves: Waves, note: Callable[[str], None]) -> None:
     """Returns when a batch has ended, or turned out never to have been handed in."""
     for poll in count(1):
         before = len(waves.open)
-        await waves.settle()
         standing = await waves.collect()
         if len(waves.open) < before:
             return
-        if standing and (poll in TOLD_AT or poll % 30 == 0):
+        if standing and (poll in NOTED_AT or poll % 30 == 0):
             note("; ".join(standing))
         await asyncio.sleep(doubled_s(poll, FIRST_POLL_S, LONGEST_POLL_S))

@@ -359,19 +359,19 @@ def open_batches(manifest: Manifest, stack: AsyncExitStack, plugins: Plugins) ->
     from agent_env.models.endpoint import Endpoint
 
     assert manifest.batch is not None  # whoever asks has looked
-    if manifest.batch.dir is not None:
-        return FileBatches.at(Path(manifest.batch.dir), plugins.permit)
     name, parameters = manifest.model, manifest.model_parameters
     api, base_url = api_of(name, plugins), parameters.get("base_url")
     if api is None or api.batches is None:
         raise ConfigError(f"--batch: {name} has no batch API that is known here")
+    if manifest.batch.dir is not None:
+        return FileBatches(Path(manifest.batch.dir), api.path, plugins.permit)
     url, permit = _address(name, api, None if base_url is None else str(base_url), plugins)
     endpoint = Endpoint(
         head_of(name)[1], url, _key(name, api, variable_in(parameters), plugins), MODEL_TIMEOUT_S,
         None, api.headers, api.is_openai, BATCH_BYTES, permit=permit,
     )  # fmt: skip
     stack.push_async_callback(endpoint.close)
-    return api.batches(endpoint)
+    return api.batches(endpoint, api.path_for(head_of(name)[1], url, stream=False))
 
 
 async def open_counted(

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -11,25 +13,49 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.waves import Waves
-from agent_env.errors import DatasetError, Parked
+from agent_env.errors import BatchWait, DatasetError
+from agent_env.extensions.fake_server import Refusal, ScriptedAnswer, tool_call
 from agent_env.extensions.fake_server.policies import model_policy
 from agent_env.extensions.reference.policy import Reference
-from agent_env.models.batch import BatchResult, BatchState, FileBatches, OpenAiBatches, read_result
+from agent_env.models.batch import (
+    AnthropicBatches,
+    BatchResult,
+    BatchState,
+    FileBatches,
+    GeminiBatches,
+    OpenAiLines,
+)
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
 from agent_env.runs import waves as orchestrator
+from agent_env.wiring.trust import own_call
 from tests.batch_server import BatchServer
 from tests.commands import agent_env, serving
+from tests.extensions.fake_server.modes import MODES
+from tests.gemini_batches import GeminiBatchServer
+from tests.message_batches import MessageBatchServer
 
+APIS = {
+    "chat": (BatchServer, "compatible/x"),
+    "responses": (BatchServer, "openai/gpt-5-mini"),
+    "messages": (MessageBatchServer, "anthropic/claude-opus-5"),
+    "gemini": (GeminiBatchServer, "google/gemini-3-pro-preview"),
+}
 PRICES = """
-[models."compatible/x"]
+[models."{model}"]
 input_per_million = 2.0
+cached_input_per_million = 0.2
+cache_write_per_million = 2.5
 output_per_million = 8.0
 date = 2026-01-31
 source = "made up"
-[models."compatible/x".tiers.batch]
+[models."{model}".tiers.batch]
 input_per_million = 1.0
+cached_input_per_million = 0.1
+cache_write_per_million = 1.25
 output_per_million = 4.0
 """
+BATCHES = pytest.mark.parametrize("api", ["chat", "messages", "gemini"], indirect=True)
+NEW = pytest.mark.parametrize("api", ["messages", "gemini"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -39,16 +65,35 @@ def quick(monkeypatch):
 
 
 @pytest.fixture
-def server():
-    made = BatchServer(model_policy(Reference()))
+def api(request):
+    return getattr(request, "param", "chat")
+
+
+@pytest.fixture
+def server(api, monkeypatch):
+    with served(api, monkeypatch) as made:
+        yield made
+
+
+@contextmanager
+def served(api, monkeypatch, policy=None):
+    kind, model = APIS[api]
+    mode = MODES["gemini" if api == "gemini" else "lenient"]
+    made = kind(policy or model_policy(Reference()), mode=mode)
     with serving(made):
+        root = made.url.removesuffix("/v1")
+        made.named = f"{model}@{made.url}" if api == "chat" else model
+        made.keys = {f"{name}_API_KEY": "k" for name in ("OPENAI", "ANTHROPIC", "GEMINI")}
+        monkeypatch.setenv("OPENAI_BASE_URL", made.url)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", root)
+        monkeypatch.setenv("GEMINI_BASE_URL", f"{root}/v1beta")
         yield made
 
 
 def run(server, out, *more, condition="web", number=3):
     return agent_env(
         "run", "time-puzzles", "--limit", str(number), "--condition", condition, "--no-preflight",
-        "--model", f"compatible/x@{server.url}", "--out", str(out), *more,
+        "--model", server.named, "--out", str(out), *more, env=server.keys,
     )  # fmt: skip
 
 
@@ -71,15 +116,20 @@ def cost(out):
     return sum(fold(events).paid.cost_usd(facts) for events in traces(out).values())
 
 
-@pytest.mark.parametrize("condition", ["web", "python"])
+@pytest.mark.parametrize(
+    ("api", "condition"), [*((api, "web") for api in APIS), ("chat", "python")], indirect=["api"]
+)
 def test_episodes_by_batch_are_those_of_a_live_run_at_the_price_of_a_batch(
-    server, tmp_path, condition
+    api, condition, tmp_path, monkeypatch
 ):
-    (tmp_path / "prices.toml").write_text(PRICES)
-    prices = ("--prices", str(tmp_path / "prices.toml"), "--run-cost-usd", "1")
-    assert run(server, tmp_path / "live", *prices, condition=condition).returncode == 0
-    done = run(server, tmp_path / "batch", *prices, "--batch", condition=condition)
-    assert done.returncode == 0, done.stderr
+    (tmp_path / "prices.toml").write_text(PRICES.format(model=APIS[api][1]))
+    more = ("--prices", str(tmp_path / "prices.toml"), "--run-cost-usd", "1", "--concurrency", "1")
+    with served(api, monkeypatch) as server:
+        assert run(server, tmp_path / "live", *more, condition=condition).returncode == 0
+    with served(api, monkeypatch) as server:  # whose cache holds nothing
+        done = run(server, tmp_path / "batch", *more, "--batch", condition=condition)
+        assert done.returncode == 0, done.stderr
+        assert agent_env("replay", str(tmp_path / "batch"), env=server.keys).returncode == 0
     assert said(tmp_path / "batch") == said(tmp_path / "live")
     scores = [(tmp_path / name / "scores.jsonl").read_bytes() for name in ("live", "batch")]
     assert scores[0] == scores[1]
@@ -89,27 +139,64 @@ def test_episodes_by_batch_are_those_of_a_live_run_at_the_price_of_a_batch(
     assert len(server.asked) == len(set(server.asked)) == len(calls)
     assert len(server.batches) == max(len(t) for _, t, _ in said(tmp_path / "batch").values())
     assert {(c.latency_s, c.batched, c.reply.usage.tier) for c in calls} == {(None, True, "batch")}
+    has_cache = any(call.reply.usage.cached_tokens for call in calls)
+    assert has_cache == (api in ("messages", "gemini"))
     assert cost(tmp_path / "batch") == pytest.approx(cost(tmp_path / "live") / 2)
-    assert agent_env("replay", str(tmp_path / "batch")).returncode == 0
 
 
-def test_a_batch_that_expires_is_handed_in_again_without_what_was_replied_to(server, tmp_path):
+@BATCHES
+def test_a_batch_that_expires_is_handed_in_again_without_what_was_replied_to(server, tmp_path, api):
     server.expires = {1, 3}
     assert run(server, tmp_path / "r", "--batch", number=4).returncode == 0
     assert len(server.asked) == len(set(server.asked))
     events = [e for t in traces(tmp_path / "r").values() for e in t if isinstance(e, ModelCalled)]
     failed = [e for e in events if e.reply is None]
-    assert len(failed) == 4  # two of each, which cost nothing
-    assert all("completion window expired" in e.error for e in failed)
+    assert len(failed) == (8 if api == "gemini" else 4)  # all, or two, of each; they cost nothing
+    assert all("completion window expired" in e.error or "expired or" in e.error for e in failed)
     assert len(server.asked) == len(events) - len(failed)
 
 
-def test_results_that_are_foreign_or_doubled_are_counted_and_never_used(server, tmp_path):
-    def spoil(lines):  # the last comes first in the file
-        stolen = [json.loads(json.dumps(line)) for line in lines]
-        for line in stolen:
-            line["response"]["body"]["choices"][0]["message"] = {"content": "1 January 2001"}
-        return [*stolen, *lines, {**stolen[0], "custom_id": "of another run"}, {"no": "id"}]
+@NEW
+def test_calls_that_fail_in_a_batch_go_again_but_for_those_that_are_refused(
+    api, tmp_path, monkeypatch
+):
+    """One that is refused as it stands ends its episode; the others come through."""
+    inner, seen = model_policy(Reference()), []
+
+    async def policy(turns, offers):
+        seen.append(turns)
+        if len(seen) in (2, 6):
+            raise Refusal(500, "it is overloaded")
+        if len(seen) == 3:
+            raise Refusal(400, "this is refused")
+        return await inner(turns, offers)
+
+    with served(api, monkeypatch, policy) as server:
+        done = run(server, tmp_path / "r", "--batch", number=4)
+    ends = sorted(trace[-1].kind for trace in traces(tmp_path / "r").values())
+    assert ends == ["episode_failed", *["episode_finished"] * 3], done.stderr
+    events = [e for t in traces(tmp_path / "r").values() for e in t if isinstance(e, ModelCalled)]
+    errors = [e.error for e in events if e.reply is None]
+    assert [sum(words in e for e in errors) for words in ("overloaded", "refused")] == [2, 1]
+    assert len(server.asked) == len(set(server.asked)) == len(events)
+
+
+@pytest.mark.parametrize("api", ["chat", "messages"], indirect=True)
+def test_a_batch_whose_maker_heard_nothing_is_found_and_not_handed_in_again(server, tmp_path):
+    server.loses = {1, 3}
+    done = run(server, tmp_path / "r", "--batch")
+    assert done.stderr.count("whether a batch was handed in is not known yet") == 2
+    assert len(server.asked) == len(set(server.asked)) == 14
+    assert all(trace[-1].kind == "episode_finished" for trace in traces(tmp_path / "r").values())
+
+
+@BATCHES
+def test_results_that_are_foreign_or_doubled_are_counted_and_never_used(server, tmp_path, api):
+    def spoil(lines):  # the last comes first
+        place = "metadata" if api == "gemini" else "custom_id"
+        stolen = [{**line, "response": {}, "result": {"type": "succeeded"}} for line in lines]
+        foreign = {**stolen[0], place: {"key": "x"} if api == "gemini" else "of another run"}
+        return [*stolen, *lines, foreign, {"no": "id"}]
 
     server.spoil = spoil
     done = run(server, tmp_path / "r", "--batch")
@@ -121,6 +208,32 @@ def test_results_that_are_foreign_or_doubled_are_counted_and_never_used(server, 
     assert said(tmp_path / "r") == said(tmp_path / "live")
 
 
+def test_results_that_are_nobodys_stop_the_run_before_they_are_paid_again(server, tmp_path):
+    server.spoil = lambda lines: [{**line, "custom_id": "x"} for line in lines]
+    done = run(server, tmp_path / "r", "--batch")
+    assert (done.returncode, len(server.batches)) == (1, 1)
+    assert "no result of a batch names a call of it" in done.stderr
+    assert agent_env("resume", str(tmp_path / "r")).returncode == 1
+    assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize(
+    ("api", "limit"), [("messages", "most_calls"), ("gemini", "most_bytes")], indirect=["api"]
+)
+def test_a_wave_over_the_providers_limits_is_several_batches(
+    server, tmp_path, monkeypatch, api, limit
+):
+    kind = AnthropicBatches if api == "messages" else GeminiBatches
+    most = {"most_calls": 2, "most_bytes": 14_000}[limit]
+    monkeypatch.setattr(kind, limit, most)
+    setattr(server, limit, most + 200)
+    assert run(server, tmp_path / "r", "--batch", number=4).returncode == 0
+    assert len(server.asked) == len(set(server.asked))
+    waves = max(len(texts) for _, texts, _ in said(tmp_path / "r").values())
+    assert len(server.batches) > waves
+
+
+@NEW
 def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path):
     server.moves = False
     first = run(server, tmp_path / "r", "--batch", "--detach")
@@ -129,7 +242,7 @@ def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path)
     for _ in range(60):
         for batch in server.batches:
             asyncio.run(server.tick(batch))
-        done = agent_env("resume", str(tmp_path / "r"))
+        done = agent_env("resume", str(tmp_path / "r"), env=server.keys)
         assert done.returncode == 0, done.stderr
         if "waits for its batches" not in done.stderr:
             break
@@ -146,6 +259,35 @@ def test_the_last_calls_may_go_by_the_normal_api(server, tmp_path):
     ]
     assert set(tiers) == {True, None}
     assert all(trace[-1].kind == "episode_finished" for trace in traces(tmp_path / "r").values())
+
+
+def test_a_stopping_rule_is_looked_at_after_each_wave_and_what_nobody_needs_is_not_asked(
+    tmp_path, monkeypatch
+):
+    """The ten that are asked first decide after two waves; the others would need two more."""
+    order = []
+
+    async def policy(turns, offers):
+        question = re.search(r"Is \d+ a number", str(turns))[0]
+        order.extend([] if question in order else [question])
+        steps = sum(turn.role == "assistant" for turn in turns)
+        if offers and steps < (1 if question in order[:10] else 3):
+            return ScriptedAnswer(calls=(tool_call(offers[0].name, "{}"),))
+        return ScriptedAnswer(f"MY ANSWER: {'yes' if offers else 'no'}")
+
+    lines = [{"id": f"q{n}", "question": f"Is {n} a number?", "answer": "yes"} for n in range(30)]
+    (tmp_path / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with served("chat", monkeypatch, policy) as server:
+        done = agent_env(
+            "run", "qa", "--dataset", str(tmp_path / "q.jsonl"), "--condition", "base",
+            "--condition", "cal", "--until", "cal-base", "--max", "30", "--batch",
+            "--model", server.named, "--no-preflight", "--out", str(tmp_path / "r"),
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "cal − base: difference" in done.stderr
+    assert (len(server.batches), len(server.asked)) == (2, 90)
+    ends = [trace[-1].kind for trace in traces(tmp_path / "r").values()]
+    assert (len(ends), ends.count("episode_finished")) == (60, 40)
 
 
 def test_files_that_something_else_answers_need_no_server(server, tmp_path):
@@ -176,7 +318,7 @@ def test_files_that_something_else_answers_need_no_server(server, tmp_path):
     [
         (
             {"custom_id": "a", "response": {"status_code": 200, "body": {"choices": []}}},
-            BatchResult("a", {"choices": []}),
+            BatchResult("a", {"choices": []}, status=200),
         ),
         (  # as vLLM writes a request that it refuses
             {
@@ -192,7 +334,7 @@ def test_files_that_something_else_answers_need_no_server(server, tmp_path):
     ],
 )
 def test_a_result_is_a_body_or_an_error(line, result):
-    assert read_result(json.dumps(line)) == result
+    assert OpenAiLines("").read(json.dumps(line)) == result
 
 
 class Killed(BaseException):
@@ -207,23 +349,21 @@ class Provider:
     def __init__(self):
         self.got, self.is_killing = {}, True
 
-    def line(self, call, path, body):
+    def line(self, call, body):
         return json.dumps([call, body]).encode()
 
-    async def submit(self, batch, path, lines):
+    async def submit(self, batch, lines):
         self.got[batch] = [json.loads(line)[0] for line in lines]
         if self.is_killing:
             raise Killed
         return batch
 
-    async def find(self, batch):
+    async def find(self, batch, calls, since):
         return batch if batch in self.got else None
 
     async def state(self, id):
-        return BatchState(True, "completed")
-
-    async def results(self, id):
-        return [json.dumps([call, {"said": call}]) for call in self.got[id]]
+        lines = [json.dumps([call, {"said": call}]) for call in self.got[id]]
+        return BatchState(True, "completed", lines=lines)
 
     def read(self, line):
         return BatchResult(*json.loads(line))
@@ -238,11 +378,11 @@ def opened(folder, provider, note=print):
 async def ask(waves, *episodes):
     replies = []
     for name in episodes:
-        with waves.episode(name):
-            try:
-                replies.append(await waves.post(None, "/chat/completions", {"q": 1}))
-            except Parked:
-                replies.append(None)
+        waves.episode.set(name)
+        try:
+            replies.append(await waves.post(None, "/chat/completions", {"q": 1}))
+        except BatchWait:
+            replies.append(None)
     return replies
 
 
@@ -257,13 +397,12 @@ def test_a_batch_that_was_handed_in_as_the_process_was_killed_is_found_again(tmp
             await waves.submit()
         provider.is_killing = False
         again = opened(tmp_path, provider)
-        await again.settle()
         await again.collect()
         again.begin()
         replies = await ask(again, "a", "b")
         assert [set(reply) for reply in replies] == [{"said"}, {"said"}]
         assert replies[0] != replies[1]  # the same question of two episodes is two calls
-        assert not again.parked
+        assert not again.new
         assert len(provider.got) == 1
 
         lost = opened(tmp_path, provider)
@@ -275,7 +414,7 @@ def test_a_batch_that_was_handed_in_as_the_process_was_killed_is_found_again(tmp
         provider.got.popitem()  # it never got there
         provider.is_killing = False
         anew = opened(tmp_path, provider)
-        await anew.settle()
+        await anew.collect()
         anew.begin()
         assert await ask(anew, "c") == [None]
         assert await anew.submit() == 1
@@ -368,12 +507,14 @@ def test_the_server_is_one_to_the_official_client(server, tmp_path):
 
 
 def test_the_files_of_a_folder_are_read_line_by_line(tmp_path):
-    batches = FileBatches(tmp_path)
-    asyncio.run(batches.submit("b", "/chat/completions", [b"{}", b"{}"]))
+    batches = FileBatches(tmp_path, "/responses", own_call())
+    asyncio.run(batches.submit("b", [b"{}", b"{}"]))
     (tmp_path / "b.results.jsonl").write_text('{"custom_id": "1"}\n{"custom_id": "2"')
-    assert not asyncio.run(batches.state("b")).is_ended
-    assert asyncio.run(batches.results("b")) == ['{"custom_id": "1"}']
-    assert OpenAiBatches(None).line("1", "/responses", {}).startswith(b'{"custom_id":"1"')
+    state = asyncio.run(batches.state("b"))
+    assert (state.is_ended, state.lines) == (False, ['{"custom_id": "1"}'])
+    assert batches.line("1", {}) == (
+        b'{"custom_id":"1","method":"POST","url":"/v1/responses","body":{}}'
+    )
 
 
 def test_a_foreign_run_hands_nothing_in_without_trust(server, tmp_path):

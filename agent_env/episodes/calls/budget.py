@@ -162,7 +162,7 @@ class RunBudget:
     in_flight: int = 0
     _reserved_tokens: int = 0
     _reserved_cost_usd: float = 0.0
-    _parked: list[Usage] = field(default_factory=list)
+    _batch_holds: list[Usage] = field(default_factory=list)
     _largest_output: int = 0
     _most_per_estimate: float = 1.0
     """The largest ratio of counted to estimated input tokens."""
@@ -244,14 +244,14 @@ class RunBudget:
         """Holds what a call that goes by batch may need, until `unpark`."""
         if self.is_limited:
             usage = self.may_need(estimated_tokens(messages, tools))
-            self._parked.append(usage)
+            self._batch_holds.append(usage)
             self.hold(usage)
 
     def unpark(self) -> None:
-        """Lets go of what parked calls hold; those that still have no reply are parked again."""
-        for usage in self._parked:
+        """Lets go of what calls in batches hold; those that still have no reply hold it again."""
+        for usage in self._batch_holds:
             self.hold(usage, -1)
-        self._parked.clear()
+        self._batch_holds.clear()
 
     def may_need(self, estimated: int) -> Usage:
         """What a call of `estimated` input tokens may use, judged by earlier calls."""

@@ -32,7 +32,7 @@ from agent_env.episodes.calls.retries import (
     may_have_cost,
 )
 from agent_env.episodes.trace.lines import TraceWriter
-from agent_env.errors import EpisodeError, ModelError, Parked, boundary
+from agent_env.errors import BatchWait, EpisodeError, ModelError, boundary
 from agent_env.graph.meter import Meter, estimated_tokens, known_or_estimated
 from agent_env.protocols import Count, Model, RemoteTokenizer, ReplyOptions, Tokenizer, Toolbox
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage
@@ -180,7 +180,7 @@ class Caller:
             except ModelError as exc:
                 self._failed(exc, share, round_, messages, tools)
                 return CallTry(attempt, seconds_since(start), queued, error=exc, charged=share.held)
-            except Parked:
+            except BatchWait:
                 self.calls.budget.park(messages, tools)
                 raise
             except EpisodeError as exc:  # no server's fault; another call would not help

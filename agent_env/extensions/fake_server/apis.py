@@ -206,7 +206,9 @@ def _chat_message(request: ModelRequest, answer: ScriptedAnswer) -> Json:
         "refusal": answer.text if refused else None,
     }
     if answer.cited:
-        message["annotations"] = [_citation(url) for url in answer.cited]
+        message["annotations"] = [
+            {"type": "url_citation", "url_citation": _place(url)} for url in answer.cited
+        ]
     if answer.calls:
         calls = Message(role="assistant", tool_calls=tuple(answer.calls))
         message["tool_calls"] = chat_message(calls)["tool_calls"]
@@ -217,9 +219,8 @@ def _chat_message(request: ModelRequest, answer: ScriptedAnswer) -> Json:
     return request.reasoning_format.write(message, answer.reasoning, request.nonce)
 
 
-def _citation(url: str) -> Json:
-    place = {"start_index": 0, "end_index": 0, "title": url, "url": url}
-    return {"type": "url_citation", "url_citation": place}
+def _place(url: str) -> Json:
+    return {"start_index": 0, "end_index": 0, "title": url, "url": url}
 
 
 def _finish_reason(answer: ScriptedAnswer) -> str:
@@ -448,10 +449,7 @@ def _hosted_call(request: ModelRequest, call: HostedCall, id_: str) -> Json:
 
 
 def _message_item(answer: ScriptedAnswer, number: int) -> Json:
-    notes = [
-        {"type": "url_citation", "start_index": 0, "end_index": 0, "title": url, "url": url}
-        for url in answer.cited
-    ]
+    notes = [{"type": "url_citation"} | _place(url) for url in answer.cited]
     part: Json = {"type": "output_text", "text": answer.text, "annotations": notes}
     if answer.finish == "refused":
         part = {"type": "refusal", "refusal": answer.text}

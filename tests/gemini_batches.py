@@ -1,0 +1,178 @@
+"""The fake server with Gemini's batches and files, as documented.
+
+A batch is pending, running and then succeeded; a cancelled, expired or failed one has no results.
+Results come in another order than the requests, as users of the API report, with their metadata;
+those of an uploaded file, in a file. Refused: unknown fields, a batch without a name, with both or
+none of its inputs, or over 20 MB, and a key elsewhere than in its header.
+"""
+
+import json
+import re
+from secrets import token_hex
+
+from agent_env.extensions.fake_server import Refusal
+from agent_env.extensions.fake_server.channel import as_json
+from tests.batch_server import Batching
+
+CREATE = re.compile(r"/v1(?:beta)?/models/([^:/]+):batchGenerateContent")
+BATCH = re.compile(r"/v1(?:beta)?/(batches/[^:/]+)(:cancel)?")
+FILE = re.compile(r"/v1(?:beta)?/(files/[^:/]+):download")
+LISTS = ("/v1beta/batches", "/v1/batches")
+UPLOAD = re.compile(r"/upload/v1(?:beta)?/files(/[^/]+)?")
+PREFIX = "type.googleapis.com/google.ai.generativelanguage.v1main."
+RPC = {400: 3, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14}
+STEPS = {"PENDING": "RUNNING", "RUNNING": "SUCCEEDED"}
+EXPECTED = {
+    "": {"batch"}, "batch": {"displayName", "inputConfig", "model", "priority"},
+    "inputConfig": {"requests", "fileName"}, "requests": {"requests"},
+}  # fmt: skip
+
+
+class GeminiBatchServer(Batching):
+    """`fails`: numbers of batches, from 1, that fail as a whole, with the code of the error.
+    `by_file`: whether all results come in files."""
+
+    def __init__(self, *args, most_bytes=20_000_000, by_file=False, **kwargs):
+        super().__init__(*args, most_bytes=most_bytes, **kwargs)
+        self.by_file, self.fails, self.files = by_file, {}, {}
+
+    async def _route(self, channel, http, apis):
+        path = http.path
+        is_batch = CREATE.fullmatch(path) or BATCH.fullmatch(path) or path in LISTS
+        if not is_batch and not FILE.fullmatch(path) and not UPLOAD.fullmatch(path):
+            await super()._route(channel, http, apis)
+            return
+        has_url = (upload := UPLOAD.fullmatch(path)) and upload[1]
+        if not http.headers.get("x-goog-api-key") and not has_url:
+            raise Refusal(403, "Method doesn't allow unregistered callers. Please use API Key.")
+        reply, head = await self._reply(http)
+        if isinstance(reply, bytes):
+            await channel.reply(200, reply, "application/octet-stream")
+        else:
+            await channel.reply(200, as_json(reply), headers=head)
+
+    async def _refuse(self, channel, refusal, style):
+        await super()._refuse(channel, refusal, "google")
+
+    async def _reply(self, http):
+        if made := CREATE.fullmatch(http.path):
+            return self.kept(self._create(made[1], http.body)), []
+        if file := FILE.fullmatch(http.path):
+            return self.files[file[1]], []
+        if http.path in LISTS:
+            return {"operations": [self._shown(each) for each in self.batches.values()]}, []
+        if UPLOAD.fullmatch(http.path):
+            return self._upload(http)
+        id, cancels = BATCH.fullmatch(http.path).groups()
+        if cancels and http.method == "POST":
+            self.batch(id)["state"] = "CANCELLED"
+            return {}, []
+        if self.moves:
+            await self.tick(id)
+        return self._shown(self.batch(id)), []
+
+    def _upload(self, http):
+        """The two steps of a resumable upload."""
+        head = http.headers
+        if head.get("x-goog-upload-command") == "start":
+            if head.get("x-goog-upload-protocol") != "resumable":
+                raise Refusal(400, "the upload must be resumable")
+            url = f"{self.url.removesuffix('/v1')}{http.path}/{token_hex(6)}"
+            return {}, [("x-goog-upload-url", url), ("x-goog-upload-status", "active")]
+        name = f"files/{http.path.rpartition('/')[2]}"
+        self.files[name] = http.body
+        file = {"name": name, "uri": f"{self.url}/{name}", "state": "ACTIVE"}
+        return {"file": file}, [("x-goog-upload-status", "final")]
+
+    def _create(self, model, data):
+        if len(data) > self.most_bytes:
+            raise Refusal(400, f"Request payload size exceeds the limit: {self.most_bytes} bytes.")
+        config = _known(json.loads(data), "")["batch"]
+        source = config.get("inputConfig") or {}
+        if not config.get("displayName") or len(source) != 1:
+            raise Refusal(400, "a batch has a display_name and one of requests and file_name")
+        if "fileName" in source:
+            lines = self.files[source["fileName"]].splitlines()
+            requests = [json.loads(line) for line in lines if line]
+            keys, fields = [each["key"] for each in requests], {"key", "request"}
+        else:
+            requests = source["requests"]["requests"]
+            keys, fields = [each.get("metadata") for each in requests], {"metadata", "request"}
+        if not requests or any(set(each) - fields for each in requests):
+            raise Refusal(400, "Invalid JSON payload received.")
+        name = f"batches/{token_hex(6)}"
+        self.batches[name] = {
+            "name": name, "model": model, "display": config["displayName"], "state": "PENDING",
+            "requests": [each["request"] for each in requests], "keys": keys, "results": [],
+            "number": len(self.batches) + 1, "by_file": self.by_file or "fileName" in source,
+        }  # fmt: skip
+        return self._shown(self.batches[name])
+
+    async def tick(self, id):
+        """One step of the batch."""
+        batch = self.batch(id)
+        if batch["state"] == "RUNNING" and batch["number"] in self.expires:
+            batch["state"] = "EXPIRED"
+        elif batch["state"] == "RUNNING" and batch["number"] in self.fails:
+            batch["state"] = "FAILED"
+        elif batch["state"] == "RUNNING":
+            for key, request in zip(batch["keys"], batch["requests"], strict=True):
+                batch["results"].append(await self._done(batch["model"], key, request))
+                self.asked.append(key if isinstance(key, str) else (key or {}).get("key"))
+            if batch["by_file"]:
+                data = b"".join(as_json(each) + b"\n" for each in self._results(batch))
+                batch["file"] = f"files/{token_hex(6)}"
+                self.files[batch["file"]] = data
+        batch["state"] = STEPS.get(batch["state"], batch["state"])
+
+    async def _done(self, model, key, request):
+        path, head = f"/v1beta/models/{model}:generateContent", {"x-goog-api-key": "k"}
+        status, body = await self.done(path, request, head)
+        named = {"key": key} if isinstance(key, str) else {"metadata": key} if key else {}
+        if status == 200:
+            return named | {"response": body}
+        return named | {"error": {"code": RPC[status], "message": body["error"]["message"]}}
+
+    def _results(self, batch):
+        good = [each for each in batch["results"] if "response" in each]
+        bad = [each for each in batch["results"] if "response" not in each]
+        return [*bad, *self.spoil(good)][::-1]
+
+    def _shown(self, batch):
+        """The batch as the operation that it is; counts are texts."""
+        good = sum("response" in each for each in batch["results"])
+        total, state = len(batch["requests"]), batch["state"]
+        stats = {"requestCount": str(total)}
+        if state in STEPS:
+            stats["pendingRequestCount"] = str(total)
+        if good:
+            stats["successfulRequestCount"] = str(good)
+        operation = {
+            "name": batch["name"],
+            "metadata": {
+                "@type": f"{PREFIX}GenerateContentBatch", "name": batch["name"],
+                "model": f"models/{batch['model']}", "displayName": batch["display"],
+                "state": f"BATCH_STATE_{state}", "batchStats": stats,
+                "createTime": "2026-11-25T00:00:00Z", "updateTime": "2026-11-25T00:00:00Z",
+            },
+            "done": state not in STEPS,
+        }  # fmt: skip
+        if state == "SUCCEEDED":
+            output = {"inlinedResponses": {"inlinedResponses": self._results(batch)}}
+            output = {"responsesFile": batch["file"]} if batch["by_file"] else output
+            operation["metadata"] |= {"output": output, "endTime": "2026-11-25T01:00:00Z"}
+            operation["response"] = {"@type": f"{PREFIX}GenerateContentBatchOutput"} | output
+        if state in ("CANCELLED", "FAILED"):
+            code = 1 if state == "CANCELLED" else self.fails[batch["number"]]
+            operation["error"] = {"code": code, "message": f"the batch has {state.lower()}"}
+        return operation
+
+
+def _known(value, kind):
+    """The value with names in camelCase; Refusal for an unknown one."""
+    if kind not in EXPECTED or isinstance(value, list):
+        return value
+    fields = {re.sub("_(.)", lambda match: match[1].upper(), name): value[name] for name in value}
+    if unknown := set(fields) - EXPECTED[kind]:
+        raise Refusal(400, f"Invalid JSON payload received. Unknown name {min(unknown)!r}.")
+    return {name: _known(inner, name) for name, inner in fields.items()}

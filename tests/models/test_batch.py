@@ -1,0 +1,288 @@
+"""Batch APIs: the fake servers as the providers' own SDKs see them, and what we read of results."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_env.errors import ModelError
+from agent_env.extensions.fake_server import Refusal, ScriptedAnswer
+from agent_env.models.apis import anthropic, google, openai
+from agent_env.models.batch import (
+    EXPIRED,
+    AnthropicBatches,
+    BatchResult,
+    GeminiBatches,
+    OpenAiBatches,
+)
+from agent_env.models.endpoint import Endpoint
+from agent_env.wiring.trust import own_call
+from tests.batch_server import BatchServer
+from tests.commands import serving
+from tests.gemini_batches import GeminiBatchServer
+from tests.message_batches import MessageBatchServer
+
+ASK = {"role": "user", "content": "Hello"}
+PARAMS = {"model": "claude-opus-5", "max_tokens": 99, "messages": [ASK]}
+GEMINI = "gemini-3-pro-preview"
+
+
+async def policy(turns, offers):
+    if turns[-1].content == "Refuse this":
+        raise Refusal(400, "this is refused")
+    return ScriptedAnswer(f"You said: {turns[-1].content}")
+
+
+@pytest.fixture
+def messages_server():
+    with serving(made := MessageBatchServer(policy)):
+        yield made
+
+
+@pytest.fixture
+def gemini_server():
+    with serving(made := GeminiBatchServer(policy)):
+        yield made
+
+
+def root(server):
+    return server.url.removesuffix("/v1")
+
+
+def request(id, words="Hello", **more):
+    return {"custom_id": id, "params": PARAMS | {"messages": [ASK | {"content": words}]} | more}
+
+
+def test_the_client_of_anthropic_makes_reads_and_cancels_batches(messages_server):
+    sdk = pytest.importorskip("anthropic")
+    client = sdk.Anthropic(api_key="k", base_url=root(messages_server), max_retries=0)
+    batches = client.messages.batches
+    made = batches.create(requests=[request("a"), request("b", "Refuse this"), request("c")])
+    assert (made.processing_status, made.request_counts.processing) == ("in_progress", 3)
+    with pytest.raises(sdk.AnthropicError, match="No `results_url`"):
+        batches.results(made.id)
+    messages_server.moves = False
+    asyncio.run(messages_server.tick(made.id))
+    ended = batches.retrieve(made.id)
+    counts = ended.request_counts
+    assert (ended.processing_status, counts.succeeded, counts.errored) == ("ended", 2, 1)
+    results = {each.custom_id: each.result for each in batches.results(made.id)}
+    assert list(results) == ["c", "a", "b"]
+    assert results["a"].message.content[0].text == "You said: Hello"
+    assert results["b"].error.error.type == "invalid_request_error"
+    assert batches.cancel(made.id).processing_status == "ended"
+
+    other = batches.create(requests=[request("a"), request("b")])
+    assert batches.cancel(other.id).processing_status == "canceling"
+    asyncio.run(messages_server.tick(other.id))
+    results = {each.custom_id: each.result.type for each in batches.results(other.id)}
+    assert results == {"a": "succeeded", "b": "canceled"}
+    assert [each.id for each in batches.list()] == [other.id, made.id]
+
+
+@pytest.mark.parametrize(
+    ("requests", "error"),
+    [
+        ([request("a b")], "BadRequestError"),
+        ([request("a" * 65)], "BadRequestError"),
+        ([request("a"), request("a")], "BadRequestError"),
+        ([request("a", stream=True)], "BadRequestError"),
+        ([], "BadRequestError"),
+        ([request("a"), request("b"), request("c")], "BadRequestError"),
+        ([request("a", "long" * 999)], "ContentTooLargeError"),
+    ],
+)
+def test_what_anthropic_takes_for_no_batch_is_refused(messages_server, requests, error):
+    sdk = pytest.importorskip("anthropic")
+    messages_server.most_calls, messages_server.most_bytes = 2, 2000
+    client = sdk.Anthropic(api_key="k", base_url=root(messages_server), max_retries=0)
+    with pytest.raises(sdk.APIStatusError) as refusal:
+        client.messages.batches.create(requests=requests)
+    assert type(refusal.value).__name__ == error
+    assert not messages_server.batches
+
+
+def test_the_client_of_google_makes_reads_and_cancels_batches(gemini_server):
+    genai = pytest.importorskip("google.genai", reason="needs the extra dev")
+    options = genai.types.HttpOptions(base_url=root(gemini_server))
+    client = genai.Client(api_key="k", http_options=options)
+    asked = [
+        {"contents": [{"role": "user", "parts": [{"text": words}]}], "metadata": {"key": words}}
+        for words in ("Hello", "Refuse this", "Bye")
+    ]
+    made = client.batches.create(model=GEMINI, src=asked, config={"display_name": "ours"})
+    assert made.display_name == "ours"
+    states = [client.batches.get(name=made.name).state.name for _ in range(2)]
+    assert states == ["JOB_STATE_RUNNING", "JOB_STATE_SUCCEEDED"]
+    results = client.batches.get(name=made.name).dest.inlined_responses
+    assert [each.metadata["key"] for each in results] == ["Bye", "Hello", "Refuse this"]
+    assert results[0].response.text == "You said: Bye"
+    assert (results[2].error.code, results[2].error.message) == (3, "this is refused")
+    other = client.batches.create(model=GEMINI, src=asked, config={"display_name": "other"})
+    client.batches.cancel(name=other.name)
+    assert client.batches.get(name=other.name).state.name == "JOB_STATE_CANCELLED"
+    assert [each.display_name for each in client.batches.list()] == ["ours", "other"]
+    gemini_server.most_bytes = 100
+    with pytest.raises(genai.errors.ClientError, match="payload size exceeds"):
+        client.batches.create(model=GEMINI, src=asked, config={"display_name": "large"})
+
+
+def test_the_client_of_google_gives_a_file_and_gets_one(gemini_server, tmp_path):
+    genai = pytest.importorskip("google.genai", reason="needs the extra dev")
+    options = genai.types.HttpOptions(base_url=root(gemini_server))
+    client = genai.Client(api_key="k", http_options=options)
+    body = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
+    (tmp_path / "in.jsonl").write_text(json.dumps({"key": "a", "request": body}) + "\n")
+    file = client.files.upload(file=tmp_path / "in.jsonl", config={"mime_type": "jsonl"})
+    made = client.batches.create(model=GEMINI, src=file.name, config={"display_name": "ours"})
+    for _ in range(2):
+        made = client.batches.get(name=made.name)
+    result = json.loads(client.files.download(file=made.dest.file_name))
+    assert result["key"] == "a"
+    assert result["response"]["candidates"][0]["content"]["parts"][0]["text"] == "You said: Hello"
+
+
+def opened(kind, server, api, model="m", path="/v1"):
+    url = root(server) + path
+    endpoint = Endpoint(model, url, "k", 9.0, headers=api.headers, permit=own_call())
+    return kind(endpoint, api.path_for(model, url, stream=False)), endpoint
+
+
+async def ended(batches, id):
+    while not (state := await batches.state(id)).is_ended:
+        pass
+    return state
+
+
+@pytest.mark.parametrize("path", ["", "/v1"])
+def test_our_batches_of_messages_are_those_of_the_api(messages_server, path):
+    async def go():
+        batches, endpoint = opened(AnthropicBatches, messages_server, anthropic.API, path=path)
+        body = PARAMS | {"messages": [ASK | {"content": "Refuse this"}]}
+        id = await batches.submit("ours", [batches.line("a", PARAMS), batches.line("b", body)])
+        state = await ended(batches, id)
+        await batches.cancel(id)
+        await endpoint.close()
+        return state.word, {r.call: r for r in map(batches.read, state.lines)}
+
+    word, results = asyncio.run(go())
+    assert word == "ended, 1 of 2 replied"
+    assert results["a"].body["content"] == [{"type": "text", "text": "You said: Hello"}]
+    message = {"type": "invalid_request_error", "message": "this is refused"}
+    assert results["b"] == BatchResult("b", error=message)
+
+
+@pytest.mark.parametrize("by_file", [False, True])
+def test_our_batches_of_gemini_are_those_of_the_api(gemini_server, by_file):
+    gemini_server.by_file = by_file
+
+    async def go():
+        batches, endpoint = opened(GeminiBatches, gemini_server, google.API, GEMINI, "/v1beta")
+        lines = [
+            batches.line(words, {"contents": [{"role": "user", "parts": [{"text": words}]}]})
+            for words in ("Hello", "Refuse this")
+        ]
+        ids = [await batches.submit(name, lines) for name in ("one", "two", "three")]
+        assert [await batches.find(n, (), datetime.now(UTC)) for n in ("two", "four")] == [
+            ids[1], None,
+        ]  # fmt: skip
+        await batches.cancel(ids[1])
+        gemini_server.fails = {3: 8}
+        states = [await ended(batches, id) for id in ids]
+        await endpoint.close()
+        return states, {r.call: r for r in map(batches.read, states[0].lines)}
+
+    states, results = asyncio.run(go())
+    assert [s.word for s in states] == [
+        "succeeded, 1 of 2 replied", "cancelled, 0 of 2 replied", "failed, 0 of 2 replied",
+    ]  # fmt: skip
+    assert [(s.error, len(s.lines)) for s in states] == [
+        (None, 2), (None, 0), ({"code": 429, "message": "the batch has failed"}, 0),
+    ]  # fmt: skip
+    assert results["Hello"].body["candidates"][0]["finishReason"] == "STOP"
+    message = {"code": 3, "message": "this is refused"}
+    assert results["Refuse this"] == BatchResult("Refuse this", error=message, status=400)
+
+
+def test_a_batch_of_messages_is_ours_when_its_results_name_our_calls(messages_server):
+    """Nobody knows while one of the same size is under way; nothing is handed in meanwhile."""
+    now = datetime.now(UTC)
+
+    async def go():
+        batches, endpoint = opened(AnthropicBatches, messages_server, anthropic.API)
+        messages_server.moves = False
+        find = batches.find("ours", ("a", "b"), now)
+        assert await find is None
+        lines = [batches.line(name, PARAMS) for name in "abcd"]
+        theirs = await batches.submit("theirs", lines[2:])
+        with pytest.raises(ModelError, match="is known when it has ended"):
+            await batches.find("ours", ("a", "b"), now)
+        ours = await batches.submit("ours", lines[:2])
+        await batches.submit("larger", lines)
+        for id in (theirs, ours) * 2:
+            await messages_server.tick(id)
+        found = [await batches.find("ours", ("a", "b"), at) for at in (now, LATER)]
+        await endpoint.close()
+        return found == [ours, None]
+
+    assert asyncio.run(go())
+
+
+LATER = datetime.now(UTC) + timedelta(days=1)
+
+
+def test_a_list_of_batches_is_read_by_pages():
+    class Pages:
+        def __init__(self):
+            self.paths = []
+
+        async def get(self, path):
+            self.paths.append(path)
+            first = len(self.paths) == 1
+            data = [{"id": "batch_2"}] if first else [{"id": "batch_1", "metadata": OURS}]
+            return {"data": data, "has_more": first}
+
+    pages = Pages()
+    found = asyncio.run(OpenAiBatches(pages, "/responses").find("ours", (), LATER))
+    assert (found, pages.paths) == (
+        "batch_1", ["/batches?limit=100", "/batches?limit=100&after=batch_2"],
+    )  # fmt: skip
+
+
+OURS = {"agent_env_batch": "ours"}
+
+
+def test_lines_of_openai_hold_other_breaks_than_those_between_them():
+    text = "one\u2028two"
+    body = {"model": "m", "input": text}
+    with serving(server := BatchServer(policy)):
+
+        async def go():
+            batches, endpoint = opened(OpenAiBatches, server, openai.API)
+            server.dump = lambda line: json.dumps(line, ensure_ascii=False).encode()
+            id = await batches.submit("ours", [batches.line("a", body)])
+            state = await ended(batches, id)
+            await endpoint.close()
+            return [batches.read(line) for line in state.lines]
+
+        (result,) = asyncio.run(go())
+    assert result.body["output"][0]["content"][0]["text"] == f"You said: {text}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "result"),
+    [
+        (AnthropicBatches, {"custom_id": "a", "result": {"type": "expired"}}, EXPIRED),
+        (AnthropicBatches, {"custom_id": "a", "result": {"type": "canceled"}}, EXPIRED),
+        (AnthropicBatches, {"result": {"type": "expired"}}, None),
+        (AnthropicBatches, "no line", None),
+        (GeminiBatches, {"key": "a", "error": {"code": 503}}, {"code": 503}),
+        (GeminiBatches, {"metadata": {"key": "a"}}, "no reply"),
+        (GeminiBatches, {"response": {"candidates": []}}, None),
+        (GeminiBatches, ["no line"], None),
+    ],
+)
+def test_a_result_without_a_reply_is_an_error_and_one_without_an_id_is_nobodys(kind, line, result):
+    read = kind(None, "").read(json.dumps(line))
+    assert (None if read is None else read.error) == result
