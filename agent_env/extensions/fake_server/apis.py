@@ -474,13 +474,16 @@ def _call_item(call: ToolCall, id_: str) -> Json:
 
 
 def _response_usage(tokens: Tokens) -> Json:
-    return {
+    usage: Json = {
         "input_tokens": tokens.input,
-        "input_tokens_details": {"cached_tokens": tokens.cached},
         "output_tokens": tokens.output,
-        "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
         "total_tokens": tokens.input + tokens.output,
     }
+    if tokens.cached is not None:  # a null is refused by clients that read it as documented
+        usage["input_tokens_details"] = {"cached_tokens": tokens.cached}
+    if tokens.reasoning is not None:
+        usage["output_tokens_details"] = {"reasoning_tokens": tokens.reasoning}
+    return usage
 
 
 def _without_content(item: Json) -> Json:
