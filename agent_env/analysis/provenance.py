@@ -188,7 +188,10 @@ class Provenances:
         condition = self._conditions.get(episode.condition)
         if self._task is not None and condition is not None:
             metric = self._task.right_metric
-            trace = TraceProvenance(sample, episode, score, condition, metric, self._find_faults)
+            is_stated = self._task.analysis.states_evidence(sample, condition)
+            trace = TraceProvenance(
+                sample, episode, score, condition, metric, self._find_faults, is_stated
+            )
             self._records.append(trace.record())
 
     def by_episode(self) -> dict[tuple[str, str, int], Provenance]:
@@ -269,8 +272,9 @@ class TraceProvenance:
         condition: Condition,
         right_metric: str,
         find_faults: FaultFinder | None,
+        is_stated: bool = False,
     ) -> None:
-        """`sample` as the condition asks it."""
+        """`sample` as the condition asks it; `is_stated`: its prompt holds what proves the gold."""
         self.sample, self.episode, self.score, self.condition = sample, episode, score, condition
         self.is_right = score.metrics.get(right_metric) == 1.0
         self.can_find = find_faults is not None
@@ -279,6 +283,7 @@ class TraceProvenance:
             find_faults(sample, score.answer or ()) if find_faults and has_errors else Faults()
         )
         self.calls, self.web = calls_of(episode.messages), web_tools(condition)
+        self.is_stated = is_stated
         self.is_given = condition.wording != "implicit" or condition.context is not None
         self.is_original = score.metrics.get(ORIGINAL) == 1.0 and not self.is_right
         self.web_text = "\n".join(call.output or "" for call in self.calls if call.name in self.web)
@@ -332,7 +337,7 @@ class TraceProvenance:
             source=self.source,
             repeated=again,
             tool_errors=self.episode.tool_errors,
-            searches=bool(self.web) and not self.is_given,
+            searches=bool(self.web) and not self.is_given and not self.is_stated,
         )
 
     # Where it came from ------------------------------------------------------------------
@@ -435,6 +440,8 @@ class TraceProvenance:
             if agreement == "output":
                 is_table = any(traits.needs_table for traits in traits_of(self.condition))
                 return ("read", "a table has it") if is_table else ("computed", "a tool put it out")
+            if self.is_stated:
+                return "given", "the question has what proves it"
             return "unknown", "the sample does not say what proves it"
         if self.is_right and world_of(self.condition) == "shifted":
             return "guessed", "nothing that was shown proves it"
@@ -510,6 +517,8 @@ class TraceProvenance:
                 if self._blames_lookup and self.condition.context
                 else (calculated)
             )
+        if self.is_stated:
+            return "misread"
         if not self.can_find and not self.lookups and not sample.evidence:
             return "no page named"
         if not (self._blames_lookup or self._gave_up or (not self.lookups and not self.can_find)):

@@ -487,6 +487,26 @@ def test_a_family_without_rules_of_its_own_is_unexplained():
     assert (found.verdict, found.failure) == ("unknown", "no page named")
 
 
+def test_a_question_that_holds_its_evidence_is_misread_unless_a_tool_put_the_answer_out():
+    sample = Sample(id="p", task="other", gold=("1960-07-18",))
+
+    def found(answer, messages=()):
+        episode = Episode(sample="p", condition="python", repeat=1, model="m", status="finished",
+                          answer=f"MY ANSWER: {answer}", stop_reason="answered",
+                          messages=messages)  # fmt: skip
+        return TraceProvenance(
+            sample, episode, score(PUZZLE, episode), parse_condition("python"), "exact_match",
+            None, is_stated=True,
+        ).record()  # fmt: skip
+
+    wrong, right = found("1960-07-25", COMPUTED), found("1960-07-18", COMPUTED)
+    assert (wrong.verdict, wrong.because) == ("given", "the question has what proves it")
+    assert (wrong.failure, wrong.searches) == ("misread", False)
+    assert (right.verdict, right.failure) == ("given", "")
+    printed = called(("python", '{"code": "d"}', "1960-07-18"))
+    assert found("1960-07-18", printed).verdict == "computed"
+
+
 def test_sums_and_words():
     diagnoses = (told("web", "1960-07-25", messages=SEARCHED), told("web", "1960-07-18"))
     observations = tuple(

@@ -58,6 +58,9 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         can_look_up = LOOKUP_TOOLS & set(condition.tools)
         return (without_rows if can_look_up else with_rows)(sample, condition)
 
+    def states_evidence(sample: Sample, condition: Condition) -> bool:
+        return is_open(tdbench_sample(sample)) and not LOOKUP_TOOLS & set(condition.tools)
+
     def first(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=prompts.prompt_text(fields(sample, condition))),)
 
@@ -82,7 +85,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         form=lambda sample: answer_form(tdbench_sample(sample)),
         examples=prompts.examples,
         shift=shift,
-        analysis=replace(HOOKS, materials=tables),
+        analysis=replace(HOOKS, materials=tables, states_evidence=states_evidence),
         shortcuts=task_shortcuts(tables),
         hidden=HIDDEN,
     )

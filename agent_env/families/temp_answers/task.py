@@ -123,7 +123,10 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         error_metrics=ERROR_METRICS,
         default_conditions=("base", "cal", "python"),
         analysis=AnalysisHooks(
-            _groups, lambda s: s.materials[0] if s.materials else "", "table or graph"
+            _groups,
+            lambda s: s.materials[0] if s.materials else "",
+            "table or graph",
+            states_evidence=lambda sample, condition: True,
         ),
         shortcuts=shortcuts(),
         hidden=HIDDEN,

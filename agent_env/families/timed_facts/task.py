@@ -147,7 +147,9 @@ def make_task(
         form=lambda sample: answer_form(form_of(timed(sample), prompt, ties)),
         shift=shift,
         analysis=AnalysisHooks(
-            groups, statistics=("agent_env.families.timed_facts.statistics:extraction",)
+            groups,
+            statistics=("agent_env.families.timed_facts.statistics:extraction",),
+            states_evidence=lambda sample, condition: setting in ("reasonqa", "open-book"),
         ),
         shortcuts=shortcuts(),
         hidden=HIDDEN,

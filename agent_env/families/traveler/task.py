@@ -120,7 +120,12 @@ def cluster(sample: Sample) -> str:
     return sample.materials[0] if sample.materials else ""
 
 
-HOOKS = AnalysisHooks(groups, cluster, "list of events")
+def states_evidence(sample: Sample, condition: Condition) -> bool:
+    """Whether the list is in the prompt, not in a tool."""
+    return not {"query_events", "python"} & set(condition.tools)
+
+
+HOOKS = AnalysisHooks(groups, cluster, "list of events", states_evidence=states_evidence)
 
 
 def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
