@@ -1,11 +1,13 @@
 """Whether sequential tests keep what they promise, and how soon they decide.
 
     python benchmarks/sequential.py [REPLICATES]
+    python benchmarks/sequential.py record RUNS...      # makes benchmarks/data/matrices.json
 
 Prints false alarms when one looks after every sample, decisions on planted differences beside what
 a test of a fixed number of samples and the best bets could reach, coverage, the bias of estimates
-after stopping, what earlier results of other models save, the same over a default set whose samples
-share events, the cost of a look, and the same through whole runs.
+after stopping, what earlier results of other models save, alone and as an order, recorded runs
+drawn again beside McNemar's exact test, the same over a default set whose samples share events, the
+cost of a look, and the same through whole runs.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import comb
 from pathlib import Path
 from statistics import NormalDist
 from tempfile import TemporaryDirectory
@@ -22,17 +25,23 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import agent_env as ae
+from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import PlannedContrast
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.sequential.betting import REACHED, Capital, Horizon, Look, plain
 from agent_env.analysis.sequential.expected import ends
 from agent_env.analysis.sequential.rule import SequentialTest, StoppingRule
 from agent_env.analysis.sequential.walk import (
+    RIDGE,
+    SHRUNK,
+    UNEVEN,
     Walk,
     interleaved_order,
     look_order,
     mean_after_stopping,
+    set_order,
 )
+from agent_env.runs.study import read_study
 
 MOST = 600
 WEB_BASE = PlannedContrast("web − base", "web", "base", (("web", 1.0), ("base", -1.0)))
@@ -242,12 +251,8 @@ def prior_results(rng: np.random.Generator, runs: int) -> None:
             for seed in range(runs):
                 own, other = rng.permutation(whole), rng.permutation(whole)
                 seen = np.where(rng.random(MOST) < (alike or 0), own, other)
-                order = look_order(
-                    [f"q{n}" for n in range(MOST)],
-                    seed,
-                    most,
-                    None if alike is None else dict.fromkeys((f"q{n}" for n in range(MOST)), 1.0),
-                )
+                names = [f"q{n}" for n in range(MOST)]
+                order = (look_order if alike is None else set_order)(names, seed, most)
                 known = {"web": list(np.maximum(seen, 0)), "base": list(np.maximum(-seen, 0))}
                 walk = Walk((WEB_BASE,), order, StoppingRule(effect=difference or 0.1), known)
                 for row in order.rows:
@@ -259,6 +264,151 @@ def prior_results(rng: np.random.Generator, runs: int) -> None:
             name = "without" if alike is None else f"correlation {alike:g}"
             within = share(np.array(ends) <= most)
             print(f"  {difference:.2f} within {most}, {name:16} {within}, {np.median(ends):.0f}")
+
+
+class InBlocks(Capital):
+    """Bets that stay the same within a block of one sample of each stratum. Only ends of blocks are
+    looks: there, whatever the strata's means, the product of the wins is at most 1 on average, as
+    the geometric mean of 1 + bet × (stratum's mean - mean) is at most the arithmetic one."""
+
+    def _bets(self, wins: Floats, losses: Floats) -> Floats:
+        if self._looks % STRATA == 0:
+            self._fixed = super()._bets(wins, losses)
+        fractions: Floats = np.minimum(self._fixed, 0.99 / np.maximum(losses, 1e-9))
+        return fractions
+
+
+STRATA, FLOOR = 4, 0.3
+"""Of equal size, by what the other model found; the share of the draws that is uniform."""
+
+
+def in_order(
+    rng: np.random.Generator, own: Floats, other: Floats, limit: int, effect: float, order: str
+) -> Floats:
+    """When each replicate is decided; one more than the limit where not. `own` and `other`: the
+    differences of both models, replicates by samples of a set. Predicted as by `Predictor`."""
+    runs, size = own.shape
+    step = STRATA if order == "stratified" else 1
+    chances = np.ones_like(own)
+    if order == "stratified":
+        ranked = np.argsort(other + rng.random(own.shape) / 10, axis=1)
+        strata = rng.permuted(ranked.reshape(runs, STRATA, -1), axis=2)
+        rows = rng.permuted(strata.transpose(0, 2, 1), axis=2).reshape(runs, size)
+    else:
+        if order == "active":  # by the predicted standard deviation
+            alike = np.maximum((own * other).mean(axis=1) / (own**2).mean(axis=1), 0)[:, None]
+            share = (other != 0).mean()
+            spread = np.sqrt(alike * (other != 0) + (1 - alike) * share)
+            chances = FLOOR + (1 - FLOOR) * spread / spread.mean(axis=1, keepdims=True)
+        rows = np.argsort(rng.exponential(size=own.shape) / chances, axis=1)
+    x, z, chances = (np.take_along_axis(each, rows, 1) for each in (own, other, chances))
+    z = (z - z.mean(axis=1, keepdims=True)) / z.std(axis=1, keepdims=True)
+    rest = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1] / size
+    most = rest / np.minimum.accumulate(chances[:, ::-1], axis=1)[:, ::-1]
+    information = tuple(float(each) for each in 1 / (most**2).mean(axis=0)[:limit])
+    kind = InBlocks if order == "stratified" else Capital
+    capital = kind(np.array(0.0), 20.0, Horizon(information, effect, UNEVEN), (runs,))
+    end = np.full(runs, limit + 1)
+    for look in range(limit):
+        if look % step == 0:
+            seen, before = x[:, :look], z[:, :look]
+            middle = seen.mean(axis=1, keepdims=True) if look else 0.0
+            slope = (before * (seen - middle)).sum(axis=1) / ((before**2).sum(axis=1) + RIDGE)
+            guess = np.clip(SHRUNK * slope[:, None] * z, -0.5, 0.5)
+            known = (seen.sum(axis=1) + guess[:, look:].sum(axis=1)) / size
+            least = most[:, look]
+            low = known - least * (1 + guess.max(axis=1))
+            high = known + least * (1 - guess.min(axis=1))
+        weight = rest[:, look - look % step] / chances[:, look]
+        capital.add(known + weight * (x[:, look] - guess[:, look]), low, high)
+        if (look + 1) % step == 0:
+            reached = capital.sides.sum(axis=0) >= REACHED
+            end[reached] = np.minimum(end[reached], look + 1)
+    return end
+
+
+def orders(rng: np.random.Generator, runs: int) -> None:
+    """Another model's differences, of which a share is the same, decide who comes when."""
+    print(
+        "\nOrders of a set with another model's results, 25 % differ: decided, median; false alarms"
+    )
+    for size, limit, effect in ((40, 40, 0.2), (100, 60, 0.2), (300, 200, 0.1), (500, 200, 0.1)):
+        for alike in (0.3, 0.5):
+            cells = []
+            for order in ("at random", "stratified", "active"):
+                figures = []
+                for difference in (effect, 0.0):
+                    gains = round((0.25 + difference) / 2 * size)
+                    losses = round(0.25 * size) - gains if difference else gains
+                    whole = np.repeat([1.0, -1.0, 0.0], [gains, losses, size - gains - losses])
+                    own, other = (rng.permuted(np.tile(whole, (runs, 1)), axis=1) for _ in "ab")
+                    seen = np.where(rng.random(own.shape) < alike, own, other)
+                    figures.append(in_order(rng, own, seen, limit, effect, order))
+                decided = f"{share(figures[0] <= limit)} ({np.median(figures[0]):.0f})"
+                cells.append(f"{order} {decided}; {share(figures[1] <= limit)}")
+            print(
+                f"  {effect:.2f} within {limit} of {size}, {alike:g}: {' | '.join(cells)}",
+                flush=True,
+            )
+
+
+RECORDED = Path(__file__).parent / "data" / "matrices.json"
+
+
+def record(folders: Sequence[Path]) -> None:
+    """Writes which samples of finished runs were right: a set for each folder of runs side by
+    side, a line of 0 and 1 for each model and condition. A score of 1 is right."""
+    sets = []
+    for folder in folders:
+        study = read_study([folder])
+        comparison = Comparison(study)
+        names = list(dict.fromkeys(comparison.cluster_names))
+        lines = {
+            f"{arm.model.partition('@')[0]} {arm.condition.name}": "".join(
+                str(int(score == 1)) for score in comparison.column(arm, study.metrics[0])
+            )
+            for arm in study.arms
+        }
+        clusters = [names.index(name) for name in comparison.cluster_names]
+        sets.append({"task": folder.name, "clusters": clusters, "right": lines})
+    RECORDED.parent.mkdir(exist_ok=True)
+    RECORDED.write_text("[\n" + ",\n".join(json.dumps(each) for each in sets) + "\n]\n")
+
+
+def exact_p(gains: int, losses: int) -> float:
+    """McNemar's exact test, two-sided."""
+    pairs, fewer = gains + losses, min(gains, losses)
+    return min(1.0, 2 * sum(comb(pairs, k) for k in range(fewer + 1)) / 2**pairs)
+
+
+def recorded(rng: np.random.Generator, runs: int) -> None:
+    """Pairs of lines of recorded runs; samples are drawn again from them, one of each cluster."""
+    print("\nRecorded runs, drawn again (with replacement over clusters): the test, and McNemar's")
+    print(f"  {'':64}{'until':>8}{'decided, median':>20}{'exact at that n':>18}{'under 0':>10}")
+    for each in json.loads(RECORDED.read_text()):
+        clusters, lines = np.array(each["clusters"]), list(each["right"].items())
+        for number, (after, ones) in enumerate(lines):
+            for before, others in lines[:number]:
+                values = np.array([float(a) - float(b) for a, b in zip(ones, others, strict=True)])
+                differing, difference = np.mean(values != 0), values.mean()
+                if after.split()[0] != before.split()[0] or not 0.08 <= abs(difference) <= 0.5:
+                    continue
+                limit = 60 if abs(difference) >= 0.15 else 200
+                order = np.argsort(rng.random((runs, len(values))), axis=1)
+                firsts = [
+                    row[np.unique(clusters[row], return_index=True)[1]] for row in order
+                ]  # one of each cluster
+                drawn = np.array([rng.choice(values[rows], limit) for rows in firsts])
+                stop = stops(drawn)
+                median = np.median(np.where(stop > 0, stop, limit + 1))
+                exact = np.mean(
+                    [exact_p(int((row > 0).sum()), int((row < 0).sum())) <= 0.05 for row in drawn]
+                )
+                alarms = stops(drawn * rng.choice([1.0, -1.0], drawn.shape)) > 0
+                name = f"{each['task']}, {after} − {before.split()[1]}, {difference:+.2f}"
+                name += f" of {differing:.2f}"
+                cell = f"{100 * np.mean(stop > 0):.0f} %, {median:.0f}"
+                print(f"  {name:64}{limit:>8}{cell:>20}{100 * exact:>16.0f} %{share(alarms):>16}")
 
 
 def default_set(rng: np.random.Generator, runs: int) -> None:
@@ -366,6 +516,8 @@ def main() -> None:
     coverage(rng, runs)
     bias(rng, min(runs, 2000))
     prior_results(rng, min(runs // 5, 400))
+    orders(rng, min(runs, 1000))
+    recorded(rng, min(runs, 1000))
     default_set(rng, min(runs, 1000))
     four_seeds()
     cost()
@@ -373,4 +525,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    record([Path(each) for each in sys.argv[2:]]) if sys.argv[1:2] == ["record"] else main()

@@ -215,11 +215,6 @@ class StoppingSettings(Stored):
     """By condition and sample, mean scores of the earlier runs, which predict the differences."""
     known_from: Plain[tuple[str, ...]] = Field(default=(), exclude_if=lambda names: not names)
     """Of the earlier runs, model and conditions."""
-    pass_rates: Plain[dict[str, float]] = Field(
-        default_factory=dict, exclude_if=lambda rates: not rates
-    )
-    """By sample, of other models in earlier runs: those of middling difficulty are drawn first;
-    empty where each sample is as likely as any other."""
     interleaved: Plain[bool] = Field(default=False, exclude_if=lambda it: not it)
     """Whether one sample of each cluster comes first. Runs made before that was so looked at whole
     clusters, and go on like that."""

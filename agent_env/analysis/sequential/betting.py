@@ -31,7 +31,7 @@ import numpy as np
 from agent_env.analysis.forecast import DISAGREEMENT
 from agent_env.analysis.resampling import Floats
 
-SPREAD = ((0.4, 0.15), (0.2, 0.35), (0.1, 0.3))
+SPREAD = ((0.4, 0.08), (0.2, 0.48), (0.1, 0.3))
 """Effects with their shares of the capital, where none is named; the rest is for the last look."""
 NAMED = 0.95
 """The share of a named effect."""

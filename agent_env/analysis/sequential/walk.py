@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import exp, inf, log
+from math import exp
 
 import numpy as np
 
@@ -84,8 +84,6 @@ def _stops(capital: Capital) -> np.ndarray:
 RIDGE, SHRUNK, UNEVEN = 20.0, 0.7, 0.6
 """Samples that a prediction of no effect of the covariates is worth; the share of the regression
 that is taken; the least usual step of what is left (see `betting`)."""
-NEUTRAL = 0.5
-"""The pass rate of a sample that no earlier run asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ class Order:
     looks: tuple[tuple[int, ...], ...]
     """Rows of the samples of each look."""
     draws: tuple[Draw, ...] | None = None
-    """How each was drawn, where some were likelier than others; None where all were alike."""
+    """How each was drawn, where the claim is on these very samples; None for all such samples."""
     first: int | None = None
     """Looks of the first stage; None where there is no other."""
 
@@ -111,7 +109,7 @@ class Order:
     def horizons(self, effect: float | None) -> tuple[Horizon, ...]:
         """Of each stage, for a test that is to find such an effect."""
         if self.draws is not None:
-            information = tuple(1 / draw.most**2 for draw in self.draws)
+            information = tuple(1 / draw.weight**2 for draw in self.draws)
             return (Horizon(information, effect, UNEVEN),)
         if self.first is None:
             return (plain(len(self.looks), effect),)
@@ -164,48 +162,48 @@ class Predictor:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """How a cluster was drawn among those that were left; chances add up to 1."""
+    """How a sample was drawn at random among those that were left."""
 
-    weight: float
-    """1 / (chance × all clusters)."""
-    most: float
-    """The weight of the least likely of those left."""
+    left: int
+    """This one included."""
     count: int
-    """Of all clusters."""
+    """Of all samples."""
+
+    @property
+    def weight(self) -> float:
+        return self.left / self.count
 
     def look(self, before: float, value: float, guess: Guess = NO_GUESS) -> Look:
         """The observation of a difference, after others of this sum: an estimate of the mean over
-        all clusters, unbiased whatever came before (Des Raj, JASA 51, 1956, section 2) and whatever
-        was predicted, as long as that rests on clusters looked at before."""
+        all samples, unbiased whatever came before (Des Raj, JASA 51, 1956, section 2) and whatever
+        was predicted, as long as that rests on samples looked at before."""
         known = (before + guess.left) / self.count
         return Look(
             known + (value - guess.own) * self.weight,
-            known - self.most * (1 + guess.high),
-            known + self.most * (1 - guess.low),
+            known - self.weight * (1 + guess.high),
+            known + self.weight * (1 - guess.low),
         )
 
 
-def look_order(
-    clusters: Sequence[str],
-    seed: int,
-    most: int | None = None,
-    chances: Mapping[str, float] | None = None,
-) -> Order:
-    """Whole clusters; `clusters`: by sample, the name of its cluster; `chances`: relative ones, by
-    cluster. Draws one cluster after another, which leaves two of them in the same order whatever
-    others there are (Efraimidis and Spirakis 2006); as many as hold at most `most` samples."""
+def look_order(clusters: Sequence[str], seed: int, most: int | None = None) -> Order:
+    """Whole clusters, as many as hold at most `most` samples; `clusters`: by sample, its cluster's
+    name. Two of them come in the same order whatever others there are."""
     members: dict[str, list[int]] = {}
     for row, cluster in enumerate(clusters):
         members.setdefault(cluster, []).append(row)
-    ranked = sorted(members, key=lambda name: _rank(name, seed, chances))
     order, samples = [], 0
-    for name in ranked:
+    for name in sorted(members, key=lambda name: _rank(name, seed)):
         if most is not None and samples + len(members[name]) > most:
             break
         order.append(tuple(members[name]))
         samples += len(members[name])
-    draws = None if chances is None else _draws([chances[name] for name in ranked])[: len(order)]
-    return Order(tuple(order), draws)
+    return Order(tuple(order))
+
+
+def set_order(names: Sequence[str], seed: int, most: int | None = None) -> Order:
+    """Each sample by itself, for a claim on these samples alone."""
+    looks = look_order(names, seed, most).looks
+    return Order(looks, tuple(Draw(len(names) - n, len(names)) for n in range(len(looks))))
 
 
 def interleaved_order(
@@ -225,38 +223,17 @@ def interleaved_order(
     return Order((*looks, *second), first=len(looks))
 
 
-def _rank(name: str, seed: int, chances: Mapping[str, float] | None = None) -> float:
-    digest = sha256(f"{seed}/{name}".encode()).digest()
-    uniform = (int.from_bytes(digest[:7], "big") + 0.5) / 2**56
-    return -log(uniform) / (1.0 if chances is None else chances[name])
-
-
-def _draws(chances: Sequence[float]) -> tuple[Draw, ...]:
-    rest, least, draws = 0.0, inf, list[Draw]()
-    for chance in reversed(chances):
-        rest, least = rest + chance, min(least, chance)
-        draws.append(Draw(rest / chance / len(chances), rest / least / len(chances), len(chances)))
-    return tuple(reversed(draws))
+def _rank(name: str, seed: int) -> int:
+    return -int.from_bytes(sha256(f"{seed}/{name}".encode()).digest()[:7], "big")
 
 
 def order_of(
     samples: Sequence[Sample], clusters: Sequence[str], settings: StoppingSettings
 ) -> Order:
-    """The order that run.json has. With pass rates of other models, a sample's chance grows with
-    the standard deviation of its scores, by its square root: steeper chances give the rare draws
-    such weights that the test gets slower. The claim is on these samples alone then, so that each
-    is drawn by itself."""
+    """The order that run.json has. With earlier results the claim is on these samples alone."""
     names = [sample.id for sample in samples]
-    if settings.known and not settings.pass_rates:
-        return look_order(names, settings.seed, settings.max_samples, dict.fromkeys(names, 1.0))
-    if settings.pass_rates:
-        units = names if settings.interleaved else clusters
-        weights: dict[str, list[float]] = {}
-        for sample, unit in zip(samples, units, strict=True):
-            rate = settings.pass_rates.get(sample.id, NEUTRAL)
-            weights.setdefault(unit, []).append((rate * (1 - rate)) ** 0.25)
-        chances = {name: sum(parts) / len(parts) for name, parts in weights.items()}
-        return look_order(units, settings.seed, settings.max_samples, chances)
+    if settings.known:
+        return set_order(names, settings.seed, settings.max_samples)
     if settings.interleaved:
         return interleaved_order(names, clusters, settings.seed, settings.max_samples)
     return look_order(clusters, settings.seed, settings.max_samples)
@@ -305,7 +282,8 @@ class SequentialResult:
     margin: float | None
     decision: Decision
     estimate: Estimate
-    """Corrected for stopping, unless the order was weighted; with the anytime-valid interval."""
+    """Corrected for stopping, unless the claim is on these samples alone; with the anytime-valid
+    interval."""
     plain_mean: float | None
     """Of the samples looked at; too far from 0 where the test stopped early."""
     p_value: float
@@ -414,8 +392,8 @@ class Walk:
         self._test.look(k, look, self.order.stage(place))
 
     def _drawn(self, k: int, draw: Draw, value: float) -> Look:
-        (row, *others), predictor = self.order.looks[self._next[k] - 1], self._predictors[k]
-        if predictor is None or others:
+        (row,), predictor = self.order.looks[self._next[k] - 1], self._predictors[k]
+        if predictor is None:
             return draw.look(self._sums[k], value)
         look = draw.look(self._sums[k], value, predictor.guess(row))
         predictor.add(row, value)

@@ -172,11 +172,6 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         "Estimate: corrected for stopping (Blackwell 1947); uncorrected: the plain mean, too far "
         "from 0 after an early stop.",
     ]
-    if any(settings.pass_rates for settings, _ in comparison.study.tests):
-        notes.append(
-            "Samples of middling difficulty came first: estimates are weighted (Des Raj 1956), not "
-            "corrected for stopping, and the claims are on the samples of the run, not on others."
-        )
     if sources := sorted({name for test, _ in comparison.study.tests for name in test.known_from}):
         notes.append(
             f"Predicted in part by {'; '.join(sources)}: each sample is drawn by itself, estimates "

@@ -21,6 +21,7 @@ from agent_env.analysis.sequential.walk import (
     look_order,
     mean_after_stopping,
     order_of,
+    set_order,
 )
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import StoppingSettings
@@ -87,7 +88,7 @@ def test_whole_clusters_decide_what_single_samples_could_not():
         walk.note("web", row, float(row % 3 > 0))
     walk.advance()
     (result,) = walk.results()
-    assert (result.decision, result.looked, result.clusters) == ("difference", 96, 23)
+    assert (result.decision, result.looked, result.clusters) == ("difference", 98, 24)
     assert result.plain_mean == pytest.approx(1 / 3)
     assert result.estimate.low > 0
 
@@ -171,46 +172,40 @@ def test_a_score_beyond_one_cannot_be_tested():
         walk.note("web", 0, 3.0)
 
 
-# Some samples likelier to come first -----------------------------------------------------------
+# Claims on these samples alone ------------------------------------------------------------------
 
-CHANCES = {f"q{n}": (1.0, 0.6, 0.4)[n % 3] for n in range(30)}
 DIFFERENCES = [(1.0, 0.5, -1.0)[n % 3] if n % 4 else 0.0 for n in range(30)]
-"""Those that come first have the larger differences."""
 
 
-def test_weights_keep_the_estimate_unbiased_though_easy_gains_come_first():
-    truth, plain, estimates = np.mean(DIFFERENCES), [], []
+def test_what_is_looked_at_estimates_the_mean_of_the_set():
+    names, estimates = [f"q{n}" for n in range(30)], []
     for seed in range(1000):
-        order = look_order(list(CHANCES), seed, 6, CHANCES)
+        order = set_order(names, seed, 6)
         values = [DIFFERENCES[row] for (row,) in order.looks]
         sums = [sum(values[:n]) for n in range(6)]
         looks = [draw.look(*each) for draw, *each in zip(order.draws or (), sums, values)]  # noqa: B905
-        plain.append(np.mean(values))
         estimates.append(np.mean([look.value for look in looks]))
-    assert np.mean(plain) - truth > 0.08
-    assert abs(np.mean(estimates) - truth) < 4 * np.std(estimates) / 1000**0.5 < 0.06
+    error = np.std(estimates) / 1000**0.5
+    assert abs(np.mean(estimates) - np.mean(DIFFERENCES)) < 4 * error < 0.06
 
 
 @pytest.mark.parametrize("past", [(), (1,), (0, 3)])
 @pytest.mark.parametrize("predicted", [False, True])
 def test_nobody_can_expect_to_win_against_the_true_mean_by_the_next_draw(past, predicted):
-    """What makes the test of a weighted order valid: exact, over every cluster that may be next."""
-    values, chances = np.array([1.0, -1.0, 0.5, 0.0, 0.25]), [1.0, 0.6, 0.4, 0.8, 0.7]
-    left = [n for n in range(5) if n not in past]
-    total, least = sum(chances[n] for n in left), min(chances[n] for n in left)
+    """What makes the test of a set valid: exact, over every sample that may be next."""
+    values = np.array([1.0, -1.0, 0.5, 0.0, 0.25])
+    left, draw = [n for n in range(5) if n not in past], Draw(5 - len(past), count=5)
     guesses = np.array([0.4, -0.3, 0.1, 0.0, -0.2]) * predicted
     looks = []
     for n in left:
-        draw = Draw(total / chances[n] / 5, total / least / 5, count=5)
         guess = Guess(guesses[n], guesses[left].sum(), guesses.min(), guesses.max())
         looks.append(draw.look(values[list(past)].sum(), values[n], guess))
-    chance = np.array([chances[n] for n in left]) / total
     mean = float(values.mean())
-    assert chance @ [look.value for look in looks] == pytest.approx(mean)
+    assert np.mean([look.value for look in looks]) == pytest.approx(mean)
     assert all(look.low <= look.value <= look.high for look in looks)
-    capital = Capital(np.full(len(left), mean), 20.0, Horizon((1 / (total / least / 5) ** 2,)))
+    capital = Capital(np.full(len(left), mean), 20.0, Horizon((1 / draw.weight**2,)))
     capital.add(np.array([look.value for look in looks]), looks[0].low, looks[0].high)
-    assert capital.sides @ chance * 20 == pytest.approx([0.5, 0.5])
+    assert capital.sides.mean(axis=1) * 20 == pytest.approx([0.5, 0.5])
 
 
 def test_a_prediction_rests_on_the_samples_before_and_finds_what_earlier_runs_found():
@@ -225,16 +220,16 @@ def test_a_prediction_rests_on_the_samples_before_and_finds_what_earlier_runs_fo
     assert predictor.guess(62).own == pytest.approx(-guess.own)
 
 
-def test_a_weighted_order_knows_the_sign_before_the_last_samples():
-    """Whatever the last two are, the mean of all is above 0."""
-    walk = Walk((contrast("web", "base"),), look_order(list(CHANCES), 1, None, CHANCES),
+def test_a_set_knows_the_sign_before_its_last_samples():
+    """Whatever the last ones are, the mean of all is above 0."""
+    walk = Walk((contrast("web", "base"),), set_order([f"q{n}" for n in range(30)], 5),
                 StoppingRule())  # fmt: skip
     for row, difference in enumerate(DIFFERENCES):
         walk.note("web", row, max(0.0, difference))
         walk.note("base", row, max(0.0, -difference))
     walk.advance()
     (result,) = walk.results()
-    assert (result.looked, result.decision) == (28, "difference")
+    assert (result.looked, result.decision) == (27, "difference")
     assert result.plain_mean == pytest.approx(float(np.mean(DIFFERENCES)), abs=0.15)
 
 
