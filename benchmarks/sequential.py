@@ -381,6 +381,33 @@ def exact_p(gains: int, losses: int) -> float:
     return min(1.0, 2 * sum(comb(pairs, k) for k in range(fewer + 1)) / 2**pairs)
 
 
+def recorded_orders(rng: np.random.Generator, runs: int) -> None:
+    """Two policies that solve other parts of 100 puzzles: one knows what the other found."""
+    print("\nOrders of the 100 recorded puzzles, 0.20 within 60: decided, median")
+    (right,) = (e["right"] for e in json.loads(RECORDED.read_text()) if e["task"] == "time-puzzles")
+
+    def differences(model: str, condition: str) -> Floats:
+        after, before = (np.array(list(right[f"{model} {c}"]), float) for c in (condition, "base"))
+        each: Floats = np.tile(after - before, (runs, 1))
+        return each
+
+    own = differences("reference-static", "web")
+    for model, condition in (
+        ("reference", "web-once"),
+        ("giver-up", "web-once"),
+        ("guesser", "web"),
+    ):
+        other = differences(model, condition)
+        cells = []
+        for order in ("at random", "stratified", "active"):
+            end = in_order(rng, own, other, 60, 0.2, order)
+            cells.append(
+                f"{order} {share(end <= 60)} ({np.median(end):.0f}, mean {end.mean():.1f})"
+            )
+        correlation = np.corrcoef(own[0], other[0])[0, 1]
+        print(f"  {model} {condition}, correlation {correlation:.2f}: {' | '.join(cells)}")
+
+
 def recorded(rng: np.random.Generator, runs: int) -> None:
     """Pairs of lines of recorded runs; samples are drawn again from them, one of each cluster."""
     print("\nRecorded runs, drawn again (with replacement over clusters): the test, and McNemar's")
@@ -517,6 +544,7 @@ def main() -> None:
     bias(rng, min(runs, 2000))
     prior_results(rng, min(runs // 5, 400))
     orders(rng, min(runs, 1000))
+    recorded_orders(rng, min(runs, 1000))
     recorded(rng, min(runs, 1000))
     default_set(rng, min(runs, 1000))
     four_seeds()

@@ -194,3 +194,20 @@ def test_results_of_the_model_and_condition_that_are_to_be_found_out_are_refused
         prior_results(*args)
     paths, model, _, *rest = args
     assert set(prior_results(paths, model, other, *rest).scores) == {"base", "cal"}
+
+
+@pytest.mark.parametrize("model", ["openai/small", "compatible/small@http://127.0.0.1:2/v1"])
+def test_the_way_to_a_model_does_not_hide_that_it_is_the_same(folder, tmp_path, model):
+    shutil.copytree(folder, tmp_path / "copy")
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["model"] = "compatible/small@http://127.0.0.1:1/v1"
+    (tmp_path / "copy" / "run.json").write_text(json.dumps(manifest))
+    run = Run(folder)
+    with pytest.raises(ConfigError, match="has results of compatible/small@"):
+        prior_results(
+            [tmp_path / "copy"], model, run.manifest.conditions, run.samples, lambda line: None
+        )
+    others = prior_results(
+        [tmp_path / "copy"], "openai/large", run.manifest.conditions, run.samples, lambda line: None
+    )
+    assert set(others.scores) == {"base", "cal"}
