@@ -8,7 +8,7 @@ match ask for something that did happen, at another time.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -269,20 +269,6 @@ MATCHES: dict[Template, tuple[Matches, ...]] = {
     "when": ("one", "many", "none"),
 }
 """Wished in turn: half of the Did questions and a third of the others have no match."""
-
-
-def _cells(category: Category, wished: Sequence[str]) -> dict[Template, tuple[Matches, ...]]:
-    """The cells of a category that are wished; ConfigError where there is none."""
-    cells = {
-        template: tuple(m for m in matches if not wished or f"{template}-{m}" in wished)
-        for template, matches in MATCHES.items()
-        if template != "when" or category == "implicit"
-    }
-    if not any(cells.values()):
-        raise ConfigError(f"no {category} question is in the cells {', '.join(wished)}")
-    return {template: matches for template, matches in cells.items() if matches}
-
-
 VERSION = 1
 """Raised whenever the same seed would give other questions."""
 TRIES = 60
@@ -295,8 +281,8 @@ class QuestionStream:
 
     makers: Sequence[QuestionMaker]
     category: Category
-    cells: Mapping[Template, Sequence[Matches]]
-    """By template, the numbers of matches that are wished in turn."""
+    cells: Sequence[str]
+    """Those that are wished; empty for all."""
     beyond_slides: bool
     rng: Random
     turn: int
@@ -311,8 +297,13 @@ class QuestionStream:
 
     def next(self) -> tuple[EventSet, TravelerSample]:
         """The next question; ConfigError where the sets hold no further one."""
-        template = list(self.cells)[self.turn % len(self.cells)]
-        cells = self.cells[template]
+        templates = [template for template in MATCHES if self._cells(template)]
+        if not templates:
+            raise ConfigError(
+                f"no {self.category} question is in the cells {', '.join(self.cells)}"
+            )
+        template = templates[self.turn % len(templates)]
+        cells = self._cells(template)
         wished = cells[self._count(template) % len(cells)]
         self.turn += 1
         for matches in dict.fromkeys((wished, *cells)):
@@ -324,6 +315,13 @@ class QuestionStream:
             f"no further '{template}' question of the category {self.category} is to be had from "
             f"{len(self.makers)} sets of {len(self.makers[0].event_set.events)} events; ask fewer"
         )
+
+    def _cells(self, template: Template) -> list[Matches]:
+        """The numbers of matches that are wished in turn."""
+        if template == "when" and self.category != "implicit":
+            return []
+        wished = self.cells
+        return [m for m in MATCHES[template] if not wished or f"{template}-{m}" in wished]
 
     def _count(self, what: str) -> int:
         before = self.turns.get(what, self.start)
@@ -375,7 +373,7 @@ def _questions(seed: int, options: Options) -> Iterator[tuple[EventSet, Traveler
             rng = Random(f"{seed}/{size}/{category}")
             start, offset = rng.randrange(12), rng.randrange(12)
             beyond = options.expressions == "all"
-            cells = _cells(category, options.cells)
+            cells = options.cells
             streams.append(QuestionStream(makers, category, cells, beyond, rng, start, offset))
     while True:
         for stream in streams:
