@@ -30,7 +30,7 @@ def made(tmp_path_factory):
     for strategy in ("extract-run", "extract-simulate"):
         done = agent_env(
             "run", "tempreason", "--dataset", str(folder / "q.jsonl"), "--strategy", strategy,
-            "--out", str(folder / strategy),
+            "--model", "reference-static", "--out", str(folder / strategy),
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
     return folder
