@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -95,44 +95,45 @@ def metric_means(
     with these values gives, where there is one."""
     only = f"WHERE episode IN ({episodes})" if episodes else ""
     names = [name for (name,) in db.execute("SELECT DISTINCT name FROM metrics")]
-    columns: dict[str, list[SampleMeans]] = {}
+    columns = _Means(names)
     rows = db.execute(f"SELECT episode, name, value FROM metrics {only} ORDER BY episode", values)
     for episode, group in groupby(rows, itemgetter(0)):
-        sample = episode.rpartition(".")[0]
-        condition = sample.partition("/")[0]
-        if condition not in columns:
-            columns[condition] = [SampleMeans() for _ in names]
-        metrics = {name: value for _, name, value in group}
-        for name, column in zip(names, columns[condition], strict=True):
-            column.add(sample, metrics.get(name))
-    return {
-        condition: {
-            name: mean
-            for name, column in zip(names, condition_columns, strict=True)
-            if (mean := column.mean) is not None
-        }
-        for condition, condition_columns in columns.items()
-    }
+        sample, metrics = episode.rpartition(".")[0], {name: value for _, name, value in group}
+        columns.add(sample.partition("/")[0], sample, map(metrics.get, names))
+    return columns.by_condition()
 
 
 def used_means(db: sqlite3.Connection) -> dict[str, dict[str, float]]:
     """By condition and quantity of USED: the mean over samples of the finished episodes, without
     quantities that one of them does not tell."""
-    columns: dict[str, list[SampleMeans]] = {}
+    columns = _Means(USED)
     query = f"SELECT condition, sample, {', '.join(USED)} FROM episodes WHERE status = 'finished'"
     for condition, sample, *values in db.execute(query):
-        if condition not in columns:
-            columns[condition] = [SampleMeans() for _ in USED]
-        for column, value in zip(columns[condition], values, strict=True):
+        columns.add(condition, sample, values)
+    return columns.by_condition(are_known=True)
+
+
+class _Means:
+    """The means of these names, by condition."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names, self._columns = names, dict[str, list[SampleMeans]]()
+
+    def add(self, condition: str, sample: str, values: Iterable[float | None]) -> None:
+        own = self._columns.setdefault(condition, [SampleMeans() for _ in self._names])
+        for column, value in zip(own, values, strict=True):
             column.add(sample, value)
-    return {
-        condition: {
-            name: mean
-            for name, column in zip(USED, condition_columns, strict=True)
-            if column.is_known and (mean := column.mean) is not None
+
+    def by_condition(self, are_known: bool = False) -> dict[str, dict[str, float]]:
+        """`are_known`: only of what every episode tells."""
+        return {
+            condition: {
+                name: mean
+                for name, column in zip(self._names, own, strict=True)
+                if (column.is_known or not are_known) and (mean := column.mean) is not None
+            }
+            for condition, own in self._columns.items()
         }
-        for condition, condition_columns in columns.items()
-    }
 
 
 def _check_values(db: sqlite3.Connection) -> None:
