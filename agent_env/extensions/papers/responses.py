@@ -7,12 +7,12 @@ Unless a paper has a format of its own, a file holds JSON lines. A line has `set
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_env.extensions.facts.tables.table_files import json_rows
 from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import Task, parse_condition
 from agent_env.sdk.records import Episode, Manifest, Sample, Score
@@ -126,22 +126,16 @@ FIELDS = ("setup", "model", "sample", "response")
 def read_response_lines(path: Path, setups: Collection[str]) -> ResponseFile:
     """The responses of a file; DatasetError names the line and the field."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as exc:
         raise DatasetError(path, None, f"cannot be read: {exc}") from exc
-    rows = [_row(path, n, line, setups) for n, line in enumerate(lines, start=1) if line.strip()]
+    rows = [_row(path, line, item, setups) for line, item in json_rows(path, text)]
     if not rows:
         raise DatasetError(path, None, "holds no response")
     return ResponseFile(tuple(rows))
 
 
-def _row(path: Path, number: int, line: str, setups: Collection[str]) -> ResponseRow:
-    try:
-        item: Any = json.loads(line)
-    except (ValueError, RecursionError) as exc:
-        raise DatasetError(path, number, f"is not JSON: {exc}") from exc
-    if not isinstance(item, dict):
-        raise DatasetError(path, number, "is not a JSON object")
+def _row(path: Path, number: int, item: Mapping[str, Any], setups: Collection[str]) -> ResponseRow:
     for name in FIELDS:
         is_empty = name == "response" and name in item and item[name] is None
         if not isinstance(item.get(name), str) and not is_empty:

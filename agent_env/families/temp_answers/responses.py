@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from agent_env.extensions.facts.tables.table_files import json_rows
 from agent_env.families.temp_answers.sample import TimeQuestion
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import Episode
@@ -143,7 +144,11 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     if path.suffix.lower() in (".jsonl", ".ndjson"):
-        yield from _json_lines(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as exc:
+            raise DatasetError(path, None, f"cannot be read: {exc}") from exc
+        yield from (record for _, record in json_rows(path, text))
         return
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
@@ -181,23 +186,6 @@ def _check_fields(
         missing = next(name for name in columns if record[name] is None)
         why = f"row {number} has no field '{missing}'; the file seems to be cut there"
         raise DatasetError(path, None, why)
-
-
-def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8-sig") as stream:
-            for number, line in enumerate(stream, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                except ValueError as exc:
-                    raise DatasetError(path, number, f"is no JSON: {exc}") from exc
-                if not isinstance(record, dict):
-                    raise DatasetError(path, number, "is no JSON object")
-                yield record
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DatasetError(path, None, str(exc)) from exc
 
 
 _FINER = re.compile(

@@ -99,7 +99,7 @@ def test_a_file_without_a_row_that_can_be_judged_is_named(tmp_path):
 
 
 def test_a_broken_line_is_named(tmp_path):
-    with pytest.raises(DatasetError, match=r"mine\.jsonl:2: is no JSON"):
+    with pytest.raises(DatasetError, match=r"mine\.jsonl:2: is not JSON"):
         read_responses(written(tmp_path, '{"question": "a", "label": 1}\n{', "mine.jsonl"), {
             "answer_format": {"value": "yyyy"}, "answer_temporal_unit": {"value": "years"},
             "split": {"value": "s"}, "response": "question",
