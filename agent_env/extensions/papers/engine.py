@@ -158,8 +158,6 @@ async def reproduce(
     note(await work.forecast())
     for experiment in work.chosen:
         await work.run(experiment.setups)
-        if experiment.later is not None:
-            await work.add(experiment.later(work.evidence()))
     results = tuple(work.measure(experiment, paper_row) for experiment in work.chosen)
     return ReproduceResult(work.paper, work.out, results, work.stopped)
 
@@ -272,12 +270,8 @@ class _Work:
         return self.models[:1] if setup.is_first_model_only else self.models
 
     async def run(self, names: Sequence[str]) -> None:
-        """The setups of these names, unless they were run."""
-        await self.add(self._setups(names))
-
-    async def add(self, setups: Sequence[Setup]) -> None:
-        """Every model under each setup, unless it was asked."""
-        for setup in setups:
+        """Every model under the setups of these names, unless it was asked."""
+        for setup in self._setups(names):
             if setup.name in self.setups:
                 continue
             self.setups[setup.name] = setup

@@ -117,8 +117,7 @@ def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:
     columns = tuple(Column(name, rank=int(name == "questions")) for name in heads)
     experiments = ResultTable("experiments", paper.title, columns, rows)
     questions = tuple(
-        (each.name, each.about, each.count,
-         "printed" if each.printed else "no" if each.needs_file else "yes")
+        (each.name, each.about, each.count, "printed" if each.printed else "yes")
         for each in paper.questions
     )  # fmt: skip
     of_files = ("--dataset NAME", "what it is", "in the paper", "can be generated")

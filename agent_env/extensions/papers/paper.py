@@ -55,8 +55,6 @@ class Questions:
     """The paper's number of questions, which are generated without `--limit`."""
     options: tuple[str, ...] = ()
     """KEY=VALUE of the family, for generated questions."""
-    needs_file: bool = False
-    """Whether questions of this kind cannot be generated."""
     printed: Callable[[], SampleSet] | None = None
     """Makes the questions where the paper prints them; then none are generated."""
     read: Callable[[Path], SampleSet] | None = None
@@ -213,8 +211,6 @@ class Experiment:
     """The paper's figures by row, one for each quantity; None where it prints none."""
     setups: tuple[str, ...] = ()
     """Names of the setups that it needs."""
-    later: Callable[[Evidence], Sequence[Setup]] | None = None
-    """Further setups, which depend on the results of those."""
     measure: Callable[[Evidence], Iterable[Measurement]] | None = None
     """Our figures; None where the experiment cannot be run."""
     not_reproduced: str = ""

@@ -232,8 +232,6 @@ class QuestionSets:
         """The whole file or as many questions of it as the limit says, evenly spaced; else
         generated ones."""
         path, limit = self.files.get(questions.name), self.run.get("limit")
-        if path is None and questions.needs_file:
-            raise ConfigError(f"needs {questions.about}: --dataset {questions.name}=FILE")
         texts = with_own(questions.options, self.run.get("options", ()))
         options = RunOptions(
             questions.task,
