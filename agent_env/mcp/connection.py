@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import AgentEnvError, ConfigError, EpisodeError
+from agent_env.errors import AgentEnvError, EpisodeError
+from agent_env.extras import need_extra
 from agent_env.mcp.transport import MESSAGE_BYTES, Metered, http_transport
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
@@ -28,7 +29,6 @@ START_S = 30.0
 MOST_TOOLS = 2000
 OUTPUT_SCHEMA = 100_000
 """Characters of a schema of results, as JSON."""
-EXTRA = "MCP servers need the extra: pip install 'agent-env[mcp]'"
 
 OpenStdio = Callable[[Callable[[str], None]], AbstractAsyncContextManager[tuple[Any, Any]]]
 """Starts the server; takes what is called when the server is of no more use."""
@@ -58,10 +58,7 @@ class CallFailed(AgentEnvError):
 
 def check_sdk() -> None:
     """ConfigError where the SDK is not installed."""
-    try:
-        import mcp.client  # noqa: F401
-    except ImportError as exc:
-        raise ConfigError(EXTRA) from exc
+    need_extra("mcp.client", what="an MCP server")
     for name in ("client", "mcp"):  # it logs what the transport has told already
         logging.getLogger(name).setLevel(logging.CRITICAL)
 

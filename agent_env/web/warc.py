@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from agent_env.errors import ConfigError, StorageError, ToolError, first_problem
+from agent_env.extras import need_extra
 from agent_env.records.safe_files import new_file
 from agent_env.web.fetch_content import read_content
 from agent_env.web.metadata import day_of
@@ -280,6 +280,5 @@ def _why(error: Exception) -> str:
 
 
 def _warcio(module: str) -> Any:
-    if find_spec("warcio") is None:
-        raise ConfigError("WARC files need an extra: pip install 'agent-env[warc]'")
+    need_extra("warcio", what="a WARC file")
     return import_module(f"warcio.{module}")

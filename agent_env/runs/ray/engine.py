@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError, RunStopped, StorageError
+from agent_env.extras import need_extra
 from agent_env.runs.ray.worker import EpisodeEnd, Parcel, Worker
 from agent_env.runs.run import Run
 from agent_env.runs.start import Engine, Listener
@@ -110,12 +111,9 @@ def check_engine(reply_cache: object, web: str | None) -> None:
 def require_ray() -> Any:
     """The package; ConfigError where it is not installed."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
-    try:
-        import ray
-    except ImportError as exc:
-        raise ConfigError(
-            "--engine ray needs the extra 'ray': pip install 'agent-env[ray]'"
-        ) from exc
+    need_extra("ray", what="--engine ray")
+    import ray
+
     return ray
 
 

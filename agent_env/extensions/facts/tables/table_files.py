@@ -21,6 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from agent_env.sdk.commands import need_extra
 from agent_env.sdk.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.sdk.records import Record, identifier, unguarded
 from agent_env.sdk.run import each_of
@@ -254,10 +255,9 @@ def binary_parts(file: str, table: str | None) -> Iterator[Any]:
 
 
 def _parquet(file: Path) -> TableFile:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ConfigError(f"{file} needs pyarrow: pip install 'agent-env[parquet]'") from None
+    need_extra("pyarrow", what=str(file))
+    import pyarrow.parquet
+
     try:
         with pyarrow.parquet.ParquetFile(file) as table:
             columns = tuple(table.schema_arrow.names)
@@ -279,11 +279,9 @@ def _sqlite(file: Path, table: str | None) -> TableFile:
 
 
 def _duckdb(file: Path, table: str | None) -> TableFile:
-    try:
-        import duckdb
-    except ImportError as exc:
-        reason = f"{file.name} needs DuckDB: pip install 'agent-env[tdbench]'"
-        raise ConfigError(reason) from exc
+    need_extra("duckdb", what=file.name)
+    import duckdb
+
     try:
         # a view could read any file of the user's
         with duckdb.connect(str(file), True, {"enable_external_access": False}) as base:

@@ -16,10 +16,10 @@ from typing import Any
 from agent_env.extensions.interop.foreign.fields import digest, texts
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.extensions.interop.inspect_chat import from_inspect, from_usage
-from agent_env.sdk.errors import ConfigError, DatasetError
+from agent_env.sdk.commands import need_extra
+from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.records import ToolSpec
 
-EXTRA = "logs of Inspect need the extra: pip install 'agent-env[inspect]'"
 OURS = "episode_score"
 """The scorer of `inspect_tasks`."""
 TRANSCRIPT = {"messages", "events", "events_data", "output", "store", "attachments", "timelines"}
@@ -32,10 +32,9 @@ _MOST = sys.float_info.max
 def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
     """The log; DatasetError where Inspect cannot read it. Transcripts of an `.eval` come by the
     log's `stream`, those of a JSON log, which Inspect holds whole, in its episodes."""
-    try:
-        from inspect_ai.log import read_eval_log
-    except ImportError as exc:
-        raise ConfigError(EXTRA) from exc
+    need_extra("inspect_ai", what="a log of Inspect")
+    from inspect_ai.log import read_eval_log
+
     is_zip = file.suffix == ".eval"
     unread: Counter[str] = Counter()
     notes: list[str] = []
