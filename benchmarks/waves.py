@@ -1,6 +1,6 @@
 """A run by batch against the fake server: waves, equality with the live run, and kills.
 
-    python benchmarks/waves.py [EPISODES [KILLS]]
+    python benchmarks/waves.py [EPISODES [KILLS [chat|messages|gemini]]]
 
 The server stands in this process, keeps every call that it did, and moves its batches a step at
 each look. The run is killed with -9 at random moments, between and in waves, and resumed each time.
@@ -8,7 +8,9 @@ each look. The run is killed with -9 at random moments, between and in waves, an
 
 import asyncio
 import json
+import os
 import random
+import resource
 import sys
 import time
 from collections import Counter
@@ -21,8 +23,15 @@ from agent_env.extensions.fake_server import ScriptedAnswer, tool_call
 from agent_env.records.trace_events import ModelCalled
 from tests.batch_server import BatchServer
 from tests.episodes.killing import _run
+from tests.gemini_batches import GeminiBatchServer
+from tests.message_batches import MessageBatchServer
 
 STEPS = 5
+APIS = {
+    "chat": (BatchServer, "compatible/x"),
+    "messages": (MessageBatchServer, "anthropic/claude-opus-5"),
+    "gemini": (GeminiBatchServer, "google/gemini-3-pro-preview"),
+}
 
 
 async def policy(turns, offers):
@@ -51,20 +60,26 @@ def said(folder):
     return told, batched
 
 
-async def main(episodes, kills, seed=1):
-    rng = random.Random(seed)
+def at(server, model):
+    """The model's name; the processes of the runs find the server by the environment."""
+    root = server.url.removesuffix("/v1")
+    os.environ |= {"ANTHROPIC_BASE_URL": root, "GEMINI_BASE_URL": f"{root}/v1beta"}
+    os.environ |= {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+    return f"{model}@{server.url}" if model.startswith("compatible/") else model
+
+
+async def main(episodes="200", kills="20", api="chat", seed=1):
+    rng, (kind, model) = random.Random(seed), APIS[api]
+    episodes, kills = int(episodes), int(kills)
     with TemporaryDirectory() as name:
         where = Path(name)
-        async with BatchServer(policy) as server:
+        async with kind(policy) as server:
             new = [
                 "run", "time-puzzles", "--limit", str(episodes), "--condition", "web",
-                "--model", f"compatible/x@{server.url}", "--no-preflight",
+                "--model", at(server, model), "--no-preflight",
             ]  # fmt: skip
-            began = time.monotonic()
-            await _run([*new, "--out", str(where / "live")])
-            live_s, began = time.monotonic() - began, time.monotonic()
-            await _run([*new, "--batch", "--out", str(where / "batch")])
-            batch_s = time.monotonic() - began
+            live = await timed([*new, "--out", str(where / "live")])
+            batch = await timed([*new, "--batch", "--out", str(where / "batch")])
             waves, calm = len(server.batches), Counter(server.asked)
             server.batches.clear()
             server.asked.clear()
@@ -82,9 +97,8 @@ async def main(episodes, kills, seed=1):
                     command = ["resume", str(where / "killed")]
             await _run(["resume", str(where / "killed")])
             asked = Counter(server.asked)
-            batches = Counter(
-                (b["metadata"] or {}).get("agent_env_batch") for b in server.batches.values()
-            )
+            made = server.batches.values()
+            batches = Counter(ours(batch) for batch in made if ours(batch))
         told = {each: said(where / each) for each in ("live", "batch", "killed")}
         scores = {each: (where / each / "scores.jsonl").read_bytes() for each in told}
 
@@ -92,8 +106,8 @@ async def main(episodes, kills, seed=1):
             texts, scored = told[way][0] == told["live"][0], scores[way] == scores["live"]
             return f"  texts equal: {texts}, scores equal: {scored}"
 
-        print(f"{episodes} episodes, {told['live'][1]} calls live in {live_s:.0f} s")
-        print(f"by batch: {waves} batches in {batch_s:.0f} s; calls done twice: {twice(calm)}")
+        print(f"{episodes} episodes, {told['live'][1]} calls live in {live}")
+        print(f"by batch: {waves} batches in {batch}; calls done twice: {twice(calm)}")
         print(equality("batch"))
         print(
             f"killed {killed} times: {len(server.batches)} batches; "
@@ -103,9 +117,25 @@ async def main(episodes, kills, seed=1):
         print(equality("killed"))
 
 
+async def timed(arguments):
+    """Runs the command; its seconds, and those of the CPU."""
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "agent_env", *arguments]
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
+    assert await process.wait() == 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{time.monotonic() - began:.0f} s ({cpu_s:.1f} CPU-s)"
+
+
+def ours(batch):
+    """Our id of a batch; Anthropic's have none: their calls tell whether one is there twice."""
+    return (batch.get("metadata") or {}).get("agent_env_batch") or batch.get("display")
+
+
 def twice(counts):
     return sum(number - 1 for number in counts.values())
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*map(int, sys.argv[1:] or ("200", "20"))))
+    asyncio.run(main(*sys.argv[1:]))
