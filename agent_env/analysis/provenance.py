@@ -188,7 +188,8 @@ class Provenances:
         condition = self._conditions.get(episode.condition)
         if self._task is not None and condition is not None:
             metric = self._task.right_metric
-            is_stated = self._task.analysis.states_evidence(sample, condition)
+            states = self._task.analysis.states_evidence
+            is_stated = states is not None and states(sample, condition)
             trace = TraceProvenance(
                 sample, episode, score, condition, metric, self._find_faults, is_stated
             )

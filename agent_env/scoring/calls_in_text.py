@@ -81,7 +81,7 @@ def remedy(in_text: bool, forms: Iterable[str] = ()) -> str:
             "lenient for calls in fenced JSON"
         )
     return (
-        "take --tool-protocol text, or start the server with a parser that fits the model (vLLM, "
+        "take --tool-protocol auto, or start the server with a parser that fits the model (vLLM, "
         "SGLang: --tool-call-parser; llama.cpp: --jinja)"
     )
 

@@ -54,10 +54,6 @@ def _no_cluster(sample: Sample) -> str:
     return ""
 
 
-def _no_evidence(sample: Sample, condition: Condition) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class AnalysisHooks:
     """What the analysis needs from a family; the defaults fit any."""
@@ -82,8 +78,8 @@ class AnalysisHooks:
     unknown."""
     materials: Mapping[str, MaterialTable] = field(default_factory=dict)
     """The samples' tables by digest, for these statistics."""
-    states_evidence: Callable[[Sample, Condition], bool] = _no_evidence
-    """Whether the prompt itself holds all that answers the sample: a text, a table or a list."""
+    states_evidence: Callable[[Sample, Condition], bool] | None = None
+    """Whether the prompt itself holds all that answers the sample; None: it never does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def test_a_call_in_text_is_said_once_with_the_remedy():
     watch.answer("web/d.1", CALL, [SEARCH])
     assert said == [
         "web/c.1 ended with a tool call as text (bare JSON), which nobody ran; score counts these: "
-        "take --tool-protocol text, or start the server with a parser that fits the model (vLLM, "
+        "take --tool-protocol auto, or start the server with a parser that fits the model (vLLM, "
         "SGLang: --tool-call-parser; llama.cpp: --jinja)"
     ]
 

@@ -119,7 +119,7 @@ def test_a_call_that_was_read_is_none_that_nobody_ran_and_a_cut_one_is_named():
 
 
 def test_the_remedy_is_none_that_the_run_has_taken():
-    assert remedy(in_text=False).startswith("take --tool-protocol text, or ")
+    assert remedy(in_text=False).startswith("take --tool-protocol auto, or ")
     assert remedy(in_text=True).startswith("take --answer-format schema, ")
     cut = ["bare JSON, cut off"]
     assert remedy(in_text=True, forms=cut) == "give replies more room with --max-output-tokens"

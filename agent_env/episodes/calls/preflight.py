@@ -52,7 +52,7 @@ IN_TEXT: Mapping[Protocol, Callable[[Model], Model]] = {
 """Tool protocols besides the server's own, in the order in which they are tried."""
 TEMPLATE = (
     "start it with a chat template that knows tools (llama.cpp: --jinja and --chat-template-file), "
-    "or take --tool-protocol text"
+    "or take --tool-protocol auto"
 )
 
 

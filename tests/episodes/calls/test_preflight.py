@@ -106,7 +106,7 @@ def test_a_server_that_drops_the_tools_is_refused():
     )
     reason = refusal(found, False)
     assert reason.startswith("http://127.0.0.1:1/v1: condition web, python cannot mean anything: ")
-    assert "--tool-protocol text" in reason
+    assert "--tool-protocol auto" in reason
     assert "--anyway" in reason
     assert "\n" not in reason
 
@@ -223,7 +223,7 @@ BARE_CALL = '{"name": "web_search", "arguments": {}}'
         ((said("OK", model="gpt-4o"), said("OK", 300, "gpt-4o")), {},
          None, "the server calls the model gpt-4o, not smollm2"),
         ((said("OK"), said(f"<tool_call>{BARE_CALL}</tool_call>", 300)), {}, None,
-         "the call of web_search came as text (<tool_call>): take --tool-protocol text, or start "
+         "the call of web_search came as text (<tool_call>): take --tool-protocol auto, or start "
          "the server with a parser that fits the model (vLLM, SGLang: --tool-call-parser; "
          "llama.cpp: --jinja)"),
         ((said("OK"), said(BARE_CALL, 300)), {"in_text": True}, None,
