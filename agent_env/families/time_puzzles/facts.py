@@ -39,6 +39,8 @@ SIGNS = {
     "Sagittarius": ((11, 22), (12, 21)),
 }
 """First and last (month, day) of each western sign; sources differ, so puzzles state them."""
+HEAD = "What a look-up of these facts gives:"
+"""The line before the facts of the wording `facts`."""
 RECURRING = {"summer_olympics": SUMMER_OLYMPICS, "world_cup": WORLD_CUPS}
 """Years of the games."""
 

@@ -308,9 +308,6 @@ HOOKS = AnalysisHooks(
 )
 
 
-HEAD = "What a look-up of these facts gives:"
-
-
 def known_facts(puzzle: TimePuzzle, tables: FactTables) -> tuple[str, ...]:
     """A sentence with the dates for each constraint that takes a look-up; nothing on calendars."""
     return tuple(_sentences(puzzle, tables))

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from agent_env.extensions.reference.turns import Call, Habit, History
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.hooks import HEAD
 from agent_env.families.time_puzzles.texts import (
     DateSpans,
     EventMention,
@@ -494,7 +493,7 @@ FINDS: Mapping[Habit | None, Callable[[Lookup, History, set[str]], LookupState]]
 def context_fact(lookup: Lookup, history: History) -> LookupState | None:
     """The clause of the best fitting page or fact in the prompt's context."""
     best: tuple[float, LookupState] = FAIR_FIT, LookupState()
-    facts = [(None, fact) for fact in _FACT.findall(history.prompt.partition(HEAD)[2])]
+    facts = [(None, fact) for fact in _FACT.findall(history.prompt.partition(ft.HEAD)[2])]
     for url, text in [*history.context_pages.items(), *facts]:
         explicit = None if url else _EXPLICIT.search(text)
         stated = read_constraint(explicit[1]) if explicit else clause_from(text, lookup)

@@ -13,8 +13,9 @@ from agent_env.extensions.answers.date_sets import days_off, exact_match, f1, ja
 from agent_env.extensions.answers.schemas import DATE, list_of
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.authors_scorer import SCORER
+from agent_env.families.time_puzzles.facts import HEAD
 from agent_env.families.time_puzzles.guarantees import SPELLED_OUT
-from agent_env.families.time_puzzles.hooks import HEAD, HOOKS, known_facts
+from agent_env.families.time_puzzles.hooks import HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzle, time_puzzles
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.family import AnswerForm, Example, Shortcut, Task

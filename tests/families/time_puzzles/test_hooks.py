@@ -14,6 +14,7 @@ from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.extensions.reference.turns import History, Turn
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.facts import (
+    HEAD,
     DayOfMonthSpecific,
     Decade,
     KbEvent,
@@ -23,7 +24,6 @@ from agent_env.families.time_puzzles.facts import (
 )
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.hooks import (
-    HEAD,
     ProvedAnswer,
     PuzzleFaults,
     cluster,
