@@ -158,9 +158,7 @@ def render(template: str, puzzle: TimePuzzle, condition: Condition) -> str:
 
 
 def fields(
-    puzzle: TimePuzzle,
-    condition: Condition,
-    tables: Callable[[], FactTables] = shipped_tables,
+    puzzle: TimePuzzle, condition: Condition, tables: Callable[[], FactTables] = shipped_tables
 ) -> dict[str, str]:
     """The prompt's placeholders: `constraints`, one a line, `first` and `last` year."""
     first, last = puzzle.years.split("-")
