@@ -141,7 +141,7 @@ def step() -> None:
         for make in ways.values():
             asyncio.run(episodes(make(), 20, 8))  # what is loaded once
         rounds = [
-            {name: cpu_per_step(make(), 200, 8) for name, make in ways.items()} for _ in range(5)
+            {name: cpu_per_step(make(), 100, 8) for name, make in ways.items()} for _ in range(10)
         ]  # in turn, so that other work on the machine meets each way alike
         for name in ways:
             base = "chat, streamed" if name.endswith("streamed") else "chat"

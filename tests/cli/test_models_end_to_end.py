@@ -104,7 +104,7 @@ def test_every_way_gives_the_answers_and_scores_of_the_policy_itself(direct, tmp
 @pytest.mark.parametrize("way", WAYS)
 def test_a_request_repeats_the_one_before_to_the_byte_and_appends(tmp_path, way):
     """What a prompt cache lives on. A first call that is forced changes the choice of tools and, in
-    text, the system text."""
+    text, the end of the question."""
     model, parameters = WAYS[way]
     server = serve(Reference())
     more = {"parameters": parameters, "first_steps": ("auto",)}
