@@ -513,11 +513,8 @@ class TraceProvenance:
         if stated and all(stated):
             calculated = misread = "dropped a constraint"
         if self.is_given:
-            return (
-                "given pages misread"
-                if self._blames_lookup and self.condition.context
-                else (calculated)
-            )
+            is_of_pages = self._blames_lookup and self.condition.context
+            return "given pages misread" if is_of_pages else calculated
         if self.is_stated:
             return "misread"
         if not self.can_find and not self.lookups and not sample.evidence:
