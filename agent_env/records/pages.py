@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from agent_env.records.schema import Record
+
+
+class StatedDay(Record):
+    """A date that a page, its server or an archive states of the page."""
+
+    day: str
+    """YYYY-MM-DD, or YYYY-MM or YYYY where no more is stated."""
+    kind: Literal["published", "modified", "captured", "copyright", "unspecified"]
+    """`captured`: when an archive took it; `copyright`: a year of a copyright notice."""
+    source: Literal[
+        "header", "archive", "json-ld", "meta", "time", "url", "text", "pdf", "fetcher", "search"
+    ]
 
 
 class Page(Record):
@@ -28,6 +42,8 @@ class Page(Record):
     """YYYY-MM-DD, as the page states it."""
     modified: str | None = None
     """YYYY-MM-DD, as the page or its server states it."""
+    dates: tuple[StatedDay, ...] | None = None
+    """Every date that is stated of it; None where nobody looked."""
     extractor: str = ""
     """Name and version of the program that extracted the text."""
     flags: tuple[str, ...] = ()

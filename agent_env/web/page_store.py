@@ -27,9 +27,11 @@ from agent_env.web.store_file import (
     Search,
     as_fetch,
     as_search,
+    days_of,
     failed_fetch,
     hits_of,
     open_store,
+    packed_days,
     packed_hits,
     same_fetch,
 )
@@ -239,6 +241,7 @@ class SqlitePages:
             published=page.published,
             modified=page.modified,
             error=None,
+            dates=packed_days(page.dates),
             stands=True,
         )
         self._add(row)
@@ -250,11 +253,11 @@ class SqlitePages:
                 "UPDATE fetches SET stands = 0 WHERE asked = ? AND stands", (row.asked,)
             )
         self.connection.execute(
-            "INSERT INTO fetches VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO fetches VALUES (NULL{', ?' * 16})",
             (
                 stands, row.asked, row.url, row.fetched_at, row.status, row.content_type,
                 row.headers, row.digest, row.text_digest, row.extractor, row.title, row.language,
-                row.published, row.modified, row.error,
+                row.published, row.modified, row.error, row.dates,
             ),
         )  # fmt: skip
 
@@ -303,6 +306,7 @@ class SqlitePages:
             language=row.language,
             published=row.published,
             modified=row.modified,
+            dates=days_of(row.dates),
             extractor=row.extractor or "",
         )
 

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import ConfigError, StorageError
-from agent_env.records.pages import Hit
+from agent_env.records.pages import Hit, StatedDay
 from agent_env.records.safe_files import check_journals
 
 APPLICATION = 0x61675077
 """Marks the file as ours (SQLite's application_id)."""
-FORMAT = 2
+FORMAT = 3
+OLDEST = 2
+"""Of the formats that are read."""
 BUSY_S = 30.0
 """How long to wait for another process that is writing."""
 
@@ -37,6 +39,11 @@ CREATE TABLE searches (
     hits TEXT, error TEXT, PRIMARY KEY (provider, query, most)
 ) WITHOUT ROWID;
 """
+_CHANGES = {3: ("ALTER TABLE fetches ADD COLUMN dates TEXT",)}
+"""By format, what it adds to the format before; `_TABLES` are the oldest. A store that is opened
+for writing is brought to the newest."""
+_OLDER = {2: "CREATE TEMP VIEW fetches AS SELECT *, NULL AS dates FROM main.fetches"}
+"""By format, what gives a store that is only read the columns of the newest."""
 
 
 def open_store(file: Path, read_only: bool = False) -> sqlite3.Connection:
@@ -101,24 +108,42 @@ def _check_format(connection: sqlite3.Connection, file: Path, read_only: bool) -
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    if application == APPLICATION and version == FORMAT:
-        check_schema(connection, _TABLES, besides="search")
+    if application == APPLICATION and OLDEST <= version <= FORMAT:
+        check_schema(connection, _script(version), besides="search")
+        if version < FORMAT and read_only:
+            connection.execute(_OLDER[version])
+        elif version < FORMAT:
+            _upgrade(connection)
         return
-    if application == APPLICATION:
+    if application == APPLICATION or {"bodies", "pages"} <= tables:
+        version = version if application == APPLICATION else 1
         age = "an older" if version < FORMAT else "a newer"
         raise ConfigError(
-            f"{file} is a page store of {age} format ({version}); this version reads {FORMAT}"
-        )
-    if {"bodies", "pages"} <= tables:
-        raise ConfigError(
-            f"{file} is a page store of an older format (1); this version reads {FORMAT}"
+            f"{file} is a page store of {age} format ({version}); "
+            f"this version reads {OLDEST} to {FORMAT}"
         )
     if tables or application or read_only:
         raise ConfigError(f"{file} is no page store: it is another program's SQLite file")
     connection.executescript(
-        f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {APPLICATION};"
+        f"BEGIN IMMEDIATE; {_script(FORMAT)} PRAGMA application_id = {APPLICATION};"
         f"PRAGMA user_version = {FORMAT}; COMMIT;"
     )
+
+
+def _script(version: int) -> str:
+    """What makes the tables of this format."""
+    changes = (line for each in range(OLDEST + 1, version + 1) for line in _CHANGES[each])
+    return _TABLES + "".join(f"{line};" for line in changes)
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")  # another process may have done it by now
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        for each in range(version + 1, FORMAT + 1):
+            for line in _CHANGES[each]:
+                connection.execute(line)
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def check_schema(connection: sqlite3.Connection, schema: str, besides: str | None = None) -> None:
@@ -153,7 +178,7 @@ def _as_error(file: Path, error: sqlite3.Error) -> ConfigError | StorageError:
 
 COLUMNS = (
     "asked, url, fetched_at, status, content_type, headers, fetches.body, fetches.text, "
-    "extractor, title, language, published, modified, error, stands"
+    "extractor, title, language, published, modified, error, dates, stands"
 )
 """Of `fetches`, in the order of Fetch's fields."""
 
@@ -187,6 +212,8 @@ class Fetch:
     modified: str | None = None
     error: str | None = None
     """Why there is no page."""
+    dates: str | None = None
+    """JSON, as `packed_days` writes it; None where nobody looked for dates."""
     stands: bool = True
     """Whether this is what the address gives; else it is an earlier or another store's answer."""
 
@@ -249,6 +276,23 @@ def same_fetch(one: Fetch, other: Fetch) -> bool:
 def packed_hits(hits: Sequence[Hit]) -> str:
     rows = [hit.model_dump(include={"url", "title", "snippet", "published"}) for hit in hits]
     return json.dumps(rows, ensure_ascii=False)
+
+
+def packed_days(days: Sequence[StatedDay] | None) -> str | None:
+    """[day, kind, source] of each."""
+    return None if days is None else json.dumps([[d.day, d.kind, d.source] for d in days])
+
+
+def days_of(text: str | None) -> tuple[StatedDay, ...] | None:
+    """sqlite3.DatabaseError for what `packed_days` did not write."""
+    try:
+        if text is None:
+            return None
+        return tuple(
+            StatedDay(day=day, kind=kind, source=source) for day, kind, source in json.loads(text)
+        )
+    except (ValueError, TypeError, RecursionError):
+        raise sqlite3.DatabaseError("a row of its fetches holds dates that are none") from None
 
 
 def hits_of(text: object) -> tuple[Hit, ...]:

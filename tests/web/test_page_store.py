@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ConfigError, StorageError
-from agent_env.records.pages import Hit
+from agent_env.records.pages import Hit, StatedDay
 from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages, merge, problems
 from agent_env.web.store_file import Failure
@@ -167,9 +167,9 @@ def broken(file):
         (_sql("CREATE TABLE mine (a);"), "it is another program's SQLite file"),
         (
             _sql("CREATE TABLE bodies (a); CREATE TABLE pages (a);"),
-            r"of an older format \(1\); this version reads 2",
+            r"of an older format \(1\); this version reads 2 to 3",
         ),
-        (newer, r"of a newer format \(99\); this version reads 2"),
+        (newer, r"of a newer format \(99\); this version reads 2 to 3"),
         (broken, "is a broken page store"),
     ],
     ids=["plain", "foreign", "older", "newer", "broken"],
@@ -184,6 +184,41 @@ def test_a_file_that_is_no_store_of_this_format_is_named(make, said, read_only, 
     assert str(file) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert file.read_bytes() == before
+
+
+def old_store(file):
+    """A store as format 2 wrote it, with one page."""
+    store = SqlitePages(file)
+    asyncio.run(store.put(page(A, "One.")))
+    store.close()
+    _sql("ALTER TABLE fetches DROP COLUMN dates; PRAGMA user_version = 2;")(file)
+
+
+def test_a_store_of_format_2_is_read_as_it_is_and_upgraded_by_who_writes(tmp_path):
+    file = tmp_path / "old.db"
+    old_store(file)
+    before = file.read_bytes()
+    reader = SqlitePages(file, read_only=True)
+    assert asyncio.run(reader.get(A)) == page(A, "One.")
+    assert list(problems(reader)) == []
+    assert file.read_bytes() == before
+    digest = reader.digest()
+    dated = page(B, "Two.").model_copy(
+        update={"dates": (StatedDay(day="2015-03", kind="published", source="url"),)}
+    )
+    writers = [SqlitePages(file), SqlitePages(file)]
+    assert [store.digest() for store in writers] == [digest, digest]
+    asyncio.run(writers[0].put(dated))
+    assert asyncio.run(writers[1].get(A)).dates is None
+    assert asyncio.run(writers[1].get(B)) == dated
+    assert asyncio.run(SqlitePages(file, read_only=True).get(B)) == dated
+
+
+def test_dates_that_are_none_are_named(store):
+    asyncio.run(store.put(page(A, "One.")))
+    store.connection.execute("UPDATE fetches SET dates = '[7]'")
+    with pytest.raises(StorageError, match="holds dates that are none"):
+        asyncio.run(store.get(A))
 
 
 def test_reading_makes_no_file(tmp_path):
