@@ -23,7 +23,7 @@ from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, StoppingSettings
 from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
 from agent_env.tasks.conditions import current_name, sample_under
-from agent_env.tasks.shortcuts import Shortcut
+from agent_env.tasks.shortcuts import Shortcut, answered_by
 from agent_env.tasks.task import AnalysisHooks, Task
 
 ORACLE = "sees gold"
@@ -337,8 +337,8 @@ def shortcuts_of(task: Task) -> Shortcuts:
 
     def arm(shortcut: Shortcut, samples: Sequence[Sample]) -> Arm:
         errors: list[tuple[str, Exception]] = []
-        scored = task.answered_by(
-            shortcut, samples, lambda sample, exc: errors.append((sample.id, exc))
+        scored = answered_by(
+            task, shortcut, samples, lambda sample, exc: errors.append((sample.id, exc))
         )
         return Arm(
             label=f"{Shortcut.ROW}{shortcut.name}",

@@ -145,6 +145,13 @@ class Condition(Record):
     )
     """Whether the server holds the final answer to a JSON schema; see `tasks.answer_forms`."""
     disturbance: Disturbance | None = Field(default=None, exclude_if=lambda value: value is None)
+    today: Plain[str | None] = Field(
+        default=None, pattern=r"^\d{4}-\d{2}-\d{2}$", exclude_if=lambda day: day is None
+    )
+    """The day that it is in its world: for its web, the clock of its tools and gold answers that
+    depend on it. None: tools have the real clock."""
+    says_today: Plain[bool] = Field(default=False, exclude_if=lambda value: not value)
+    """Whether the prompt says that day."""
     answer_at: Plain[int | None] = Field(default=None, ge=1, exclude_if=lambda step: step is None)
     """In a fork: the reply that must be the answer, with no tool offered; None for no such one."""
 

@@ -27,6 +27,7 @@ from agent_env.runs.serving import begin_server
 from agent_env.runs.start import Listener, preflight_update, run_episodes
 from agent_env.tasks.conditions import (
     has_choice,
+    on_day,
     own_tools,
     parse_condition,
     with_disturbances,
@@ -138,6 +139,9 @@ async def _forked_manifest(
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
     if options.condition and condition.disturbance is not None:  # it goes on in the same world
         chosen = with_disturbances((chosen,), (condition.disturbance,))[-1]
+    if condition.today is not None and chosen.today is None:
+        chosen = on_day(chosen, condition.today, chosen.name)
+    chosen = chosen.model_copy(update={"says_today": condition.says_today})
     if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox, own_plugins())).name
     update = moved_entries(manifest, options, objects, is_same_server=False) | {

@@ -23,6 +23,7 @@ from agent_env.registry import load_path
 from agent_env.runs.options import ApiKeyEnv
 from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest
 from agent_env.tasks.sample_files import write_whole
+from agent_env.tasks.shortcuts import solved_by
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.trust import own_plugins
@@ -165,7 +166,7 @@ def solved_by_shortcuts(
     task = family.make_task("default", chosen, by_digest(sample_set.tables))
     return tuple(
         SolvedByShortcut(
-            shortcut.name, shortcut.rule, tuple(task.solved_by(shortcut, sample_set.samples)),
+            shortcut.name, shortcut.rule, tuple(solved_by(task, shortcut, sample_set.samples)),
             shortcut.is_by_question,
         )
         for shortcut in task.shortcuts

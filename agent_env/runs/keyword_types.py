@@ -71,6 +71,8 @@ class RunKeywords(TypedDict, total=False):
     attacks: Sequence[str] | str
     faults_in_a_row: int
     web_ablations: Sequence[str] | str
+    today: Sequence[str] | str
+    say_today: bool
     steps: int | None
     tool_calls: int | None
     tokens: int | None

@@ -36,6 +36,7 @@ from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.batch_options import BatchOptions
+from agent_env.runs.day_options import DayOptions
 from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.stop_options import StopOptions
 from agent_env.wiring.mcp import McpOptions
@@ -369,6 +370,7 @@ class RunOptions:
             reach=Reach.NOTHING,
         ),
     ] = ()
+    clock: DayOptions = field(default_factory=DayOptions)
     limits: Annotated[Mapping[str, Any], OptionGroup(Limits, manifest="limits")] = field(
         default_factory=dict
     )

@@ -315,7 +315,7 @@ def conditions_of(
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
     first = with_first_steps(parsed, options.first_steps)
     worlds = with_disturbances(first, options.disturbances_of(first))
-    return with_formats(worlds, options.answer_formats or ("free",))
+    return with_formats(options.clock.on_days(worlds, options), options.answer_formats or ("free",))
 
 
 async def _conditions(

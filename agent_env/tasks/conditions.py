@@ -1,11 +1,13 @@
 """Conditions by name: parts joined by `+`, such as `web+python`, and optionally the first step's
 tool choice, `web~auto`, where a run has the same condition with several choices, what is disturbed
-in its world, `web~shifted`, and the answer's format, `web~schema`."""
+in its world, `web~shifted`, the day of its clock, `web~on-1995-06-01`, and the answer's format,
+`web~schema`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -255,15 +257,21 @@ def _check(text: str, parts: Sequence[str], kinds: Sequence[str]) -> None:
 CHOICES: tuple[ToolChoice, ...] = ("required", "auto", "none")
 BOTH = "both"
 """Two conditions: the first step must call a tool in one, and may in the other."""
+ON = "on-"
+"""Begins the suffix with the day that is today in the condition's world."""
+CLOCK_YEARS = range(1678, 2262)
+"""What a clock of nanoseconds in 64 bits can show whole."""
 
 
 def _with_suffix(condition: Condition, suffix: str, text: str) -> Condition:
+    if suffix.startswith(ON) and condition.today is None:
+        return on_day(condition, suffix.removeprefix(ON), f"condition '{text}'")
     choice = next((known for known in CHOICES if known == suffix), None)
     answer_format = next((known for known in FORMATS[1:] if known == suffix), None)
     if answer_format is not None and condition.answer_format == "free":
         return _with_format(condition, answer_format)
     if choice is None or has_choice(condition.name):
-        known = ", ".join((*CHOICES, *FORMATS[1:]))
+        known = ", ".join((*CHOICES, f"{ON}YYYY-MM-DD", *FORMATS[1:]))
         raise ConfigError(f"condition '{text}': after ~ write one of {known}, each kind once")
     return _with_choice(condition, choice, text)
 
@@ -345,10 +353,32 @@ def _concerns(disturbance: Disturbance, condition: Condition) -> bool:
 
 
 def _disturbed(condition: Condition, disturbance: Disturbance) -> Condition:
-    """Its name ends with the answer format, whichever of the two was chosen first."""
-    bare = condition.name.removesuffix(f"~{condition.answer_format}")
-    name = f"{bare}~{disturbance.suffix}{condition.name[len(bare) :]}"
+    name = _before_format(condition, disturbance.suffix)
     return condition.model_copy(update={"name": name, "disturbance": disturbance})
+
+
+def _before_format(condition: Condition, suffix: str) -> str:
+    """The condition's name with the suffix; it ends with the answer format, whichever of the two
+    was chosen first."""
+    bare = condition.name.removesuffix(f"~{condition.answer_format}")
+    return f"{bare}~{suffix}{condition.name[len(bare) :]}"
+
+
+def on_day(condition: Condition, day: str, where: str) -> Condition:
+    """The condition in a world where it is this day; ConfigError begins with `where`."""
+    try:
+        parsed = date.fromisoformat(day)
+        is_day = str(parsed) == day and parsed.year in CLOCK_YEARS
+    except ValueError:
+        is_day = False
+    if not is_day:
+        raise ConfigError(
+            f"{where}: '{day}' is not a day that a clock can show; write YYYY-MM-DD (Gregorian, "
+            f"without a time or zone), from {CLOCK_YEARS[0]} to {CLOCK_YEARS[-1]}"
+        )
+    return condition.model_copy(
+        update={"name": _before_format(condition, f"{ON}{day}"), "today": day}
+    )
 
 
 def is_twin(one: Condition, other: Condition, field: str) -> bool:

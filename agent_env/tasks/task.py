@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from random import Random
 from typing import Protocol, get_args
 
@@ -205,8 +206,15 @@ class Task:
         return score.model_copy(update={"metrics": score.metrics | extra})
 
     def prompt_under(self, sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        """The first messages for the sample in the condition's world."""
-        return self.prompt(sample_under(sample, condition), condition)
+        """The first messages for the sample in the condition's world; where it says what day it
+        is, that begins the question."""
+        messages = self.prompt(sample_under(sample, condition), condition)
+        if condition.today is None or not condition.says_today:
+            return messages
+        day = date.fromisoformat(condition.today)
+        said = f"Today is {day.day} {day:%B} {day.year} ({day}).\n\n"
+        *before, question = messages
+        return (*before, question.model_copy(update={"content": said + question.content}))
 
     def form_under(self, condition: Condition, sample: Sample) -> AnswerForm | None:
         """The form that the server holds the answer to; None where it is free. ConfigError where
@@ -220,45 +228,6 @@ class Task:
                 "has no form that a server could hold it to; leave --answer-format out"
             )
         return form
-
-    def answered_by(
-        self,
-        shortcut: Shortcut,
-        samples: Sequence[Sample],
-        on_failure: Callable[[Sample, Exception], None] = lambda sample, error: None,
-    ) -> list[tuple[Sample, Episode, Score]]:
-        """The shortcut's answers to the samples for which it has one, scored. It has none to a
-        sample on which it fails, such as one that somebody edited; `on_failure` is told of each."""
-        try:
-            guess = shortcut.make(samples)
-        except Exception as exc:  # a foreign run's samples may cause any error
-            for sample in samples:
-                on_failure(sample, exc)
-            return []
-        scored = []
-        for sample in samples:
-            rng = Random(f"{shortcut.name}/{sample.id}")
-            shown = sample if shortcut.sees_gold else sample.model_copy(update=dict(self.hidden))
-            try:
-                text = guess(shown, rng)
-            except Exception as exc:  # as above
-                on_failure(sample, exc)
-                continue
-            if text is None:
-                continue
-            episode = Episode(
-                sample=sample.id, condition=Shortcut.CONDITION, repeat=1, model=shortcut.name,
-                status="finished", answer=text, stop_reason="answered",
-            )  # fmt: skip
-            scored.append((sample, episode, self.score(sample, episode)))
-        return scored
-
-    def solved_by(self, shortcut: Shortcut, samples: Sequence[Sample]) -> list[str]:
-        """The ids of the samples that the shortcut answers rightly."""
-        scored = self.answered_by(shortcut, samples)
-        return [
-            sample.id for sample, _, score in scored if score.metrics.get(self.right_metric) == 1
-        ]
 
     def by_authors(self) -> Task:
         """The same under the rules that the paper's authors published, where these are known."""

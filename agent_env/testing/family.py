@@ -28,7 +28,7 @@ from agent_env.tasks.sample_files import (
     read_samples,
     samples_bytes,
 )
-from agent_env.tasks.shortcuts import AnswerText
+from agent_env.tasks.shortcuts import AnswerText, answered_by
 from agent_env.tasks.task import Task
 from agent_env.testing.findings import raise_findings, raised
 from agent_env.wiring.registry import FAMILIES, load_family
@@ -299,7 +299,7 @@ def _gold_texts(task: Task, samples: Sequence[Sample], choice: CheckSettings) ->
         return {sample.id: choice.gold_answer(sample) for sample in samples}
     oracles = [each for each in task.shortcuts if each.name == "oracle"]
     texts = {sample.id: ", ".join(sample.gold) for sample in samples}
-    for sample, episode, _ in task.answered_by(oracles[0], samples) if oracles else ():
+    for sample, episode, _ in answered_by(task, oracles[0], samples) if oracles else ():
         texts[sample.id] = episode.answer or ""
     return texts
 
@@ -405,7 +405,7 @@ def _shortcuts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
         def note(sample: Sample, exc: Exception, name: str = shortcut.name) -> None:
             findings.append(f"sample {sample.id}: the shortcut {name} raised {raised(exc)}")
 
-        task.answered_by(shortcut, samples, note)
+        answered_by(task, shortcut, samples, note)
     yield from findings
 
 

@@ -207,8 +207,9 @@ class RunComponents:
         if self.web is None:
             raise ConfigError("a condition needs the web, and the run's 'web' names none")
         asked = sample_under(sample, condition)
-        guard = Guard.of(asked, self.web_settings.as_of, self.web_settings.block_leaks)
         web = self.web
+        as_of = self.web_settings.as_of or (condition.today if web.foreign else None)
+        guard = Guard.of(asked, as_of, self.web_settings.block_leaks)
         if condition.disturbance is not None:
             web = disturbances().web(web, asked, condition.disturbance)
         return replace(

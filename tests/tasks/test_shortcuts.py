@@ -15,7 +15,7 @@ from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import SampleSet, by_digest
-from agent_env.tasks.shortcuts import Shortcut
+from agent_env.tasks.shortcuts import Shortcut, answered_by, solved_by
 from agent_env.wiring.registry import load_family, task_names
 
 TASK = make_task()
@@ -36,8 +36,10 @@ def text(sample):
 
 
 def test_the_oracle_is_right_everywhere_and_a_constant_where_it_fits():
-    assert TASK.solved_by(Shortcut.oracle(text), SET) == ["a", "b", "c", "d"]
-    assert TASK.solved_by(Shortcut.constant("none", lambda sample: "MY ANSWER: None"), SET) == ["c"]
+    assert solved_by(TASK, Shortcut.oracle(text), SET) == ["a", "b", "c", "d"]
+    assert solved_by(TASK, Shortcut.constant("none", lambda sample: "MY ANSWER: None"), SET) == [
+        "c"
+    ]
 
 
 def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_its_majority():
@@ -47,9 +49,9 @@ def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_
         seen.append(sample)
         return ""
 
-    TASK.answered_by(Shortcut.constant("watch", watch), SET)
+    answered_by(TASK, Shortcut.constant("watch", watch), SET)
     assert [sample.gold for sample in seen] == [(), (), (), ()]
-    assert TASK.solved_by(Shortcut.majority(text), SET) == ["a", "b"]
+    assert solved_by(TASK, Shortcut.majority(text), SET) == ["a", "b"]
     alone = Shortcut.majority(text).make(SET[:1])(SET[0], Random(1))
     assert alone is None
 
@@ -59,7 +61,7 @@ def test_the_phrasings_of_one_question_do_not_tell_each_other_its_gold():
     for shortcut in (Shortcut.majority, Shortcut.random):
         for question, others in (("ab", ["a", "b"]), ("abf", [])):
             own = shortcut(text, question=lambda s, q=question: q if s.id in q else s.id)
-            solved = TASK.solved_by(own, (*phrasings[:2], *phrasings[3:]))
+            solved = solved_by(TASK, own, (*phrasings[:2], *phrasings[3:]))
             assert set(solved) - {"f"} == set(others)
         only = shortcut(text, question=lambda s: "one").make(phrasings)
         assert only(phrasings[0], Random(1)) is None
@@ -75,16 +77,16 @@ def test_a_family_with_phrasings_says_which_are_of_one_question(task):
     first = next(iter(made.samples), None) or own.sample_type.model_validate(fields)
     phrasings = [first.model_copy(update={"id": f"q{n}"}) for n in range(3)]
     counting = [each for each in own.shortcuts if each.name in ("majority", "random")]
-    assert [own.answered_by(each, phrasings) for each in counting] == [[]] * (1 + (task == "qa"))
+    assert [answered_by(own, each, phrasings) for each in counting] == [[]] * (1 + (task == "qa"))
 
 
 def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing():
     def fails(sample):
         return sample.id if sample.id == "d" else text(sample) * (1 // len(sample.id.strip("a")))
 
-    answers = [e.answer for _, e, _ in TASK.answered_by(Shortcut.constant("fails", fails), SET)]
+    answers = [e.answer for _, e, _ in answered_by(TASK, Shortcut.constant("fails", fails), SET)]
     assert answers == ["MY ANSWER: None", "MY ANSWER: None", "d"]
-    assert TASK.answered_by(Shortcut.majority(fails), SET) == []
+    assert answered_by(TASK, Shortcut.majority(fails), SET) == []
 
 
 def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
@@ -130,7 +132,7 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
 def test_a_random_answer_is_another_questions_and_the_same_each_time():
     shortcut = Shortcut.random(text)
     first, second = (
-        [episode.answer for _, episode, _ in TASK.answered_by(shortcut, SET)] for _ in range(2)
+        [episode.answer for _, episode, _ in answered_by(TASK, shortcut, SET)] for _ in range(2)
     )
     assert first == second
     assert first[3] != text(SET[3])
@@ -158,7 +160,7 @@ def test_the_oracle_of_a_users_own_questions_is_right(scorer, gold):
         {"id": "q", "task": "qa", "gold": gold, "question": "?", "choices": ["no", "yes"]}
     )
     assert [shortcut.name for shortcut in task.shortcuts] == ["majority", "random", "oracle"]
-    assert task.solved_by(task.shortcuts[-1], [question]) == ["q"]
+    assert solved_by(task, task.shortcuts[-1], [question]) == ["q"]
 
 
 def test_every_family_that_makes_questions_is_looked_at():
@@ -176,7 +178,7 @@ def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name
     blind = [sample.model_copy(update=dict(task.hidden)) for sample in made.samples]
     for shortcut in task.shortcuts:
         if shortcut.sees_gold:
-            assert len(task.solved_by(shortcut, made.samples)) == len(made.samples)
+            assert len(solved_by(task, shortcut, made.samples)) == len(made.samples)
         elif shortcut.name not in ("majority", "random", "median"):  # these count others' golds
             whole, hidden = (shortcut.make(own) for own in (made.samples, blind))
             assert [whole(sample, Random(1)) for sample in blind] == [

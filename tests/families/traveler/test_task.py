@@ -10,6 +10,7 @@ from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.task import make_task, time_blind
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import by_digest
+from agent_env.tasks.shortcuts import answered_by
 
 from .sets import vague
 
@@ -46,7 +47,7 @@ def test_it_is_right_where_no_time_is_named_and_else_half_of_the_time():
     task = make_task("default", by_digest(made.tables))
     blind = next(shortcut for shortcut in task.shortcuts if shortcut.name == "ignore-time")
     scores = defaultdict(list)
-    for sample, _, score in task.answered_by(blind, made.samples):
+    for sample, _, score in answered_by(task, blind, made.samples):
         own = traveler_sample(sample)
         scores[own.category].append(score.metrics["accuracy"])
         scores[own.template].append(score.metrics["accuracy"])
