@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from types import TracebackType
 from typing import Annotated, Literal, Protocol, Self, runtime_checkable
 
@@ -156,8 +157,9 @@ class SandboxBackend(Protocol):
         trace: TracebackType | None,
     ) -> None: ...
 
-    def session(self) -> Sandbox:
-        """A new session, started when it is entered."""
+    def session(self, today: date | None = None) -> Sandbox:
+        """A new session, started when it is entered; with a day, its clock begins at noon of it, in
+        UTC. SandboxError from a backend that has no clock but the real one."""
 
 
 class SearchProvider(Protocol):
@@ -236,6 +238,8 @@ class Supplies:
     """Packages that code in the sandbox can import, beside the standard library."""
     timeout_s: float = 30.0
     """Of one run of code."""
+    today: date | None = None
+    """The day that it is; None: the real one."""
 
 
 @dataclass(frozen=True, slots=True)

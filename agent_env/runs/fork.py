@@ -143,7 +143,7 @@ async def _forked_manifest(
         chosen = on_day(chosen, condition.today, chosen.name)
     chosen = chosen.model_copy(update={"says_today": condition.says_today})
     if needs_sandbox(chosen) and sandbox is None:
-        sandbox = (await choose_sandbox(options.sandbox, own_plugins())).name
+        sandbox = (await choose_sandbox(options.sandbox, own_plugins(), [chosen])).name
     update = moved_entries(manifest, options, objects, is_same_server=False) | {
         "parent": parent,
         "study": None,  # neither its study nor its test goes over the fork

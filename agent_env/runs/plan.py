@@ -327,7 +327,7 @@ async def _conditions(
     if options.web_mode == "hosted" or not any(needs_sandbox(each) for each in conditions):
         return conditions, None
     try:
-        return conditions, await choose_sandbox(options.sandbox, options.plugins)
+        return conditions, await choose_sandbox(options.sandbox, options.plugins, conditions)
     except ConfigError as exc:
         is_named = options.conditions and LADDER not in options.conditions
         if is_named or options.sandbox != "auto":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from agent_env.registry import Plugins, Registry
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import IMPORTABLE, importable
 from agent_env.sandbox.probe import ProbeRecords, why_it_does_not_hold
+from agent_env.sandbox.session import no_clock
 
 __all__ = [
     "AUTO_ORDER",
@@ -28,6 +30,8 @@ __all__ = [
 
 AUTO_ORDER = ("docker", "namespaces", "bubblewrap")
 """What `auto` tries; all of them pass the hostile suite."""
+WITH_CLOCK = ("namespaces",)
+"""Those whose sessions can be on another day."""
 UNSAFE = "unsafe-subprocess"
 NAMES = ("auto", *AUTO_ORDER, UNSAFE)
 MakeSandbox = Callable[[SandboxLimits], SandboxBackend]
@@ -75,10 +79,14 @@ async def choose(
     docker_host: str | None = None,
     records: ProbeRecords | None = None,
     plugins: Plugins,
+    on_day: bool = False,
 ) -> SandboxBackend:
     """An unopened backend that was probed here, now or as the records say; ConfigError in one line
-    where none holds. `docker_host` is an engine's address; None means the default socket.
+    where none holds. `docker_host` is an engine's address; None means the default socket. `on_day`:
+    its sessions are to have another clock than the real one.
     """
+    if on_day and name not in ("auto", *WITH_CLOCK):
+        raise ConfigError(str(no_clock(name)))
     if name == UNSAFE:
         from agent_env.sandbox.unsafe import UnsafeSubprocess
 
@@ -89,7 +97,8 @@ async def choose(
             raise ConfigError(f"no sandbox is called {name!r}; there are {', '.join(known)}")
         return _Named(plugins.find(SANDBOXES, name)(limits), name)
     reasons = []
-    for candidate in AUTO_ORDER if name == "auto" else (name,):
+    order = WITH_CLOCK if on_day else AUTO_ORDER
+    for candidate in order if name == "auto" else (name,):
         probe = await probe_one(candidate, limits, docker_host, records)
         if probe.ok:
             return await make(candidate, limits, docker_host)
@@ -171,5 +180,7 @@ class _Named:
     ) -> None:
         await self._inner.__aexit__(kind, error, trace)
 
-    def session(self) -> Sandbox:
+    def session(self, today: date | None = None) -> Sandbox:
+        if today is not None:
+            raise no_clock(self.name)
         return self._inner.session()

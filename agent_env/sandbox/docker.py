@@ -16,6 +16,7 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -25,7 +26,7 @@ from agent_env.sandbox.cgroups import OVERHEAD, start_time
 from agent_env.sandbox.layout import GUEST, PACKAGES, WORK
 from agent_env.sandbox.limits import KERNEL_MB, SandboxLimits
 from agent_env.sandbox.rules import HIGH, RULES, Case, Rule, Test
-from agent_env.sandbox.session import Session, expect_ready, reader_limit
+from agent_env.sandbox.session import Session, expect_ready, no_clock, reader_limit
 from agent_env.sandbox.syscalls import ALLOWED
 
 IN_PROC = """
@@ -190,8 +191,10 @@ class Docker:
         if self._client is not None:
             await asyncio.to_thread(self._client.close)
 
-    def session(self) -> Session:
+    def session(self, today: date | None = None) -> Session:
         """A new session; a container of its own, once entered."""
+        if today is not None:
+            raise no_clock(self.name)
         return Session(self._open_line, self._limits, self._executing)
 
     async def _open_line(self) -> DockerLine:

@@ -13,6 +13,8 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,7 +23,14 @@ from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import Group, Groups, find_groups
 from agent_env.sandbox.layout import SandboxFiles, find_layout
 from agent_env.sandbox.limits import SandboxLimits
-from agent_env.sandbox.session import START_S, Session, StreamLine, expect_ready, reader_limit
+from agent_env.sandbox.session import (
+    START_S,
+    Session,
+    StreamLine,
+    expect_ready,
+    no_clock,
+    reader_limit,
+)
 from agent_env.sandbox.watchdog import Watchdog, pid_of
 
 
@@ -148,9 +157,12 @@ class ForkedBackend:
         make_command: MakeCommand,
         use_cgroups: bool = True,
         has_inner: bool = False,
+        has_clock: bool = False,
     ) -> None:
-        """`has_inner`: the first process of a session only starts the one of the pid namespace."""
+        """`has_inner`: the first process of a session only starts the one of the pid namespace.
+        `has_clock`: a session can have a clock of its own."""
         self.name = name
+        self._has_clock = has_clock
         self._has_inner = has_inner
         self._limits = limits
         self._make_command = make_command
@@ -191,9 +203,11 @@ class ForkedBackend:
     ) -> None:
         await self._stop()
 
-    def session(self) -> Session:
+    def session(self, today: date | None = None) -> Session:
         """A new session; a child of the fork server, once entered."""
-        return Session(self._open_line, self._limits, self._executing)
+        if today is not None and not self._has_clock:
+            raise no_clock(self.name)
+        return Session(partial(self._open_line, today), self._limits, self._executing)
 
     async def _start(self, layout: SandboxFiles) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -243,15 +257,15 @@ class ForkedBackend:
         if self._groups is not None:
             self._groups.close()
 
-    async def _open_line(self) -> ForkedLine:
+    async def _open_line(self, today: date | None) -> ForkedLine:
         """Ask the fork server for a session and wait until its worker is ready."""
         async with self._starting:
-            return await self._open_one()
+            return await self._open_one(today)
 
-    async def _open_one(self) -> ForkedLine:
+    async def _open_one(self, today: date | None) -> ForkedLine:
         group = self._groups.make(self._limits) if self._groups is not None else None
         try:
-            ours, handle = await self._ask_for_session(group)
+            ours, handle = await self._ask_for_session(group, today)
         except BaseException:
             if group is not None:
                 await asyncio.shield(remove_patiently(group))
@@ -269,7 +283,9 @@ class ForkedBackend:
             hold.take_inner()
         return line
 
-    async def _ask_for_session(self, group: Group | None) -> tuple[socket.socket, int]:
+    async def _ask_for_session(
+        self, group: Group | None, today: date | None
+    ) -> tuple[socket.socket, int]:
         """Our end of the session's line, and the handle of its first process."""
         if self._control is None:
             raise SandboxError(f"the {self.name} backend is not open")
@@ -277,7 +293,7 @@ class ForkedBackend:
         ours.setblocking(False)
         doors = group.doors() if group is not None else []
         try:
-            socket.send_fds(self._control, [b"fork"], [theirs.fileno(), *doors])
+            socket.send_fds(self._control, [fork_message(today)], [theirs.fileno(), *doors])
             theirs.close()
             return ours, await receive_handle(ours)
         except OSError as exc:
@@ -290,6 +306,11 @@ class ForkedBackend:
             theirs.close()
             for door in doors:
                 os.close(door)
+
+
+def fork_message(today: date | None) -> bytes:
+    """With a day, when it begins in UTC, in seconds from 1970."""
+    return b"fork" if today is None else b"fork %d" % ((today - date(1970, 1, 1)).days * 86_400)
 
 
 async def receive_handle(line: socket.socket) -> int:

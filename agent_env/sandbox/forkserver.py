@@ -16,9 +16,11 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 from agent_env.sandbox import kernel
+from agent_env.sandbox.clock import Mappings, set_clock
 from agent_env.sandbox.isolate import leave_host, shut_in
 from agent_env.sandbox.rlimits import Bounds, forbid_cores
 from agent_env.sandbox.worker import send_line, serve
@@ -46,10 +48,13 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     limits, uid = Bounds(**json.loads(bounds)), lend_uids(int(uids))
-    listen(
-        int(control),
-        lambda wire, doors: begin_session(wire, doors, next(uid), int(proc), work, limits),
-    )
+    mappings = Mappings(int(proc))
+
+    def begin(wire: int, doors: list[int], day_s: int | None) -> None:
+        clock = None if day_s is None else partial(set_clock, day_s, mappings)
+        begin_session(wire, doors, next(uid), int(proc), work, limits, clock)
+
+    listen(int(control), begin)
 
 
 def lend_uids(count: int) -> Iterator[int | None]:
@@ -57,24 +62,32 @@ def lend_uids(count: int) -> Iterator[int | None]:
     return itertools.cycle(range(1, count) if count else (None,))
 
 
-def listen(control_fd: int, begin: Callable[[int, list[int]], None]) -> None:
+def listen(control_fd: int, begin: Callable[[int, list[int], int | None], None]) -> None:
     """Begin a session for each message, until the harness hangs up.
 
-    `begin` gets the session's socket and the doors of its control groups.
+    `begin` gets the session's socket, the doors of its control groups, and when the day of its
+    clock begins, in seconds from 1970; None for the real clock.
     """
     control = socket.socket(fileno=control_fd)
     control.send(b"ready")
     while True:
-        _, fds, _, _ = socket.recv_fds(control, 64, 8)
+        message, fds, _, _ = socket.recv_fds(control, 64, 8)
         if not fds:
             return
-        begin(fds[0], fds[1:])
+        day_s = message.partition(b" ")[2]
+        begin(fds[0], fds[1:], int(day_s) if day_s else None)
         for fd in fds:
             os.close(fd)
 
 
 def begin_session(
-    wire: int, doors: list[int], uid: int | None, proc: int, work: str, bounds: Bounds
+    wire: int,
+    doors: list[int],
+    uid: int | None,
+    proc: int,
+    work: str,
+    bounds: Bounds,
+    clock: Callable[[], None] | None,
 ) -> None:
     """Fork a child that leaves the host, forks the session's first process and hands it over."""
     if os.fork() != 0:
@@ -90,7 +103,7 @@ def begin_session(
         first = os.fork()
         if first == 0:
             os.close(go)
-            run_session(wire, wait, work, bounds)
+            run_session(wire, wait, work, bounds, clock)
         hand_over(wire, first)
     except BaseException as exc:  # the last place where a failure can be told
         complain(wire, exc)
@@ -111,13 +124,15 @@ def hand_over(wire: int, first: int) -> None:
         socket.send_fds(line, [b"."], [os.pidfd_open(first)])
 
 
-def run_session(wire: int, wait: int, work: str, bounds: Bounds) -> NoReturn:
+def run_session(
+    wire: int, wait: int, work: str, bounds: Bounds, clock: Callable[[], None] | None
+) -> NoReturn:
     """As the first process of the new pid namespace, once the parent has handed its handle over."""
     try:
         os.read(wait, 1)
         keep_only(wire)
         wire = 0
-        shut_in(bounds, work)
+        shut_in(bounds, work, clock)
         serve(0, 1, bounds.output_bytes, bounds.numbers)
     except BaseException as exc:  # told to the harness, which gives the session up
         complain(wire, exc)

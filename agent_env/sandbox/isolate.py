@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 
 from agent_env.sandbox import kernel, landlock, seccomp
 from agent_env.sandbox.rlimits import Bounds, limit_resources
@@ -26,8 +27,9 @@ def leave_host(proc: int) -> None:
     kernel.map_ids(proc, INNER_ID, uid, INNER_ID, gid)
 
 
-def shut_in(bounds: Bounds, work: str) -> None:
-    """Writable directory, limits, no capabilities, no way to new privileges, system call filter."""
+def shut_in(bounds: Bounds, work: str, set_clock: Callable[[], None] | None = None) -> None:
+    """Writable directory, limits, no capabilities, no way to new privileges, the clock where it has
+    one, system call filter."""
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     options = f"mode=700,size={bounds.disk_mb}m,nr_inodes={bounds.files},uid={INNER_ID}"
     kernel.mount("tmpfs", work, "tmpfs", kernel.MS_OF_WORK, options)
@@ -39,4 +41,6 @@ def shut_in(bounds: Bounds, work: str) -> None:
     limit_resources(bounds)
     os.nice(5)
     landlock.install(work)
+    if set_clock is not None:
+        set_clock()
     seccomp.install()

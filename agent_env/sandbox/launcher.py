@@ -31,7 +31,7 @@ def main() -> None:
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     forbid_cores()
     uid = lend_uids(plan["uids"])
-    listen(plan["control"], lambda wire, doors: begin_session(wire, doors, next(uid), plan))
+    listen(plan["control"], lambda wire, doors, _: begin_session(wire, doors, next(uid), plan))
 
 
 def begin_session(wire: int, doors: list[int], uid: int | None, plan: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ WORK = "/sandbox"
 GUEST_FILES = (
     *("kernel", "rlimits", "notebook", "process_finder", "pause", "executor", "worker"),
     *("inside", "landlock", "seccomp", "syscalls", "rules", "isolate", "forkserver", "launcher"),
-    "program",
+    *("program", "clock"),
 )
 """Those of our own modules that run inside or start what does."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")

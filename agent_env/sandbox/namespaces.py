@@ -26,7 +26,7 @@ def namespaces(limits: SandboxLimits, use_cgroups: bool = True) -> ForkedBackend
         arguments = (str(control), str(proc), uids, WORK, bounds, *module_names())
         return staged(layout, proc, layout.command("forkserver", *arguments))
 
-    return ForkedBackend("namespaces", limits, make_command, use_cgroups)
+    return ForkedBackend("namespaces", limits, make_command, use_cgroups, has_clock=True)
 
 
 def staged(

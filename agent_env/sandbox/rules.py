@@ -1,7 +1,8 @@
 """What the arguments of a system call decide; read by our own filter and by Docker's profile.
 
-A rule is a list of cases and the error of a call that none of them fits. A case is what to do, and
-tests of arguments: (place, value) for the lower half of one, (place, mask, value) for its bits.
+A rule is a list of cases and the error of a call that none of them fits, ALLOW for none. A case is
+what to do, and tests of arguments: (place, value) for the lower half of one, (place, mask, value)
+for its bits.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from agent_env.sandbox import kernel
 
 Test = tuple[int, int] | tuple[int, int, int]
 Case = tuple[int | None, tuple[Test, ...]]
-Rule = tuple[list[Case], int]
+Rule = tuple[list[Case], int | None]
 
 ALLOW = None
 AS_IF_DONE = 0

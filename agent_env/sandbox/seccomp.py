@@ -22,9 +22,10 @@ ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 LOAD, EQUAL, ABOVE, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x25, 0x35, 0x54, 0x06
 
 
-def install() -> None:
-    """Put the filter on this process and all that it will start; needs no-new-privileges."""
-    code = program(kernel.is_aarch64())
+def install(code: bytes | None = None) -> None:
+    """Put the filter, or another one beside those there are, on this process and all that it will
+    start; needs no-new-privileges."""
+    code = program(kernel.is_aarch64()) if code is None else code
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     pointer = ctypes.create_string_buffer(header, len(header))

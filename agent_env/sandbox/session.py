@@ -29,6 +29,14 @@ START_S = 30.0
 """How long a session may take to be ready."""
 
 
+def no_clock(name: str) -> SandboxError:
+    """Of a backend whose sessions have the real clock."""
+    return SandboxError(
+        f"the sandbox {name} has the real clock; for a session on another day take --sandbox "
+        "namespaces"
+    )
+
+
 class Line(Protocol):
     """An open way to one worker."""
 

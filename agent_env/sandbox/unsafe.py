@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import sys
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,7 +19,7 @@ from agent_env.errors import SandboxError
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
 from agent_env.sandbox.limits import SandboxLimits
-from agent_env.sandbox.session import Session, StreamLine, expect_ready, reader_limit
+from agent_env.sandbox.session import Session, StreamLine, expect_ready, no_clock, reader_limit
 
 
 class UnsafeSubprocess:
@@ -42,8 +43,10 @@ class UnsafeSubprocess:
     ) -> None:
         return None
 
-    def session(self) -> Session:
+    def session(self, today: date | None = None) -> Session:
         """A new session, a child process once entered."""
+        if today is not None:
+            raise no_clock(self.name)
         return Session(self._open_line, self._limits, self._executing)
 
     async def _open_line(self) -> StreamLine:

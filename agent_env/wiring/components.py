@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -173,7 +174,8 @@ class RunComponents:
 
         if self.hosted and traits.hosted is not None:
             return HostedTool(traits.hosted)
-        supplies = Supplies(timeout_s=CALL_TIMEOUT_S)
+        today = None if condition.today is None else date.fromisoformat(condition.today)
+        supplies = Supplies(timeout_s=CALL_TIMEOUT_S, today=today)
         if traits.needs_table is not None:
             supplies = replace(supplies, tables=self._tables(traits, sample))
         if traits.needs_web:
@@ -228,7 +230,12 @@ class RunComponents:
 
         if self.sandbox is None:
             raise ConfigError("a condition runs code, and the run's 'sandbox' names none")
-        session: Sandbox = await stack.enter_async_context(self.sandbox.session())
+        made = (
+            self.sandbox.session()
+            if supplies.today is None
+            else self.sandbox.session(supplies.today)
+        )
+        session: Sandbox = await stack.enter_async_context(made)
         if setup is not None:
             session = Prepared(session, setup, CALL_TIMEOUT_S)
         return replace(supplies, sandbox=session, importable=importable())

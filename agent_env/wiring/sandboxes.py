@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
 from agent_env.extras import EXTRAS
+from agent_env.records.schema import Condition
 from agent_env.registry import Plugins
+from agent_env.tasks.tool_registry import needs_sandbox
 from agent_env.wiring.trust import state_folder
 
 if TYPE_CHECKING:
@@ -18,15 +21,22 @@ if TYPE_CHECKING:
 
 
 async def choose_sandbox(
-    name: str, plugins: Plugins, memory_mb: int | None = None
+    name: str,
+    plugins: Plugins,
+    conditions: Sequence[Condition] = (),
+    memory_mb: int | None = None,
 ) -> SandboxBackend:
-    """An unopened backend that was probed in this boot; ConfigError where none holds."""
+    """An unopened backend that was probed in this boot, and that has the clock of the conditions'
+    days; ConfigError where none holds."""
     from agent_env.sandbox.choose import choose
     from agent_env.sandbox.limits import SandboxLimits
 
     limits = SandboxLimits() if memory_mb is None else SandboxLimits(memory_mb=memory_mb)
     host = os.environ.get("DOCKER_HOST")
-    return await choose(name, limits, docker_host=host, records=probe_records(), plugins=plugins)
+    on_day = any(each.today is not None and needs_sandbox(each) for each in conditions)
+    return await choose(
+        name, limits, docker_host=host, records=probe_records(), plugins=plugins, on_day=on_day
+    )
 
 
 def probe_records() -> ProbeRecords | None:

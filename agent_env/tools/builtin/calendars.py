@@ -23,6 +23,7 @@ Operation = Literal[
     "describe", "from_gregorian", "to_gregorian", "nth_weekday", "add", "difference", "named_day"
 ]
 
+DATES = ("date", "other_date")
 DESCRIPTION = f"""\
 Exact calendar arithmetic. `operation` says what is wanted:
 describe (date): weekday, day of the year, Chinese lunar date and zodiac animal;
@@ -56,9 +57,18 @@ class CalendarArguments(BaseModel):
 class Calendars:
     """Answers from the calendar systems of `temporal`; a ToolError outside their ranges."""
 
-    spec = tool_spec("calendars", DESCRIPTION, CalendarArguments)
+    def __init__(self, today: date | None = None) -> None:
+        """`today`: what the word means as a date; without it, it is none."""
+        self._today = today
+        text = DESCRIPTION if today is None else f"{DESCRIPTION[:-1]}, or `today`."
+        self.spec = tool_spec("calendars", text, CalendarArguments)
 
     async def run(self, arguments: dict[str, object]) -> ToolResult:
+        if self._today is not None:
+            arguments = {
+                name: str(self._today) if name in DATES and value == "today" else value
+                for name, value in arguments.items()
+            }
         query = parse_arguments(CalendarArguments, arguments)
         try:
             return ToolResult(output=_OPERATIONS[query.operation](query))
@@ -69,7 +79,7 @@ class Calendars:
 
 
 TOOL = ToolDeclaration(
-    ToolTraits(name="calendars", gives_dates=True), open=lambda supplies: Calendars()
+    ToolTraits(name="calendars", gives_dates=True), open=lambda supplies: Calendars(supplies.today)
 )
 
 

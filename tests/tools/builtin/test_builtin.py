@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import date
 
 import pytest
 
@@ -128,3 +129,15 @@ def test_calendar_questions_without_an_answer_say_why(words, reason):
     with pytest.raises(ToolError) as caught:
         use(CALENDARS, **arguments_of(words))
     assert reason in str(caught.value)
+
+
+def test_calendars_know_today_where_the_condition_has_a_day():
+    on_day = Calendars(date(1995, 6, 1))
+    assert use(on_day, operation="describe", date="today").output.startswith(
+        "1995-06-01 is a Thursday"
+    )
+    ago = use(on_day, operation="difference", date="1990-01-01", other_date="today").output
+    assert ago == "1977 days from 1990-01-01 to 1995-06-01"
+    assert on_day.spec.description.endswith("Dates are YYYY-MM-DD, Gregorian, or `today`.")
+    with pytest.raises(ToolError, match="date 'today' is not a date"):
+        use(CALENDARS, operation="describe", date="today")
