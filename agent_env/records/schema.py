@@ -85,6 +85,10 @@ class Sample(Record):
     """The attacks of the run's pages on it."""
     tier: Tier | None = Field(default=None, exclude_if=lambda value: value is None)
     """The level of difficulty that it was made for; None for the family's defaults."""
+    days: Plain[dict[str, dict[str, JsonValue]]] = Field(
+        default_factory=dict, exclude_if=lambda days: not days
+    )
+    """By day, YYYY-MM-DD, the fields that are others where that is today."""
 
     @model_validator(mode="after")
     def _check_twin(self) -> Self:
@@ -94,6 +98,14 @@ class Sample(Record):
     def worded(self, wording: Wording) -> Self:
         """The sample as conditions of this wording ask it, with the gold of that wording."""
         return self
+
+    def on_day(self, day: str | None) -> Self:
+        """The sample as it is asked where that is today."""
+        if not (fields := self.days.get(day or "")):
+            return self
+        plain = self.model_dump(mode="json", exclude={"days"})
+        twin = type(self).model_validate(plain | fields | {"id": self.id})
+        return twin.model_copy(update={"days": self.days})
 
     def in_shifted_world(self) -> Self:
         """The sample with the gold and texts of its shifted world; itself where it has none."""

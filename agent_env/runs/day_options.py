@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Annotated
+
+from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
 from agent_env.records.options import DISTURBANCES, Opt
 from agent_env.records.reach import Reach
-from agent_env.records.schema import Condition
+from agent_env.records.schema import Condition, Sample
 from agent_env.tasks.conditions import on_day
+from agent_env.tasks.family import SampleSet
+from agent_env.tasks.task import CannotShift, Task
 
 if TYPE_CHECKING:
     from agent_env.runs.options import RunOptions
@@ -70,6 +76,41 @@ class DayOptions:
     def _said(self, condition: Condition) -> Condition:
         is_said = condition.says_today or (self.say_today and condition.today is not None)
         return condition.model_copy(update={"says_today": is_said})
+
+
+def on_their_days(
+    sample_set: SampleSet, conditions: Sequence[Condition], task: Task, note: Callable[[str], None]
+) -> tuple[SampleSet, dict[str, str]]:
+    """The samples as they are asked on the days of the conditions, without those that cannot be
+    asked on each, and why; ConfigError where none can."""
+    days = dict.fromkeys(each.today for each in conditions if each.today is not None)
+    if not days:
+        return sample_set, {}
+    samples, left_out = list[Sample](), dict[str, str]()
+    for sample in sample_set.samples:
+        try:
+            fields = {day: _on_day(sample, day, task) for day in days}
+            moving = {day: others for day, others in fields.items() if others}
+            if moving and all(others["gold"] == list(sample.gold) for others in moving.values()):
+                raise CannotShift("the answer is on each of the days that of the present")
+            samples.append(sample.model_copy(update={"days": moving}))
+        except CannotShift as exc:
+            left_out[sample.id] = str(exc)
+    for reason, count in Counter(left_out.values()).items():
+        note(f"left {count} of {len(sample_set.samples)} samples out for --today: {reason}")
+    if not samples:
+        raise ConfigError(f"--today: no sample can be asked: {next(iter(left_out.values()))}")
+    return replace(sample_set, samples=tuple(samples)), left_out
+
+
+def _on_day(sample: Sample, day: str, task: Task) -> dict[str, JsonValue]:
+    """What is other on that day. CannotShift for a question that does not depend on it and whose
+    proving dates lie behind it."""
+    fields = dict(task.on_day(sample, date.fromisoformat(day))) if task.on_day else {}
+    later = (d for proof in sample.proofs for d in proof.dates if d > day[: len(d)])
+    if not fields and any(later):
+        raise CannotShift(f"what they ask about lies behind {day}")
+    return fields
 
 
 def _check(condition: Condition, options: RunOptions) -> None:

@@ -23,6 +23,7 @@ from agent_env.records.schema import Condition, MaterialTable, Record, Sample
 from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.batch_options import batch_settings
+from agent_env.runs.day_options import on_their_days
 from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
@@ -111,6 +112,8 @@ async def plan_run(
     """The run of these options; ConfigError or DatasetError for whatever keeps it from being run.
     `is_asked`: false if another program replies for the model. `build_pages` finds the cited pages
     where no file has them; None where the user has to name them."""
+    from agent_env.episodes.contexts import make_copies, parse_context_options
+
     (options,) = options.addressed([options.model])
     batch = batch_settings(options) if is_asked else None
     options, server = with_server(options, note) if is_asked else (options, None)
@@ -177,8 +180,9 @@ async def plan_run(
         sample_set, left_out = run_disturbances().changed_samples(
             sample_set, options, conditions, task, pages, note
         )
+    sample_set, undated = on_their_days(sample_set, conditions, task, note)
     now = datetime.now(UTC)
-    copies = _contexts(options, sample_set.samples, note)
+    copies = make_copies(parse_context_options(options.cited_from), sample_set.samples, note)
     if any(c.context == "cited" for c in conditions) and not options.cited_from:
         copies = await cited_pages(options, family_options, sample_set, build_pages, note)
     sample_set = part_of(options, sample_set, task, about_calls, note)
@@ -202,7 +206,7 @@ async def plan_run(
             "dataset": options.dataset.name if options.dataset else None,
             "samples": len(sample_set.samples),
             "samples_digest": digest(samples_bytes(sample_set.samples)),
-            "left_out": left_out,
+            "left_out": {**left_out, **undated},
             "materials_digest": digest(tables) if tables else None,
             "sandbox": None if sandbox is None else sandbox.name,
             "web": options.web_mode if needs_web(conditions) else None,
@@ -365,13 +369,6 @@ def episode_limits(
         if tool not in known:
             raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
     return defaults | overrides
-
-
-def _contexts(options: RunOptions, samples: Sequence[Sample], note: Note) -> tuple[Any, ...]:
-    """The run's own copies of cited pages."""
-    from agent_env.episodes.contexts import make_copies, parse_context_options
-
-    return make_copies(parse_context_options(options.cited_from), samples, note)
 
 
 # Samples ------------------------------------------------------------------------------------------

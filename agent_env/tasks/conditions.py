@@ -108,14 +108,20 @@ def wording_of(name: str) -> Wording:
 
 def sample_under(sample: AnySample, condition: Condition | str) -> AnySample:
     """The sample as the condition, or the one of this name, asks it: in its shifted world where the
-    web is shifted, with the gold of the wording."""
+    web is shifted, on the day of the condition, with the gold of the wording."""
     name, wording = (
         (condition, wording_of(condition))
         if isinstance(condition, str)
         else (condition.name, condition.wording)
     )
     its_world = sample.in_shifted_world() if "shifted" in name.split("~")[1:] else sample
-    return its_world.worded(wording)
+    return its_world.on_day(today_of(name)).worded(wording)
+
+
+def today_of(name: str) -> str | None:
+    """The day of the condition of this name; None for the real one."""
+    suffixes = (each for each in name.split("~")[1:] if each.startswith(ON))
+    return next((each.removeprefix(ON) for each in suffixes), None)
 
 
 def _for_each_context(name: str, contexts: Sequence[str]) -> list[str]:

@@ -8,6 +8,8 @@ from datetime import date
 from random import Random
 from typing import Protocol, get_args
 
+from pydantic import JsonValue
+
 from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.ablation import ShiftedWorld
@@ -16,6 +18,7 @@ from agent_env.records.schema import Condition, Episode, MaterialTable, Message,
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
+from agent_env.tasks.moving import clock_metrics
 from agent_env.tasks.shortcuts import Shortcut
 
 ORIGINAL = "original"
@@ -117,6 +120,9 @@ class CannotShift(ValueError):
     """Why a sample has no shifted world, as a clause."""
 
 
+OnDay = Callable[[Sample, date], Mapping[str, JsonValue]]
+"""The fields of a sample that are others where that day is today, such as question and gold; {} for
+a question that does not depend on it. Raises CannotShift where it cannot be asked on that day."""
 StrategyMaker = Callable[[StrategyParts], Strategy | None]
 """None for a strategy that changes the prompt only: the tool loop runs it. Raises ConfigError for
 parts that the strategy cannot use."""
@@ -164,6 +170,8 @@ class Task:
     """Code that opens the sample's Python session; None for none."""
     shift: Shift | None = None
     """None for a family whose worlds cannot be shifted."""
+    on_day: OnDay | None = None
+    """None for a family without questions about the present."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
     """Strategies of this task alone, beside those of every task."""
     shortcuts: tuple[Shortcut, ...] = ()
@@ -181,7 +189,8 @@ class Task:
             score = self.scorer(sample_under(sample, episode.condition), episode)
             if not isinstance(score, Score):  # of a scorer of the user's own
                 raise TypeError(f"it gave {type(score).__name__}, not a Score")
-            return self._with_ablation(score, sample, episode)
+            score = self._with_ablation(score, sample, episode)
+            return clock_metrics(self.scorer, self.right_metric, sample, episode, score)
         except ConfigError:
             raise
         except Exception as exc:  # a model's text may cause any error

@@ -30,6 +30,8 @@ class RelationWording:
     """The same in prose."""
     ask: str
     """The question; placeholders {t}, {when}."""
+    today: str
+    """The question about the present; placeholder {t}."""
     cues: tuple[str, ...]
     """Words that identify its questions, ours and published ones."""
     other_lines: tuple[str, ...] = ()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from random import Random
+
+from pydantic import JsonValue
 
 from agent_env.extensions.extraction.strategies import with_orders
 from agent_env.families.tdbench import prompts
@@ -14,7 +17,7 @@ from agent_env.families.tdbench.prompts import answer_form
 from agent_env.families.tdbench.sample import NAME, TdbenchOptions, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.tdbench.shortcuts import HIDDEN, task_shortcuts
-from agent_env.sdk.family import AnalysisHooks, Family, SampleSet, Task
+from agent_env.sdk.family import AnalysisHooks, CannotShift, Family, SampleSet, Task
 from agent_env.sdk.models import Limits
 from agent_env.sdk.records import Condition, MaterialTable, Message, Sample
 from agent_env.sdk.web import ShiftedWorld
@@ -70,6 +73,18 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         own = [tables[digest] for digest in sample.materials]
         return shifted_world(tdbench_sample(sample), own, rng, text_at)
 
+    def on_day(sample: Sample, day: date) -> Mapping[str, JsonValue]:
+        own = tdbench_sample(sample)
+        if own.kind != "current":
+            return {}
+        if is_open(own):
+            raise CannotShift(
+                f"their prompt shows the rows as of {own.now}; take --option book=closed"
+            )
+        from agent_env.families.tdbench.moving import on_day
+
+        return on_day(own, tables[own.materials[0]], day)
+
     task = Task(
         name=NAME,
         sample_type=TdbenchSample,
@@ -85,6 +100,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         form=lambda sample: answer_form(tdbench_sample(sample)),
         examples=prompts.examples,
         shift=shift,
+        on_day=on_day,
         analysis=replace(HOOKS, materials=tables, states_evidence=states_evidence),
         shortcuts=task_shortcuts(tables),
         hidden=HIDDEN,

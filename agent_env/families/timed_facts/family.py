@@ -24,6 +24,7 @@ from agent_env.families.timed_facts.generating import (
     draw_own_span,
     make_questions,
     make_sums,
+    on_day,
 )
 from agent_env.families.timed_facts.published import read_foreign
 from agent_env.families.timed_facts.sample import Level, TimedQuestion, timed
@@ -85,7 +86,8 @@ def _tempreason(
             raise CannotShift("the table of their web is not given (--option intervals=FILE)")
         return shifted_world(timed(sample), world(options.intervals), options.ties, rng, text_at)
 
-    return make_task("tempreason", prompt, options.setting, conditions, options.ties, shift)
+    task = make_task("tempreason", prompt, options.setting, conditions, options.ties, shift)
+    return replace(task, on_day=partial(on_day, options.setting))
 
 
 class TimeQAOptions(TimedOptions):
@@ -117,7 +119,8 @@ def _make_timeqa(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
 
 
 def _timeqa(prompt: str, options: TimeQAOptions, tables: Mapping[str, MaterialTable]) -> Task:
-    return replace(make_task("timeqa", prompt, options.setting), authors_scorer=SQUAD)
+    task = make_task("timeqa", prompt, options.setting)
+    return replace(task, authors_scorer=SQUAD, on_day=partial(on_day, options.setting))
 
 
 REFERENCE = "agent_env.families.timed_facts.reference:next_step"

@@ -5,13 +5,14 @@ from them, distractors, facts in random order. The answers come from the solver 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent_env.extensions.extraction.solver import (
     Fact,
@@ -31,9 +32,10 @@ from agent_env.extensions.facts.tables.tables import (
     read_intervals,
     shipped_tables,
 )
-from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion
+from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion, timed
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.records import Record
+from agent_env.sdk.family import CannotShift
+from agent_env.sdk.records import Record, Sample
 from agent_env.temporal.months import Month, Span, month, write_month
 
 KIND_OF: dict[tables.Relation, str] = {
@@ -120,6 +122,8 @@ class TimedOptions(Record):
     """So many questions of each level and number of answers; None shares out the count."""
     kinds: tuple[str, ...] = ()
     """Relations, such as team,employer; empty for all eight."""
+    present: bool = False
+    """Only questions about the present, which is December 2025, or the day of --today."""
     distractors: int = Field(default=2, ge=0, le=7)
     """Facts on another topic in the context."""
     intervals: Path | None = None
@@ -150,6 +154,8 @@ def make_questions(spec: SetSpec) -> tuple[TimedQuestion, ...]:
     if unknown := set(spec.options.kinds) - set(KINDS):
         raise ConfigError(f"unknown relation '{min(unknown)}'; known: {', '.join(KINDS)}")
     rng = Random(f"timed/{spec.prefix}/{spec.seed}")
+    draws = [(level, draw_present) for level, _ in spec.draws[:1]] if spec.options.present else []
+    spec = replace(spec, draws=tuple(draws) or spec.draws)
     cells = [f"{level}-{many}" for level, _ in spec.draws for many in spec.several]
     share, rest = divmod(spec.count, max(1, len(cells)))
     sizes = {cell: spec.options.per_cell or share + (n < rest) for n, cell in enumerate(cells)}
@@ -259,6 +265,39 @@ def draw_in(story: Story, rng: Random) -> QuestionDraft:
         places += [inside, inside]
     at, boundary = rng.choice(places)
     return _draft(story, "in", Span(at, at), f"in {write_month(at)}", boundary)
+
+
+PRESENT = month(2025, 12)
+NOW = "now"
+"""The boundary of a question about the present."""
+
+
+def draw_present(story: Story, rng: Random) -> QuestionDraft:
+    """What holds in the present."""
+    return _draft(story, "in", Span(PRESENT, PRESENT), f"in {write_month(PRESENT)}", NOW)
+
+
+def on_day(setting: Setting, sample: Sample, day: date) -> Mapping[str, JsonValue]:
+    """The fields of a question about the present that are others on the day; the question names
+    none. CannotShift where the prompt shows what came later, or the month saw a change."""
+    question = timed(sample)
+    if question.boundary != NOW:
+        return {}
+    if setting in ("reasonqa", "open-book"):
+        raise CannotShift(f"setting={setting} shows later facts; take closed-book or open-web")
+    at, facts = month(day.year, day.month), question.own_facts
+    if at > PRESENT:
+        raise CannotShift(f"their facts are as of {write_month(PRESENT)}, which is before {day}")
+    if any(at in (fact.first, fact.last) for fact in facts):
+        raise CannotShift(f"their facts change in the month of {day}")
+    answers = solve(facts, Query("in", Span(at, at))).answers
+    return {
+        "question": KINDS[question.kind].today.format(t=question.topic),
+        "gold": list(answers),
+        "cell": cell_of(question.level, answers),
+        "reference": write_month(at, "iso"),
+        "negatives": list(wrong_values(facts, answers, "")),
+    }
 
 
 def _span_bounds(fact: Fact) -> tuple[Month, Month]:

@@ -13,6 +13,7 @@ from agent_env.extensions.extraction.extraction import write_extraction, write_s
 from agent_env.extensions.extraction.solver import Fact, Query, Shift, Ties
 from agent_env.extensions.extraction.strategies import with_orders
 from agent_env.extensions.extraction.wording import TIE_RULES, fact_line, prose
+from agent_env.families.timed_facts.generating import NOW
 from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
 from agent_env.sdk.errors import ConfigError
@@ -176,7 +177,8 @@ def form_of(question: TimedQuestion, prompt: str, ties: Ties = "all") -> str:
     """The requested form of the answer, with the meaning of bounds and of a tie-break."""
     if question.level == "L1":
         return DATE
-    is_open = prompt == "either" or (prompt == "default" and question.level in ("easy", "hard"))
+    is_timeqa = question.level in ("easy", "hard")
+    is_open = prompt == "either" or question.boundary == NOW or (prompt == "default" and is_timeqa)
     tie = f" {_tie_rule(question, ties)}".rstrip()
     if is_open or not question.gold:
         return f"{EITHER} {BOUNDS}{tie}"

@@ -4,6 +4,7 @@ import pytest
 
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.tasks.shortcuts import answered_by
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 
 TABLES = {TABLE.digest: TABLE}
@@ -24,7 +25,7 @@ def test_a_question_is_solved_by_these_only(sample, right):
     solved = {
         shortcut.name
         for shortcut in task.shortcuts
-        for _, _, score in task.answered_by(shortcut, [sample])
+        for _, _, score in answered_by(task, shortcut, [sample])
         if score.metrics["answer"] == 1
     }
     assert solved - {"random-row", "ignore-entity"} == right

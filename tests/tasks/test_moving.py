@@ -1,0 +1,149 @@
+"""Questions about the present on several days: their gold by a second solver, and policies that
+read, remember or ignore the date are told apart."""
+
+from datetime import date
+
+import pytest
+
+from agent_env.extensions.facts.tables.temporal_table import as_of
+from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.families.tdbench.sources import NOW, sources
+from agent_env.records.schema import Condition, Episode, Message, ToolCall
+from agent_env.runs.day_options import on_their_days
+from agent_env.runs.options import RunOptions
+from agent_env.runs.plan import samples_of, task_of
+from agent_env.tasks.conditions import on_day, sample_under
+from agent_env.tasks.family import by_digest
+
+DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
+CONDITIONS = [on_day(Condition(name="base"), day, "") for day in DAYS]
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """The task, and those of at most 40 questions whose answer moves."""
+    options = ("kinds=current", "book=closed", "phrasings=1", "domains=offices,laws", "rows=120")
+    run = RunOptions("tdbench", options=options, limit=40)
+    made = samples_of(run)
+    task = task_of(run, by_digest(made.tables))
+    notes = []
+    moving, left_out = on_their_days(made, CONDITIONS, task, notes.append)
+    assert set(left_out.values()) == {"the answer is on each of the days that of the present"}
+    assert len(moving.samples) + len(left_out) == len(made.samples)
+    return task, moving.samples
+
+
+@pytest.fixture(scope="module")
+def holding():
+    """A second solver, over the tables and not the samples: by sample and day the answers of its
+    group that last in the table as of that day, in the order in which they began."""
+    options = TdbenchOptions(kinds=("current",), domains=("offices", "laws"), rows=120)
+    tables = {each.domain.name: each.table for each in sources(options, 1)}
+
+    def answers(sample, day, lasting=True):
+        table = as_of(tables[sample.domain], date.fromisoformat(day))
+        places = table.places(list(sample.asked))
+        (answer,) = table.places(sample.answers)
+        own = [r for r in table.rows if [r.values[p] for p in places] == [*sample.asked.values()]]
+        rows = sorted(own, key=lambda row: row.start)
+        return [row.values[answer] for row in rows if row.end is None or not lasting]
+
+    return answers
+
+
+def episode(sample, condition, names, messages=()):
+    text = "ANSWER:\n" + ("\n".join(names) if names else "no answer")
+    return Episode(sample=sample.id, condition=condition.name, repeat=1, model="m", answer=text,
+                   status="finished", stop_reason="answered", messages=messages)  # fmt: skip
+
+
+def test_the_gold_of_each_day_is_that_of_the_table_as_of_it_and_the_question_names_no_day(
+    asked, holding
+):
+    task, samples = asked
+    golds = {}
+    for sample in samples:
+        for condition in CONDITIONS:
+            own = sample_under(sample, condition)
+            assert sorted(own.gold) == sorted(holding(sample, condition.today)), sample.id
+            golds[sample.id, condition.today] = own.gold
+            (message,) = task.prompt_under(sample, condition)
+            assert "2025" not in message.content
+            assert condition.today not in message.content
+            assert "oday" in message.content or "currently" in message.content
+            assert set(own.outdated) <= set(own.others)
+            assert not set(own.others) & set(own.gold)
+    assert all(len({golds[s.id, day] for day in DAYS} | {s.gold}) > 1 for s in samples)
+
+
+def test_policies_that_read_remember_or_ignore_the_date_are_told_apart_exactly(asked, holding):
+    task, samples = asked
+    policies = {
+        "reads": lambda sample, day: holding(sample, day),
+        "remembers": lambda sample, day: holding(sample, str(NOW)),
+        "ignores the date": lambda sample, day: holding(sample, DAYS[-1], lasting=False)[:1],
+    }
+    seen = {}
+    for name, policy in policies.items():
+        follows = present = other = 0
+        for sample in samples:
+            for condition in CONDITIONS:
+                names = policy(sample, condition.today)
+                metrics = task.score(sample, episode(sample, condition, names)).metrics
+                golds = {day: set(sample.on_day(day).gold) for day in DAYS}
+                is_right = set(names) == golds[condition.today]
+                expected = {
+                    "answer": is_right,
+                    "follows_clock": is_right,
+                    "other_day": not is_right and set(names) in golds.values(),
+                    "present": not is_right and set(names) == set(sample.gold),
+                }
+                assert {key: metrics[key] for key in expected} == expected, (name, sample.id)
+                follows, present = follows + is_right, present + metrics["present"]
+                other += metrics["other_day"]
+        seen[name] = follows, present, other
+    episodes = len(samples) * len(DAYS)
+    assert seen["reads"] == (episodes, 0, 0)
+    assert seen["remembers"][0] + seen["remembers"][1] == episodes
+    assert seen["remembers"][1] > 0 < seen["ignores the date"][2]
+    assert seen["ignores the date"][0] + seen["ignores the date"][1] < episodes
+    assert len(set(seen.values())) == 3
+
+
+def calls(*pairs):
+    """Messages of calls, as (tool, arguments, output)."""
+    messages = []
+    for number, (name, arguments, output) in enumerate(pairs):
+        call = ToolCall(id=str(number), name=name, arguments=arguments)
+        messages.append(Message(role="assistant", tool_calls=(call,)))
+        messages.append(Message(role="tool", tool_call_id=str(number), content=output))
+    return tuple(messages)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "date_asked", "looks_up"),
+    [
+        ([("calendars", '{"date": "today"}', "1995-06-01 is a Thursday, day 152")], 1, 0),
+        ([("python", "{}", "datetime.datetime(1995, 6, 1, 12, 0, 3)")], 1, 0),
+        ([("calendars", '{"date": "1995-06-01"}', "1995-06-01 is a Thursday")], 0, 0),
+        ([("python", "{}", "1995-06-02")], 0, 0),
+        ([("web_search", '{"query": "what is the date today"}', "It is 1 June 1995")], 1, 1),
+        ([("web_search", '{"query": "Chancellor"}', "Page of 1 June 1995")], 0, 1),
+        ([("sql", "{}", "no rows"), ("python", "{}", "June 1, 1995")], 1, 1),
+        ([], 0, 0),
+    ],
+)
+def test_who_asks_for_the_date_and_who_looks_up(asked, pairs, date_asked, looks_up):
+    task, samples = asked
+    metrics = task.score(samples[0], episode(samples[0], CONDITIONS[0], (), calls(*pairs))).metrics
+    assert (metrics["date_asked"], metrics["looks_up"]) == (date_asked, looks_up)
+
+
+def test_what_does_not_depend_on_the_day_is_asked_where_its_facts_lie_before_it():
+    run = RunOptions("time-puzzles", limit=12)
+    made = samples_of(run)
+    kept, left_out = on_their_days(made, CONDITIONS[:1], task_of(run, {}), lambda text: None)
+    assert set(left_out.values()) == {"what they ask about lies behind 1995-06-01"}
+    last = {s.id: max(d for proof in s.proofs for d in proof.dates) for s in made.samples}
+    assert {name for name, day in last.items() if day > "1995-06-01"[: len(day)]} == set(left_out)
+    assert all(sample.days == {} for sample in kept.samples)
