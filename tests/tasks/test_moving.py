@@ -6,6 +6,7 @@ from datetime import date
 import pytest
 
 from agent_env.extensions.facts.tables.temporal_table import as_of
+from agent_env.families.tdbench.reading import parse_question
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.sources import NOW, sources
 from agent_env.records.schema import Condition, Episode, Message, ToolCall
@@ -147,3 +148,10 @@ def test_what_does_not_depend_on_the_day_is_asked_where_its_facts_lie_before_it(
     last = {s.id: max(d for proof in s.proofs for d in proof.dates) for s in made.samples}
     assert {name for name, day in last.items() if day > "1995-06-01"[: len(day)]} == set(left_out)
     assert all(sample.days == {} for sample in kept.samples)
+
+
+def test_the_scripted_reference_reads_the_row_that_lasts_without_any_date(asked):
+    task, samples = asked
+    for style, sample in enumerate(samples[:3]):
+        (parse, *_) = parse_question(sample.on_day(DAYS[style]).question)
+        assert (parse.kind, parse.keys) == ("current", sample.asked)

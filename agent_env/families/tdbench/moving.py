@@ -15,7 +15,7 @@ from agent_env.families.tdbench.sample import (
     cardinality_of,
     rows_of,
 )
-from agent_env.families.tdbench.wording import STYLES, date_text
+from agent_env.families.tdbench.wording import STYLES, date_text, without_day
 from agent_env.sdk.family import CannotShift
 from agent_env.sdk.records import MaterialTable
 
@@ -65,6 +65,5 @@ def _today(sample: TdbenchSample) -> str:
     now = date.fromisoformat(sample.now)
     for day in (date_text(now, "day", style) for style in range(STYLES)):
         if day in sample.question:
-            plain = sample.question.removeprefix(f"Today is {day}. ")
-            return plain.replace(f"on {day},", "today,").replace(day, "today")
+            return without_day(sample.question, day)
     raise CannotShift("their wording does not state the day that it is")

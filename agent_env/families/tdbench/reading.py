@@ -87,6 +87,7 @@ class ParsedQuestion:
     number: int = 0
     """For `nth` and `count`."""
     now: str = ""
+    """Of `current`, where the question says it."""
 
 
 def parse_question(question: str) -> tuple[ParsedQuestion, ...]:
@@ -133,7 +134,8 @@ def _sentences(domain: Domain, form: QuestionForm) -> Iterator[tuple[Kind, str]]
         number = EXAMPLE_NUMBER
         yield kind, wording.listed_sentence(kind, form, domain.verbs, values, number, style)
     for head in form.now_heads:
-        yield "current", wording.fill(head, values, now="<now>")
+        dated = wording.fill(head, values, now="<now>")
+        yield from (("current", dated), ("current", wording.without_day(dated, "<now>")))
     for head in form.heads:
         yield "relation", wording.fill(head, values, cond="<cond>")
 

@@ -293,7 +293,7 @@ def _select(parse: ParsedQuestion, rows: list[Row]) -> list[Row]:
     if parse.kind == "relation":
         return [row for row in rows if all(bound.holds(row) for bound in parse.bounds)]
     if parse.kind == "current":
-        now = parse.now
+        now = parse.now or _LATER_THAN_ALL
         return [r for r in rows if r["start"] <= now[: len(r["start"])] and not r["end"]]
     if parse.kind == "nth":
         return rows[parse.number - 1 : parse.number]

@@ -225,6 +225,12 @@ def now_sentence(form: QuestionForm, values: Mapping[str, str], now: date, style
     return fill(form.now_heads[style % STYLES], values, now=date_text(now, "day", style))
 
 
+def without_day(question: str, day: str) -> str:
+    """A question as of now, with `today` for the day."""
+    plain = question.removeprefix(f"Today is {day}. ")
+    return plain.replace(f"on {day},", "today,").replace(day, "today")
+
+
 def listed_sentence(
     kind: str, form: QuestionForm, verbs: Verbs, values: Mapping[str, str], number: int, style: int
 ) -> str:
