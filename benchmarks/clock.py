@@ -20,7 +20,6 @@ from agent_env.records.schema import Condition, Episode, MaterialTable, Sample
 from agent_env.runs.day_options import DayOptions, on_their_days
 from agent_env.runs.options import RunOptions
 from agent_env.runs.plan import samples_of, task_of
-from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import on_day
 from agent_env.tasks.family import SampleSet, by_digest
@@ -90,10 +89,10 @@ def by_reading(made: SampleSet) -> dict[tuple[str, str], Mapping[str, float]]:
             "tdbench", conditions=("web",), clock=DayOptions(DAYS), dataset=file,
             options=("book=closed",), out=Path(folder) / "run",
         )  # fmt: skip
-        asyncio.run(start_run(options, quiet))
+        run = asyncio.run(start_run(options, quiet))
         return {
             (score.sample, score.condition.partition("~on-")[2]): score.metrics
-            for score in Run(options.out).scores()
+            for _, score in run.scored(print)
         }
 
 

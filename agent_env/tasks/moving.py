@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import date
 
 from agent_env.protocols import Scorer
-from agent_env.records.schema import Condition, Episode, Sample, Score, ToolCall
+from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall
 from agent_env.scoring.evidence import stands_in
 from agent_env.tasks.conditions import today_of
 from agent_env.tasks.tool_registry import traits_of
@@ -19,6 +20,16 @@ ON = "right_on_"
 DATE_ASKED, LOOKS_UP = "date_asked", "looks_up"
 """Metrics of every answer on a day: whether a tool told the day; whether anything was looked up."""
 _ASKS = re.compile(r"\b(?:today|current(?:ly)?|date|now)\b", re.I)
+
+
+def with_today(messages: Sequence[Message], condition: Condition) -> tuple[Message, ...]:
+    """The messages; where the condition says what day it is, that begins the last one."""
+    if condition.today is None or not condition.says_today:
+        return tuple(messages)
+    day = date.fromisoformat(condition.today)
+    said = f"Today is {day.day} {day:%B} {day.year} ({day}).\n\n"
+    *before, question = messages
+    return (*before, question.model_copy(update={"content": said + question.content}))
 
 
 def clock_metrics(

@@ -18,7 +18,7 @@ from agent_env.records.schema import Condition, Episode, MaterialTable, Message,
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
-from agent_env.tasks.moving import clock_metrics
+from agent_env.tasks.moving import clock_metrics, with_today
 from agent_env.tasks.shortcuts import Shortcut
 
 ORIGINAL = "original"
@@ -215,15 +215,8 @@ class Task:
         return score.model_copy(update={"metrics": score.metrics | extra})
 
     def prompt_under(self, sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        """The first messages for the sample in the condition's world; where it says what day it
-        is, that begins the question."""
-        messages = self.prompt(sample_under(sample, condition), condition)
-        if condition.today is None or not condition.says_today:
-            return messages
-        day = date.fromisoformat(condition.today)
-        said = f"Today is {day.day} {day:%B} {day.year} ({day}).\n\n"
-        *before, question = messages
-        return (*before, question.model_copy(update={"content": said + question.content}))
+        """The first messages for the sample in the condition's world."""
+        return with_today(self.prompt(sample_under(sample, condition), condition), condition)
 
     def form_under(self, condition: Condition, sample: Sample) -> AnswerForm | None:
         """The form that the server holds the answer to; None where it is free. ConfigError where

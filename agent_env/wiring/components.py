@@ -230,12 +230,8 @@ class RunComponents:
 
         if self.sandbox is None:
             raise ConfigError("a condition runs code, and the run's 'sandbox' names none")
-        made = (
-            self.sandbox.session()
-            if supplies.today is None
-            else self.sandbox.session(supplies.today)
-        )
-        session: Sandbox = await stack.enter_async_context(made)
+        day = () if supplies.today is None else (supplies.today,)  # which not each backend takes
+        session: Sandbox = await stack.enter_async_context(self.sandbox.session(*day))
         if setup is not None:
             session = Prepared(session, setup, CALL_TIMEOUT_S)
         return replace(supplies, sandbox=session, importable=importable())

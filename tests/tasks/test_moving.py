@@ -15,6 +15,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.plan import samples_of, task_of
 from agent_env.tasks.conditions import on_day, sample_under
 from agent_env.tasks.family import by_digest
+from agent_env.tasks.task import CannotShift
 
 DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
 CONDITIONS = [on_day(Condition(name="base"), day, "") for day in DAYS]
@@ -151,7 +152,17 @@ def test_what_does_not_depend_on_the_day_is_asked_where_its_facts_lie_before_it(
 
 
 def test_the_scripted_reference_reads_the_row_that_lasts_without_any_date(asked):
-    task, samples = asked
+    _, samples = asked
     for style, sample in enumerate(samples[:3]):
         (parse, *_) = parse_question(sample.on_day(DAYS[style]).question)
         assert (parse.kind, parse.keys) == ("current", sample.asked)
+
+
+def test_what_had_not_begun_and_what_comes_after_the_table_is_not_asked(asked):
+    task, samples = asked
+    for day, reason in (("1700-01-01", "had begun on 1700-01-01"), ("2025-07-01", "is as of 2025")):
+        with pytest.raises(CannotShift, match=reason):
+            task.on_day(samples[0], date.fromisoformat(day))
+    opened = samples[0].model_copy(update={"book": "open"})
+    with pytest.raises(CannotShift, match="take --option book=closed"):
+        task_of(RunOptions("tdbench"), {}).on_day(opened, date(2003, 6, 1))

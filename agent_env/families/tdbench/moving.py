@@ -29,6 +29,8 @@ def on_day(sample: TdbenchSample, table: MaterialTable, day: date) -> Mapping[st
     begun = [
         (n, row) for n, row in zip(sample.relevant[0], rows, strict=True) if row["start"] <= text
     ]
+    if not begun:
+        raise CannotShift(f"nothing of what they ask about had begun on {day}")
     golds = [
         GoldRow(answer=answer_in(row, sample), start=row["start"], end=None, row=n)
         for n, row in begun

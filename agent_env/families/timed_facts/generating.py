@@ -288,6 +288,8 @@ def on_day(setting: Setting, sample: Sample, day: date) -> Mapping[str, JsonValu
     at, facts = month(day.year, day.month), question.own_facts
     if at > PRESENT:
         raise CannotShift(f"their facts are as of {write_month(PRESENT)}, which is before {day}")
+    if all(fact.first is not None and fact.first > at for fact in facts):
+        raise CannotShift(f"nothing of what they ask about had begun on {day}")
     if any(at in (fact.first, fact.last) for fact in facts):
         raise CannotShift(f"their facts change in the month of {day}")
     answers = solve(facts, Query("in", Span(at, at))).answers
