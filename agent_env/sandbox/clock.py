@@ -7,11 +7,12 @@ given back; and a second system call filter refuses every other way to the real 
 that is started anew would get that memory again, sessions with a clock start none (fork works).
 
 Guaranteed, on x86-64: no call of the C library, Python or a library tells the real date, nor does a
-system call, whatever the code does: the process is never told it. The times of files are all noon
-of that day, as the functions of the C library tell them, and the system calls behind these are
-refused elsewhere. Not guaranteed: the real times of files against machine code that jumps into the
-dynamic loader or writes over ours; and that Python, kernel and packages are no younger than that
-day, which their version numbers tell.
+system call, whatever the code does: no process of the session is ever told the time of the real
+clock. The times of files are all noon of that day, as the functions of the C library tell them, and
+the system calls behind these are refused elsewhere. Not guaranteed: the real times of files against
+code that reads the stack of another thread in the middle of its call, jumps into the dynamic loader
+or writes over our code; and that kernel, Python, packages and their compiled files are no younger
+than that day, as their version numbers and headers tell.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ CODE = bytes.fromhex(
     "83ff0b7728b8210900000fa3f8731ebf01000000b8e40000000f0585c0750d48b9111111111111111148010ec3b8e4"
     "0000000f05c34885f6740748c7060000000031c04885ff74304889febf01000000b8e40000000f0548b91111111111"
     "11111148010e488b460831d2b9e803000048f7f14889460831c0c34889fa4883ec104889e6bf01000000b8e4000000"
-    "0f0548b811111111111111114803042448"
-    "83c4104885d27403488902c3b8e50000000f05c3b83e0100000f05c345"
-    "31d2eb0641ba000100004889f24889febf9cffffffeb034189cab8060100000f0585c0756a48b92222222222222222"
-    "48894a4848894a5848894a6831c948894a5048894a6048894a70c34889f2b805000000ebcb4189cab84c0100000f05"
-    "85c0752d48b922222222222222224989484049894850498948604989487031c9418948484189485841894868418948"
-    "78c353f7d889c348b83333333333333333ffd089185bb8ffffffffc3"
+    "0f0548b81111111111111111480304244883c4104885d27403488902c3b8e50000000f05c3b83e0100000f05c34531"
+    "d2eb0641ba000100004889f24889febf9cffffffeb034189ca4989d04881ec980000004889e2b8060100000f0585c0"
+    "754048b9222222222222222248894c244848894c245848894c246831c948894c245048894c246048894c2470b91200"
+    "00004889e64c89c7f348a54889f44883c408c34881c498000000eb734989f04881ec980000004889e6b805000000eb"
+    "9d4189cab84c0100004d89c14881ec080100004989e00f054d89c885c0753a48b9222222222222222248894c244048"
+    "894c245048894c246048894c247031c9894c2448894c2458894c2468894c2478b920000000e97affffff4881c40801"
+    "000053f7d889c348b83333333333333333ffd089185bb8ffffffffc3"
 )
 """tests/sandbox/clock.S, assembled."""
 OFFSET, START, ERRNO = b"\x11" * 8, b"\x22" * 8, b"\x33" * 8
@@ -50,7 +52,7 @@ OF_VDSO = {
 """Where the code for each function begins: for all that read the kernel's memory."""
 OF_LIBRARY = {
     "stat": 0xBA, "stat64": 0xBA, "lstat": 0xBF, "lstat64": 0xBF, "fstatat": 0xD2,
-    "fstatat64": 0xD2, "fstat": 0x105, "fstat64": 0x105, "statx": 0x10F,
+    "fstatat64": 0xD2, "fstat": 0x136, "fstat64": 0x136, "statx": 0x14A,
 }  # fmt: skip
 NOON_S = 43_200
 EXECUTABLE = mmap.PROT_READ | mmap.PROT_EXEC

@@ -69,40 +69,59 @@ lstat:
   jmp 2f
 fstatat:
   mov r10d, ecx
-2: mov eax, 262
+2: mov r8, rdx
+  sub rsp, 152
+  mov rdx, rsp
+  mov eax, 262
 3: syscall
   test eax, eax
-  jnz 9f
+  jnz 8f
   movabs rcx, 0x2222222222222222
-  mov [rdx+72], rcx
-  mov [rdx+88], rcx
-  mov [rdx+104], rcx
+  mov [rsp+72], rcx
+  mov [rsp+88], rcx
+  mov [rsp+104], rcx
   xor ecx, ecx
-  mov [rdx+80], rcx
-  mov [rdx+96], rcx
-  mov [rdx+112], rcx
+  mov [rsp+80], rcx
+  mov [rsp+96], rcx
+  mov [rsp+112], rcx
+  mov ecx, 18
+4: mov rsi, rsp
+  mov rdi, r8
+  rep movsq
+  mov rsp, rsi
+  add rsp, 8
   ret
+8: add rsp, 152
+  jmp 9f
 fstat:
-  mov rdx, rsi
+  mov r8, rsi
+  sub rsp, 152
+  mov rsi, rsp
   mov eax, 5
   jmp 3b
 statx:
   mov r10d, ecx
   mov eax, 332
+  mov r9, r8
+  sub rsp, 264
+  mov r8, rsp
   syscall
+  mov r8, r9
   test eax, eax
-  jnz 9f
+  jnz 7f
   movabs rcx, 0x2222222222222222
-  mov [r8+64], rcx
-  mov [r8+80], rcx
-  mov [r8+96], rcx
-  mov [r8+112], rcx
+  mov [rsp+64], rcx
+  mov [rsp+80], rcx
+  mov [rsp+96], rcx
+  mov [rsp+112], rcx
   xor ecx, ecx
-  mov [r8+72], ecx
-  mov [r8+88], ecx
-  mov [r8+104], ecx
-  mov [r8+120], ecx
-  ret
+  mov [rsp+72], ecx
+  mov [rsp+88], ecx
+  mov [rsp+104], ecx
+  mov [rsp+120], ecx
+  mov ecx, 32
+  jmp 4b
+7: add rsp, 264
 9: push rbx
   neg eax
   mov ebx, eax

@@ -22,7 +22,7 @@ def shortcuts(comparison: Comparison) -> ResultTable:
         estimates = comparison.estimates_over(group, comparison.metric) if baselines else []
         for arm, estimate in zip(group, estimates, strict=bool(baselines)):
             above = None
-            if best is not None and group is arms:
+            if best is not None and group is arms and arm.condition.today is None:
                 difference = comparison.column(arm, comparison.metric) - best[1]
                 above = comparison.estimates(difference[:, None], share=False)[0].cell
             rows.append((arm.label, estimate.cell, estimate.samples, above))
@@ -34,20 +34,25 @@ def shortcuts(comparison: Comparison) -> ResultTable:
     )  # fmt: skip
     rules = tuple(f"{arm.label}: {arm.model}." for arm in baselines)
     rules += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
+    if any(arm.condition.today is not None for arm in arms):
+        rules += ("Shortcuts answer in the present; no condition on a day is compared with them.",)
     title = "Shortcuts on the same samples"
     brief = "" if best is None else _none_below(comparison, *best)
     return ResultTable("shortcuts", title, columns, tuple(rows), rules, brief)
 
 
 def _none_below(comparison: Comparison, label: str, scores: np.ndarray) -> str:
-    """That every condition whose world is not disturbed scored above the best shortcut; "" where
-    one did not."""
+    """That every condition whose world is neither disturbed nor on a day scored above the best
+    shortcut; "" where one did not, or there is none."""
     best, values = float(np.nanmean(scores)), comparison.values_of(comparison.metric)
     sign = -1 if comparison.is_error else 1
     arms = comparison.study.arms
-    plain = [i for i, arm in enumerate(arms) if arm.condition.disturbance is None]
+    plain = [
+        i for i, arm in enumerate(arms)
+        if arm.condition.disturbance is None and arm.condition.today is None
+    ]  # fmt: skip
     known = [value for i in plain if (value := values[i]) is not None]
-    if any(sign * (value - best) <= 0 for value in known):
+    if (arms and not plain) or any(sign * (value - best) <= 0 for value in known):
         return ""
     return (
         f"Shortcuts: every {'plain ' if len(plain) < len(arms) else ''}condition is above the best "
