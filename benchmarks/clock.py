@@ -44,7 +44,8 @@ def main() -> None:
     kept, left_out = on_their_days(made, conditions, task, print)
     samples = kept.samples[: arguments.questions]
     tables = by_digest(made.tables)
-    print(f"{len(samples)} questions on {len(DAYS)} days; {len(left_out)} of {len(made.samples)} left out")
+    print(f"{len(samples)} questions on {len(DAYS)} days; of {len(made.samples)} drawn ones")
+    print(f"{len(left_out)} cannot be asked on each day, or never change")
     policies: dict[str, Answers] = {
         "reads": lambda sample, day: sample.on_day(day).gold,
         "remembers": lambda sample, day: sample.gold,
