@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent_env.cli.check import seen_word
 from agent_env.cli.docs import SOURCES
 from agent_env.records.model_server import ServerProbe
 
@@ -17,13 +16,10 @@ RECORDS = SOURCES / "compatibility"
 PAGE = SOURCES / "models.md"
 PLACE = re.compile(r"(?<=<!-- servers -->\n).*?(?=<!-- /servers -->)", re.S)
 """Where the table stands in the page."""
-COLUMNS = {
-    "tools": "tools", "calls parsed": "parsed", "required": "required",
-    "parallel calls": "parallel", "streaming": "stream", "calls in streams": "stream calls",
-    "reasoning": "reasoning", "usage": "usage", "usage in streams": "stream usage",
-    "logprobs": "logprobs", "JSON schema": "schema", "seed": "seed",
-}  # fmt: skip
-"""Features, and the heads of their columns."""
+FEATURES = (
+    "tools", "calls parsed", "required", "parallel calls", "streaming", "calls in streams",
+    "reasoning", "usage", "usage in streams", "logprobs", "JSON schema", "seed",
+)  # fmt: skip
 
 
 def models_page(folder: Path = RECORDS) -> str:
@@ -31,7 +27,7 @@ def models_page(folder: Path = RECORDS) -> str:
     probes = [
         ServerProbe.model_validate_json(file.read_bytes()) for file in sorted(folder.glob("*.json"))
     ]
-    heads = ["server", "model", "API", *COLUMNS.values(), "context", "tried", "note"]
+    heads = ["server", "model", "API", "works", "does not work", "context", "tried", "note"]
     lines = [heads, ["---"] * len(heads), *map(_row, probes)]
     table = "".join(f"{_line(cells)}\n" for cells in lines)
     return PLACE.sub(lambda _: table, PAGE.read_text(encoding="utf-8"))
@@ -39,15 +35,11 @@ def models_page(folder: Path = RECORDS) -> str:
 
 def _row(probe: ServerProbe) -> list[str]:
     seen = {feature.name: feature for feature in probe.features}
-    cells = []
-    for name in COLUMNS:
-        feature = seen.get(name)
-        if feature is None or feature.is_seen is None:
-            cells.append("–")
-        elif name == "reasoning" and feature.detail:
-            cells.append(f"`{feature.detail}`")
-        else:
-            cells.append(seen_word(feature.is_seen))
+    known = [seen[name] for name in FEATURES if name in seen]
+    cells = [
+        ", ".join(each.name for each in known if each.is_seen is is_seen) or "–"
+        for is_seen in (True, False)
+    ]
     server = " ".join(filter(None, [probe.server or "unknown", probe.version]))
     context = "–" if probe.context_tokens is None else str(probe.context_tokens)
     return [server, probe.model, probe.api, *cells, context, probe.at[:10], probe.note]

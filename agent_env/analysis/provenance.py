@@ -495,6 +495,8 @@ class TraceProvenance:
             dates = (self.source.date,) if self.source else self.score.answer or ()
             if is_by_fault(episode, stage, self.web, dates, self._gave_up):
                 return "fault of a tool"
+        if self._gave_up and self.calls and episode.tool_errors == len(self.calls):
+            return "no call worked"
         return stage
 
     def _why_unreadable(self) -> str:
@@ -516,7 +518,7 @@ class TraceProvenance:
             is_of_pages = self._blames_lookup and self.condition.context
             return "given pages misread" if is_of_pages else calculated
         if self.is_stated:
-            return "misread"
+            return "gave up" if self._gave_up else "misread"
         if not self.can_find and not self.lookups and not sample.evidence:
             return "no page named"
         if not (self._blames_lookup or self._gave_up or (not self.lookups and not self.can_find)):

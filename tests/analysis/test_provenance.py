@@ -490,10 +490,10 @@ def test_a_family_without_rules_of_its_own_is_unexplained():
 def test_a_question_that_holds_its_evidence_is_misread_unless_a_tool_put_the_answer_out():
     sample = Sample(id="p", task="other", gold=("1960-07-18",))
 
-    def found(answer, messages=()):
+    def found(answer, messages=(), errors=0):
         episode = Episode(sample="p", condition="python", repeat=1, model="m", status="finished",
                           answer=f"MY ANSWER: {answer}", stop_reason="answered",
-                          messages=messages)  # fmt: skip
+                          messages=messages, tool_errors=errors)  # fmt: skip
         return TraceProvenance(
             sample, episode, score(PUZZLE, episode), parse_condition("python"), "exact_match",
             None, is_stated=True,
@@ -505,6 +505,8 @@ def test_a_question_that_holds_its_evidence_is_misread_unless_a_tool_put_the_ans
     assert (right.verdict, right.failure) == ("given", "")
     printed = called(("python", '{"code": "d"}', "1960-07-18"))
     assert found("1960-07-18", printed).verdict == "computed"
+    assert found("None", COMPUTED).failure == "gave up"
+    assert found("None", COMPUTED, errors=1).failure == "no call worked"
 
 
 def test_sums_and_words():
