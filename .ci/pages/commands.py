@@ -17,11 +17,8 @@ OPTIONS = """## Options of a run
 
 `agent-env run --help-all` says what each does. The keyword in Python and in `study.toml` is the
 flag with underscores; in Python `conditions`, `options`, `first_steps`, `api_key_envs` and
-`allow_hosts` are plural. The second column is its place in `run.json`; the last one names the
-commands that may change it later.
-
-| option | in run.json | changed by |
-|---|---|---|"""
+`allow_hosts` are plural. Beside each: its place in `run.json`, and which commands may change it
+later."""
 WIDE = {"max_content_width": WIDTH, "terminal_width": WIDTH}
 
 
@@ -31,8 +28,8 @@ def commands_page() -> str:
 
     root = typer.main.get_command(app)
     context = root.context_class(root, info_name="agent-env", **WIDE)
-    lines = ["| command | |", "|---|---|", *_lines(root, context, "")]
-    return "\n\n".join([HEAD, "\n".join(lines), "\n".join([OPTIONS, *_options()])])
+    lines = _lines(root, context, "")
+    return "\n\n".join([HEAD, "\n".join(lines), OPTIONS, "\n".join(_options())])
 
 
 def _lines(group: Any, context: Any, above: str) -> Iterator[str]:
@@ -46,8 +43,8 @@ def _lines(group: Any, context: Any, above: str) -> Iterator[str]:
             yield from _lines(command, own, f"{above}{name} ")
         else:
             words = [word for word in command.collect_usage_pieces(context) if word != "[OPTIONS]"]
-            text = command.get_short_help_str(400).replace("|", "\\|")
-            yield f"| `{' '.join([above + name, *words])}` | {text} |"
+            text = command.get_short_help_str(400)
+            yield f"- `{' '.join([above + name, *words])}`: {text}"
 
 
 def _options() -> Iterator[str]:
@@ -59,8 +56,9 @@ def _options() -> Iterator[str]:
         by = [name for name, its in changing.items() if option.keyword in its]
         by = [name for name in by if getattr(option.opt, name)]
         if option.manifest or by:
-            place = f"`{option.manifest}`" if option.manifest else ""
-            yield f"| {_flag(option)} | {place} | {', '.join(by)} |"
+            place = f" `{option.manifest}`" if option.manifest else ""
+            later = f" ({', '.join(by)})" if by else ""
+            yield f"- {_flag(option)}{place}{later}"
 
 
 def _flag(option: Option) -> str:

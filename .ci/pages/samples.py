@@ -18,26 +18,25 @@ are reported at once, by line and field. **Bold** fields are required. For quest
 
 def samples_page() -> str:
     """The page: for each family its fields; families with the same samples share them."""
-    sections = [f"## Every sample\n\n{_table(Sample, ())}"]
+    sections = [f"## Every sample\n\n{_list(Sample, ())}"]
     names: dict[type[Sample], list[str]] = {}
     for name in task_names():
         family = load_family(name)
         kind = family.make_task("default", family.options(), {}).sample_type
         names.setdefault(kind, []).append(name)
     for kind, tasks in names.items():
-        sections.append(f"## {', '.join(tasks)}\n\n{_table(kind, Sample.model_fields)}")
+        sections.append(f"## {', '.join(tasks)}\n\n{_list(kind, Sample.model_fields)}")
     return "\n\n".join([HEAD, *sections])
 
 
-def _table(kind: type[Record], without: Container[str]) -> str:
-    lines = ["| field | type | what it is |", "|---|---|---|"]
+def _list(kind: type[Record], without: Container[str]) -> str:
+    lines = []
     for field in option_help(kind):
         if field.name in without:
             continue
         name = f"`{field.name}`"
         name = f"**{name}**" if kind.model_fields[field.name].is_required() else name
-        cells = (name, f"`{field.type}`", field.help)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append(f"- {name} (`{field.type}`) {field.help}".rstrip())
     return "\n".join(lines)
 
 
