@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
+from agent_env.records.manifest import WebSettings
 from agent_env.records.pages import Page
 from agent_env.testing import puzzle
 from agent_env.web.extract import extract
@@ -122,7 +123,7 @@ def extraction_speed() -> None:
 
 
 def guard_speed() -> None:
-    page, guard = made(1, SIZE), Guard.of(puzzle(), as_of="2020-01-01")
+    page, guard = made(1, SIZE), Guard.of(puzzle(), WebSettings(as_of="2020-01-01"))
     print("guards: a page of 100 kB")
     told("all of them", [spent(lambda: guard.page(page)) for _ in range(30)])
 

@@ -16,6 +16,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
+from pydantic import Field
+
 from agent_env.analysis.date_sources import DateSource, date_source
 from agent_env.analysis.failure_modes import (
     Repeated,
@@ -28,7 +30,7 @@ from agent_env.analysis.failure_modes import (
 from agent_env.episodes.disturbances import disturbances
 from agent_env.records.disturbance import AttackOutcome, FaultOutcome
 from agent_env.records.schema import Condition, Episode, PageRef, Record, Sample, Score
-from agent_env.scoring.evidence import Lookup, cites, lookups_of, stands_in
+from agent_env.scoring.evidence import Lookup, cites, lookups_of, page_flags, stands_in
 from agent_env.tasks.faults import Faults
 from agent_env.tasks.task import ORIGINAL, UNSURE, FaultFinder, Task
 from agent_env.tasks.tool_registry import traits_of, web_tools
@@ -99,6 +101,10 @@ class Provenance(WorldAnswer):
     """Addresses of the pages that it was read from, or that fooled it; none for a search result
     without address."""
     pages: tuple[ShownPage, ...] = ()
+    as_of: str | None = None
+    """The day of which its web was asked for pages; None for none."""
+    page_flags: dict[str, int] = Field(default_factory=dict)
+    """What the guards saw, as `scoring.evidence.page_flags` counts it."""
     pages_shown: int = 0
     """Results and pages, however often."""
     lookups: tuple[Lookup, ...] = ()
@@ -176,12 +182,14 @@ class Provenances:
         task: Task | None,
         conditions: Sequence[Condition],
         find_faults: FaultFinder | None = None,
+        as_of: str | None = None,
     ) -> None:
         """Of no task there are none; `find_faults` of the task, where it is made already."""
         self._task, self._conditions = task, {each.name: each for each in conditions}
         maker = None if task is None else task.analysis.fault_finder
         self._find_faults = find_faults or (None if maker is None else maker())
         self._records: list[Provenance] = []
+        self._as_of = as_of
 
     def add(self, sample: Sample, episode: Episode, score: Score) -> None:
         """Makes the record of an episode; `sample` as its condition asks it."""
@@ -193,7 +201,8 @@ class Provenances:
             trace = TraceProvenance(
                 sample, episode, score, condition, metric, self._find_faults, is_stated
             )
-            self._records.append(trace.record())
+            update = {"as_of": self._as_of, "page_flags": page_flags(episode.pages)}
+            self._records.append(trace.record().model_copy(update=update))
 
     def by_episode(self) -> dict[tuple[str, str, int], Provenance]:
         """By condition, sample and repeat, each with its other worlds."""

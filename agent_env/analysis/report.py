@@ -166,6 +166,7 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
     yield "pages searched by", web.index
     yield "page store's digest", web.pages_digest
     yield "pages as of", web.as_of
+    yield "pages without a date", web.undated
     yield "leaks withheld", ("yes" if web.block_leaks else "no") if manifest.web else None
     for use in manifest.contexts:
         yield f"pages of {use.name}", f"{use.source_model} {use.source_condition}, {use.digest}"

@@ -130,6 +130,46 @@ def verify(file: Store, as_json: AsJson = False) -> None:
         sys.exit(1)
 
 
+def leaks(
+    file: Store,
+    as_of: Annotated[str, Opt("YYYY-MM-DD: the day of which pages are to be.")],
+    as_json: AsJson = False,
+) -> None:
+    """Count and list pages that may tell of days after one, with what shows it.
+
+    Example: agent-env web pages leaks runs/first --as-of 2020-01-01
+    """
+    from agent_env.web.as_of import CHANGED, LATER, MENTIONS, NO_DATE, dates_of
+    from agent_env.web.as_of import AsOf as WebAsOf
+    from agent_env.wiring.web import as_of_day
+
+    store, day = _open(file), WebAsOf(as_of_day(as_of))
+    findings = {
+        row.asked: day.look(dates_of(page), f"{page.title}\n{page.text}", page.fetched_at)
+        for row in store.fetches()
+        if row.error is None and (page := store.page(row))
+    }
+    flags = Counter(flag for each in findings.values() for flag in each.flags)
+    names = {"dated later": LATER, "changed later": CHANGED, "undated": NO_DATE,
+             "speaking of later days": MENTIONS}  # fmt: skip
+    counts = {"pages": len(findings), **{name: flags[flag] for name, flag in names.items()}}
+    flagged = {url: each for url, each in findings.items() if each.flags}
+    if as_json:
+        leaky = [
+            {"url": url, "flags": each.flags, "mention": each.mention,
+             "latest": None if each.latest is None else each.latest.model_dump()}
+            for url, each in flagged.items()
+        ]  # fmt: skip
+        print(json.dumps({"as_of": day.day, **counts, "flagged": leaky}))
+        return
+    for name, count in counts.items():
+        print(f"{name:22} {count}")
+    for url, each in flagged.items():
+        date = each.latest
+        what = None if date is None else f"{date.day} {date.kind} ({date.source})"
+        print("  ".join(filter(None, [",".join(each.flags), url, what, each.mention])))
+
+
 def merge(
     out: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
     others: Annotated[list[Path], typer.Argument(help="Stores to take in.")],

@@ -58,6 +58,7 @@ COMMANDS: Mapping[str, str] = {
     "web.pages.list": "pages:list_pages",
     "web.pages.show": "pages:show",
     "web.pages.verify": "pages:verify",
+    "web.pages.leaks": "pages:leaks",
     "web.pages.merge": "pages:merge",
     "web.pages.export": "pages:export",
     "web.pages.import": "pages:import_pages",

@@ -15,6 +15,8 @@ from agent_env.records.texts import IN_TEXT, is_time
 from agent_env.records.tier import Tier
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
+Undated = Literal["withhold", "count", "serve"]
+
 
 class ContextUse(Stored):
     """Where the cited pages of a run's conditions come from."""
@@ -55,6 +57,9 @@ class WebSettings(Stored):
     the web brings its own search."""
     as_of: Plain[str | None] = None
     """Pages dated later than this day are hidden."""
+    undated: Plain[Undated | None] = Field(default=None, exclude_if=lambda value: value is None)
+    """What is done with pages without a date; None without `as_of`, and in older runs, which served
+    them."""
     block_leaks: Plain[bool] = False
     """Whether pages that hold the question or its answer are kept from the model."""
     obey_robots: Host[bool] = True

@@ -8,17 +8,20 @@ from pydantic import Field
 
 from agent_env.records.schema import Record
 
+DateKind = Literal["published", "modified", "captured", "copyright", "unspecified"]
+DateSource = Literal[
+    "header", "archive", "json-ld", "meta", "time", "url", "text", "pdf", "fetcher", "search"
+]
+
 
 class StatedDay(Record):
     """A date that a page, its server or an archive states of the page."""
 
     day: str
     """YYYY-MM-DD, or YYYY-MM or YYYY where no more is stated."""
-    kind: Literal["published", "modified", "captured", "copyright", "unspecified"]
+    kind: DateKind
     """`captured`: when an archive took it; `copyright`: a year of a copyright notice."""
-    source: Literal[
-        "header", "archive", "json-ld", "meta", "time", "url", "text", "pdf", "fetcher", "search"
-    ]
+    source: DateSource
 
 
 class Page(Record):

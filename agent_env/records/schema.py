@@ -390,7 +390,7 @@ class PageRef(Stored):
     digest: Plain[str | None] = None
     """Digest of the bytes of an opened page."""
     flags: Plain[tuple[str, ...] | None] = None
-    """Findings of the guards: `question`, `answer`, `later`, `instructions`; None for none."""
+    """Findings of the guards, as docs/web.md lists them; None for none."""
 
 
 class Reply(Stored):

@@ -36,6 +36,7 @@ class RunKeywords(TypedDict, total=False):
     fetcher: str | None
     pages: Path | str | None
     as_of: str | None
+    undated: Literal["withhold", "count", "serve"] | None
     block_leaks: bool
     ignore_robots: bool
     allow_hosts: Sequence[str] | str

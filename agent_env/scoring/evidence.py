@@ -10,19 +10,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Sequence
 
-from agent_env.records.schema import Episode, Proof, Record, Sample, Score
+from agent_env.records.schema import Episode, PageRef, Proof, Record, Sample, Score
 from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms
 
-_DATES = DateForms(
+_SHORTEST = 6
+"""Characters of all right answers together; shorter ones stand on any page."""
+WRITTEN_DATES = DateForms(
     r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?![\d-])",
     rf"(?:(?<!\d)(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b(?P<m>{ANY_MONTH})\b\.?,? "
     r"(?P<y>\d{4})(?!\d)",
     rf"\b(?P<m>{ANY_MONTH})\b\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})(?!\d)",
     r"(?<![\d-])(?P<y>\d{4})(?![\d-])",
 )
+
+
+"""Full dates, months and years in usual notations."""
 
 
 class Lookup(Record):
@@ -61,6 +67,37 @@ def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, reply_text
     )
 
 
+def page_flags(pages: Iterable[PageRef]) -> dict[str, int]:
+    """How many pages and results were `shown` and `withheld`, each once, and how many of these with
+    each flag, as `shown undated`; `leak`: shown, with every right answer, and either without a date
+    or speaking of days after the one asked for."""
+    flags: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for ref in pages:
+        how = "withheld" if ref.how == "blocked" else "shown"
+        flags[how, ref.url] |= {"", *(ref.flags or ())}
+    counts = Counter(f"{how} {each}".strip() for (how, _), its in flags.items() for each in its)
+    counts["leak"] = sum(
+        how == "shown" and "gold" in its and not its.isdisjoint({"undated", "mentions-later"})
+        for (how, _), its in flags.items()
+    )
+    return dict(+counts)
+
+
+def is_telling(gold: Sequence[str]) -> bool:
+    """Whether the right answers are long enough not to stand on any page."""
+    return sum(map(len, gold)) >= _SHORTEST
+
+
+def holds_all(gold: Sequence[str], text: str) -> bool:
+    """Whether right answers that are long enough all stand in the text, dates in any notation."""
+    return is_telling(gold) and all(
+        stands_in(value, text)
+        if re.fullmatch(r"\d{4}(-\d\d){0,2}", value)
+        else re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.I)
+        for value in gold
+    )
+
+
 def cites(episode: Episode, url: str) -> bool:
     """Whether the answer or the reply's citations have the page's address, and not only one that
     begins like it."""
@@ -91,7 +128,7 @@ def stands_in(date: str, text: str) -> bool:
 
 def dates_in(text: str) -> set[str]:
     """The dates that stand in the text in a usual notation: YYYY, YYYY-MM or YYYY-MM-DD."""
-    dates = (each for each in _DATES.find(text) if each.year is not None)
+    dates = (each for each in WRITTEN_DATES.find(text) if each.year is not None)
     return {str(PartialDate(each.year, each.month, each.day)) for each in dates}  # type: ignore[arg-type]
 
 

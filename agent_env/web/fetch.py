@@ -49,7 +49,7 @@ from agent_env.web.addresses import (
 )
 from agent_env.web.fetch_content import kind_of, read_content
 from agent_env.web.fetch_request import PRODUCT, FetchLimits, opened, read_body, user_agent
-from agent_env.web.metadata import day_of
+from agent_env.web.metadata import all_dates, day_of
 
 _READ_CHARACTERS = 512 * 1024
 _NAME = re.compile(r"^([ \t]*user-agent)[ \t]*:([^/\r\n]*)(/[^\r\n]*)?", re.I | re.M)
@@ -136,6 +136,7 @@ class HttpFetcher:
         if not 200 <= answer.status < 300:
             raise ToolError(f"{shortened_url(url)} answered {_status(answer.status)}")
         content = await asyncio.to_thread(read_content, answer.body, answer.content_type, url)
+        fetched_at = self._clock().isoformat(timespec="seconds")
         return Page(
             url=url,
             status=answer.status,
@@ -143,11 +144,12 @@ class HttpFetcher:
             body=answer.body,
             title=content.title,
             text=content.text,
-            fetched_at=self._clock().isoformat(timespec="seconds"),
+            fetched_at=fetched_at,
             headers=answer.headers,
             language=content.metadata.language or _language(answer.headers),
             published=content.metadata.published,
             modified=content.metadata.modified or day_of(answer.headers.get("last-modified")),
+            dates=all_dates(content.metadata.dates, url, answer.headers, fetched_at),
             extractor=content.extractor,
         )
 

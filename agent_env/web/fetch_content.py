@@ -15,7 +15,7 @@ from typing import Literal
 from agent_env.errors import ToolError
 from agent_env.web.charset import decode
 from agent_env.web.extract import Extracted, extract
-from agent_env.web.metadata import Metadata, day_of
+from agent_env.web.metadata import Metadata, day_of, stated
 from agent_env.worker.host import WorkerFailed, worker
 
 Kind = Literal["html", "text", "pdf", "untold"]
@@ -72,7 +72,9 @@ def _pdf(body: bytes) -> Extracted:
         pdf = worker("pdf").call({"body": b64encode(body).decode()}, timeout_s=_PDF_TIME_S)
     except WorkerFailed as exc:
         raise ToolError(f"the PDF cannot be read: that {exc}") from exc
-    metadata = Metadata(None, _pdf_day(pdf["CreationDate"]), _pdf_day(pdf["ModDate"]))
+    created, changed = _pdf_day(pdf["CreationDate"]), _pdf_day(pdf["ModDate"])
+    dates = (stated(created, "published", "pdf"), stated(changed, "modified", "pdf"))
+    metadata = Metadata(None, created, changed, tuple(each for each in dates if each is not None))
     title = " ".join(pdf["Title"].split())
     text = pdf["text"].encode("utf-8", "replace").decode()
     return Extracted(title, text, metadata, f"pypdf/{pdf['version']}")

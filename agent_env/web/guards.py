@@ -2,11 +2,12 @@
 
 `question`: it holds the puzzle's own text: a part of ten words or more as it stands, or three in
 five of all runs of seven words. `answer`: a line that speaks of an answer or solution beside all
-right answers, or three or more right answers in a row. `later`: it is dated after the day asked
-for. `instructions`: it speaks to an AI system, or bears the marks of a chat's own turns.
+right answers, or three or more right answers in a row. `instructions`: it speaks to an AI system,
+or bears the marks of a chat's own turns. With a day asked for, `later`, `changed`, `undated` and
+`mentions-later` (see as_of), and `gold`: every right answer stands on it.
 
 Not caught: paraphrase and translation, answers written in another notation than the gold answer's,
-text in images, pages without a date or with a false one, and orders to a model that use none of
+text in images, false dates, and orders to a model that use none of
 the phrasings below. Seen without need: pages that discuss such orders. So flags are evidence to
 look at, and what a page says reaches the model marked as the page's words whether flagged or not.
 
@@ -16,20 +17,22 @@ The web of one episode, seen through its guard.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_env.protocols import Fetcher, SearchProvider
-from agent_env.records.pages import Hit, Page
+from agent_env.records.manifest import Undated, WebSettings
+from agent_env.records.pages import Hit, Page, StatedDay
 from agent_env.records.schema import Sample
+from agent_env.scoring.evidence import holds_all, is_telling
+from agent_env.web.as_of import AsOf, dates_of
+from agent_env.web.metadata import stated
 
 _TEXT_FIELDS = ("constraints", "explicit_constraints", "question")
 _RUN = 7
 _SHARE = 0.6
 _WHOLE = 10
 _ROW = 3
-_SHORTEST = 6
-"""Characters of all right answers together; shorter ones stand on any page."""
 _LOOKED_AT = 2_000_000
 """Characters of a page that are looked at."""
 _WORD = re.compile(r"\w+")
@@ -75,48 +78,60 @@ class Guard:
     runs: tuple[str, ...] = ()
     """All runs of seven words in them, and shorter parts whole."""
     gold: tuple[str, ...] = ()
-    as_of: str | None = None
-    """YYYY-MM-DD; what is dated later is withheld."""
+    as_of: AsOf | None = None
+    """The day of which pages must be."""
     block_leaks: bool = False
     """Whether what holds the question or its answer is withheld."""
 
     @classmethod
-    def of(cls, sample: Sample, as_of: str | None = None, block_leaks: bool = False) -> Guard:
-        """The guard for the episodes of this sample."""
+    def of(cls, sample: Sample, settings: WebSettings, today: str | None = None) -> Guard:
+        """The guard for the episodes of this sample; `today` is the day where the settings have
+        none, and then pages without a date are withheld."""
         fields = sample.model_dump(include=set(_TEXT_FIELDS))
         texts = [text for name in _TEXT_FIELDS for text in _texts(fields.get(name))]
         parts = tuple(dict.fromkeys(_plain(text) for text in texts))
         runs = tuple(dict.fromkeys(run for part in parts for run in _runs(part)))
-        return cls(parts, runs, sample.gold, as_of, block_leaks)
+        default: Undated = "serve" if settings.as_of else "withhold"
+        day = settings.as_of or today
+        as_of = AsOf(day, settings.undated or default) if day else None
+        return cls(parts, runs, sample.gold, as_of, settings.block_leaks)
 
     def page(self, page: Page) -> Page:
         """The page with what was seen in it, and why it is withheld where it is."""
-        flags = self._flags(f"{page.title}\n{page.text}", page.published or page.modified)
+        dates = dates_of(page) if self.as_of is not None else ()
+        flags = self._flags(f"{page.title}\n{page.text}", dates, page.fetched_at)
         if not flags:
             return page
         what = f"{page.url} is withheld: "
         return page.model_copy(update={"flags": flags, "withheld": self._reason(what, flags)})
 
-    def hit(self, hit: Hit) -> Hit:
-        """The result, likewise."""
-        flags = self._flags(f"{hit.title}\n{hit.snippet}", hit.published)
+    def hit(self, hit: Hit, page: Page | None = None) -> Hit:
+        """The result, likewise; one without a date takes those of its page, where that is known."""
+        date = stated(hit.published, "published", "search")
+        dates: tuple[StatedDay, ...] = () if date is None else (date,)
+        if date is None and page is not None:
+            dates = dates_of(page)
+        seen = None if page is None else page.fetched_at
+        flags = self._flags(f"{hit.title}\n{hit.snippet}", dates, seen)
         if not flags:
             return hit
         return hit.model_copy(update={"flags": flags, "withheld": self._reason("", flags)})
 
-    def _flags(self, text: str, day: str | None) -> tuple[str, ...]:
+    def _flags(self, text: str, dates: Sequence[StatedDay], seen: str | None) -> tuple[str, ...]:
         text = text[:_LOOKED_AT]
+        of_day = () if self.as_of is None else self.as_of.look(dates, text, seen).flags
         flags = {
             "question": self._holds_question(text),
             "answer": self._holds_answer(text),
-            "later": self.as_of is not None and day is not None and day > self.as_of,
+            **dict.fromkeys(of_day, True),
+            "gold": self.as_of is not None and holds_all(self.gold, text),
             "instructions": gives_orders(text),
         }
-        return tuple(name for name, seen in flags.items() if seen)
+        return tuple(name for name, holds in flags.items() if holds)
 
     def _reason(self, what: str, flags: Sequence[str]) -> str | None:
-        if "later" in flags:
-            return f"{what}it is dated after {self.as_of}; use another page"
+        if self.as_of is not None and (reason := self.as_of.reason(flags)) is not None:
+            return f"{what}{reason}; use another page"
         if self.block_leaks and {"question", "answer"} & set(flags):
             return f"{what}it holds this question or its answer; use another page"
         return None
@@ -130,7 +145,7 @@ class Guard:
         return sum(run in plain for run in self.runs) >= _SHARE * len(self.runs)
 
     def _holds_answer(self, text: str) -> bool:
-        if sum(map(len, self.gold)) < _SHORTEST or not all(v in text for v in self.gold):
+        if not is_telling(self.gold) or not all(v in text for v in self.gold):
             return False
         if len(self.gold) >= _ROW and re.search(
             r"[\s,;|\"'\[\]-]{1,6}".join(map(re.escape, self.gold)), text
@@ -196,10 +211,20 @@ class GuardedFetcher:
 class GuardedSearch:
     """A SearchProvider whose results bear what the guard saw."""
 
-    def __init__(self, inner: SearchProvider, guard: Guard) -> None:
+    def __init__(
+        self,
+        inner: SearchProvider,
+        guard: Guard,
+        stored: Callable[[str], Page | None] = lambda url: None,
+    ) -> None:
+        """`stored` gives the page of an address where it is known already."""
         self.name = inner.name
         self._inner = inner
         self._guard = guard
+        self._stored = stored
 
     async def search(self, query: str, limit: int) -> list[Hit]:
-        return [self._guard.hit(hit) for hit in await self._inner.search(query, limit)]
+        hits = await self._inner.search(query, limit)
+        if self._guard.as_of is None:
+            return [self._guard.hit(hit) for hit in hits]
+        return [self._guard.hit(hit, self._stored(hit.url)) for hit in hits]

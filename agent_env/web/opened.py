@@ -16,12 +16,13 @@ from pathlib import Path
 from agent_env.errors import ConfigError
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.manifest import WebSettings
+from agent_env.records.pages import Page
 from agent_env.registry import Plugins
 from agent_env.web.full_text import FullText
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.plugin import FETCHERS, HTTP, PluginFetcher
 from agent_env.web.providers.catalogue import make_provider
-from agent_env.web.stored import StoredFetcher, StoredSearch, ToldSearch
+from agent_env.web.stored import StoredFetcher, StoredSearch, ToldSearch, page_key
 
 MODES = ("sealed", "live", "record", "frozen")
 STORED = "stored"
@@ -47,6 +48,11 @@ class Web:
     store: SqlitePages | None = None
     index: str | None = None
     """What searches stored pages, as run.json names it."""
+
+    def stored_page(self, url: str) -> Page | None:
+        """The page that the store has of the address, if any."""
+        outcome = None if self.store is None else self.store.outcome(page_key(url))
+        return outcome if isinstance(outcome, Page) else None
 
 
 async def open_live(

@@ -27,9 +27,9 @@ from agent_env.errors import ConfigError, StorageError, ToolError, first_problem
 from agent_env.extras import need_extra
 from agent_env.records.safe_files import new_file
 from agent_env.web.fetch_content import read_content
-from agent_env.web.metadata import day_of
+from agent_env.web.metadata import all_dates, day_of
 from agent_env.web.page_store import SqlitePages, add_search
-from agent_env.web.store_file import Fetch, Search
+from agent_env.web.store_file import Fetch, Search, packed_days
 from agent_env.web.stored import page_key
 
 LONGEST_BODY = 32_000_000
@@ -252,6 +252,9 @@ def _extract(response: _Response) -> _Row:
         modified=content.metadata.modified or day_of(response.headers.get("last-modified")),
         error=None,
         stands=True,
+        dates=packed_days(
+            all_dates(content.metadata.dates, response.url, response.headers, response.at)
+        ),
     )
     return row, response.body, content.text
 

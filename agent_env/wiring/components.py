@@ -210,13 +210,12 @@ class RunComponents:
             raise ConfigError("a condition needs the web, and the run's 'web' names none")
         asked = sample_under(sample, condition)
         web = self.web
-        as_of = self.web_settings.as_of or (condition.today if web.foreign else None)
-        guard = Guard.of(asked, as_of, self.web_settings.block_leaks)
+        guard = Guard.of(asked, self.web_settings, condition.today if web.foreign else None)
         if condition.disturbance is not None:
             web = disturbances().web(web, asked, condition.disturbance)
         return replace(
             supplies,
-            search=GuardedSearch(web.search, guard),
+            search=GuardedSearch(web.search, guard, web.stored_page),
             fetcher=CachedFetcher(GuardedFetcher(web.fetcher, guard)),
             window=self.window,
             foreign=web.foreign,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import OPENAI_URL
 from agent_env.permits import OWN_DEFAULT
-from agent_env.records.manifest import Manifest, WebSettings
+from agent_env.records.manifest import Manifest, Undated, WebSettings
 from agent_env.records.options import WEB, Opt
 from agent_env.records.reach import Reach
 from agent_env.records.safe_files import check_database
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agent_env.web.built import BuiltWeb
     from agent_env.web.opened import ProviderAccess, Web
 
+_GREGORIAN = date(1582, 10, 15)
 _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 
 
@@ -66,7 +67,21 @@ class WebOptions:
         Opt("The page store; default: the run's own pages.db.", WEB, manifest="web_settings.pages"),
     ] = None
     as_of: Annotated[
-        str | None, Opt("YYYY-MM-DD: hide pages dated later.", WEB, manifest="web_settings.as_of")
+        str | None,
+        Opt(
+            "YYYY-MM-DD: hide pages of which any date is later. Not for the sealed web.",
+            WEB,
+            manifest="web_settings.as_of",
+        ),
+    ] = None
+    undated: Annotated[
+        Undated | None,
+        Opt(
+            "What --as-of does with pages without a date: withhold, count (serve and flag them) or "
+            "serve; default: withhold.",
+            WEB,
+            manifest="web_settings.undated",
+        ),
     ] = None
     block_leaks: Annotated[
         bool,
@@ -97,13 +112,16 @@ def settings_of(options: WebOptions) -> WebSettings:
 
     if options.mode not in MODES:
         raise ConfigError(f"unknown web '{options.mode}'; known: {', '.join(MODES)}")
+    if options.undated is not None and options.as_of is None:
+        raise ConfigError("--undated goes with --as-of, which asks for pages of a day")
     search, _, url = (options.search or "").partition("=")
     settings = WebSettings(
         search=search or None,
         fetcher=options.fetcher,
         search_url=url or None,
         pages=None if options.pages is None else str(store_path(options.pages).absolute()),
-        as_of=_day(options.as_of),
+        as_of=None if options.as_of is None else as_of_day(options.as_of),
+        undated=None if options.as_of is None else options.undated or "withhold",
         block_leaks=options.block_leaks,
         obey_robots=not options.ignore_robots,
         allow_hosts=tuple(site_of(text) for text in options.allow_hosts),
@@ -129,6 +147,11 @@ def _check_offline(options: WebOptions, settings: WebSettings) -> None:
 def _sealed(settings: WebSettings) -> WebSettings:
     if settings.search is not None:
         raise ConfigError("the sealed web has its own search; --search goes with another --web")
+    if settings.as_of is not None:
+        raise ConfigError(
+            "pages of the sealed web bear no dates: its day is --today; --as-of goes with --web "
+            "live, record or frozen"
+        )
     if settings.pages is not None:
         web = open_sealed(settings, Path(settings.pages), ())
         assert web.store is not None
@@ -189,11 +212,21 @@ def _check_provider(settings: WebSettings) -> None:
     )
 
 
-def _day(text: str | None) -> str | None:
+def as_of_day(text: str) -> str:
+    """The day as YYYY-MM-DD; ConfigError where it is none, or clearly of another calendar."""
     try:
-        return None if text is None else date.fromisoformat(text).isoformat()
+        day = date.fromisoformat(text)
     except ValueError:
-        raise ConfigError(f"--as-of '{text}' is not a date; write YYYY-MM-DD") from None
+        raise ConfigError(
+            f"--as-of '{text}' is not a date; write YYYY-MM-DD, without time or time zone"
+        ) from None
+    tomorrow = datetime.now(UTC).date() + timedelta(days=1)  # it is, east of here
+    if not _GREGORIAN <= day <= tomorrow:
+        when = "lies in the future" if day > tomorrow else f"is before {_GREGORIAN}"
+        raise ConfigError(
+            f"--as-of '{text}' {when}; write a past day of the Gregorian calendar, YYYY-MM-DD"
+        )
+    return day.isoformat()
 
 
 def site_of(text: str) -> str:

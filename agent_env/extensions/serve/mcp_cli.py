@@ -47,8 +47,8 @@ def diff(
 
 WHAT = (
     "task", "condition", "tool", "limit", "seed", "dataset", "repeats", "where", "option", "scorer",
-    "metric", "prompt", "system", "web", "search", "fetcher", "pages", "as_of", "block_leaks",
-    "allow_host", "sandbox", "steps", "tool_calls", "time_s", "tool_limit",
+    "metric", "prompt", "system", "web", "search", "fetcher", "pages", "as_of", "undated",
+    "block_leaks", "allow_host", "sandbox", "steps", "tool_calls", "time_s", "tool_limit",
 )  # fmt: skip
 """Options of `run` that ask for something else than a model of ours."""
 FIRST = ("condition", "limit", "option", "dataset", "out", "token-env", "no-token", "agent")

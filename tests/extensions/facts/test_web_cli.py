@@ -15,6 +15,8 @@ from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import run_episodes, start_run
+from agent_env.testing import page
+from agent_env.web.extract import extract
 from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.web import WebOptions
 from tests.commands import agent_env
@@ -224,6 +226,11 @@ def change(file, statement):
         (["--search", "brave"], "the sealed web has its own search"),
         (["--web", "tape"], "unknown web 'tape'; known: sealed, live, record, frozen"),
         (["--as-of", "2020"], "--as-of '2020' is not a date"),
+        (["--as-of", "2020-01-01T00:00+02:00"], "write YYYY-MM-DD, without time or time zone"),
+        (["--as-of", "1399-10-12"], "'1399-10-12' is before 1582-10-15; write a past day of the"),
+        (["--as-of", "2563-01-01"], "'2563-01-01' lies in the future; write a past day of the"),
+        (["--as-of", "2020-01-01"], "pages of the sealed web bear no dates: its day is --today"),
+        (["--undated", "count"], "--undated goes with --as-of"),
         (["--web", "live", "--search", "wikipedia", "--pages", "x"], "live keeps no pages"),
         (["--web", "live", "--search", "wikipedia", "--allow-host", "x"], "is not HOST:PORT"),
         (["--web", "live", "--search", "searxng=http://u:p@x"], "base URL holds a user"),
@@ -235,6 +242,60 @@ def test_options_that_do_not_fit_are_named_before_anything_is_made(options, said
     with pytest.raises(ConfigError, match=said):
         app([*WEB, "--out", str(out), *options], standalone_mode=False)
     assert not out.exists()
+
+
+def test_a_run_as_of_a_day_withholds_undated_pages_or_counts_them(tmp_path, capsys, monkeypatch):
+    """The pages of the local web bear no date, and are fetched long after that day."""
+    monkeypatch.setenv("SERPER_API_KEY", KEY)
+    runs = {}
+    for name, undated in (("withheld", None), ("counted", "count")):
+        with local_web() as site:
+            web = WebOptions(
+                mode="record", search=f"serper=http://{site}", allow_hosts=(site,),
+                as_of="2015-01-01", undated=undated,
+            )  # fmt: skip
+            options = RunOptions(
+                "time-puzzles", conditions=("web",), limit=1, out=tmp_path / name, web=web, seed=1
+            )
+            asyncio.run(start_run(options, QUIET))
+        refs = [ref for calls in results(tmp_path / name).values() for _, result in calls
+                for ref in result["pages"]]  # fmt: skip
+        runs[name] = {(ref["how"] == "blocked", "undated" in (ref["flags"] or ())) for ref in refs}
+        settings = Run(tmp_path / name).manifest.web_settings
+        assert (settings.as_of, settings.undated) == ("2015-01-01", undated or "withhold")
+    assert runs == {"withheld": {(True, True)}, "counted": {(False, True)}}
+    told = told_by(capsys, "compare", *(tmp_path / name for name in runs), "--json")
+    withheld, counted = json.loads(told)["as-of"]["rows"]
+    assert (withheld["as of"], withheld["pages shown"], withheld["samples judged"]) == (
+        "2015-01-01", 0, 0,
+    )  # fmt: skip
+    assert withheld["withheld: undated"] == counted["pages shown"] == counted["of these undated"]
+    assert (counted["withheld: undated"], counted["samples judged"]) == (0, 1)
+
+
+def test_leaks_of_a_store_are_counted_and_listed_with_what_shows_them(tmp_path, capsys):
+    file = tmp_path / "pages.db"
+    store = SqlitePages(file)
+    made = {
+        "undated": b"<p>Text.", "early": b"<meta name=date content=2015-01-01><p>Text.",
+        "changed": b"<meta name=date content=2015-01-01><meta name=lastmod content=2024-01-01>",
+        "told": b"<meta name=date content=2015-01-01><p>In 2022 he became mayor.",
+    }  # fmt: skip
+    store.put_all(
+        page(f"https://a.example/{name}", extract(body).text).model_copy(update={"body": body})
+        for name, body in made.items()
+    )
+    store.close()
+    assert told_by(capsys, "web", "pages", "leaks", file, "--as-of", "2020-06-30") == (
+        "pages                  4\ndated later            1\nchanged later          1\n"
+        "undated                1\nspeaking of later days 1\n"
+        "later,changed  https://a.example/changed  2024-01-01 modified (meta)\n"
+        "mentions-later  https://a.example/told  2015-01-01 published (meta)  "
+        "In 2022 he became mayor.\n"
+        "undated  https://a.example/undated\n"
+    )
+    shown = told_by(capsys, "web", "pages", "leaks", file, "--as-of", "2026-01-01", "--json")
+    assert json.loads(shown)["flagged"] == []
 
 
 def test_pages_are_listed_shown_verified_merged_and_exported(recorded, tmp_path, capsys):
