@@ -246,7 +246,8 @@ def test_permits_of_this_call_are_made_in_a_short_list_of_places():
 
 def test_what_an_allowed_thing_implies_is_said_in_few_places():
     assert users("implying") == {
-        "models/serving/process.py", "web/providers/catalogue.py", "wiring/models.py",
+        "models/serving/process.py", "web/opened.py", "web/providers/catalogue.py",
+        "wiring/models.py",
     }  # fmt: skip
 
 

@@ -18,27 +18,30 @@ if TYPE_CHECKING:
 
 Store = Annotated[Path, typer.Argument(help="A page store, or the folder of a run.")]
 AsJson = Annotated[bool, Opt("Print JSON, for machines.", flag="--json")]
+AsOf = Annotated[str | None, Opt("YYYY-MM-DD: the versions of that day.", flag="--as-of")]
 Warc = Annotated[Path, Opt("A WARC file; .warc.gz is packed.")]
 
 
-def _open(file: Path, read_only: bool = True) -> SqlitePages:
+def _open(file: Path, read_only: bool = True, as_of: str | None = None) -> SqlitePages:
     from agent_env.web.page_store import SqlitePages
-    from agent_env.wiring.web import store_path
+    from agent_env.wiring.web import as_of_day, store_path
 
-    return SqlitePages(store_path(file), read_only)
+    day = None if as_of is None else as_of_day(as_of)
+    return SqlitePages(store_path(file), read_only, day)
 
 
 def list_pages(
     file: Store,
-    every: Annotated[bool, Opt("Earlier answers too.", flag="--all")] = False,
+    every: Annotated[bool, Opt("All versions and earlier answers.", flag="--all")] = False,
     searches: Annotated[bool, Opt("Searches, not pages.")] = False,
+    as_of: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
     """List what a store holds, a line each.
 
     Example: agent-env web pages list runs/first
     """
-    store = _open(file)
+    store = _open(file, as_of=as_of)
     if searches:
         for search in store.searches():
             outcome = search.error or f"{len(search.hits or ())} results"
@@ -46,7 +49,7 @@ def list_pages(
             print(json.dumps(row) if as_json else "  ".join(row))
         return
     for fetch in store.fetches(stands_only=not every):
-        print(json.dumps(_as_json(fetch)) if as_json else _line(fetch))
+        print(json.dumps(_as_json(fetch)) if as_json else _line(fetch, store.as_of))
 
 
 def _as_json(fetch: Fetch) -> dict[str, object]:
@@ -56,17 +59,23 @@ def _as_json(fetch: Fetch) -> dict[str, object]:
     return {**fields, "headers": json.loads(fetch.headers) if fetch.headers else {}}
 
 
-def _line(fetch: Fetch) -> str:
+def _line(fetch: Fetch, as_of: str | None) -> str:
+    from agent_env.web.page_versions import days_before
+
     digest = fetch.digest[:12] if fetch.digest else "-" * 12
     address = fetch.asked if fetch.asked == fetch.url else f"{fetch.asked} -> {fetch.url}"
     note = fetch.error or fetch.title or ""
-    return f"{digest}  {fetch.status or '---'}  {fetch.fetched_at}  {address}  {note}"
+    at = fetch.valid_from or fetch.fetched_at
+    if as_of is not None and (days := days_before(fetch.held_until or "", as_of)) is not None:
+        at += f" ({days} days before)"
+    return f"{digest}  {fetch.status or '---'}  {at}  {address}  {note}"
 
 
 def show(
     file: Store,
     page: Annotated[str, typer.Argument(help="An address, or the beginning of a digest.")],
     raw: Annotated[bool, Opt("The bytes as they came.")] = False,
+    as_of: AsOf = None,
 ) -> None:
     """Print a page as models read it, or its bytes.
 
@@ -75,12 +84,12 @@ def show(
     from agent_env.errors import ConfigError
     from agent_env.web.stored import page_key
 
-    store = _open(file)
+    store = _open(file, as_of=as_of)
     key = page_key(page)
     fetch = next(
         (
             row
-            for row in store.fetches(stands_only=False)
+            for row in store.fetches(stands_only=as_of is not None)
             if key in (row.asked, row.url)
             or (len(page) >= 6 and (row.digest or "").startswith(page))
         ),
@@ -135,7 +144,8 @@ def leaks(
     as_of: Annotated[str, Opt("YYYY-MM-DD: the day of which pages are to be.")],
     as_json: AsJson = False,
 ) -> None:
-    """Count and list pages that may tell of days after one, with what shows it.
+    """Count and list pages that may tell of days after one, with what shows it: those that a run as
+    of the day would get, or where a store has none, all that it has.
 
     Example: agent-env web pages leaks runs/first --as-of 2020-01-01
     """
@@ -143,7 +153,10 @@ def leaks(
     from agent_env.web.as_of import AsOf as WebAsOf
     from agent_env.wiring.web import as_of_day
 
-    store, day = _open(file), WebAsOf(as_of_day(as_of))
+    day = WebAsOf(as_of_day(as_of))
+    store = _open(file, as_of=day.day)
+    if next(store.fetches(), None) is None:  # nothing of the day: what there is now
+        store = _open(file)
     findings = {
         row.asked: day.look(dates_of(page), f"{page.title}\n{page.text}", page.fetched_at)
         for row in store.fetches()
@@ -182,12 +195,19 @@ def merge(
 
     sources = [_open(other) for other in others]
     store = _open(out, read_only=False)
+    ties = store.ties()
     for source in sources:
         result = merge_stores(store, source)
         print(
             f"{source.file}: {result.pages} pages and {result.searches} searches were new, "
             f"{result.differing} differ from what stands"
         )
+    _tell_ties(store.ties() - ties)
+
+
+def _tell_ties(count: int) -> None:
+    if count:
+        print(f"{count} versions share their second with one stored later, which is served")
 
 
 def export(file: Store, warc: Warc) -> None:
@@ -216,4 +236,6 @@ def import_pages(
         raise ConfigError(f"there is no file {warc}")
     result = import_warc(_open(file, read_only=False), warc, say)
     skipped = ", ".join(f"{n} {why}" for why, n in result.left_out.items()) or "nothing"
-    print(f"{result.pages} pages and {result.searches} searches are new; left out: {skipped}")
+    also = "".join(f", {n} {what}" for what, n in result.without_page.items())
+    print(f"{result.pages} pages and {result.searches} searches are new{also}; left out: {skipped}")
+    _tell_ties(result.ties)

@@ -45,7 +45,9 @@ class WebSettings(Stored):
     search: Code[str | None] = None
     """The search provider; None where the web brings its own."""
     fetcher: Code[str | None] = Field(default=None, exclude_if=lambda name: name is None)
-    """What opens pages, where it is plugged in."""
+    """What opens pages, where it is not our own for the web of today."""
+    fetcher_url: Address[str | None] = Field(default=None, exclude_if=lambda url: url is None)
+    """Its TimeGate or API, where that was given."""
     search_url: Address[str | None] = None
     """Its base URL, where it was given."""
     pages: OutsideFile[str | None] = None
@@ -56,10 +58,12 @@ class WebSettings(Stored):
     """What searched the stored pages, fts5 or tantivy: they rank alike, not the same. None where
     the web brings its own search."""
     as_of: Plain[str | None] = None
-    """Pages dated later than this day are hidden."""
+    """Pages dated later than this day are hidden; stored ones are read as of this day."""
     undated: Plain[Undated | None] = Field(default=None, exclude_if=lambda value: value is None)
     """What is done with pages without a date; None without `as_of`, and in older runs, which served
     them."""
+    as_of_tolerance: Plain[int | None] = Field(default=None, exclude_if=lambda days: days is None)
+    """Most days between this day and when a version was last seen; None: any number."""
     block_leaks: Plain[bool] = False
     """Whether pages that hold the question or its answer are kept from the model."""
     obey_robots: Host[bool] = True

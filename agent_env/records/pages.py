@@ -47,6 +47,10 @@ class Page(Record):
     """YYYY-MM-DD, as the page or its server states it."""
     dates: tuple[StatedDay, ...] | None = None
     """Every date that is stated of it; None where nobody looked."""
+    valid_from: str | None = None
+    """From when this version is known to hold, YYYY-MM-DDTHH:MM:SSZ; None: from `fetched_at`."""
+    held_until: str | None = None
+    """The latest time at which it is known to have held; None: that of `valid_from`."""
     extractor: str = ""
     """Name and version of the program that extracted the text."""
     flags: tuple[str, ...] = ()

@@ -127,7 +127,8 @@ async def _build(
     from agent_env.episodes.contexts import Stores, build_contexts, fetch_missing
 
     with ExitStack() as stack:
-        run = _opened(pages, stack)
+        as_of = manifest.web_settings.as_of if manifest.web in ("record", "frozen") else None
+        run = _opened(pages, stack, as_of=as_of)
         dead: Mapping[str, str] = {}
         check_store(folder, folder.path / FETCHED)
         if options.fetch:
@@ -148,12 +149,14 @@ def _live(options: BuildOptions) -> Fetcher:
     return HttpFetcher(permit=own_call(), open_hosts=frozenset(map(site_of, options.allow_hosts)))
 
 
-def _opened(file: Path, stack: ExitStack, make: bool = False) -> SqlitePages | None:
+def _opened(
+    file: Path, stack: ExitStack, make: bool = False, as_of: str | None = None
+) -> SqlitePages | None:
     from agent_env.web.page_store import SqlitePages
 
     if not make and not file.exists():
         return None
-    store = SqlitePages(file, read_only=not make)
+    store = SqlitePages(file, read_only=not make, as_of=as_of)
     stack.callback(store.close)
     return store
 

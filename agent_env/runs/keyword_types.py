@@ -37,6 +37,7 @@ class RunKeywords(TypedDict, total=False):
     pages: Path | str | None
     as_of: str | None
     undated: Literal["withhold", "count", "serve"] | None
+    as_of_tolerance: int | None
     block_leaks: bool
     ignore_robots: bool
     allow_hosts: Sequence[str] | str

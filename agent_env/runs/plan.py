@@ -589,7 +589,8 @@ def _pages(
     elif settings.pages is None or not (mode == "sealed" or Path(settings.pages).exists()):
         pages = None
     else:
-        pages = SqlitePages(Path(settings.pages), read_only=True)
+        as_of = None if mode == "sealed" else settings.as_of
+        pages = SqlitePages(Path(settings.pages), read_only=True, as_of=as_of)
     try:
         yield pages
     finally:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -50,6 +50,7 @@ from agent_env.web.addresses import (
 from agent_env.web.fetch_content import kind_of, read_content
 from agent_env.web.fetch_request import PRODUCT, FetchLimits, opened, read_body, user_agent
 from agent_env.web.metadata import all_dates, day_of
+from agent_env.web.page_versions import MOVED
 
 _READ_CHARACTERS = 512 * 1024
 _NAME = re.compile(r"^([ \t]*user-agent)[ \t]*:([^/\r\n]*)(/[^\r\n]*)?", re.I | re.M)
@@ -70,14 +71,13 @@ class Robots:
         return bool(self._rules.can_fetch(path, self._product))
 
 
-_MOVED = frozenset({301, 302, 303, 307, 308})
 _NOT_KEPT = frozenset({"set-cookie", "set-cookie2"})
-_What = Literal["page", "robots"]
+_What = Literal["page", "robots", "data"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """A response that is read to its end, or that leads elsewhere."""
+class Answer:
+    """A response; its body is read where the status is one of success."""
 
     target: SafeUrl
     status: int
@@ -85,6 +85,7 @@ class _Answer:
     moved_to: str | None
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
+    """Names in lower case; cookies left out."""
 
 
 class HttpFetcher:
@@ -123,18 +124,31 @@ class HttpFetcher:
 
     async def fetch(self, url: str) -> Page:
         """The page behind the URL; ToolError where it cannot be had."""
+        async with self._timed(url) as timer:
+            answer = await self._followed(self._target(url), timer, "page")
+            return await self.page_of(answer, answer.target.url)
+
+    async def answer(
+        self, url: str, headers: Mapping[str, str] | None = None, is_page: bool = True
+    ) -> Answer:
+        """What the address itself answers, a redirect too, to these headers; ToolError where there
+        is no answer, or where it should be a page and is of a kind without text."""
+        async with self._timed(url) as timer:
+            return await self._hop(self._target(url), timer, "page" if is_page else "data", headers)
+
+    @asynccontextmanager
+    async def _timed(self, url: str) -> AsyncIterator[asyncio.Timeout]:
         try:
             async with asyncio.timeout(self._limits.time_s) as timer:
-                answer = await self._followed(self._target(url), timer, "page")
-                return await self._page(answer)
+                yield timer
         except TimeoutError as exc:
             took = f"took longer than {self._limits.time_s:g} s"
             raise ToolError(f"{shortened_url(url)} {took}; try another page") from exc
 
-    async def _page(self, answer: _Answer) -> Page:
-        url = answer.target.url
+    async def page_of(self, answer: Answer, url: str) -> Page:
+        """The page that an answer holds, as one at this address; ToolError for an error's."""
         if not 200 <= answer.status < 300:
-            raise ToolError(f"{shortened_url(url)} answered {_status(answer.status)}")
+            raise ToolError(f"{shortened_url(url)} answered {status_text(answer.status)}")
         content = await asyncio.to_thread(read_content, answer.body, answer.content_type, url)
         fetched_at = self._clock().isoformat(timespec="seconds")
         return Page(
@@ -153,7 +167,7 @@ class HttpFetcher:
             extractor=content.extractor,
         )
 
-    async def _followed(self, target: SafeUrl, timer: asyncio.Timeout, what: _What) -> _Answer:
+    async def _followed(self, target: SafeUrl, timer: asyncio.Timeout, what: _What) -> Answer:
         """The answer at the end of the redirects, each address checked like the first."""
         visited: list[str] = []
         while len(visited) <= self._limits.redirects:
@@ -172,30 +186,40 @@ class HttpFetcher:
             f"{shortened_url(visited[0])} redirects more than {self._limits.redirects} times"
         )
 
-    async def _hop(self, target: SafeUrl, timer: asyncio.Timeout, what: _What) -> _Answer:
+    async def _hop(
+        self,
+        target: SafeUrl,
+        timer: asyncio.Timeout,
+        what: _What,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
         """One request, where robots.txt lets us."""
-        if what == "page" and self._obey_robots:
+        if what != "robots" and self._obey_robots:
             await self._check_robots(target, timer)
         async with self._turn(target.host, timer):
             allow = self._allow if target.site not in self._open_hosts else _any
             addresses = await checked_addresses(target, self._resolve, allow)
             async with opened(
-                target, addresses, agent=self._agent, tls=self._context(), limits=self._limits
+                target,
+                addresses,
+                headers={"user-agent": self._agent, **(headers or {})},
+                tls=self._context(),
+                limits=self._limits,
             ) as response:
                 return await self._read(target, response, what)
 
-    async def _read(self, target: SafeUrl, response: httpx.Response, what: _What) -> _Answer:
+    async def _read(self, target: SafeUrl, response: httpx.Response, what: _What) -> Answer:
         """The body is read only where it will be used."""
         status, headers = response.status_code, response.headers
-        moved_to = headers.get("location") if status in _MOVED else None
+        moved_to = headers.get("location") if status in MOVED else None
         content_type = headers.get("content-type", "")
+        kept_headers = {name: value for name, value in headers.items() if name not in _NOT_KEPT}
         if moved_to is not None or not 200 <= status < 300:
-            return _Answer(target, status, content_type, moved_to)
+            return Answer(target, status, content_type, moved_to, headers=kept_headers)
         if what == "page":
             kind_of(content_type)
         body = await read_body(response, self._limits)
-        kept_headers = {name: value for name, value in headers.items() if name not in _NOT_KEPT}
-        return _Answer(target, status, content_type, None, body, kept_headers)
+        return Answer(target, status, content_type, None, body, kept_headers)
 
     async def _check_robots(self, target: SafeUrl, timer: asyncio.Timeout) -> None:
         robots = await self._robots_of(target, timer)
@@ -212,8 +236,8 @@ class HttpFetcher:
                 answer = await self._followed(file, timer, "robots")
                 if answer.status >= 500:
                     raise ToolError(
-                        f"{shortened_url(file.url)} answered {_status(answer.status)}, so that the "
-                        "site counts as closed; try later or another page"
+                        f"{shortened_url(file.url)} answered {status_text(answer.status)}, so "
+                        "that the site counts as closed; try later or another page"
                     )
                 text = answer.body.decode("utf-8", "replace")
                 self._robots[target.origin] = Robots(text, PRODUCT)
@@ -278,7 +302,8 @@ def _with_redirects(visited: list[str], error: ToolError) -> ToolError:
     )
 
 
-def _status(status: int) -> str:
+def status_text(status: int) -> str:
+    """Such as `404 Not Found`."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -163,14 +163,14 @@ async def opened(
     target: SafeUrl,
     addresses: Sequence[Address],
     *,
-    agent: str,
+    headers: Mapping[str, str],
     tls: ssl.SSLContext,
     limits: FetchLimits,
 ) -> AsyncIterator[httpx.Response]:
     """The response, its body unread; what goes wrong in the block is told as ToolError."""
     try:
         async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
-            response = await _answer(transport, target, addresses, agent, limits)
+            response = await _answer(transport, target, addresses, headers, limits)
             try:
                 yield response
             finally:
@@ -185,20 +185,22 @@ async def _answer(
     transport: httpx.AsyncHTTPTransport,
     target: SafeUrl,
     addresses: Sequence[Address],
-    agent: str,
+    headers: Mapping[str, str],
     limits: FetchLimits,
 ) -> httpx.Response:
     """From the first address that takes the connection."""
     for number, address in enumerate(addresses, 1):
         try:
-            return await transport.handle_async_request(_request(target, address, agent, limits))
+            return await transport.handle_async_request(_request(target, address, headers, limits))
         except (httpx.ConnectError, httpx.ConnectTimeout):
             if number == len(addresses):
                 raise
     raise AssertionError("a target has an address")
 
 
-def _request(target: SafeUrl, address: Address, agent: str, limits: FetchLimits) -> httpx.Request:
+def _request(
+    target: SafeUrl, address: Address, headers: Mapping[str, str], limits: FetchLimits
+) -> httpx.Request:
     url = httpx.URL(target.url)
     waits = httpx.Timeout(limits.time_s, connect=limits.connect_s).as_dict()
     is_name = str(address) != target.host
@@ -207,11 +209,11 @@ def _request(target: SafeUrl, address: Address, agent: str, limits: FetchLimits)
         url.copy_with(host=str(address)),
         headers={
             "host": url.netloc.decode("ascii"),
-            "user-agent": agent,
             "accept": _ACCEPT,
             "accept-language": "en,*;q=0.5",
             "accept-encoding": ENCODINGS,
             "connection": "close",
+            **headers,
         },
         extensions={"timeout": waits, **({"sni_hostname": target.host} if is_name else {})},
     )

@@ -3,7 +3,8 @@
 sealed   a built web and the full-text search over it; nothing leaves the machine
 live     a search provider and the network; nothing is kept
 record   the same, but what was asked is kept in a store and asked for once
-frozen   the store alone: what it lacks is an error that the model reads, and is never fetched
+frozen   the store alone: what it lacks is an error that the model reads, and is never fetched; as
+         of a day, the versions of that day
 """
 
 from __future__ import annotations
@@ -13,14 +14,19 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
+
 from agent_env.errors import ConfigError
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.manifest import WebSettings
 from agent_env.records.pages import Page
+from agent_env.records.reach import Reach
 from agent_env.registry import Plugins
+from agent_env.web.addresses import parse_target
 from agent_env.web.full_text import FullText
 from agent_env.web.page_store import SqlitePages
-from agent_env.web.plugin import FETCHERS, HTTP, PluginFetcher
+from agent_env.web.page_versions import TolerantFetcher
+from agent_env.web.plugin import FETCHERS, HTTP, OF_A_DAY, WIKI_REVISIONS, PluginFetcher
 from agent_env.web.providers.catalogue import make_provider
 from agent_env.web.stored import StoredFetcher, StoredSearch, ToldSearch, page_key
 
@@ -76,10 +82,17 @@ async def open_live(
     search = ToldSearch(provider, note)
     fetcher = _fetcher(settings, stack, plugins)
     if file is None:
-        return Web(search, fetcher, foreign=True)
-    store = SqlitePages(file)
+        return Web(search, _tolerant(settings, fetcher), foreign=True)
+    store = SqlitePages(file, as_of=settings.as_of)
     stack.callback(store.close)
-    return Web(StoredSearch(store, search.name, search), StoredFetcher(store, fetcher), True, store)
+    kept = _tolerant(settings, StoredFetcher(store, fetcher))
+    return Web(StoredSearch(store, search.name, search), kept, True, store)
+
+
+def _tolerant(settings: WebSettings, fetcher: Fetcher) -> Fetcher:
+    if settings.as_of is None or settings.as_of_tolerance is None:
+        return fetcher
+    return TolerantFetcher(fetcher, settings.as_of, settings.as_of_tolerance)
 
 
 def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> Fetcher:
@@ -87,26 +100,38 @@ def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> 
     if isinstance(fetcher, PluginFetcher):
         stack.push_async_callback(fetcher.close)
         return fetcher
+    permit, hosts = plugins.permit, frozenset(settings.allow_hosts)
+    if settings.fetcher not in OF_A_DAY:
+        return fetcher(permit=permit, obey_robots=settings.obey_robots, open_hosts=hosts)
+    from agent_env.web.fetch import HttpFetcher
+
+    if (url := settings.fetcher_url) is not None:
+        site = parse_target(url, frozenset({httpx.URL(url).netloc.decode()})).site
+        permit, hosts = permit.implying((Reach.ADDRESS, url), Reach.HOST, site), hosts | {site}
+    assert settings.as_of is not None  # refused before the run began
+    obeys = settings.obey_robots and settings.fetcher != WIKI_REVISIONS  # its API is for programs
     return fetcher(
-        permit=plugins.permit,
-        obey_robots=settings.obey_robots,
-        open_hosts=frozenset(settings.allow_hosts),
+        HttpFetcher(permit=permit, obey_robots=obeys, open_hosts=hosts), settings.as_of, url
     )
 
 
 def open_frozen(settings: WebSettings, file: Path, stack: AsyncExitStack) -> Web:
     """The stored web; ConfigError where it cannot be read."""
-    store = SqlitePages(file, read_only=True)
+    store = SqlitePages(file, read_only=True, as_of=settings.as_of)
     stack.callback(store.close)
     assert settings.search is not None  # chosen before the run began
+    fetcher = _tolerant(settings, StoredFetcher(store))
     if settings.search == STORED:
         search = _full_text(store, stack)
-        return Web(search, StoredFetcher(store), True, store, search.index)
-    return Web(StoredSearch(store, settings.search), StoredFetcher(store), True, store)
+        return Web(search, fetcher, True, store, search.index)
+    return Web(StoredSearch(store, settings.search), fetcher, True, store)
 
 
 def stored_search(store: SqlitePages, provider: str | None) -> str:
-    """The search of a frozen run: the one wanted, or the one provider whose results are stored."""
+    """The search of a frozen run: the one wanted, or the one provider whose results are stored. As
+    of a day for which no run recorded it is by full text: results have no versions."""
+    if provider is None and store.as_of is not None and store.as_of not in store.recorded_days():
+        return STORED
     names = sorted({search.provider for search in store.searches()})
     if provider == STORED or provider in names:
         return str(provider)
@@ -126,7 +151,10 @@ def _full_text(store: SqlitePages, stack: AsyncExitStack) -> FullText:
     connection = sqlite3.connect(":memory:")
     stack.callback(connection.close)
     index = FullText(connection)
-    rows = {row.url: row for row in store.fetches() if row.error is None}
+    dated = sorted(
+        store.fetches(), key=lambda row: (store.as_of is not None and row.valid_from) or ""
+    )
+    rows = {row.url: row for row in dated if row.error is None}
     index.add(store.page(row) for row in rows.values())
     index.name = STORED
     return index

@@ -3,6 +3,10 @@
 Guaranteed: a write is atomic and survives a killed process; readers never wait and are never
 waited for (WAL); writers of several processes take turns; what an address gave first stands until
 it is put anew, and what it gave before is kept. A body's name is the SHA-256 of its bytes.
+
+An address has any number of versions, each with the time from which it holds. A store that is
+opened as of a day answers with what a run as of that day recorded, else with the last version that
+had begun by the end of the day (UTC); of two of one second the one stored later.
 Not guaranteed: a power loss may take the last writes, never the file. One thread per store.
 """
 
@@ -20,6 +24,7 @@ import zstandard
 
 from agent_env.errors import ConfigError, StorageError
 from agent_env.records.pages import Hit, Page
+from agent_env.web.page_versions import MOST_REDIRECTS
 from agent_env.web.store_file import (
     COLUMNS,
     Failure,
@@ -34,12 +39,20 @@ from agent_env.web.store_file import (
     packed_days,
     packed_hits,
     same_fetch,
+    utc_second,
 )
 
 LARGEST = 256 * 1024 * 1024
 """Bytes of a page, or of its text."""
 _PACKED_BODY = 3
 _PACKED_TEXT = 1
+_RECORDED = "stands AND ifnull(as_of, '') = :day"
+_OF_DAY = """id = coalesce(
+    (SELECT id FROM fetches AS r WHERE r.asked = fetches.asked AND r.stands
+     AND ifnull(r.as_of, '') = :day),
+    (SELECT id FROM fetches AS v WHERE v.asked = fetches.asked
+     AND v.valid_from <= :day || 'T23:59:59Z'
+     ORDER BY v.valid_from DESC, v.id DESC LIMIT 1))"""
 
 
 def unpacked(unpack: zstandard.ZstdDecompressor, packed: object, size: object) -> bytes:
@@ -55,8 +68,12 @@ def unpacked(unpack: zstandard.ZstdDecompressor, packed: object, size: object) -
 class SqlitePages:
     """The PageStore over a file."""
 
-    def __init__(self, file: Path, read_only: bool = False) -> None:
+    def __init__(self, file: Path, read_only: bool = False, as_of: str | None = None) -> None:
         self.file = file
+        self.as_of = as_of
+        """YYYY-MM-DD: the day whose versions are read, and for which answers are kept."""
+        self._day = {"day": as_of or ""}
+        self._stands = _RECORDED if as_of is None else _OF_DAY
         self.connection = open_store(file, read_only)
         self._pack_body = zstandard.ZstdCompressor(level=_PACKED_BODY)
         self._pack_text = zstandard.ZstdCompressor(level=_PACKED_TEXT)
@@ -88,23 +105,38 @@ class SqlitePages:
     def outcome(self, url: str) -> Page | Failure | None:
         """What the address gives: as asked for, or as one that redirects led to."""
         with self._reading():
-            row = self._standing("asked = ?", url)
-            if row is None:
-                row = self._standing("url = ? AND body IS NOT NULL", url)
+            row = self._row(url)
+            for _ in range(MOST_REDIRECTS):
+                if row is None or not row.leads_on or (target := self._row(row.url)) is None:
+                    break
+                row = target
             if row is None:
                 return None
             return self._page(row) if row.error is None else Failure(row.error)
 
+    def recorded(self, url: str) -> Page | Failure | None:
+        """What a run, as of the store's day if it has one, was given there."""
+        with self._reading():
+            row = self._recorded("asked", url) or self._recorded("url", url)
+            if row is None:
+                return None
+            return self._page(row) if row.error is None else Failure(row.error)
+
+    def version(self, url: str, until: str = "9999") -> Fetch | None:
+        """The last version of an address that had begun by a time; None where there is none."""
+        with self._reading():
+            return self._version("asked", url, until)
+
     def keep(self, asked: str, outcome: Page | Failure, at: str) -> Page | Failure:
         """Store what an address gave, unless a page of it is there; what stands now."""
         with self._writing():
-            row = self._standing("asked = ?", asked)
+            row = self._recorded("asked", asked)
             if row is None or row.error is not None:
                 if isinstance(outcome, Page):
                     self._put(outcome, asked)
                 else:
-                    self._add(failed_fetch(asked, outcome, at))
-        stored = self.outcome(asked)
+                    self._add(replace(failed_fetch(asked, outcome, at), as_of=self.as_of))
+        stored = self.recorded(asked)
         assert stored is not None  # written a line above
         return stored
 
@@ -141,20 +173,41 @@ class SqlitePages:
     def urls(self) -> Iterator[str]:
         """All addresses that give a page, sorted."""
         rows = self.connection.execute(
-            "SELECT asked FROM fetches WHERE stands AND body IS NOT NULL ORDER BY asked"
+            f"SELECT asked FROM fetches WHERE {self._stands} AND body IS NOT NULL ORDER BY asked",
+            self._day,
         )
         for (url,) in rows:
             yield url
 
     def fetches(self, stands_only: bool = True) -> Iterator[Fetch]:
         """All rows, by address."""
-        where = "WHERE stands" if stands_only else ""
+        where = f"WHERE {self._stands}" if stands_only else ""
         with self._reading():
             rows = self.connection.execute(
-                f"SELECT {COLUMNS} FROM fetches {where} ORDER BY asked, stands DESC, id"
+                f"SELECT {COLUMNS} FROM fetches {where} ORDER BY asked, stands DESC, id", self._day
             )
             for row in rows:
                 yield as_fetch(row)
+
+    def recorded_days(self) -> list[str]:
+        """The days as of which runs recorded here, sorted."""
+        query = "SELECT DISTINCT as_of FROM fetches WHERE as_of IS NOT NULL ORDER BY as_of"
+        with self._reading():
+            return [str(day) for (day,) in self.connection.execute(query)]
+
+    def first_day(self) -> str | None:
+        """The day of the first version; None where there is none."""
+        with self._reading():
+            (first,) = self.connection.execute("SELECT min(valid_from) FROM fetches").fetchone()
+            return None if first is None else str(first)[:10]
+
+    def ties(self) -> int:
+        """How many versions are passed over, as one of the same second was stored later."""
+        query = """SELECT count(*) FROM fetches AS one WHERE EXISTS (SELECT 1 FROM fetches AS other
+            WHERE other.asked = one.asked AND other.valid_from = one.valid_from
+            AND other.id > one.id AND other.text IS NOT one.text)"""
+        with self._reading():
+            return int(self.connection.execute(query).fetchone()[0])
 
     def searches(self) -> Iterator[Search]:
         """All stored searches, by provider and query."""
@@ -191,17 +244,24 @@ class SqlitePages:
         beside it.
         """
         with self._writing():
-            row = replace(
-                row,
-                digest=None if body is None else self._add_body(body),
-                text_digest=None if text is None else self._add_text(text),
+            row = _timed(
+                replace(
+                    row,
+                    digest=None if body is None else self._add_body(body),
+                    text_digest=None if text is None else self._add_text(text),
+                )
             )
-            standing = self._standing("asked = ?", row.asked)
             rows = self.connection.execute(
-                f"SELECT {COLUMNS} FROM fetches WHERE asked = ?", (row.asked,)
+                f"SELECT {COLUMNS} FROM fetches WHERE asked = ? AND valid_from IS ?",
+                (row.asked, row.valid_from),
             )
             if any(same_fetch(as_fetch(row_values), row) for row_values in rows.fetchall()):
                 return False
+            standing = self._one(
+                f"SELECT {COLUMNS} FROM fetches WHERE asked = ? AND stands "
+                "AND ifnull(as_of, '') = ?",
+                row.asked, row.as_of or "",
+            )  # fmt: skip
             wins = row.stands and (
                 standing is None or (standing.error is not None and row.error is None)
             )
@@ -214,11 +274,11 @@ class SqlitePages:
         with self._reading():
             for query in (
                 "SELECT asked, url, status, content_type, body, text, title, language, published, "
-                "modified, error FROM fetches WHERE stands ORDER BY asked",
+                f"modified, error FROM fetches WHERE {self._stands} ORDER BY asked",
                 "SELECT provider, query, most, hits, error FROM searches "
                 "ORDER BY provider, query, most",
             ):
-                for row in self.connection.execute(query):
+                for row in self.connection.execute(query, self._day):
                     if any(isinstance(value, bytes) for value in row):
                         raise sqlite3.DatabaseError("a row holds bytes for a text")
                     total.update(json.dumps(row, ensure_ascii=False).encode() + b"\n")
@@ -240,24 +300,28 @@ class SqlitePages:
             language=page.language,
             published=page.published,
             modified=page.modified,
-            error=None,
             dates=packed_days(page.dates),
-            stands=True,
+            as_of=self.as_of,
+            valid_from=page.valid_from,
+            held_until=page.held_until,
         )
-        self._add(row)
+        self._add(_timed(row))
         return digest
 
     def _add(self, row: Fetch, stands: bool = True) -> None:
         if stands:
             self.connection.execute(
-                "UPDATE fetches SET stands = 0 WHERE asked = ? AND stands", (row.asked,)
+                "UPDATE fetches SET stands = 0 WHERE asked = ? AND stands "
+                "AND ifnull(as_of, '') = ?",
+                (row.asked, row.as_of or ""),
             )
         self.connection.execute(
-            f"INSERT INTO fetches VALUES (NULL{', ?' * 16})",
+            f"INSERT INTO fetches VALUES (NULL{', ?' * 19})",
             (
                 stands, row.asked, row.url, row.fetched_at, row.status, row.content_type,
                 row.headers, row.digest, row.text_digest, row.extractor, row.title, row.language,
-                row.published, row.modified, row.error, row.dates,
+                row.published, row.modified, row.error, row.dates, row.as_of,
+                row.valid_from, row.held_until,
             ),
         )  # fmt: skip
 
@@ -284,10 +348,28 @@ class SqlitePages:
         rows = self.connection.execute(f"SELECT 1 FROM {table} WHERE digest = ?", (digest,))
         return rows.fetchone() is not None
 
-    def _standing(self, where: str, value: str) -> Fetch | None:
-        row = self.connection.execute(
-            f"SELECT {COLUMNS} FROM fetches WHERE {where} AND stands ORDER BY id LIMIT 1", (value,)
-        ).fetchone()
+    def _row(self, url: str) -> Fetch | None:
+        """What answers for an address on the store's day."""
+        for column in ("asked", "url"):
+            row = self._recorded(column, url)
+            if row is None and self.as_of is not None:
+                row = self._version(column, url, f"{self.as_of}T23:59:59Z")
+            if row is not None:
+                return row
+        return None
+
+    def _recorded(self, column: str, url: str) -> Fetch | None:
+        query = f"SELECT {COLUMNS} FROM fetches WHERE {_of(column)} AND stands "
+        return self._one(
+            query + "AND ifnull(as_of, '') = ? ORDER BY id LIMIT 1", url, self._day["day"]
+        )
+
+    def _version(self, column: str, url: str, until: str) -> Fetch | None:
+        query = f"SELECT {COLUMNS} FROM fetches WHERE {_of(column)} AND valid_from <= ? "
+        return self._one(query + "ORDER BY valid_from DESC, id DESC LIMIT 1", url, until)
+
+    def _one(self, query: str, *values: str | None) -> Fetch | None:
+        row = self.connection.execute(query, values).fetchone()
         return None if row is None else as_fetch(row)
 
     def _page(self, row: Fetch) -> Page:
@@ -307,6 +389,8 @@ class SqlitePages:
             published=row.published,
             modified=row.modified,
             dates=days_of(row.dates),
+            valid_from=row.valid_from if row.valid_from != utc_second(row.fetched_at) else None,
+            held_until=row.held_until if row.held_until != row.valid_from else None,
             extractor=row.extractor or "",
         )
 
@@ -338,6 +422,17 @@ class SqlitePages:
                 yield
         except sqlite3.Error as exc:
             raise StorageError(f"cannot write the page store {self.file}: {exc}") from exc
+
+
+def _of(column: str) -> str:
+    """By the address that was asked for, or by the one of a page."""
+    return "asked = ?" if column == "asked" else "url = ? AND body IS NOT NULL"
+
+
+def _timed(row: Fetch) -> Fetch:
+    """The row with its times; a page without any holds from when it was fetched."""
+    start = row.valid_from or (None if row.error else utc_second(row.fetched_at))
+    return replace(row, valid_from=start, held_until=row.held_until or start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,13 +491,13 @@ def merge(target: SqlitePages, source: SqlitePages) -> Merged:
     """
     for problem in problems(source):
         raise ConfigError(f"{source.file} is not sound ({problem}); it is not merged")
-    ours = {row.asked: row for row in target.fetches()}
+    ours = {(row.asked, row.as_of): row for row in target.fetches(stands_only=False) if row.stands}
     pages = differing = searches = 0
     for row in source.fetches(stands_only=False):
         body = None if row.digest is None else source.body(row.digest)
         text = None if row.text_digest is None else source.text(row.text_digest)
         pages += target.add(row, body, text)
-        differing += row.stands and _differ(ours.get(row.asked), row)
+        differing += row.stands and _differ(ours.get((row.asked, row.as_of)), row)
     known = {(s.provider, s.query, s.limit): s for s in target.searches()}
     for search in source.searches():
         before = known.get((search.provider, search.query, search.limit))

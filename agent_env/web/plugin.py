@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from agent_env.errors import AgentEnvError, EpisodeError, SearchError, ToolError, place_of
 from agent_env.foreign_calls import Overdue, call
+from agent_env.protocols import Fetcher
 from agent_env.records.pages import Hit, Page
 from agent_env.registry import Registry
-
-if TYPE_CHECKING:
-    from agent_env.web.fetch import HttpFetcher
 
 TIMEOUT_S = 60.0
 
@@ -87,17 +85,26 @@ class PluginFetcher(_Plugin):
 
 HTTP = "http"
 """Our own page fetcher."""
+MEMENTO = "memento"
+WIKI_REVISIONS = "wiki-revisions"
+OF_A_DAY = (MEMENTO, WIKI_REVISIONS)
+"""Those that give pages as they were on a day, from an address that the user may name."""
+_BUILT_IN = {
+    HTTP: "agent_env.web.fetch:HttpFetcher",
+    MEMENTO: "agent_env.web.memento:MementoFetcher",
+    WIKI_REVISIONS: "agent_env.web.wiki_revisions:WikiRevisions",
+}
 
 
-def _fetcher(thing: Any, name: str) -> type[HttpFetcher] | PluginFetcher | None:
-    return thing if name == HTTP else PluginFetcher.of(thing, name)
+def _fetcher(thing: Any, name: str) -> Callable[..., Fetcher] | PluginFetcher | None:
+    return thing if name in _BUILT_IN else PluginFetcher.of(thing, name)
 
 
-FETCHERS: Registry[type[HttpFetcher] | PluginFetcher] = Registry(
+FETCHERS: Registry[Callable[..., Fetcher] | PluginFetcher] = Registry(
     "page fetcher",
     "page_fetchers",
     "an object with `fetch`",
     _fetcher,
-    lambda: {HTTP: "agent_env.web.fetch:HttpFetcher"},
+    lambda: _BUILT_IN,
 )
-"""The page fetchers by name: ours, which asks by HTTP, and plug-ins."""
+"""The page fetchers by name: ours, which ask by HTTP, and plug-ins."""

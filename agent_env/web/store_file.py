@@ -7,7 +7,9 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from agent_env.records.safe_files import check_journals
 
 APPLICATION = 0x61675077
 """Marks the file as ours (SQLite's application_id)."""
-FORMAT = 3
+FORMAT = 4
 OLDEST = 2
 """Of the formats that are read."""
 BUSY_S = 30.0
@@ -39,11 +41,28 @@ CREATE TABLE searches (
     hits TEXT, error TEXT, PRIMARY KEY (provider, query, most)
 ) WITHOUT ROWID;
 """
-_CHANGES = {3: ("ALTER TABLE fetches ADD COLUMN dates TEXT",)}
+_SECOND = "strftime('%Y-%m-%dT%H:%M:%SZ', CASE WHEN error IS NULL THEN fetched_at END)"
+_CHANGES = {
+    3: ("ALTER TABLE fetches ADD COLUMN dates TEXT",),
+    4: (
+        "ALTER TABLE fetches ADD COLUMN as_of TEXT",
+        "ALTER TABLE fetches ADD COLUMN valid_from TEXT",
+        "ALTER TABLE fetches ADD COLUMN held_until TEXT",
+        f"UPDATE fetches SET valid_from = {_SECOND}, held_until = {_SECOND}",
+        "DROP INDEX standing",
+        "DROP INDEX of_url",
+        "CREATE UNIQUE INDEX standing ON fetches (asked, ifnull(as_of, '')) WHERE stands",
+        "CREATE INDEX versions ON fetches (asked, valid_from)",
+        "CREATE INDEX of_url ON fetches (url, valid_from)",
+    ),
+}
 """By format, what it adds to the format before; `_TABLES` are the oldest. A store that is opened
 for writing is brought to the newest."""
-_OLDER = {2: "CREATE TEMP VIEW fetches AS SELECT *, NULL AS dates FROM main.fetches"}
-"""By format, what gives a store that is only read the columns of the newest."""
+_COLUMNS = {
+    3: "NULL AS dates",
+    4: f"NULL AS as_of, {_SECOND} AS valid_from, {_SECOND} AS held_until",
+}
+"""By format, what its new columns hold for the rows of an older store that is only read."""
 
 
 def open_store(file: Path, read_only: bool = False) -> sqlite3.Connection:
@@ -111,7 +130,8 @@ def _check_format(connection: sqlite3.Connection, file: Path, read_only: bool) -
     if application == APPLICATION and OLDEST <= version <= FORMAT:
         check_schema(connection, _script(version), besides="search")
         if version < FORMAT and read_only:
-            connection.execute(_OLDER[version])
+            later = ", ".join(_COLUMNS[each] for each in range(version + 1, FORMAT + 1))
+            connection.execute(f"CREATE TEMP VIEW fetches AS SELECT *, {later} FROM main.fetches")
         elif version < FORMAT:
             _upgrade(connection)
         return
@@ -178,7 +198,8 @@ def _as_error(file: Path, error: sqlite3.Error) -> ConfigError | StorageError:
 
 COLUMNS = (
     "asked, url, fetched_at, status, content_type, headers, fetches.body, fetches.text, "
-    "extractor, title, language, published, modified, error, dates, stands"
+    "extractor, title, language, published, modified, error, dates, as_of, valid_from, held_until, "
+    "stands"
 )
 """Of `fetches`, in the order of Fetch's fields."""
 
@@ -214,8 +235,20 @@ class Fetch:
     """Why there is no page."""
     dates: str | None = None
     """JSON, as `packed_days` writes it; None where nobody looked for dates."""
+    as_of: str | None = None
+    """YYYY-MM-DD: the day for which a run asked; None where it asked for the page of its time."""
+    valid_from: str | None = None
+    """From when the version held, YYYY-MM-DDTHH:MM:SSZ, until the next one's start; None for what
+    is no version, such as a server that did not answer."""
+    held_until: str | None = None
+    """The latest time at which it is known to have held."""
     stands: bool = True
     """Whether this is what the address gives; else it is an earlier or another store's answer."""
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether the address was a redirect then, to `url`."""
+        return self.error is not None and self.url != self.asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +285,16 @@ def _is_headers(text: object) -> bool:
     return isinstance(headers, dict) and all(isinstance(v, str) for v in headers.values())
 
 
+def utc_second(text: str) -> str | None:
+    """A time as rows name it, YYYY-MM-DDTHH:MM:SSZ; None for what is no time or has no zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+        utc = moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return None if moment.tzinfo is None else f"{utc:%Y-%m-%dT%H:%M:%SZ}".rjust(20, "0")
+
+
 def failed_fetch(asked: str, failure: Failure, at: str) -> Fetch:
     """The row of a page that could not be had."""
     return Fetch(asked, asked, at, error=failure.error)
@@ -267,10 +310,11 @@ def as_search(row: tuple[Any, ...]) -> Search:
 
 
 def same_fetch(one: Fetch, other: Fetch) -> bool:
-    """Whether two rows tell of the same fetch."""
-    return (one.url, one.digest, one.text_digest, one.error, one.fetched_at) == (
-        other.url, other.digest, other.text_digest, other.error, other.fetched_at
-    )  # fmt: skip
+    """Whether two rows of an address tell of the same fetch."""
+    fields = attrgetter(
+        "url", "digest", "text_digest", "error", "fetched_at", "as_of", "valid_from"
+    )
+    return bool(fields(one) == fields(other))
 
 
 def packed_hits(hits: Sequence[Hit]) -> str:

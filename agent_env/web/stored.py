@@ -53,6 +53,9 @@ class StoredFetcher:
         key = page_key(url)
         if self._inner is None:
             recorded = self._store.outcome(key)
+            if recorded is None and self._store.version(key) is not None:
+                day = self._store.as_of
+                raise ToolError(f"{shortened_url(url)} was not yet there on {day}; open another")
             if recorded is None:
                 raise ToolError(
                     f"{shortened_url(url)} is not among the stored pages, and this run opens no "
@@ -60,10 +63,10 @@ class StoredFetcher:
                 )
             return _unwrap(recorded)
         async with self._turns.of(key):
-            recorded = self._store.outcome(key)
+            recorded = self._store.recorded(key)
             if recorded is None or (isinstance(recorded, Failure) and key not in self._tried):
                 outcome = await self._asked(self._inner, url)
-                recorded = self._store.keep(key, outcome, _now())
+                recorded = self._store.keep(key, outcome, now())
             self._tried.add(key)
         return _unwrap(recorded)
 
@@ -99,7 +102,7 @@ class StoredSearch:
             tried = (words, limit) in self._tried
             if recorded is None or (isinstance(recorded, Failure) and not tried):
                 outcome = await self._asked(self._inner, query, limit)
-                recorded = self._store.keep_search(self.name, words, limit, outcome, _now())
+                recorded = self._store.keep_search(self.name, words, limit, outcome, now())
             self._tried.add((words, limit))
         return _unwrap(recorded)
 
@@ -175,5 +178,6 @@ def _unwrap(recorded: Recorded | Failure) -> Recorded:
     return recorded
 
 
-def _now() -> str:
+def now() -> str:
+    """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -3,7 +3,9 @@
 What we write: a `response` record for each page (its bytes unpacked, so without the headers that
 tell how they were packed), a `conversion` record with the text as models read it, and a `metadata`
 record with all else, failures and searches included: read back, the store has the same digest.
-What we read: that, and the `response` records of other programs' files, whose text we extract.
+What we read: that, and the `response` and `revisit` records of other programs' files, whose text we
+extract. Each capture is a version of its address, from its WARC-Date on; one that leads on, or that
+says that there is no page any more, is a version without a page.
 """
 
 from __future__ import annotations
@@ -13,23 +15,26 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from pydantic import TypeAdapter, ValidationError
 
 from agent_env.errors import ConfigError, StorageError, ToolError, first_problem
 from agent_env.extras import need_extra
 from agent_env.records.safe_files import new_file
+from agent_env.web.addresses import shortened_url
 from agent_env.web.fetch_content import read_content
 from agent_env.web.metadata import all_dates, day_of
 from agent_env.web.page_store import SqlitePages, add_search
-from agent_env.web.store_file import Fetch, Search, packed_days
+from agent_env.web.page_versions import GONE, MOVED, is_error_page
+from agent_env.web.store_file import Fetch, Search, packed_days, utc_second
 from agent_env.web.stored import page_key
 
 LONGEST_BODY = 32_000_000
@@ -47,6 +52,10 @@ class WarcImport:
     searches: int
     left_out: dict[str, int]
     """Records by the reason why they were not taken."""
+    without_page: dict[str, int] = field(default_factory=dict)
+    """Captures that tell of an address at a time and hold no page, by kind."""
+    ties: int = 0
+    """Versions that the store passes over, as another of the same second was stored later."""
 
 
 def export_warc(store: SqlitePages, file: Path) -> int:
@@ -68,12 +77,15 @@ def export_warc(store: SqlitePages, file: Path) -> int:
 def import_warc(store: SqlitePages, file: Path, note: Callable[[str], None]) -> WarcImport:
     """Add what the file holds; `note` gets a line for each page that could not be read."""
     counts: Counter[str] = Counter()
+    ties = store.ties()
     left_out: Counter[str] = Counter()
     waiting = _Waiting()
     for record in chain(_records(file), [None]):
         try:
             for row, body, text in waiting.rows(record):
-                counts["pages"] += store.add(row, body, text)
+                counts[_kind_of(row)] += store.add(row, body, text)
+            if record is not None and record.rec_type == "revisit":
+                counts["pages"] += _add_again(store, record)
             if record is not None and _is(record, "metadata", _SEARCH_KIND):
                 add_search(store, _stored(_SEARCH, record))
                 counts["searches"] += 1
@@ -81,19 +93,42 @@ def import_warc(store: SqlitePages, file: Path, note: Callable[[str], None]) -> 
             left_out[_why(exc)] += 1
             note(f"a record was left out: {exc}")
     left_out += waiting.left_out
-    return WarcImport(counts["pages"], counts["searches"], dict(left_out))
+    pages, searches = counts.pop("pages", 0), counts.pop("searches", 0)
+    return WarcImport(pages, searches, dict(left_out), dict(+counts), store.ties() - ties)
+
+
+def _kind_of(row: Fetch) -> str:
+    if row.leads_on:
+        return "redirects"
+    return "pages that were gone" if row.error and row.valid_from else "pages"
+
+
+def _add_again(store: SqlitePages, record: Any) -> bool:
+    """Store the version that a later capture found unchanged, as one of that time, and whether it
+    was new; ValueError where the store does not hold it."""
+    head = record.rec_headers
+    url, at = head.get_header("WARC-Target-URI") or "", head.get_header("WARC-Date") or ""
+    first = head.get_header("WARC-Refers-To-Date") or at
+    earlier = page_key(head.get_header("WARC-Refers-To-Target-URI") or url)
+    row = store.version(earlier, utc_second(first) or "")
+    if row is None or (begin := utc_second(at)) is None:
+        raise ValueError(f"the store lacks the page that {url} still was at {at}")
+    row = replace(row, asked=page_key(url), fetched_at=at, valid_from=begin, held_until=None)
+    body = None if row.digest is None else store.body(row.digest)
+    text = None if row.text_digest is None else store.text(row.text_digest)
+    return store.add(replace(row, as_of=None, stands=False), body, text)
 
 
 def _write_row(writer: Any, store: SqlitePages, row: Fetch) -> bool:
     payload = json.dumps({k: v for k, v in asdict(row).items() if v is not None}).encode()
-    headers = {"WARC-Date": row.fetched_at}
+    headers = {"WARC-Date": row.valid_from or row.fetched_at}
     if row.digest is not None and row.text_digest is not None:
         response = writer.create_warc_record(
             row.url,
             "response",
             payload=io.BytesIO(store.body(row.digest)),
             http_headers=_http_headers(row),
-            warc_headers_dict=_dated(row.fetched_at),
+            warc_headers_dict=_dated(headers["WARC-Date"]),
         )
         writer.write_record(response)
         headers["WARC-Refers-To"] = response.rec_headers.get_header("WARC-Record-ID")
@@ -185,9 +220,10 @@ class _Waiting:
 
     def rows(self, record: Any) -> Iterator[_Row]:
         """The rows that are whole with this record, or with the file's end (None)."""
-        if record is None or record.rec_type == "response":
+        if record is None or record.rec_type in ("response", "revisit"):
             before, self._text = self._response, None
-            self._response = None if record is None else self._read(record)
+            is_response = record is not None and record.rec_type == "response"
+            self._response = self._read(record) if is_response else None
             if before is not None:
                 yield _extract(before)
         elif record.rec_type == "conversion" and self._belongs(record):
@@ -215,8 +251,11 @@ class _Waiting:
         head, http = record.rec_headers, record.http_headers
         url = head.get_header("WARC-Target-URI") or ""
         status = int(http.get_statuscode() or 0) if http is not None else 0
-        if not 200 <= status < 300 or not url.startswith(("http://", "https://")):
+        if not url.startswith(("http://", "https://")):
             self.left_out["responses that are no pages"] += 1
+            return None
+        if not (200 <= status < 300 or status in GONE or status in MOVED):
+            self.left_out[f"answers with status {status}"] += 1
             return None
         body = record.content_stream().read(LONGEST_BODY + 1)
         if len(body) > LONGEST_BODY:
@@ -234,8 +273,16 @@ class _Waiting:
 
 def _extract(response: _Response) -> _Row:
     """ToolError where the page has no text that can be read."""
+    day = response.at[:10]
+    if response.status in MOVED:
+        target = page_key(urljoin(response.url, response.headers.get("location", "")))
+        return _without_page(response, target, f"led to {target} on {day}, which is not stored")
+    if response.status in GONE:
+        return _without_page(response, None, f"was gone on {day}: it answered {response.status}")
     kind = response.headers.get("content-type", "")
     content = read_content(response.body, kind, response.url)
+    if is_error_page(content.title, content.text):
+        return _without_page(response, None, f"was gone on {day}: it only said that it is no page")
     row = Fetch(
         asked=page_key(response.url),
         url=response.url,
@@ -250,13 +297,27 @@ def _extract(response: _Response) -> _Row:
         language=content.metadata.language,
         published=content.metadata.published,
         modified=content.metadata.modified or day_of(response.headers.get("last-modified")),
-        error=None,
-        stands=True,
         dates=packed_days(
             all_dates(content.metadata.dates, response.url, response.headers, response.at)
         ),
+        valid_from=utc_second(response.at),
     )
     return row, response.body, content.text
+
+
+def _without_page(response: _Response, target: str | None, what: str) -> _Row:
+    """A version that is no page; what the address gives without a day stays as it is."""
+    asked = page_key(response.url)
+    row = Fetch(
+        asked=asked,
+        url=target or asked,
+        fetched_at=response.at,
+        status=response.status,
+        error=f"{shortened_url(asked)} {what}",
+        valid_from=utc_second(response.at),
+        stands=False,
+    )
+    return row, None, None
 
 
 def _is(record: Any, kind: str, content_type: str) -> bool:

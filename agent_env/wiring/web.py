@@ -26,6 +26,7 @@ from agent_env.wiring.trust import WITHOUT_MODEL, check_trust, own_plugins
 if TYPE_CHECKING:
     from agent_env.web.built import BuiltWeb
     from agent_env.web.opened import ProviderAccess, Web
+    from agent_env.web.page_store import SqlitePages
 
 _GREGORIAN = date(1582, 10, 15)
 _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
@@ -56,8 +57,9 @@ class WebOptions:
     fetcher: Annotated[
         str | None,
         Opt(
-            "What opens pages of --web live and record: an installed fetcher, MODULE:NAME or "
-            "file.py:NAME; default: our own.",
+            "What opens pages of --web live and record. As of a day: memento=TIMEGATE (default "
+            "the Wayback Machine), wiki-revisions=API (default /w/api.php of the page's host). Or "
+            "an installed fetcher, MODULE:NAME or file.py:NAME; default: our own.",
             WEB,
             manifest="web_settings.fetcher",
         ),
@@ -69,7 +71,8 @@ class WebOptions:
     as_of: Annotated[
         str | None,
         Opt(
-            "YYYY-MM-DD: hide pages of which any date is later. Not for the sealed web.",
+            "YYYY-MM-DD: hide pages of which any date is later; with --web frozen, each page as it "
+            "was that day. Not for the sealed web.",
             WEB,
             manifest="web_settings.as_of",
         ),
@@ -81,6 +84,15 @@ class WebOptions:
             "serve; default: withhold.",
             WEB,
             manifest="web_settings.undated",
+        ),
+    ] = None
+    as_of_tolerance: Annotated[
+        int | None,
+        Opt(
+            "Most days between --as-of and when a page's version was last seen; default: any.",
+            WEB,
+            min=0,
+            manifest="web_settings.as_of_tolerance",
         ),
     ] = None
     block_leaks: Annotated[
@@ -115,17 +127,22 @@ def settings_of(options: WebOptions) -> WebSettings:
     if options.undated is not None and options.as_of is None:
         raise ConfigError("--undated goes with --as-of, which asks for pages of a day")
     search, _, url = (options.search or "").partition("=")
+    fetcher, _, fetcher_url = (options.fetcher or "").partition("=")
     settings = WebSettings(
         search=search or None,
-        fetcher=options.fetcher,
+        fetcher=fetcher or None,
+        fetcher_url=fetcher_url or None,
         search_url=url or None,
         pages=None if options.pages is None else str(store_path(options.pages).absolute()),
         as_of=None if options.as_of is None else as_of_day(options.as_of),
         undated=None if options.as_of is None else options.undated or "withhold",
+        as_of_tolerance=options.as_of_tolerance,
         block_leaks=options.block_leaks,
         obey_robots=not options.ignore_robots,
         allow_hosts=tuple(site_of(text) for text in options.allow_hosts),
     )
+    if options.as_of_tolerance is not None and (options.as_of is None or options.mode == "sealed"):
+        raise ConfigError("--as-of-tolerance goes with --as-of and another web than the sealed one")
     if options.mode in ("sealed", "frozen"):
         _check_offline(options, settings)
     return {"sealed": _sealed, "live": _live, "record": _record, "frozen": _frozen}[options.mode](
@@ -185,11 +202,25 @@ def _frozen(settings: WebSettings) -> WebSettings:
 
     if settings.pages is None:
         raise ConfigError("--web frozen needs --pages: a page store, or the folder of a run")
-    store = SqlitePages(Path(settings.pages), read_only=True)
+    store = SqlitePages(Path(settings.pages), read_only=True, as_of=settings.as_of)
     try:
+        _check_day(store)
         return settings.model_copy(update={"search": stored_search(store, settings.search)})
     finally:
         store.close()
+
+
+def _check_day(store: SqlitePages) -> None:
+    """ConfigError where a store with pages has none of its day."""
+    if next(store.fetches(), None) is not None or (first := store.first_day()) is None:
+        return
+    if store.as_of is None:
+        days = ", ".join(store.recorded_days())
+        raise ConfigError(f"{store.file} holds pages as of {days} alone; say which with --as-of")
+    raise ConfigError(
+        f"--as-of {store.as_of}: {store.file} holds no version of that day or before; its first "
+        f"is of {first}"
+    )
 
 
 def _check_provider(settings: WebSettings) -> None:
@@ -202,6 +233,7 @@ def _check_provider(settings: WebSettings) -> None:
     PROVIDERS.entry(settings.search)  # refused here where two packages take the name
     if settings.fetcher is not None:
         FETCHERS.find(settings.fetcher, plugins.permit)
+        _check_fetcher(settings)
     access = search_access(settings.search, settings.search_url, plugins)
     make_provider(
         settings.search,
@@ -210,6 +242,18 @@ def _check_provider(settings: WebSettings) -> None:
         plugins=plugins,
         environment_url=access.base_url,
     )
+
+
+def _check_fetcher(settings: WebSettings) -> None:
+    from agent_env.web.plugin import OF_A_DAY
+
+    name, url = settings.fetcher, settings.fetcher_url
+    if name not in OF_A_DAY and url is not None:
+        raise ConfigError(f"--fetcher {name} takes no address; {' and '.join(OF_A_DAY)} do")
+    if name in OF_A_DAY and settings.as_of is None:
+        raise ConfigError(f"--fetcher {name} gives pages of a day: say which with --as-of")
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise ConfigError(f"--fetcher {name}={url}: the address begins with http:// or https://")
 
 
 def as_of_day(text: str) -> str:

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,97 @@ def test_merging_keeps_ours_adds_theirs_and_counts_what_differs(tmp_path):
     assert not list(problems(ours))
 
 
+DAYS = st.dates(min_value=date(2015, 1, 1), max_value=date(2015, 1, 9)).map(str)
+
+
+@given(st.lists(st.tuples(DAYS, st.sampled_from("abc")), max_size=9), DAYS)
+def test_a_day_gives_the_last_version_that_had_begun_and_of_one_second_the_later_stored(rows, day):
+    store = SqlitePages(Path(":memory:"), as_of=day)
+    store.as_of = None  # written as captures, not as answers of a run as of the day
+    for at, text in rows:
+        store.put_all([page(A, text).model_copy(update={"fetched_at": f"{at}T23:59:59+00:00"})])
+    store.connection.execute("UPDATE fetches SET stands = 0")
+    store.as_of = day
+    began = sorted((pair for pair in rows if pair[0] <= day), key=lambda pair: pair[0])
+    outcome = store.outcome(A)
+    assert (outcome.text if outcome else None) == (began[-1][1] if began else None)
+    assert [row.valid_from[:10] for row in store.fetches()] == [at for at, _ in began[-1:]]
+    store.close()
+
+
+def test_what_runs_as_of_a_day_record_is_theirs_and_answers_that_day_first(tmp_path):
+    file = tmp_path / "pages.db"
+    now, then = SqlitePages(file), SqlitePages(file, as_of="2020-01-01")
+    now.keep(A, page(A, "Today's."), NOON)
+    assert then.outcome(A) is None
+    assert then.recorded(A) is None
+    old = page(A, "Of 2019.").model_copy(
+        update={"valid_from": "2019-05-01T00:00:00Z", "held_until": "2019-12-31T00:00:00Z"}
+    )
+    assert then.keep(A, old, NOON) == old
+    assert then.keep(B, Failure("no host"), NOON) == Failure("no host")
+    assert now.outcome(A) == page(A, "Today's.")
+    assert now.outcome(B) is None
+    assert then.recorded_days() == ["2020-01-01"]
+    assert SqlitePages(file, as_of="2021-01-01").outcome(A) == old
+    assert SqlitePages(file, as_of="2021-01-01").outcome(B) is None
+    assert SqlitePages(file, as_of="2019-04-30").outcome(A) is None
+    assert SqlitePages(file, as_of="2026-01-01").outcome(A) == page(A, "Today's.")
+    later = SqlitePages(file, as_of="2021-01-01")
+    assert len({store.digest() for store in (now, then, later)}) == 3
+
+
+FORMAT_2 = """
+CREATE TABLE bodies (digest TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE texts (digest TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, text BLOB NOT NULL);
+CREATE TABLE fetches (
+    id INTEGER PRIMARY KEY, stands INTEGER NOT NULL, asked TEXT NOT NULL, url TEXT NOT NULL,
+    fetched_at TEXT NOT NULL, status INTEGER, content_type TEXT, headers TEXT,
+    body TEXT REFERENCES bodies (digest), text TEXT REFERENCES texts (digest), extractor TEXT,
+    title TEXT, language TEXT, published TEXT, modified TEXT, error TEXT
+);
+CREATE UNIQUE INDEX standing ON fetches (asked) WHERE stands;
+CREATE INDEX of_url ON fetches (url);
+CREATE TABLE searches (
+    provider TEXT NOT NULL, query TEXT NOT NULL, most INTEGER NOT NULL, searched_at TEXT NOT NULL,
+    hits TEXT, error TEXT, PRIMARY KEY (provider, query, most)
+) WITHOUT ROWID;
+PRAGMA application_id = 1634160759;
+PRAGMA user_version = 2;
+"""
+
+
+def write_format_2(old, new):
+    """A store as format 2 wrote it, with what the other holds."""
+    with sqlite3.connect(old) as target:
+        target.executescript(FORMAT_2)
+        target.execute("ATTACH ? AS new", (str(new),))
+        for table in ("bodies", "texts"):
+            target.execute(f"INSERT INTO {table} SELECT * FROM new.{table}")
+        columns = ", ".join(row[1] for row in target.execute("PRAGMA main.table_info(fetches)"))
+        target.execute(f"INSERT INTO fetches SELECT {columns} FROM new.fetches")
+    target.close()
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_store_of_format_2_answers_as_before_and_by_day(read_only, store, tmp_path):
+    for text, at in (("One.", "2015-03-01T10:00:00+02:00"), ("Two.", "no time")):
+        put = page(A, text).model_copy(update={"fetched_at": at})
+        store.put_all([put])
+    store.keep(B, Failure("no host"), NOON)
+    old = tmp_path / "old.db"
+    write_format_2(old, store.file)
+    before = old.read_bytes()
+    again = SqlitePages(old, read_only)
+    assert again.digest() == store.digest()
+    assert list(again.fetches(False)) == list(store.fetches(False))
+    assert again.first_day() == "2015-03-01"
+    for made in (again, SqlitePages(old, read_only, as_of="2015-03-01")):
+        assert made.outcome(A).text == ("One." if made.as_of else "Two.")
+    assert (old.read_bytes() == before) is read_only
+    assert not list(problems(again))
+
+
 def test_verifying_names_what_was_changed_or_lost(store):
     digest = asyncio.run(store.put(page(A, "One.")))
     other = asyncio.run(store.put(page(B, "Two.")))
@@ -167,9 +259,9 @@ def broken(file):
         (_sql("CREATE TABLE mine (a);"), "it is another program's SQLite file"),
         (
             _sql("CREATE TABLE bodies (a); CREATE TABLE pages (a);"),
-            r"of an older format \(1\); this version reads 2 to 3",
+            r"of an older format \(1\); this version reads 2 to 4",
         ),
-        (newer, r"of a newer format \(99\); this version reads 2 to 3"),
+        (newer, r"of a newer format \(99\); this version reads 2 to 4"),
         (broken, "is a broken page store"),
     ],
     ids=["plain", "foreign", "older", "newer", "broken"],
@@ -186,17 +278,10 @@ def test_a_file_that_is_no_store_of_this_format_is_named(make, said, read_only, 
     assert file.read_bytes() == before
 
 
-def old_store(file):
-    """A store as format 2 wrote it, with one page."""
-    store = SqlitePages(file)
-    asyncio.run(store.put(page(A, "One.")))
-    store.close()
-    _sql("ALTER TABLE fetches DROP COLUMN dates; PRAGMA user_version = 2;")(file)
-
-
-def test_a_store_of_format_2_is_read_as_it_is_and_upgraded_by_who_writes(tmp_path):
+def test_a_store_of_format_2_is_read_as_it_is_and_upgraded_by_who_writes(store, tmp_path):
     file = tmp_path / "old.db"
-    old_store(file)
+    asyncio.run(store.put(page(A, "One.")))
+    write_format_2(file, store.file)
     before = file.read_bytes()
     reader = SqlitePages(file, read_only=True)
     assert asyncio.run(reader.get(A)) == page(A, "One.")

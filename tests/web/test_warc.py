@@ -39,7 +39,7 @@ def store(tmp_path):
 def test_out_and_in_again_nothing_is_lost(store, tmp_path, name):
     assert export_warc(store, tmp_path / name) == 3
     again = SqlitePages(tmp_path / "again.db")
-    assert import_warc(again, tmp_path / name, notes) == WarcImport(4, 2, {})
+    assert import_warc(again, tmp_path / name, notes) == WarcImport(4, 2, {}, ties=1)
     assert again.digest() == store.digest()
     assert list(again.fetches(False)) == list(store.fetches(False))
     assert list(again.searches()) == list(store.searches())
@@ -67,13 +67,15 @@ def foreign(file, *responses):
     with file.open("wb") as out:
         writer = WARCWriter(out, gzip=True)
         writer.write_record(writer.create_warcinfo_record("x.warc.gz", {"software": "other"}))
-        for url, status, headers, body in responses:
+        for url, status, headers, body, *at in responses:
             http = StatusAndHeaders(status, headers, protocol="HTTP/1.1")
+            dated = {"WARC-Date": at[0]} if at else {}
             writer.write_record(
                 writer.create_warc_record(
-                    url, "response", payload=io.BytesIO(body), http_headers=http
+                    url, "revisit" if status.startswith("304") else "response",
+                    payload=io.BytesIO(body), http_headers=http, warc_headers_dict=dated,
                 )
-            )
+            )  # fmt: skip
 
 
 def test_other_programs_files_are_read_and_what_is_left_out_is_counted(tmp_path):
@@ -90,7 +92,7 @@ def test_other_programs_files_are_read_and_what_is_left_out_is_counted(tmp_path)
     store = SqlitePages(tmp_path / "pages.db")
     told = []
     done = import_warc(store, tmp_path / "x.warc.gz", told.append)
-    assert done == WarcImport(3, 0, {"pages without text": 1, "responses that are no pages": 1})
+    assert done == WarcImport(3, 0, {"pages without text": 1}, {"pages that were gone": 1})
     assert told == ["a record was left out: the address holds image/png, not a page with text"]
     first = store.outcome(A)
     assert not isinstance(first, Failure)
@@ -98,6 +100,59 @@ def test_other_programs_files_are_read_and_what_is_left_out_is_counted(tmp_path)
     assert "set-cookie" not in first.headers
     assert [row.asked for row in store.fetches()] == [A, f"{A}4", B]
     assert not list(problems(store))
+
+
+def test_two_crawls_give_each_day_its_version_with_what_was_moved_gone_or_broken(tmp_path):
+    html, moved = [("Content-Type", "text/html")], [("Location", "/new#top")]
+    first, second = "2015-01-01T00:00:00Z", "2020-06-01T12:30:00.5Z"
+    gone = b"<title>Page not found</title><p>Sorry."
+    file = tmp_path / "two.warc.gz"
+    foreign(
+        file,
+        (A, "200 OK", html, b"<p>In 2015.", first),
+        (f"{A}old", "200 OK", html, b"<p>Old.", first),
+        (f"{A}soft", "200 OK", html, b"<p>There.", first),
+        (f"{A}hard", "200 OK", html, b"<p>There.", first),
+        (f"{A}busy", "200 OK", html, b"<p>There.", first),
+        (A, "304 Not Modified", html, b"", "2016-01-01T00:00:00Z"),
+        (A, "200 OK", html, b"<p>In 2020.", second),
+        (A, "200 OK", html, b"<p>In 2020, again.", "2020-06-01T12:30:00Z"),
+        (f"{A}old", "301 Moved Permanently", moved, b"", second),
+        (f"{A}new", "200 OK", html, b"<p>New.", second),
+        (f"{A}soft", "200 OK", html, gone, second),
+        (f"{A}hard", "410 Gone", html, b"gone", second),
+        (f"{A}busy", "503 Busy", html, b"busy", second),
+        (f"{B}none", "304 Not Modified", html, b"", second),
+    )
+    told = []
+    store = SqlitePages(tmp_path / "pages.db")
+    assert import_warc(store, file, told.append) == WarcImport(
+        9, 0, {"answers with status 503": 1, "records that are broken": 1},
+        {"redirects": 1, "pages that were gone": 2}, 1,
+    )  # fmt: skip
+    assert len(told) == 1
+    assert f"the store lacks the page that {B}none still was at {second}" in told[0]
+    assert store.outcome(A).text == "In 2015."
+    assert export_warc(store, tmp_path / "x.warc") == 9
+    again = SqlitePages(tmp_path / "again.db")
+    import_warc(again, tmp_path / "x.warc", notes)
+    assert list(again.fetches(False)) == list(store.fetches(False))
+
+    def on(day, name=""):
+        outcome = SqlitePages(again.file, True, as_of=day).outcome(A + name)
+        return getattr(outcome, "text", None) or getattr(outcome, "error", None)
+
+    assert [on(day) for day in ("2014-12-31", "2015-01-01", "2016-01-01", "2020-06-01")] == [
+        None, "In 2015.", "In 2015.", "In 2020, again.",
+    ]  # fmt: skip
+    names = ("old", "new", "soft", "hard", "busy")
+    assert [on("2018-01-01", name) for name in names] == ["Old.", None, *["There."] * 3]
+    assert [on("2020-06-01", name) for name in names] == [
+        "New.", "New.", f"{A}soft was gone on 2020-06-01: it only said that it is no page",
+        f"{A}hard was gone on 2020-06-01: it answered 410", "There.",
+    ]  # fmt: skip
+    seen = SqlitePages(again.file, True, as_of="2018-01-01").outcome(A)
+    assert (seen.fetched_at, seen.url) == ("2016-01-01T00:00:00Z", A)
 
 
 @pytest.mark.parametrize(

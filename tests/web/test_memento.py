@@ -1,0 +1,136 @@
+"""Pages of a web archive: the version of the day or before, by every way in which archives name it,
+and a run's web over one, recorded and served again."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from agent_env.errors import ConfigError, ToolError
+from agent_env.web.fetch import HttpFetcher
+from agent_env.web.memento import MementoFetcher
+from agent_env.web.opened import ProviderAccess, open_frozen, open_live
+from agent_env.wiring.trust import own_call, own_plugins
+from agent_env.wiring.web import WebOptions, settings_of
+from tests.web.archives import Archive
+from tests.web.test_fetch import serving
+
+TOWN = "http://town.example/"
+OK, GONE, MOVED = "200 OK", "404 Not Found", "301 Moved Permanently"
+VERSIONS = {
+    TOWN: [
+        ("2010-01-01T00:00:00", ('<p>Anna. <a href="/new">New</a>', OK, "")),
+        ("2015-06-30T23:59:59", ("<p>Boris, see http://town.example/x", OK, "")),
+        ("2015-07-03T00:00:00", ("<p>Clara", OK, "")),
+        ("2015-07-04T00:00:00", ("<p>Dora", OK, "")),
+    ],
+    f"{TOWN}old": [
+        ("2010-01-01T00:00:00", ("<p>Old.", OK, "")),
+        ("2015-01-01T00:00:00", ("", MOVED, f"{TOWN}new")),
+    ],
+    f"{TOWN}new": [("2015-01-02T00:00:00", ("<p>New.", OK, ""))],
+    f"{TOWN}gone": [
+        ("2010-01-01T00:00:00", ("<p>Here.", OK, "")),
+        ("2015-01-01T00:00:00", ("Not here.", GONE, "")),
+    ],
+    f"{TOWN}soft": [("2010-01-01T00:00:00", ("<title>Page not found</title>Sorry.", OK, ""))],
+}
+
+
+def reads(archive, *asks):
+    """What each (day, path) gives: text, time and address, or what is told."""
+
+    async def read(site):
+        archive.site = site
+        host = site.url.removeprefix("http://")
+        results = []
+        for day, path in asks:
+            http = HttpFetcher(permit=own_call(), open_hosts=frozenset({host}))
+            try:
+                page = await MementoFetcher(http, day, f"{site.url}/web").fetch(TOWN + path)
+                results.append((page.text, page.valid_from, page.url.removeprefix(TOWN)))
+            except ToolError as exc:
+                results.append(str(exc))
+        return results
+
+    async def run():
+        async with serving(archive) as site:
+            return await read(site)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("archive", [
+    Archive(VERSIONS), Archive(VERSIONS, links=()), Archive(VERSIONS, frames=True),
+], ids=["prev", "timemap", "frames"])  # fmt: skip
+def test_the_version_of_the_day_or_before_is_read_as_archived(archive):
+    assert reads(archive, ("2010-01-01", ""), ("2015-06-30", ""), ("2015-07-02", ""),
+                 ("2015-07-03", ""), ("2009-12-31", ""), ("2015-06-30", "none")) == [
+        (f"Anna. New <{TOWN}new>", "2010-01-01T00:00:00Z", ""),
+        ("Boris, see http://town.example/x", "2015-06-30T23:59:59Z", ""),
+        ("Boris, see http://town.example/x", "2015-06-30T23:59:59Z", ""),
+        ("Clara", "2015-07-03T00:00:00Z", ""),
+        f"{TOWN} was not yet there on 2009-12-31, as far as the archive knows; open another page",
+        f"the archive has no version of {TOWN}none",
+    ]  # fmt: skip
+
+
+def test_archived_redirects_are_followed_within_the_day_and_archived_errors_told():
+    assert reads(Archive(VERSIONS), ("2014-12-31", "old"), ("2015-01-01", "old"),
+                 ("2015-01-02", "old"), ("2014-12-31", "gone"), ("2016-01-01", "gone"),
+                 ("2016-01-01", "soft")) == [
+        ("Old.", "2010-01-01T00:00:00Z", "old"),
+        f"{TOWN}new was not yet there on 2015-01-01, as far as the archive knows; open "
+        "another page",
+        ("New.", "2015-01-02T00:00:00Z", "new"),
+        ("Here.", "2010-01-01T00:00:00Z", "gone"),
+        f"{TOWN}gone answered 404 Not Found on 2015-01-01",
+        f"{TOWN}soft was gone on 2010-01-01: it only said that it is no page",
+    ]  # fmt: skip
+
+
+def test_a_web_recorded_as_of_two_days_is_served_as_of_each(tmp_path):
+    file = tmp_path / "pages.db"
+
+    async def text(day, site, archive_is_up):
+        async with AsyncExitStack() as stack:
+            if archive_is_up:
+                gate = f"memento={site.url}/web/"
+                options = WebOptions("record", "searxng=http://127.0.0.1:9", gate, file, day)
+                web = await open_live(
+                    settings_of(options), ProviderAccess(), file, print, stack, own_plugins()
+                )
+            else:
+                options = WebOptions("frozen", pages=file, as_of=day, search="stored")
+                web = open_frozen(settings_of(options), file, stack)
+            first = (await web.fetcher.fetch(TOWN)).text
+            hits = [] if archive_is_up else await web.search.search("boris", 3)
+            return first, [hit.snippet for hit in hits]
+
+    async def run():
+        archive = Archive(VERSIONS)
+        async with serving(archive) as archive.site:
+            live = [await text(day, archive.site, True) for day in ("2015-07-02", "2015-07-03")] * 2
+            count = len(archive.site.heads)
+            again = [await text(day, archive.site, False) for day in ("2015-07-02", "2015-07-03")]
+            assert len(archive.site.heads) == count
+        return [page for page, _ in live], again
+
+    boris = "Boris, see http://town.example/x"
+    assert asyncio.run(run()) == (
+        [boris, "Clara"] * 2, [(boris, [boris]), ("Clara", [])],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fetcher", "as_of", "said"),
+    [
+        ("memento", None, "--fetcher memento gives pages of a day: say which with --as-of"),
+        ("http=http://x.example", "2015-01-01", "--fetcher http takes no address; memento and"),
+        ("wiki-revisions=x.example", "2015-01-01", "=x.example: the address begins with http"),
+        ("memnto", "2015-01-01", "unknown page fetcher 'memnto'; known: http, memento, wiki-rev"),
+    ],
+)
+def test_a_fetcher_of_a_day_that_cannot_be_is_refused(fetcher, as_of, said):
+    with pytest.raises(ConfigError, match=said):
+        settings_of(WebOptions("live", "searxng=http://127.0.0.1:9", fetcher, as_of=as_of))

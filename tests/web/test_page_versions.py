@@ -1,0 +1,100 @@
+"""Versions: how far from the day they are, what is an error page, and a frozen web of a day."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError, ToolError
+from agent_env.records.manifest import WebSettings
+from agent_env.testing import page
+from agent_env.web.opened import open_frozen
+from agent_env.web.page_store import SqlitePages
+from agent_env.web.page_versions import days_before, is_error_page
+from agent_env.wiring.web import WebOptions, settings_of
+
+A, B = "https://a.example/", "https://b.example/"
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "is_one"),
+    [
+        ("404 Not Found", "nginx", True),
+        ("Page not found | Example", "Sorry, try the search.", True),
+        ("Example", "The page you asked for does not exist.\nHome", True),
+        ("", "This article has been removed by its author.", True),
+        ("HTTP 404", "HTTP 404 is a status code. " * 100, False),
+        ("Lost and found", "The page boy found the file.", False),
+        ("1404", "In 1404 the town burnt down.", False),
+        ("Room 404", "A film of 1998.", False),
+    ],
+)
+def test_a_short_page_that_only_says_that_there_is_none(title, text, is_one):
+    assert is_error_page(title, text) is is_one
+
+
+def test_the_distance_is_in_days_and_never_negative():
+    assert days_before("2015-03-01T23:59:59Z", "2015-03-31") == 30
+    assert days_before("2015-03-01T00:00:00Z", "2015-03-01") == 0
+    assert days_before("2026-01-01T00:00:00Z", "2015-03-01") == 0
+    assert days_before("no time", "2015-03-01") is None
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = tmp_path / "pages.db"
+    store = SqlitePages(file)
+    for url, text, day in (
+        (A, "The mayor is Anna.", "2010-05-01"),
+        (A, "The mayor is Boris.", "2020-05-01"),
+        (B, "The mayor is asked in 2021.", "2021-01-01"),
+    ):
+        at = f"{day}T00:00:00+00:00"
+        store.put_all([page(url, text).model_copy(update={"fetched_at": at})])
+    store.close()
+    return file
+
+
+def frozen(file: Path, day: str, tolerance: int | None = None):
+    async def use(does):
+        async with AsyncExitStack() as stack:
+            options = WebOptions("frozen", pages=file, as_of=day, as_of_tolerance=tolerance)
+            settings = settings_of(options)
+            assert settings.search == "stored"
+            return await does(open_frozen(settings, file, stack))
+
+    return lambda does: asyncio.run(use(does))
+
+
+def test_a_frozen_web_opens_and_ranks_what_was_there_that_day(file):
+    async def reads(web):
+        hits = await web.search.search("mayor", 5)
+        return [(hit.url, hit.snippet) for hit in hits], (await web.fetcher.fetch(A)).text
+
+    anna, boris = "The mayor is Anna.", "The mayor is Boris."
+    assert frozen(file, "2015-01-01")(reads) == ([(A, anna)], anna)
+    assert frozen(file, "2020-12-31")(reads) == ([(A, boris)], boris)
+    hits, _ = frozen(file, "2022-01-01")(reads)
+    assert sorted(hits) == [(A, boris), (B, "The mayor is asked in 2021.")]
+
+
+def test_a_page_that_was_not_yet_there_and_one_too_old_are_told(file):
+    with pytest.raises(ToolError, match=rf"^{B} was not yet there on 2015-01-01; open another"):
+        frozen(file, "2015-01-01")(lambda web: web.fetcher.fetch(B))
+    with pytest.raises(ToolError, match=r"known only 31 days before 2010-06-01, and this run takes "
+                       "30 at most"):  # fmt: skip
+        frozen(file, "2010-06-01", tolerance=30)(lambda web: web.fetcher.fetch(A))
+    frozen(file, "2010-06-01", tolerance=31)(lambda web: web.fetcher.fetch(A))
+
+
+def test_days_that_no_store_can_serve_are_refused_before_a_run(file, tmp_path):
+    with pytest.raises(ConfigError, match=r"--as-of 2010-04-30: .* its first is of 2010-05-01"):
+        settings_of(WebOptions("frozen", pages=file, as_of="2010-04-30"))
+    then = tmp_path / "then.db"
+    SqlitePages(then, as_of="2015-01-01").put_all([page(A, "x")])
+    with pytest.raises(ConfigError, match="pages as of 2015-01-01 alone; say which with --as-of"):
+        settings_of(WebOptions("frozen", pages=then, search="stored"))
+    with pytest.raises(ConfigError, match="--as-of-tolerance goes with --as-of"):
+        settings_of(WebOptions("frozen", pages=file, as_of_tolerance=3))
+    assert "as_of_tolerance" not in WebSettings().model_dump()

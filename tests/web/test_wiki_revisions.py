@@ -1,0 +1,109 @@
+"""Articles of a wiki as of a day: their revision, and what was renamed, deleted, hidden."""
+
+import asyncio
+
+import pytest
+
+from agent_env.errors import ToolError
+from agent_env.web.fetch import HttpFetcher
+from agent_env.web.wiki_revisions import WikiRevisions, readable
+from agent_env.wiring.trust import own_call
+from tests.web.archives import Wiki
+from tests.web.test_fetch import reply, serving
+
+WIKI = Wiki(
+    {
+        "Town": [("2012-05-01T00:00:00Z", "'''Town'''. The mayor is [[Anna Alt|Anna]]."),
+                 ("2020-05-01T23:59:59Z", "The mayor is [[Boris]].")],
+        "Mayor": [("2013-01-01T00:00:00Z", "#REDIRECT [[Anna_Alt#Life]]"),
+                  ("2021-01-01T00:00:00Z", "#WEITERLEITUNG [[Boris]]")],
+        "Anna Alt": [("2012-01-01T00:00:00Z", "Anna.")],
+        "Stone bridge": [("2014-01-01T00:00:00Z", "A bridge.")],
+        "Bridge": [("2016-01-01T00:00:00Z", "#REDIRECT [[Stone bridge]]")],
+        "Hidden": [("2014-01-01T00:00:00Z", None)],
+    },
+    moves=(("2016-01-01T00:00:00Z", "Bridge", "Stone bridge"),
+           ("2018-01-01T00:00:00Z", "Pass", "Tunnel")),
+    deletions=(("2017-01-01T00:00:00Z", "Rumour"),),
+)  # fmt: skip
+
+
+def read(day, title, answers=WIKI):
+    async def run():
+        async with serving(answers) as site:
+            host = site.url.removeprefix("http://")
+            http = HttpFetcher(
+                permit=own_call(), open_hosts=frozenset({host}), obey_robots=False
+            )  # fmt: skip
+            try:
+                page = await WikiRevisions(http, day).fetch(f"{site.url}/wiki/{title}")
+            except ToolError as exc:
+                return str(exc).replace(site.url, "")
+            return (page.text.replace(site.url, ""), page.title, page.url.removeprefix(site.url),
+                    page.valid_from, page.held_until)  # fmt: skip
+
+    return asyncio.run(run())
+
+
+def test_the_revision_of_the_day_is_read_and_known_to_hold_until_its_end():
+    assert read("2020-04-30", "Town#Mayor") == (
+        "Town. The mayor is Anna </wiki/Anna_Alt>.", "Town", "/wiki/Town",
+        "2012-05-01T00:00:00Z", "2020-04-30T23:59:59Z",
+    )  # fmt: skip
+    assert read("2020-05-01", "Town")[0] == "The mayor is Boris </wiki/Boris>."
+
+
+@pytest.mark.parametrize(
+    ("day", "title", "gives"),
+    [
+        ("2012-04-30", "Town", "the article 'Town' was not yet there on 2012-04-30; open another"),
+        ("2015-01-01", "Mayor", ("Anna.", "Anna Alt", "/wiki/Anna_Alt")),
+        ("2022-01-01", "Mayor", "there is no article 'Boris'"),
+        ("2015-01-01", "Bridge", ("A bridge.", "Bridge", "/wiki/Bridge")),
+        ("2013-01-01", "Bridge", "the article 'Bridge' was not yet there on 2013-01-01; open"),
+        ("2017-01-01", "Bridge", ("A bridge.", "Stone bridge", "/wiki/Stone_bridge")),
+        ("2017-01-01", "Pass", "there is no article 'Pass'"),
+        ("2019-01-01", "Pass", "the article 'Pass' was renamed on 2018-01-01"),
+        ("2016-01-01", "Rumour", "the article 'Rumour' was deleted since with its versions; open"),
+        ("2018-01-01", "Rumour", "the article 'Rumour' was deleted on 2017-01-01"),
+        ("2015-01-01", "Hidden", "the wiki hides the version of 'Hidden' of that day"),
+        ("2015-01-01", "A[b", "'A[b' can be no title of an article"),
+        ("2015-01-01", "", "/wiki/ is no article of the wiki at /w/api.php"),
+    ],
+)
+def test_what_was_renamed_deleted_or_not_yet_there_is_told(day, title, gives):
+    result = read(day, title)
+    assert result[:3] == gives if isinstance(gives, tuple) else result.startswith(gives)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[1]", b'{"query": [1]}', b'{"query": {}}', b"9" * 9])
+def test_what_is_no_api_is_told_in_a_line(body):
+    class Odd:
+        def get(self, path):
+            return reply(body, "application/json")
+
+    assert "\n" not in read("2015-01-01", "Town", Odd())
+
+
+@pytest.mark.parametrize(
+    "pages", [[7], [{"revisions": [7]}], [{"revisions": [{"content": "x"}]}], {"a": 1}, 7,
+              [{"revisions": [{"timestamp": "then", "content": "x"}]}],
+              [{"revisions": [{"timestamp": "9999-12-31T23:59:59-23:00", "content": "x"}]}]],
+)  # fmt: skip
+def test_an_answer_of_another_form_is_told_too(pages):
+    class Odd(Wiki):
+        def answer(self, query):
+            return super().answer(query) if "meta" in query else {"query": {"pages": pages}}
+
+    assert read("2015-01-01", "Town", Odd({})).startswith("no wiki answers so for /wiki/Town: ")
+
+
+def test_source_is_made_readable_without_references():
+    source = (
+        "'''A''' is ''b''<ref name=\"x\">[http://r.example r]</ref><ref name=x /><!-- c -->.\n"
+        "== Life ==\n[http://a.example The site], [[:File:X.png]] &amp; {{Infobox|a=[[B|c]]}}\n"
+    )
+    assert readable(source, lambda title: f"/{title}") == (
+        "A is b.\n## Life\nThe site <http://a.example>, File:X.png </File:X.png> & "
+        "{{Infobox|a=c </B>}}"
+    )
