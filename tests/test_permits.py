@@ -90,6 +90,7 @@ DATABASES = {
     "families/tdbench/shift.py": {"sqlite3.connect"},
     "families/tdbench/sql.py": {"duckdb.connect", "sqlite3.connect"},
     "extensions/facts/tables/table_files.py": {"duckdb.connect", "sqlite3.connect"},
+    "web/full_text.py": {"sqlite3.connect"},
     "web/opened.py": {"sqlite3.connect"},
     "web/page_store.py": {"sqlite3.connect"},
     "web/store_file.py": {"sqlite3.connect"},

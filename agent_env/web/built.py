@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from agent_env.errors import ConfigError, StorageError, ToolError
 from agent_env.records.pages import Page
@@ -39,6 +39,13 @@ def choose_index(
     except StorageError as exc:
         note(f"{count} pages are searched by FTS5: {exc}")
         return built_in
+
+
+class PagesOfDay(Protocol):
+    """What a built web serves on a day."""
+
+    def urls(self) -> Iterator[str]: ...
+    def as_web(self) -> Web: ...
 
 
 class BuiltWeb:
@@ -89,12 +96,21 @@ class BuiltWeb:
     async def fetch(self, url: str) -> Page:
         page = await self.store.get(url.split("#", 1)[0].strip())
         if page is None:
-            raise ToolError(f"there is no page at {url}; open addresses that web_search gave")
+            raise self.no_page(url)
         return page
+
+    @staticmethod
+    def no_page(url: str) -> ToolError:
+        """That there is none."""
+        return ToolError(f"there is no page at {url}; open addresses that web_search gave")
 
     def urls(self) -> Iterator[str]:
         """All addresses."""
         return self.store.urls()
+
+    def on(self, day: str) -> PagesOfDay:
+        """The web as it was on that day, YYYY-MM-DD; ConfigError where it has no such day."""
+        raise ConfigError("this sealed web has no days; leave --today out")
 
     def close(self) -> None:
         """Gives the file back."""
@@ -102,4 +118,11 @@ class BuiltWeb:
 
     def as_web(self) -> Web:
         """What tools search and open; its store is to be closed."""
-        return Web(self.search, self, foreign=False, store=self.store, index=self.search.index)
+        return Web(
+            self.search,
+            self,
+            foreign=False,
+            store=self.store,
+            index=self.search.index,
+            days=lambda day: self.on(day).as_web(),
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 from agent_env.errors import SearchError
 from agent_env.records.pages import Hit, Page
@@ -33,6 +34,17 @@ def words_of(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in _COMMON]
 
 
+class TitledText(Protocol):
+    """What can be indexed, such as a page."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
 class FullText:
     """The SearchProvider over an index beside the pages."""
 
@@ -51,7 +63,14 @@ class FullText:
             "USING fts5vocab(main, search, row)"
         )
 
-    def add(self, pages: Iterable[Page]) -> None:
+    @classmethod
+    def in_memory(cls, pages: Iterable[TitledText]) -> FullText:
+        """An index of these pages that is in no file."""
+        index = cls(sqlite3.connect(":memory:"))
+        index.add(pages)
+        return index
+
+    def add(self, pages: Iterable[TitledText]) -> None:
         """Index pages; each must be added once."""
         with self._db:
             self._db.executemany(

@@ -54,6 +54,12 @@ class Web:
     store: SqlitePages | None = None
     index: str | None = None
     """What searches stored pages, as run.json names it."""
+    days: Callable[[str], Web] | None = None
+    """Gives the web as it was on a day; None where pages know no day."""
+
+    def on(self, day: str | None) -> Web:
+        """The web of a world in which it is this day."""
+        return self if day is None or self.days is None else self.days(day)
 
     def stored_page(self, url: str) -> Page | None:
         """The page that the store has of the address, if any."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,6 +17,7 @@ from agent_env.sdk.errors import ConfigError, DatasetError, StorageError
 if TYPE_CHECKING:
     from agent_env.extensions.facts.tables.tables import FactTables
     from agent_env.sdk.records import MaterialTable
+    from agent_env.sdk.web import Page
 
 
 @with_options("agent_env.extensions.facts.web_cli:BuildOptions")
@@ -71,6 +73,12 @@ class BuildOptions:
             flag="--table",
         ),
     ] = ()
+    today: Annotated[
+        str | None,
+        Opt(
+            "YYYY-MM-DD: what the pages said on that day, to look at; runs have their own --today."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,8 @@ class BuiltWeb:
     digest: str
     """Of all that the pages say."""
     facts: Path | None
-    """The world's fact table; None for the real world, whose tables are there already."""
+    """The world's fact table; None for the real world, whose tables are there already, and for a
+    web of one day."""
     intervals: Path | None
     tables: int
     """Temporal tables."""
@@ -91,7 +100,7 @@ class BuiltWeb:
 
 def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     """Render a world into a page store with its search, whole or not at all."""
-    from agent_env.extensions.facts.sealed import SealedWeb, as_page
+    from agent_env.extensions.facts.sealed import AgingWorld, SealedWeb, as_page
     from agent_env.extensions.facts.site.render import render_all
     from agent_env.extensions.facts.site.sheet import difficulty
     from agent_env.extensions.facts.site.tables import passed_over
@@ -101,6 +110,9 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     level, out = difficulty(options.difficulty), options.out
     temporal = [table for file in options.tables for table in _temporal(file, note)]
     tables = _world(options)
+    pages: Iterable[Page] = map(as_page, render_all(tables, level, temporal))
+    if options.today is not None:
+        pages = AgingWorld(tables, level, temporal, note).on(_day(options.today)).pages()
     if out.exists():
         raise ConfigError(f"{out} is there already; remove it or name another --out")
     facts = intervals = None
@@ -108,16 +120,26 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
         out.parent.mkdir(parents=True, exist_ok=True)
         with new_file(out) as part:
             with closing(SealedWeb.begun(part)) as web:
-                pages = web.add(map(as_page, render_all(tables, level, temporal)))
+                count = web.add(pages)
                 digest = web.store.digest()
-            if tables.invented:
+            if tables.invented and options.today is None:
                 facts, intervals = out.with_suffix(".facts.csv"), out.with_suffix(".intervals.csv")
                 write_world(tables, facts)
                 write_intervals(tables.intervals, intervals)
     except (OSError, StorageError) as exc:
         raise ConfigError(f"cannot write to {out}: {exc}") from exc
     SealedWeb.opened(out, note).close()  # makes the larger index now, and not in the first run
-    return BuiltWeb(pages, digest, facts, intervals, len(temporal), passed_over(temporal))
+    return BuiltWeb(count, digest, facts, intervals, len(temporal), passed_over(temporal))
+
+
+def _day(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+        if str(day) == text:  # and not one of the other forms of ISO 8601
+            return day
+    except ValueError:
+        pass
+    raise ConfigError(f"--today '{text}' is not a day; write YYYY-MM-DD")
 
 
 def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable]:

@@ -32,18 +32,21 @@ from agent_env.extensions.facts.tables.articles import (
     reported_day,
     slug,
 )
+from agent_env.extensions.facts.tables.event_names import series_of
 from agent_env.extensions.facts.tables.tables import (
     EventRow,
     FactTables,
     IntervalRow,
     LifeRow,
+    LivingRow,
     TermRow,
 )
 from agent_env.sdk.web import words_of
 
+Links = tuple[Link, ...]
+Spells = tuple[IntervalRow, ...]
 MOST = 12
 """Links of one sort that a page has."""
-_NUMBER = re.compile(r"\b\d+(?:st|nd|rd|th) ")
 _NAME = re.compile(r"(?=\b([A-Z][\w'’.-]* [A-Z][\w'’-]*))")
 
 
@@ -52,33 +55,37 @@ class CrossLinks:
 
     def __init__(self, tables: FactTables) -> None:
         self._people = {row.person for row in tables.people}
+        self._people |= {row.person for row in tables.living}
         self._part_in: dict[str, list[EventRow]] = defaultdict(list)
         self._series: dict[str, list[EventRow]] = defaultdict(list)
         self._place: dict[str, int] = {}
-        self.spells: dict[str, list[IntervalRow]] = defaultdict(list)
-        """By person, and by office or club: who stood in which relation, in order of time."""
-        for row in tables.events:
+        self._spells: dict[str, list[IntervalRow]] = defaultdict(list)
+        for row in (*tables.events, *tables.planned):
             for person in self._people_in(row):
                 self._part_in[person].append(row)
-            series = self._series[_NUMBER.sub("", row.event)]
+            series = self._series[series_of(row.event)]
             self._place[row.event] = len(series)
             series.append(row)
         for spell in sorted(tables.intervals, key=lambda spell: spell.start):
-            self.spells[spell.subject].append(spell)
-            self.spells[spell.object].append(spell)
+            self._spells[spell.subject].append(spell)
+            self._spells[spell.object].append(spell)
 
-    def of_event(self, row: EventRow) -> list[Link]:
+    def of_event(self, row: EventRow) -> tuple[Link, ...]:
         """The people in it, and those before and after it in its series."""
         links = [(person, article_url(person)) for person in self._people_in(row)]
-        series, at = self._series[_NUMBER.sub("", row.event)], self._place[row.event]
+        series, at = self._series[series_of(row.event)], self._place[row.event]
         near = [*series[max(0, at - 1) : at], *series[at + 1 : at + 2]]
-        return links + [_to(other) for other in near]
+        return (*links, *map(_to, near))
 
-    def of_person(self, person: str) -> list[Link]:
+    def of_person(self, person: str) -> tuple[Link, ...]:
         """What the person had part in, and offices and clubs."""
         links = [_to(row) for row in self._part_in[person][:MOST]]
-        objects = dict.fromkeys(spell.object for spell in self.spells.get(person, ()))
-        return links + [(name, article_url(name)) for name in objects]
+        objects = dict.fromkeys(spell.object for spell in self.spells_of(person))
+        return (*links, *((name, article_url(name)) for name in objects))
+
+    def spells_of(self, name: str) -> tuple[IntervalRow, ...]:
+        """Of a person, or of an office or club: who stood in which relation, in order of time."""
+        return tuple(self._spells.get(name, ()))
 
     def _people_in(self, row: EventRow) -> list[str]:
         names = _NAME.findall(row.summary) if self._people else []
@@ -109,8 +116,10 @@ INVERSES = {
 }  # fmt: skip
 
 
-def event_article(row: EventRow, level: Difficulty, links: CrossLinks, invented: bool) -> Sheet:
-    """The article that proves an event's dates."""
+def event_article(
+    row: EventRow, level: Difficulty, links: Links, invented: bool, is_printed: bool = True
+) -> Sheet:
+    """The article that proves an event's dates. `is_printed`: the news of its first day are."""
     rng = chance("article", row.event)
     title = event_title(row.event)
     when = f"{capital(row.event)}{_when(row, rng)}."
@@ -131,16 +140,39 @@ def event_article(row: EventRow, level: Difficulty, links: CrossLinks, invented:
         title,
         tuple(filter(None, [*paragraphs, INVENTED if invented else ""])),
         tuple(rows),
-        (*_sites(row), *links.of_event(row)),
+        (*_sites(row, is_printed), *links),
     )
 
 
-def _sites(row: EventRow) -> Iterator[Link]:
+def announcement(row: EventRow, links: Links, invented: bool) -> Sheet:
+    """The article on an event that has not begun. Each of its dates stands in a sentence or a line
+    that says that it is planned."""
+    assert row.start is not None  # nothing is announced without
+    rng = chance("announcement", row.event)
+    title = event_title(row.event)
+    start, end = row.start, row.end
+    when = f"will take place {on_date(start, rng)}"
+    rows: list[Row] = [("Kind", row.kind), ("Planned first day", date_text(start, rng))]
+    if start != end:
+        when = f"will begin {on_date(start, rng)}"
+        when += f" and end {on_date(end, rng)}" if end else ""
+        rows += [("Planned last day", date_text(end, rng))] if end else []
+    paragraphs = [f"{capital(row.event)} is planned and {when}.", "It has not begun yet."]
+    paragraphs += [INVENTED] if invented else []
+    all_links = (_list_link(row), *links)
+    return Sheet(article_url(title), title, tuple(paragraphs), tuple(rows), all_links)
+
+
+def _list_link(row: EventRow) -> Link:
+    return f"List of articles: {row.kind}", list_url(row.kind)
+
+
+def _sites(row: EventRow, is_printed: bool) -> Iterator[Link]:
     """What other sites have on the event."""
-    yield f"List of articles: {row.kind}", list_url(row.kind)
+    yield _list_link(row)
     if row.start is not None and row.end is not None:
         yield f"Almanac: {row.kind}", almanac_url(row.kind, row.start.year)
-    if (day := reported_day(row, "start")) is not None:
+    if (day := reported_day(row, "start")) is not None and is_printed:
         yield "In the Gazette", report_url(row.event, "start", day)
     if (notes := notes_url(row.event)) is not None and row.start is not None and row.end:
         yield "Someone's notes", notes
@@ -173,7 +205,9 @@ def keywords(hint: str, share: float, rng: Random) -> list[str]:
     return [word for word in words if word in chosen_words]
 
 
-def person_article(row: LifeRow, level: Difficulty, links: CrossLinks, invented: bool) -> Sheet:
+def person_article(
+    row: LifeRow, level: Difficulty, spells: Spells, links: Links, invented: bool
+) -> Sheet:
     """The article that proves a lifespan."""
     rng = chance("person", row.person)
     born, died = date_text(row.start, rng), date_text(row.end, rng)
@@ -188,14 +222,38 @@ def person_article(row: LifeRow, level: Difficulty, links: CrossLinks, invented:
             life_text,
         ]
         rows = []
-    rows += [_spell(RELATIONS, s, s.object, rng) for s in links.spells.get(row.person, ())]
+    return _on_person(row, paragraphs, rows, rng, spells, links, invented)
+
+
+def living_article(
+    row: LivingRow, level: Difficulty, spells: Spells, links: Links, invented: bool
+) -> Sheet:
+    """The article on someone who has not died."""
+    rng = chance("person", row.person)
+    born = date_text(row.start, rng)
+    paragraphs = [f"{row.person} was born on {born}."]
+    rows: list[Row] = [("Born", born)]
+    if level.hides_dates(row.person):
+        paragraphs, rows = [PASSAGE.format(it=row.person), *paragraphs], []
+    if row.description:
+        paragraphs.insert(-1, f"{row.person} is {a(row.description)}.")
+    return _on_person(row, paragraphs, rows, rng, spells, links, invented)
+
+
+def _on_person(
+    row: LifeRow | LivingRow,
+    paragraphs: list[str],
+    rows: list[Row],
+    rng: Random,
+    spells: Spells,
+    links: Links,
+    invented: bool,
+) -> Sheet:
+    rows += [_spell(RELATIONS, s, s.object, rng) for s in spells]
     rows.append(("Source", row.source or "an invented world"))
     if invented:
         paragraphs.append(INVENTED)
-    url = article_url(row.person)
-    return Sheet(
-        url, row.person, tuple(paragraphs), tuple(rows), tuple(links.of_person(row.person))
-    )
+    return Sheet(article_url(row.person), row.person, tuple(paragraphs), tuple(rows), links)
 
 
 def _spell(words: dict[str, str], spell: IntervalRow, other: str, rng: Random) -> Row:
@@ -203,7 +261,7 @@ def _spell(words: dict[str, str], spell: IntervalRow, other: str, rng: Random) -
     return (words[spell.relation], other, f"from {date_text(spell.start, rng)}", f"to {until}")
 
 
-def object_article(name: str, spells: list[IntervalRow]) -> Sheet:
+def object_article(name: str, spells: Spells) -> Sheet:
     """The article on an office or a club, with everyone in it."""
     rng = chance("object", name)
     is_office = spells[0].relation == "holds_office"
@@ -214,7 +272,7 @@ def object_article(name: str, spells: list[IntervalRow]) -> Sheet:
     return Sheet(article_url(name), name, (f"{name} is {what}.", INVENTED), rows, links)
 
 
-def presidency_article(person: str, terms: list[TermRow], level: Difficulty) -> Sheet:
+def presidency_article(person: str, terms: tuple[TermRow, ...], level: Difficulty) -> Sheet:
     """The article that proves the days of a US president in office."""
     rng = chance("president", person)
     title = presidency_title(person)
@@ -242,9 +300,10 @@ def list_url(kind: str) -> str:
     return article_url(f"List of articles: {kind}")
 
 
-def kind_list(kind: str, rows: list[EventRow]) -> Sheet:
+def kind_list(kind: str, rows: tuple[EventRow, ...], planned: tuple[EventRow, ...] = ()) -> Sheet:
     """Links to the articles of one kind, without dates."""
-    links = [(event_title(row.event), article_url(event_title(row.event))) for row in rows]
+    links = [_to(row) for row in rows]
+    links += [(f"{title} (planned)", url) for title, url in map(_to, planned)]
     return Sheet(
         list_url(kind), f"List of articles: {kind}", ("Articles of one kind.",), (), tuple(links)
     )
@@ -287,7 +346,8 @@ def outdated_copy(row: EventRow, rng: Random) -> Sheet:
     )
     rows = (("Expected first day", first), ("Expected last day", last))
     links = (("Current article", article_url(title)),)
-    return Sheet(COPIES + article_url(title).rsplit("/", 1)[1], title, paragraphs, rows, links)
+    url = COPIES + article_url(title).rsplit("/", 1)[1]
+    return Sheet(url, title, paragraphs, rows, links, since=max(end, row.end.last))
 
 
 def namesake(row: EventRow, rng: Random) -> Sheet:
@@ -305,7 +365,8 @@ def namesake(row: EventRow, rng: Random) -> Sheet:
     )
     rows = (("What", what), ("Available from", first), ("Available until", last))
     url = f"{THINGS}{slug(what)}/{article_url(title).rsplit('/', 1)[1]}"
-    return Sheet(url, title, paragraphs, rows, (("The event", article_url(title)),))
+    links = (("The event", article_url(title)),)
+    return Sheet(url, title, paragraphs, rows, links, since=end)
 
 
 def anniversary(row: EventRow, rng: Random) -> Sheet | None:
@@ -318,17 +379,18 @@ def anniversary(row: EventRow, rng: Random) -> Sheet | None:
         return None
     first = date(bound.year + years, rng.randint(1, 12), rng.randint(1, 28))
     last = first + timedelta(days=rng.randint(1, 9))
+    printed = last + timedelta(days=1)
     title = event_title(row.event)
     paragraphs = (
-        f"Printed on {date_text(last + timedelta(days=1), rng)}.",
+        f"Printed on {date_text(printed, rng)}.",
         f"The commemoration of {row.event} was opened on {date_text(first, rng)} and closed on "
         f"{date_text(last, rng)}, {years} years after the event itself.",
         f"Speakers recalled {row.hint or row.event}. The commemoration is an invention of this "
         "site.",
     )
-    url = f"{GAZETTE}{last + timedelta(days=1):%Y/%m/%d}/{slug(title)}-{years}-years-on"
+    url = f"{GAZETTE}{printed:%Y/%m/%d}/{slug(title)}-{years}-years-on"
     links = ((title, article_url(title)),)
-    return Sheet(url, f"{title} remembered", paragraphs, (), links, "gazette")
+    return Sheet(url, f"{title} remembered", paragraphs, (), links, "gazette", printed)
 
 
 def _moved(day: date, rng: Random) -> date:

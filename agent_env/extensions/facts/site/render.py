@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from agent_env.extensions.facts.site.encyclopedia import (
     INVENTED,
     CrossLinks,
+    Links,
+    announcement,
     event_article,
     kind_list,
+    living_article,
     object_article,
     person_article,
     presidency_article,
@@ -45,14 +49,17 @@ from agent_env.sdk.records import MaterialTable
 CALLED = "This report was written for the sealed web after a table of facts; no such paper exists."
 
 
-def reports(row: EventRow, invented: bool) -> Iterator[Sheet]:
-    """News of the first and the last day, each known to the day; one for what lasted a day."""
+def reports(row: EventRow, invented: bool, ages: bool = False) -> Iterator[Sheet]:
+    """News of the first and the last day, each known to the day; one for what lasted a day. In a
+    world that ages, the news of the first day do not know how it went on."""
     edges: tuple[Edge, ...] = ("start",) if row.start == row.end else ("start", "end")
     for edge in edges:
         day = reported_day(row, edge)
         if day is None:
             continue
         rng = chance("report", row.event, edge)
+        printed = day + timedelta(days=1)
+        is_told = edges[-1] == edge or not ages
         verb = {"start": "began", "end": "ended"}[edge]
         verb = "took place" if row.start == row.end else verb
         title = event_title(row.event)
@@ -60,17 +67,19 @@ def reports(row: EventRow, invented: bool) -> Iterator[Sheet]:
             report_url(row.event, edge, day),
             f"{title} {EDGE_WORDS[edge]}",
             (
-                f"Printed on {date_text(day + timedelta(days=1), rng)}.",
-                f"{capital(row.event)} {verb} on {date_text(day, rng)}. {row.summary}".strip(),
+                f"Printed on {date_text(printed, rng)}.",
+                f"{capital(row.event)} {verb} on {date_text(day, rng)}. "
+                f"{row.summary if is_told else ''}".strip(),
                 INVENTED if invented else CALLED,
             ),
             links=((title, article_url(title)),),
             style="gazette",
+            since=printed,
         )
 
 
-def almanac(kind: str, decade: int, rows: list[EventRow]) -> Sheet:
-    """A list with dates of what began in one decade."""
+def almanac(kind: str, decade: int, rows: tuple[EventRow, ...], is_last: bool = False) -> Sheet:
+    """A list with dates of what began in one decade; `is_last` where the next has not begun."""
     title = f"Almanac: {kind}, {decade}s"
     cells = [
         (event_title(row.event), str(row.start), str(row.end))
@@ -78,7 +87,7 @@ def almanac(kind: str, decade: int, rows: list[EventRow]) -> Sheet:
     ]
     near: list[Link] = [
         (f"Almanac: {kind}, {other}s", almanac_url(kind, other))
-        for other in (decade - 10, decade + 10)
+        for other in ((decade - 10,) if is_last else (decade - 10, decade + 10))
     ]
     about = (f"First and last days of every {kind} on record that began in these ten years.",)
     return Sheet(almanac_url(kind, decade), title, about, tuple(cells), tuple(near), "almanac")
@@ -109,29 +118,75 @@ def notes_on_life(row: LifeRow) -> Iterator[Sheet]:
         yield Sheet(url, f"My notes: {name}", about, rows, links, "notes")
 
 
+Memo = dict[tuple[object, ...], tuple[Sheet, ...]]
+"""Pages by the function that makes them and all that they depend on."""
+
+
 def render_all(
     tables: FactTables,
     level: Difficulty = LEVELS[DEFAULT],
     temporal: Sequence[MaterialTable] = (),
+    memo: Memo | None = None,
 ) -> Iterator[Sheet]:
     """Articles, reports, notes, lists, what the temporal tables hold, and what misleads; made as
-    they are asked for."""
-    links = CrossLinks(tables)
+    they are asked for. In tables as of a day, what had been written by then; the temporal tables
+    are to be as of that day, too. What `memo` holds is not made again."""
+    for make in _makers(tables, level):
+        if memo is None:
+            sheets: Iterable[Sheet] = make()
+        elif (key := (make.func, *make.args)) in memo:
+            sheets = memo[key]
+        else:
+            sheets = memo[key] = tuple(make())
+        for sheet in sheets:
+            if tables.today is None or sheet.since is None or sheet.since <= tables.today:
+                yield sheet
+    for table in temporal:
+        yield from table_pages(table, level, today=tables.today)
+
+
+def _makers(tables: FactTables, level: Difficulty) -> Iterator[partial[Iterator[Sheet]]]:
+    """Functions that make all pages but those of temporal tables; their arguments are all that the
+    pages depend on."""
+    links, today, invented = CrossLinks(tables), tables.today, tables.invented
     for row in tables.events:
-        yield from _event_pages(row, level, links, tables.invented)
+        is_printed = today is None or row.start is None or row.start.first < today
+        states = (invented, is_printed, today is not None)
+        yield partial(_event_pages, row, level, links.of_event(row), *states)
+    for row in tables.planned:
+        yield partial(_one, announcement, row, links.of_event(row), invented)
     for life in tables.people:
-        yield person_article(life, level, links, tables.invented)
-        yield from notes_on_life(life)
+        own = links.spells_of(life.person), links.of_person(life.person)
+        yield partial(_one, person_article, life, level, *own, invented)
+        yield partial(notes_on_life, life)
+    for person in tables.living:
+        own = links.spells_of(person.person), links.of_person(person.person)
+        yield partial(_one, living_article, person, level, *own, invented)
     for name in dict.fromkeys(spell.object for spell in tables.intervals):
-        yield object_article(name, links.spells[name])
+        yield partial(_one, object_article, name, links.spells_of(name))
     terms: dict[str, list[TermRow]] = defaultdict(list)
     for term in tables.presidents:
         terms[term.person].append(term)
-    for person, spans in terms.items():
-        yield presidency_article(person, spans, level)
-    yield from _lists(tables)
-    for table in temporal:
-        yield from table_pages(table, level)
+    for president, spans in terms.items():
+        yield partial(_one, presidency_article, president, tuple(spans), level)
+    kinds, planned = _by_kind(tables.events), _by_kind(tables.planned)
+    for kind in sorted(kinds.keys() | planned.keys()):
+        yield partial(_one, kind_list, kind, kinds.get(kind, ()), planned.get(kind, ()))
+    for kind in sorted(kinds):
+        for decade, rows in sorted(_decades(kinds[kind]).items()):
+            is_last = today is not None and decade + 10 > today.year
+            yield partial(_one, almanac, kind, decade, tuple(rows), is_last)
+
+
+def _one(make: Callable[..., Sheet], *parts: object) -> Iterator[Sheet]:
+    yield make(*parts)
+
+
+def _by_kind(events: Iterable[EventRow]) -> dict[str, tuple[EventRow, ...]]:
+    kinds: dict[str, list[EventRow]] = defaultdict(list)
+    for row in events:
+        kinds[row.kind].append(row)
+    return {kind: tuple(rows) for kind, rows in kinds.items()}
 
 
 def render_event(
@@ -139,11 +194,11 @@ def render_event(
 ) -> Iterator[Sheet]:
     """Every page that states or misstates a date of one event of the tables: its own, and the
     lists of its kind of these decades."""
-    yield from _event_pages(row, level, CrossLinks(tables), tables.invented)
+    yield from _event_pages(row, level, CrossLinks(tables).of_event(row), tables.invented)
     same_kind = [each for each in tables.events if each.kind == row.kind]
     for decade, rows in sorted(_decades(same_kind).items()):
         if decade in decades:
-            yield almanac(row.kind, decade, rows)
+            yield almanac(row.kind, decade, tuple(rows))
 
 
 def render_memberships(
@@ -158,29 +213,27 @@ def render_memberships(
     )
     links = CrossLinks(own)
     for life in own.people:
-        yield person_article(life, level, links, tables.invented)
+        spells = links.spells_of(life.person)
+        yield person_article(life, level, spells, links.of_person(life.person), tables.invented)
     for name in dict.fromkeys(row.object for row in own.intervals if row.object in names):
-        yield object_article(name, links.spells[name])
+        yield object_article(name, links.spells_of(name))
 
 
 def _event_pages(
-    row: EventRow, level: Difficulty, links: CrossLinks, invented: bool
+    row: EventRow,
+    level: Difficulty,
+    links: Links,
+    invented: bool,
+    is_printed: bool = True,
+    ages: bool = False,
 ) -> Iterator[Sheet]:
-    yield event_article(row, level, links, invented)
-    yield from reports(row, invented)
+    """Its article, and what stands on other sites; nothing misleads about what still lasts in a
+    world that ages."""
+    yield event_article(row, level, links, invented, is_printed)
+    yield from reports(row, invented, ages)
     yield from notes_on_event(row)
-    yield from traps(row, level)
-
-
-def _lists(tables: FactTables) -> Iterator[Sheet]:
-    kinds: dict[str, list[EventRow]] = defaultdict(list)
-    for row in tables.events:
-        kinds[row.kind].append(row)
-    for kind, rows in sorted(kinds.items()):
-        yield kind_list(kind, rows)
-    for kind in sorted(kinds):
-        for decade, rows in sorted(_decades(kinds[kind]).items()):
-            yield almanac(kind, decade, rows)
+    if row.end is not None or not ages:
+        yield from traps(row, level)
 
 
 def _decades(rows: Iterable[EventRow]) -> dict[int, list[EventRow]]:

@@ -32,6 +32,8 @@ class Sheet:
     links: tuple[Link, ...] = ()
     style: str = "encyclopedia"
     """Which site's dress the HTML wears."""
+    since: date | None = None
+    """The day on which it was written; None for what is always of the world's present."""
 
     @property
     def text(self) -> str:

@@ -7,7 +7,7 @@ from when it is. A namesake lists the same names with dates that are invented, a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from random import Random
 
 from agent_env.extensions.facts.site.encyclopedia import COPIES, NAMESAKES, PASSAGE, THINGS
@@ -24,10 +24,13 @@ Cells = tuple[str | int | float | None, ...]
 
 
 def table_pages(
-    table: MaterialTable, level: Difficulty, only: Collection[int] | None = None
+    table: MaterialTable,
+    level: Difficulty,
+    only: Collection[int] | None = None,
+    today: date | None = None,
 ) -> Iterator[Sheet]:
     """All pages of the table, or those with one of `only` these rows, in the order of its columns
-    and rows, with their traps."""
+    and rows, with their traps. No invented date is after `today`."""
     pages = TablePages(table)
     by_value = {page.values[0]: page for page in pages if len(page.values) == 1}
     for page in pages:
@@ -41,7 +44,7 @@ def table_pages(
             if copy is not None:
                 yield copy
         elif draw < level.copies + level.namesakes and len(page.rows) > 1:
-            yield _namesake(table, page, rng)
+            yield _namesake(table, page, rng, today)
 
 
 def _article(
@@ -135,7 +138,7 @@ def _outdated_copy(table: MaterialTable, page: RowPage, rng: Random) -> Sheet | 
     return Sheet(url, page.title, paragraphs, _rows(table, known_rows, rng), links)
 
 
-def _namesake(table: MaterialTable, page: RowPage, rng: Random) -> Sheet:
+def _namesake(table: MaterialTable, page: RowPage, rng: Random, today: date | None) -> Sheet:
     """The same names, in another order and at other times, of something that is named after it."""
     what = rng.choice(NAMESAKES)
     start, end = time_places(table)
@@ -144,7 +147,9 @@ def _namesake(table: MaterialTable, page: RowPage, rng: Random) -> Sheet:
     moved = []
     for row, other in zip(rows, mixed, strict=True):
         step = timedelta(days=rng.choice((-1, 1)) * rng.randint(35, 500))
-        dates = {start: _moved(row[start], step), end: _moved(row[end], step)}
+        dates = {place: _moved(row[place], step) for place in (start, end)}
+        if today is not None and any(day and day > today.isoformat() for day in dates.values()):
+            dates = {place: _moved(row[place], -step) for place in (start, end)}
         moved.append(tuple(dates.get(place, cell) for place, cell in enumerate(other)))
     moved.sort(key=lambda row: str(row[start]))
     paragraphs = (

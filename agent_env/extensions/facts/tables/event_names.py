@@ -41,6 +41,14 @@ def is_point(name: str, kind: str) -> bool:
     return past or kind in POINT_KINDS
 
 
+_NUMBER = re.compile(r"\b\d+(?:st|nd|rd|th) ")
+
+
+def series_of(name: str) -> str:
+    """The name without its number, which all events of a series share."""
+    return _NUMBER.sub("", name)
+
+
 def day_of(name: str, edge: str) -> str:
     """`the first day of …`, or `… on which …` before a clause."""
     return f"the {edge} day {'on which' if is_clause(name) else 'of'} {name}"

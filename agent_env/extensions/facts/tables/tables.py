@@ -75,6 +75,17 @@ class LifeRow:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class LivingRow:
+    """A person's first day, in tables as of a day before the last one."""
+
+    person: str
+    description: str
+    """Empty where it says what only a whole life shows."""
+    start: date
+    source: str
+
+
 Relation = Literal[
     "holds_office",
     "plays_for",
@@ -113,6 +124,12 @@ class FactTables:
     """Who stood in which relation to what; no puzzle is made of them yet."""
     invented: bool = False
     """Whether all of it is made up, so that pages say so."""
+    today: date | None = None
+    """The day as of which the tables are; None where all that happened is in them."""
+    planned: tuple[EventRow, ...] = ()
+    """What has not begun and is announced."""
+    living: tuple[LivingRow, ...] = ()
+    """Grown-ups who have not died."""
 
 
 @cache

@@ -1,0 +1,166 @@
+"""The sealed web of a day: a reader of dates that shares nothing with the writer finds none that is
+later; a page is the one that it was."""
+
+import asyncio
+from datetime import date
+from functools import cache
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.extensions.facts.fiction.world import make_world
+from agent_env.extensions.facts.sealed import AgingWorld, open_sealed
+from agent_env.extensions.facts.site.render import render_all
+from agent_env.extensions.facts.site.sheet import LEVELS
+from agent_env.extensions.facts.tables import as_of
+from agent_env.extensions.facts.tables.articles import article_url
+from agent_env.extensions.facts.tables.as_of import material_as_of, tables_as_of
+from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.extensions.facts.web_cli import BuildOptions, build_web
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.sample import TdbenchOptions
+from benchmarks.aging_worlds import later_dates, leaks
+
+DAYS = [date(1866, 12, 31), date(1936, 8, 5), date(1995, 6, 1)]
+
+
+@cache
+def worlds():
+    tables = make(20, 3, TdbenchOptions(rows=40)).tables
+    return {
+        "shipped": AgingWorld(shipped_tables(), LEVELS["medium"]),
+        "fictional": AgingWorld(make_world(150, 6), LEVELS["hard"], tables),
+    }
+
+
+def pages_of(web):
+    return [(sheet.url, sheet.title, sheet.text, "") for sheet in web.sheets.values()]
+
+
+@pytest.mark.parametrize("world", ["shipped", "fictional"])
+@pytest.mark.parametrize("day", DAYS, ids=str)
+def test_no_page_of_a_day_says_a_later_date_but_what_is_planned(world, day):
+    assert leaks(pages_of(worlds()[world].on(day)), day) == []
+
+
+def test_the_reader_finds_a_leak_that_is_planted(monkeypatch):
+    monkeypatch.setattr(as_of, "_past", lambda end, today: end)
+    day = date(1995, 6, 1)
+    found = leaks(pages_of(AgingWorld(shipped_tables(), LEVELS["medium"]).on(day)), day)
+    assert "Presidency_of_Bill_Clinton" in found[0]
+    assert "2001" in found[0]
+    assert all("presidenc" in leak.lower() for leak in found)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "later"),
+    [
+        ("It ended on June 2, 1995.", ["June 2, 1995"]),
+        ("It ended on 1 June 1995, and 31 May 1995.", []),
+        ("Born 2 June 1995 | 1995-06-02", ["2 June 1995", "1995-06-02"]),
+        ("https://gazette.example/1995/06/02/x", ["1995/06/02"]),
+        ("since July 1995, in the 2000s, by 1996", ["July 1995", "2000s", "1996"]),
+        ("It is planned and will end on 2 June 1995.", []),
+        ("It is planned for 1 May 1995.", ["1 May 1995"]),
+        ("tables.example/x-0c6f2292 and 12345", []),
+    ],
+)
+def test_what_the_reader_takes_for_a_later_date(sentence, later):
+    found = [leak.split(" in: ")[0] for leak in later_dates(sentence, date(1995, 6, 1))]
+    assert found == later
+
+
+def page_on(day, title, world="shipped"):
+    sheet = worlds()[world].on(date.fromisoformat(day)).sheets.get(article_url(title))
+    return None if sheet is None else sheet.text
+
+
+def test_an_office_holders_article_of_1995_does_not_know_2001():
+    title = "Presidency of Bill Clinton"
+    assert page_on("1993-01-19", title) is None
+    assert "a term that still lasts" in page_on("1995-06-01", title)
+    assert "2001" in page_on("2003-01-01", title)
+
+
+def test_a_world_cup_is_announced_then_lasts_then_is_told():
+    title = "Men's football World Cup in England"
+    assert page_on("1960-01-01", title) is None
+    planned = page_on("1966-07-10", title)
+    assert "is planned and will begin on 11 July 1966 and end on 30 July 1966." in planned
+    assert "still lasts" in page_on("1966-07-11", title)
+    told = page_on("1966-07-30", title)
+    assert ("planned" in told, "still" in told, "July" in told) == (False, False, True)
+    hits = asyncio.run(worlds()["shipped"].on(date(1966, 7, 10)).search(title, 1))
+    assert hits[0].snippet.startswith("The men's football World Cup in England is planned")
+
+
+def test_someone_who_lives_has_a_birth_and_no_death_and_is_not_known_for_what_came_later():
+    text = page_on("1900-01-01", "Marie Curie")
+    assert "was born on" in text
+    assert ("died" in text, "Died" in text, "radioactivity" in text) == (False, False, False)
+    assert page_on("1880-01-01", "Marie Curie") is None
+    assert "radioactivity" in page_on("1934-07-04", "Marie Curie")
+
+
+def test_the_news_of_a_first_day_never_know_how_it_went_on():
+    for day in (date(1948, 8, 1), date(2020, 1, 1)):
+        sheets = worlds()["shipped"].on(day).sheets
+        (news,) = (s for u, s in sheets.items() if "/1948/07/30/austerity-games" in u)
+        assert news.text.splitlines()[1].endswith("began on 29 July 1948.") or (
+            news.text.splitlines()[1].endswith("began on July 29, 1948.")
+        )
+
+
+@pytest.mark.parametrize("world", ["shipped", "fictional"])
+def test_links_lead_to_pages_of_the_day(world):
+    sheets = worlds()[world].on(date(1936, 8, 5)).sheets
+    linked = {u for s in sheets.values() for _, u in s.links if "almanac.example" not in u}
+    assert linked
+    assert linked - sheets.keys() == set()
+
+
+def test_days_in_any_order_are_rendered_as_a_fresh_world_renders_them():
+    tables = make(20, 3, TdbenchOptions(rows=40)).tables
+    fresh = make_world(150, 6)
+    for day in (DAYS[2], DAYS[0], DAYS[1]):
+        then = [material_as_of(table, day) for table in tables]
+        alone = list(render_all(tables_as_of(fresh, day), LEVELS["hard"], then))
+        assert list(worlds()["fictional"].on(day).sheets.values()) == alone
+
+
+def test_a_day_before_the_world_is_refused_and_after_it_all_is_told():
+    with pytest.raises(ConfigError, match="--today 1700-01-01 is before the world"):
+        worlds()["fictional"].on(date(1700, 1, 1))
+    web = worlds()["fictional"].on(date(2200, 1, 1))
+    assert not any("planned and" in s.text or "still lasts" in s.text for s in web.sheets.values())
+
+
+def test_pages_bear_the_day():
+    web = worlds()["shipped"].on(DAYS[1])
+    page = asyncio.run(web.fetch(next(web.urls()) + "#top"))
+    assert page.fetched_at == "1936-08-05T00:00:00Z"
+
+
+def test_a_built_world_is_known_again_by_its_tables_and_another_web_is_refused(tmp_path):
+    wanted = {"world": "fictional", "entities": 150, "seed": 6, "difficulty": "hard"}
+    build_web(BuildOptions(tmp_path / "f.db", **wanted), print)
+    web = open_sealed(tmp_path / "f.db", tmp_path / "unused.db")
+    found, made = web.on("1936-08-05"), AgingWorld(make_world(150, 6), LEVELS["hard"])
+    assert pages_of(found) == pages_of(made.on(date(1936, 8, 5)))
+    web.close()
+    (tmp_path / "f.facts.csv").unlink()
+    web = open_sealed(tmp_path / "f.db", tmp_path / "unused.db")
+    with pytest.raises(ConfigError, match=r"f\.db has other pages than its tables give"):
+        web.on("1936-08-05")
+    web.close()
+
+
+def test_a_web_of_one_day_can_be_built_to_look_at(tmp_path):
+    wanted = {"world": "fictional", "entities": 150, "seed": 6}
+    built = build_web(BuildOptions(tmp_path / "d.db", today="1936-08-05", **wanted), print)
+    day = AgingWorld(make_world(150, 6), LEVELS["medium"]).on(date(1936, 8, 5))
+    assert (built.pages, built.facts) == (len(day.sheets), None)
+    for text in ("1936-8-5", "5 August 1936", "1936-08-05T12:00+02:00", "1936-W32-3"):
+        with pytest.raises(ConfigError, match="is not a day; write YYYY-MM-DD"):
+            build_web(BuildOptions(tmp_path / "e.db", today=text, **wanted), print)
+    assert not (tmp_path / "e.db").exists()
