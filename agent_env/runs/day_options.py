@@ -71,6 +71,12 @@ class DayOptions:
                 raise ConfigError("--say-today says a day: add --today YYYY-MM-DD")
             return dated
         _check(first, options)
+        cited = (each.name for each in dated if each.today and each.context == "cited")
+        if (name := next(cited, None)) is not None and not options.cited_from:
+            raise ConfigError(
+                f"condition '{name}': the pages that it would show are those of no day; name with "
+                "--cited-from a run of that day"
+            )
         return dated
 
     def _said(self, condition: Condition) -> Condition:

@@ -549,31 +549,34 @@ def _unworded(
 def _check_proofs(
     conditions: Sequence[Condition], sample_set: SampleSet, settings: WebSettings, note: Note
 ) -> None:
-    """ConfigError if the sealed web has none of the samples' evidence pages; a note on missing
-    ones."""
-    asking = [c.name for c in conditions if needs_web([c]) and c.wording == "implicit"]
-    if not asking:
-        return
+    """ConfigError if the sealed web has no such day as a condition's, or without a day none of the
+    samples' evidence pages; a note on missing ones, for each day."""
+    from agent_env.wiring.web import sealed_urls
+
+    asking = {c.today: c.name for c in conditions if needs_web([c]) and c.wording == "implicit"}
+    days = {c.today for c in conditions if needs_web([c]) and c.today}
     evidence = {sample.id: set(sample.evidence) for sample in sample_set.samples if sample.evidence}
-    if not evidence:
-        note(f"no sample names a page that proves its answer, so {asking[0]} may find nothing")
+    if asking and not evidence:
+        name = next(iter(asking.values()))
+        note(f"no sample names a page that proves its answer, so {name} may find nothing")
+    if not days and not (asking and evidence):
         return
-    with _pages(settings, "sealed", sample_set.tables) as pages:
-        assert pages is not None
-        served = set(pages.urls())
-    lacking = [name for name, urls in evidence.items() if not urls <= served]
-    if not any(urls & served for urls in evidence.values()):
-        where = settings.pages or "the shipped web, which is served without --pages,"
-        raise ConfigError(
-            f"condition '{asking[0]}': {where} holds none of the pages that prove the answers, "
-            f"such as {min(evidence[lacking[0]])}; name with --pages the web that was built from "
-            "the same facts (agent-env web build --out pages.db)"
-        )
-    if lacking:
-        note(
-            f"{len(lacking)} of {len(sample_set.samples)} samples name proving pages that the web "
-            f"does not hold, the first one {lacking[0]}: {min(evidence[lacking[0]] - served)}"
-        )
+    served = sealed_urls(settings, sample_set.tables, (*asking, *sorted(days - asking.keys())))
+    for day, name in asking.items() if evidence else ():
+        lacking = [each for each, urls in evidence.items() if not urls <= served[day]]
+        if day is None and not any(urls & served[day] for urls in evidence.values()):
+            where = settings.pages or "the shipped web, which is served without --pages,"
+            raise ConfigError(
+                f"condition '{name}': {where} holds none of the pages that prove the answers, "
+                f"such as {min(evidence[lacking[0]])}; name with --pages the web that was built "
+                "from the same facts (agent-env web build --out pages.db)"
+            )
+        if lacking:
+            note(
+                f"{len(lacking)} of {len(sample_set.samples)} samples name proving pages that the "
+                f"web does not hold{f' on {day}' if day else ''}, the first one {lacking[0]}: "
+                f"{min(evidence[lacking[0]] - served[day])}"
+            )
 
 
 @contextmanager

@@ -209,7 +209,7 @@ class RunComponents:
         if self.web is None:
             raise ConfigError("a condition needs the web, and the run's 'web' names none")
         asked = sample_under(sample, condition)
-        web = self.web
+        web = self.web.on(condition.today)
         guard = Guard.of(asked, self.web_settings, condition.today if web.foreign else None)
         if condition.disturbance is not None:
             web = disturbances().web(web, asked, condition.disturbance)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -321,8 +321,26 @@ def open_sealed(
 ) -> Web:
     """The sealed web of the settings: the built one that they name, else the shipped one, in
     `file`, with the samples' own tables. Its store is to be closed."""
+    return _built(settings, file, tables, note).as_web()
+
+
+def sealed_urls(
+    settings: WebSettings, tables: Sequence[MaterialTable], days: Iterable[str | None]
+) -> dict[str | None, set[str]]:
+    """The addresses that the sealed web serves on each of the days; None stands for no day.
+    ConfigError for a day that it does not have."""
+    with closing(_built(settings, Path(":memory:"), tables)) as web:
+        return {day: set((web if day is None else web.on(day)).urls()) for day in days}
+
+
+def _built(
+    settings: WebSettings,
+    file: Path,
+    tables: Sequence[MaterialTable],
+    note: Callable[[str], None] = lambda text: None,
+) -> BuiltWeb:
     opener: Callable[..., BuiltWeb] = hook("sealed-web")
-    return opener(Path(settings.pages) if settings.pages else None, file, tables, note).as_web()
+    return opener(Path(settings.pages) if settings.pages else None, file, tables, note)
 
 
 def search_access(name: str, url: str | None, plugins: Plugins) -> ProviderAccess:

@@ -7,7 +7,9 @@ from functools import cache
 
 import pytest
 
+from agent_env.episodes.results import episodes_of
 from agent_env.errors import ConfigError
+from agent_env.extensions.facts import sealed
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.sealed import AgingWorld, open_sealed
 from agent_env.extensions.facts.site.render import render_all
@@ -19,7 +21,11 @@ from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.runs.day_options import DayOptions
+from agent_env.runs.options import RunOptions
+from agent_env.runs.start import start_run
 from benchmarks.aging_worlds import later_dates, leaks
+from tests.plans import QUIET
 
 DAYS = [date(1866, 12, 31), date(1936, 8, 5), date(1995, 6, 1)]
 
@@ -164,3 +170,30 @@ def test_a_web_of_one_day_can_be_built_to_look_at(tmp_path):
         with pytest.raises(ConfigError, match="is not a day; write YYYY-MM-DD"):
             build_web(BuildOptions(tmp_path / "e.db", today=text, **wanted), print)
     assert not (tmp_path / "e.db").exists()
+
+
+def test_a_run_on_a_day_reads_that_days_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(sealed, "KEPT_DAYS", 1)
+    days = ("1999-06-01", "2015-06-01")
+    options = RunOptions(
+        "tdbench", limit=2, conditions=("web",), out=tmp_path / "run",
+        options=("rows=40", "domains=offices", "kinds=current", "book=closed"),
+        clock=DayOptions(today=days),
+    )  # fmt: skip
+    folder = asyncio.run(start_run(options, QUIET))
+    read = {day: [] for day in days}
+    for episode in episodes_of(folder, print):
+        texts = [message.content for message in episode.messages if message.role == "tool"]
+        read[episode.condition.removeprefix("web~on-")] += texts
+    for day, texts in read.items():
+        assert len(texts) > 1
+        assert list(later_dates("\n".join(texts), date.fromisoformat(day))) == []
+    assert read[days[0]] != read[days[1]]
+
+
+def test_cited_pages_of_no_day_are_refused_on_a_day(tmp_path):
+    options = RunOptions(
+        "time-puzzles", limit=1, conditions=("cited",), clock=DayOptions(today=("1999-06-01",))
+    )
+    with pytest.raises(ConfigError, match=r"'cited~on-1999-06-01': the pages that it would show"):
+        asyncio.run(start_run(options, QUIET))
