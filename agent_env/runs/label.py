@@ -108,7 +108,14 @@ def write_sheet(
 ) -> int:
     """Writes the sheet over all runs; returns the number of its items."""
     items, _ = _items(runs, metric, note)
-    chosen = Random(seed).sample(items, min(count, len(items)))
+    judged = [item for item in items if item.judged]
+    rest = [item for item in items if not item.judged]
+    chosen = Random(seed).sample(judged, min(count, len(judged)))
+    chosen += Random(seed).sample(rest, min(count - len(chosen), len(rest)))
+    if judged and rest:
+        note(
+            f"the {len(judged)} answers that a judge judged come first: labels of these correct it"
+        )
     if len(chosen) < count:
         note(f"there are {len(items)} answers only, all are in the sheet")
     rows = ((f.item, cell_of(f.question), cell_of(f.gold), cell_of(f.answer), "") for f in chosen)

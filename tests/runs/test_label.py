@@ -66,10 +66,12 @@ def test_a_label_that_is_none_and_a_foreign_item_are_named(run, tmp_path):
         write_sheet([run], 4, 1, "x", tmp_path / "s.csv", print)
 
 
-def judged(run, to):
-    """A copy of the run in which a judge calls each answer right."""
+def judged(run, to, condition=None):
+    """A copy of the run in which a judge calls each answer right, or each of a condition."""
     copy = shutil.copytree(run, to)
     for trace in Run(copy).traces():
+        if condition not in (None, trace.parent.name):
+            continue
         texts = Texts.of_trace(trace)
         writer, _ = TraceWriter.reopen(trace, utc_now, texts, "none")
         verdict = {"metric": "exact_match", "says": "right"}
@@ -92,6 +94,15 @@ def test_a_judges_share_is_corrected_by_the_labels(run, tmp_path):
     assert every.corrected.method == "sensitivity + specificity is at most 1"
     shown = agent_env("episodes", "label", str(judge), "--read", str(ada))
     assert "What the judge's shares are worth" in shown.stdout
+
+
+def test_answers_that_a_judge_judged_come_first_into_a_sheet(run, tmp_path):
+    judge, said = judged(run, tmp_path / "run", "explicit"), []
+    assert write_sheet([judge], 2, 1, None, tmp_path / "s.csv", said.append) == 2
+    ada = filled(tmp_path / "s.csv", tmp_path / "a.csv", lambda n: "correct")
+    (one,) = read_sheets([judge], [ada], None, print).corrected
+    assert (one.judged, one.labelled) == (2, 2)
+    assert said == ["the 2 answers that a judge judged come first: labels of these correct it"]
 
 
 def test_a_sheet_with_labels_of_other_answers_is_refused_by_its_first_line(run, tmp_path):
