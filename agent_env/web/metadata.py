@@ -66,8 +66,8 @@ _MODIFIED_WORD = re.compile(
 _LABELLED = re.compile(
     r"(?:^|[|·•(] ?|\bthis (?:page|article|document|entry|post|site) (?:was|has been) )"
     r"(?P<label>(?:(?:first |originally |date )?(?:published|posted)|(?:last |page )*(?:updated?|"
-    r"modified|edited|changed|revised|reviewed)))\b(?: (?:by|in) [^\d\n.:]{2,50}?)?\s*[:|,–—-]?"
-    rf"\s*(?:on |at )?{_TIME}{_WEEKDAY}(?P<date>{WRITTEN_DATES.text})",
+    r"modified|edited|changed|revised|reviewed)))\b(?: by(?: [^\W\d][^\s\d.:,|]{0,30}){1,5})?"
+    rf" ?[:|,–—-]?[ \n]?(?:on |at )?{_TIME}{_WEEKDAY}(?P<date>{WRITTEN_DATES.text})",
     re.I | re.M,
 )
 _BYLINE = re.compile(
