@@ -29,7 +29,8 @@ EXTRACTOR = "agent-env-wikitext/1"
 API_PATH = "/w/api.php"
 """Where Wikimedia's wikis have it."""
 _REDIRECT = re.compile(r"\s{0,99}#\w{1,40}\s{0,9}:?\s{0,9}\[\[([^\]|#]{1,300})")
-_UNSEEN = re.compile(r"<!--.*?-->|<ref\b[^<>]{0,300}/>|<ref\b[^<>]{0,300}>.*?</ref>", re.S | re.I)
+_COMMENT = re.compile("<!--")
+_REFERENCE = re.compile(r"<ref\b[^<>]{0,300}>", re.I)
 _INNER = re.compile(r"\[\[:?([^\[\]|]{1,300})(?:\|([^\[\]]{0,500}))?\]\]")
 _OUTER = re.compile(r"\[(https?://[^\s\[\]]{1,2000})\s{1,9}([^\[\]]{1,500})\]")
 _HEADING = re.compile(r"^(={2,6})\s{0,9}([^\n=][^\n]{0,300}?)\s{0,9}\1[^\S\n]{0,9}$", re.M)
@@ -185,8 +186,23 @@ def _page(wiki: _Wiki, title: str, url: str, source: str, since: datetime, until
 def readable(source: str, url_of: Callable[[str], str]) -> str:
     """An article's source as a model reads it: without references and marks of type, links
     followed by their address, headings as #."""
-    text = _QUOTES.sub("", _UNSEEN.sub("", source))
+    text = _without(_without(source, _COMMENT, "-->"), _REFERENCE, "</ref>")
+    text = _QUOTES.sub("", text)
     text = _INNER.sub(lambda link: f"{link[2] or link[1]} <{url_of(link[1])}>", text)
     text = _OUTER.sub(r"\2 <\1>", text)
     text = _HEADING.sub(lambda heading: f"{'#' * len(heading[1])} {heading[2]}", text)
     return html.unescape(text).strip()
+
+
+def _without(text: str, begin: re.Pattern[str], end: str) -> str:
+    """The text without all from a beginning to the next end; in time that grows with the text."""
+    parts, at = [], 0
+    for match in begin.finditer(text):
+        if match.start() < at:
+            continue
+        stop = match.end() if match[0].endswith("/>") else text.find(end, match.end()) + len(end)
+        if stop < match.end():  # it has no end
+            break
+        parts.append(text[at : match.start()])
+        at = stop
+    return "".join(parts) + text[at:]
