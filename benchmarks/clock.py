@@ -84,7 +84,7 @@ def by_reading(made: SampleSet) -> dict[tuple[str, str], Mapping[str, float]]:
     quiet = Listener(lambda line: None, lambda run, episodes: None, lambda key, ending: None)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "samples.jsonl"
-        plain = [sample.model_copy(update={"days": {}}) for sample in made.samples]
+        plain = [sample.model_copy(update={"by_day": {}}) for sample in made.samples]
         SampleSet(tuple(plain), made.tables).write(file)
         options = RunOptions(
             "tdbench", conditions=("web",), clock=DayOptions(DAYS), dataset=file,

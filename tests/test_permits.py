@@ -50,6 +50,7 @@ CONFINED = {
     "sandbox/bubblewrap.py": {"asyncio.create_subprocess_exec"},
     "sandbox/process_finder.py": {"ctypes.CDLL"},
     "sandbox/cgroups.py": {"subprocess.Popen"},
+    "sandbox/clock.py": {"ctypes.CDLL"},
     "sandbox/docker.py": {"asyncio.open_connection", "docker.APIClient", "socket.socket"},
     "sandbox/forked.py": {"asyncio.create_subprocess_exec", "asyncio.open_connection"},
     "sandbox/forkserver.py": {"socket.socket"},

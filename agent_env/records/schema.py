@@ -85,7 +85,7 @@ class Sample(Record):
     """The attacks of the run's pages on it."""
     tier: Tier | None = Field(default=None, exclude_if=lambda value: value is None)
     """The level of difficulty that it was made for; None for the family's defaults."""
-    days: Plain[dict[str, dict[str, JsonValue]]] = Field(
+    by_day: Plain[dict[str, dict[str, JsonValue]]] = Field(
         default_factory=dict, exclude_if=lambda days: not days
     )
     """By day, YYYY-MM-DD, the fields that are others where that is today."""
@@ -101,11 +101,11 @@ class Sample(Record):
 
     def on_day(self, day: str | None) -> Self:
         """The sample as it is asked where that is today."""
-        if not (fields := self.days.get(day or "")):
+        if not (fields := self.by_day.get(day or "")):
             return self
-        plain = self.model_dump(mode="json", exclude={"days"})
+        plain = self.model_dump(mode="json", exclude={"by_day"})
         twin = type(self).model_validate(plain | fields | {"id": self.id})
-        return twin.model_copy(update={"days": self.days})
+        return twin.model_copy(update={"by_day": self.by_day})
 
     def in_shifted_world(self) -> Self:
         """The sample with the gold and texts of its shifted world; itself where it has none."""

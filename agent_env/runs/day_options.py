@@ -99,7 +99,7 @@ def on_their_days(
             moving = {day: others for day, others in fields.items() if others}
             if moving and all(others["gold"] == list(sample.gold) for others in moving.values()):
                 raise CannotShift("the answer is on each of the days that of the present")
-            samples.append(sample.model_copy(update={"days": moving}))
+            samples.append(sample.model_copy(update={"by_day": moving}))
         except CannotShift as exc:
             left_out[sample.id] = str(exc)
     for reason, count in Counter(left_out.values()).items():

@@ -44,11 +44,11 @@ def clock_metrics(
         return scorer(world, episode).metrics.get(right_metric) == 1
 
     extra = _behaviour(episode, day)
-    if sample.days.get(day):
+    if sample.by_day.get(day):
         follows = score.metrics.get(right_metric) == 1
         others = {
             other: not follows and is_right(sample.on_day(other))
-            for other in sample.days
+            for other in sample.by_day
             if other != day
         }
         extra |= {

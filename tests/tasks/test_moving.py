@@ -148,7 +148,7 @@ def test_what_does_not_depend_on_the_day_is_asked_where_its_facts_lie_before_it(
     assert set(left_out.values()) == {"what they ask about lies behind 1995-06-01"}
     last = {s.id: max(d for proof in s.proofs for d in proof.dates) for s in made.samples}
     assert {name for name, day in last.items() if day > "1995-06-01"[: len(day)]} == set(left_out)
-    assert all(sample.days == {} for sample in kept.samples)
+    assert all(sample.by_day == {} for sample in kept.samples)
 
 
 def test_the_scripted_reference_reads_the_row_that_lasts_without_any_date(asked):

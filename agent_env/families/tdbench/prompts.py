@@ -136,7 +136,7 @@ def _form(sample: TdbenchSample) -> str:
     if sample.answer_type == "number":
         return NUMBER_WISH
     if sample.kind == "current":
-        return CURRENT_WISH.format(now="today" if sample.now in sample.days else sample.now)
+        return CURRENT_WISH.format(now="today" if sample.now in sample.by_day else sample.now)
     return WISH.format(precision=f"to the {sample.granularity}", unit=sample.granularity)
 
 
