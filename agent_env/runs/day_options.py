@@ -17,6 +17,7 @@ from agent_env.records.schema import Condition, Sample
 from agent_env.tasks.conditions import on_day
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.task import CannotShift, Task
+from agent_env.tasks.tool_registry import traits_of
 
 if TYPE_CHECKING:
     from agent_env.runs.options import RunOptions
@@ -133,6 +134,11 @@ def _check(condition: Condition, options: RunOptions) -> None:
             else "the pages and answers that it changes are those of no day"
         )
         raise ConfigError(f"condition '{condition.name}': {why}; leave {option} out")
+    if table := next((each.name for each in traits_of(condition) if each.needs_table), None):
+        raise ConfigError(
+            f"condition '{condition.name}': {table} shows whole tables, with what came later; "
+            "leave it out, or the day"
+        )
     if options.web_mode == "hosted":
         raise ConfigError(
             f"condition '{condition.name}': the provider's own tools have the real clock; leave "

@@ -69,6 +69,11 @@ def test_what_does_not_go_with_a_day_is_said(options, message):
         conditions("web", **({"days": (A,)} | options))
 
 
+def test_a_table_that_holds_later_rows_has_no_day():
+    with pytest.raises(ConfigError, match="sql~on-1995-06-01': sql shows whole tables"):
+        conditions("base", "sql~on-1995-06-01")
+
+
 def test_the_day_begins_the_question_where_it_is_to_be_said(tmp_path):
     plain, said = conditions("base", days=(A,)) + conditions("base", days=(B,), said=True)
     run = asyncio.run(run_of(RunOptions("time-puzzles", out=tmp_path / "run", limit=1)))
