@@ -92,7 +92,6 @@ DATABASES = {
     "families/tdbench/sql.py": {"duckdb.connect", "sqlite3.connect"},
     "extensions/facts/tables/table_files.py": {"duckdb.connect", "sqlite3.connect"},
     "web/full_text.py": {"sqlite3.connect"},
-    "web/opened.py": {"sqlite3.connect"},
     "web/page_store.py": {"sqlite3.connect"},
     "web/store_file.py": {"sqlite3.connect"},
     "worker/sql.py": {"sqlite3.connect"},

@@ -104,7 +104,7 @@ class Provenance(WorldAnswer):
     as_of: str | None = None
     """The day of which its web was asked for pages; None for none."""
     page_flags: dict[str, int] = Field(default_factory=dict)
-    """What the guards saw, as `scoring.evidence.page_flags` counts it."""
+    """What the guards saw with such a day, as `scoring.evidence.page_flags` counts it."""
     pages_shown: int = 0
     """Results and pages, however often."""
     lookups: tuple[Lookup, ...] = ()
@@ -201,8 +201,11 @@ class Provenances:
             trace = TraceProvenance(
                 sample, episode, score, condition, metric, self._find_faults, is_stated
             )
-            update = {"as_of": self._as_of, "page_flags": page_flags(episode.pages)}
-            self._records.append(trace.record().model_copy(update=update))
+            record = trace.record()
+            if self._as_of is not None:
+                update = {"as_of": self._as_of, "page_flags": page_flags(episode.pages)}
+                record = record.model_copy(update=update)
+            self._records.append(record)
 
     def by_episode(self) -> dict[tuple[str, str, int], Provenance]:
         """By condition, sample and repeat, each with its other worlds."""

@@ -70,6 +70,10 @@ class FullText:
         index.add(pages)
         return index
 
+    def close(self) -> None:
+        """Give back what is in memory."""
+        self._db.close()
+
     def add(self, pages: Iterable[TitledText]) -> None:
         """Index pages; each must be added once."""
         with self._db:

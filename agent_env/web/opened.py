@@ -62,8 +62,10 @@ class Web:
         return self if day is None or self.days is None else self.days(day)
 
     def stored_page(self, url: str) -> Page | None:
-        """The page that the store has of the address, if any."""
-        outcome = None if self.store is None else self.store.outcome(page_key(url))
+        """The page of a result of a search over stored pages. None for another search's: what a
+        store comes to hold while it records must not change how a result is judged."""
+        store = None if self.index is None else self.store
+        outcome = None if store is None else store.outcome(page_key(url))
         return outcome if isinstance(outcome, Page) else None
 
 
@@ -152,15 +154,11 @@ def stored_search(store: SqlitePages, provider: str | None) -> str:
 
 def _full_text(store: SqlitePages, stack: AsyncExitStack) -> FullText:
     """An index in memory over the text of every stored page."""
-    import sqlite3
-
-    connection = sqlite3.connect(":memory:")
-    stack.callback(connection.close)
-    index = FullText(connection)
     dated = sorted(
         store.fetches(), key=lambda row: (store.as_of is not None and row.valid_from) or ""
     )
     rows = {row.url: row for row in dated if row.error is None}
-    index.add(store.page(row) for row in rows.values())
+    index = FullText.in_memory(store.page(row) for row in rows.values())
+    stack.callback(index.close)
     index.name = STORED
     return index
