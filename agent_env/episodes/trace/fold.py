@@ -1,14 +1,10 @@
-"""What trace events tell: an Episode, its steps, and the tokens of its model calls.
+"""What trace events tell: an Episode and its steps; `totals` adds up the tokens.
 
 `runs/running_scores` reads only the end of an episode by itself, as it does so after each one.
-
-Token totals include every reply, and every failed call whose usage the server reported. A total is
-None if a reply's figure is unknown. Failed calls of unknown usage are counted apart.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.trace.lines import read_trace
+from agent_env.episodes.trace.totals import tiers, token_totals, total, usages_of
 from agent_env.errors import ReplayError
 from agent_env.graph.fitting import Fit
 from agent_env.records.disturbance import CallFault
@@ -40,111 +37,6 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TokenTotals:
-    """Tokens of all model calls of an episode."""
-
-    input_tokens: int | None
-    output_tokens: int | None
-    cached_tokens: int | None
-    reasoning_tokens: int | None
-    failed_calls: int
-    uncounted_calls: int
-    cache_hits: int
-    paid: Usage
-    """Of the calls that cost money."""
-    charged: Usage
-    """Tokens charged to the run's limits for calls of unknown usage."""
-    sources: tuple[str, ...]
-
-
-def token_totals(events: Iterable[Event]) -> TokenTotals:
-    """The sums over all model calls among the events."""
-    calls = [event for event in events if isinstance(event, ModelCalled)]
-    failures = [call for call in calls if call.reply is None]
-    usages = usages_of(calls)
-    return TokenTotals(
-        input_tokens=_sum(u.input_tokens for u in usages),
-        output_tokens=_sum(u.output_tokens for u in usages),
-        cached_tokens=_sum(u.cached_tokens for u in usages),
-        reasoning_tokens=_sum(u.reasoning_tokens for u in usages),
-        failed_calls=len(failures),
-        uncounted_calls=sum(call.usage is None for call in failures),
-        cache_hits=sum(c.reply is not None and c.reply.cached_at is not None for c in calls),
-        paid=_totals(paid_usages(calls)),
-        charged=_totals([c.charged for c in _paid_calls(calls) if c.charged is not None]),
-        sources=tuple(sorted({u.source for u in usages if u.source is not None})),
-    )
-
-
-def usages_of(calls: Sequence[ModelCalled]) -> list[Usage]:
-    """The known usages of replies and failed calls."""
-    usages = [call.reply.usage if call.reply is not None else call.usage for call in calls]
-    return [usage for usage in usages if usage is not None]
-
-
-def paid_usages(events: Iterable[Event]) -> list[Usage]:
-    """The usages that cost money: not of replies from the cache, nor of those from a fork's
-    parent."""
-    return usages_of(_paid_calls(events))
-
-
-def charges(events: Iterable[Event]) -> tuple[list[Usage], list[Usage]]:
-    """What the run's limits count: usages of the paid calls, and tokens held for failed calls of
-    unknown usage."""
-    paid = _paid_calls(events)
-    reserves = [c.charged for c in paid if c.charged is not None and c.reply is None]
-    used = [c.charged or u for c in paid if c.charged is None or c.reply for u in usages_of([c])]
-    return used, reserves
-
-
-def _paid_calls(events: Iterable[Event]) -> list[ModelCalled]:
-    calls = [e for e in events if isinstance(e, ModelCalled) and not e.replayed]
-    return [c for c in calls if c.reply is None or c.reply.cached_at is None]
-
-
-def _totals(usages: Sequence[Usage]) -> Usage:
-    tiers = list(dict.fromkeys(usage.tier for usage in usages))
-    parts = [_totals([u for u in usages if u.tier == tier]) for tier in tiers if len(tiers) > 1]
-    return Usage(
-        input_tokens=_sum(u.input_tokens for u in usages),
-        cached_tokens=_sum(u.cached_tokens for u in usages),
-        cache_write_tokens=_told(u.cache_write_tokens for u in usages),
-        hour_cache_write_tokens=_told(u.hour_cache_write_tokens for u in usages),
-        output_tokens=_sum(u.output_tokens for u in usages),
-        reasoning_tokens=_sum(u.reasoning_tokens for u in usages),
-        tier=tiers[0] if len(tiers) == 1 else None,
-        by_tier=tuple(parts),
-    )
-
-
-def _told(values: Iterable[int | None]) -> int | None:
-    """The sum of those that are told, which few servers do; None where none is."""
-    told = [value for value in values if value is not None]
-    return sum(told) if told else None
-
-
-STANDARD = "standard"
-"""The tier of replies that name no other."""
-
-
-def _tiers(replies: Sequence[Reply]) -> dict[str, int]:
-    """Replies by service tier; empty where all are of the standard one."""
-    counts = Counter(reply.usage.tier or STANDARD for reply in replies if reply.cached_at is None)
-    return {} if set(counts) <= {STANDARD} else dict(sorted(counts.items()))
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    """The sum; None if any value is."""
-    total = 0
-    for value in values:
-        if value is None:
-            return None
-        total += value
-    return total
-
 
 WITH_TOOLS = ("provider", "server tokenizer")
 """Sources of counts that include the tools' descriptions; others count the messages."""
@@ -219,7 +111,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
         repairs=sum(e.call.problem is not None for e in tools),
         saved_tokens=None if None in saved else sum(each or 0 for each in saved),
         paid=totals.paid,
-        tiers=_tiers(replies),
+        tiers=tiers(replies),
         charged=totals.charged,
         usage_sources=totals.sources,
         duration_s=worked_s(events),
@@ -235,7 +127,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
 
 def _repeated(replies: Sequence[Reply]) -> int | None:
     counts = [reply.usage.input_tokens for reply in replies]
-    return _sum(
+    return total(
         None if one is None or two is None else min(one, two) for one, two in pairwise(counts)
     )
 
