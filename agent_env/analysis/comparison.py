@@ -37,7 +37,7 @@ from agent_env.analysis.sequential.walk import (
     order_of,
     stoppable_contrasts,
 )
-from agent_env.analysis.study import QUANTITIES, Arm, Study
+from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
 
@@ -132,13 +132,15 @@ class Comparison:
         return self._columns[key]
 
     def _column(self, arm: Arm, quantity: str) -> Floats:
+        is_used = quantity in QUANTITIES
+        return self.by_sample(arm, lambda e: (e.used if is_used else e.metrics).get(quantity))
+
+    def by_sample(self, arm: Arm, value: Callable[[Observation], float | None]) -> Floats:
+        """The mean of what the finished episodes of each sample have, NaN without any; None does
+        not count."""
         means = SampleMeans()
         for each in arm.finished:
-            of = each.used if quantity in QUANTITIES else each.metrics
-            means.add(each.sample, of.get(quantity))  # None where it is not defined
-        return self._by_row(means)
-
-    def _by_row(self, means: SampleMeans) -> Floats:
+            means.add(each.sample, value(each))
         column = np.full(len(self._row), np.nan)
         for sample, mean in means.by_sample.items():
             column[self._row[sample]] = mean
@@ -147,17 +149,16 @@ class Comparison:
     def share_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Estimate:
         """The mean over samples of what the finished episodes' provenances have; None does not
         count."""
-        column = self.column_of(arm, value)
+        return self.mean_of(self.column_of(arm, value))
+
+    def mean_of(self, column: Floats) -> Estimate:
+        """The mean over samples, a share where all values are 0 or 1."""
         is_share = bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
         return self.estimates(column[:, None], is_share)[0]
 
     def column_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Floats:
         """By sample: the mean of its finished episodes that count, NaN without one."""
-        means = SampleMeans()
-        for each in arm.finished:
-            if each.provenance and (number := value(each.provenance)) is not None:
-                means.add(each.sample, float(number))
-        return self._by_row(means)
+        return self.by_sample(arm, lambda e: value(e.provenance) if e.provenance else None)
 
     def scores(self, arm: Arm) -> list[list[float]]:
         """By sample: the main metric of its finished episodes."""

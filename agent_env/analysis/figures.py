@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,8 @@ from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Column
 from agent_env.analysis.statistics.noise import pass_hat
 from agent_env.analysis.study import Arm
+from agent_env.models.addresses import short_names
+from agent_env.tasks.moving import in_years
 
 if TYPE_CHECKING:
     from matplotlib.typing import FillStyleType
@@ -310,6 +313,52 @@ def estimate_lines(
     return figure
 
 
+def clock(comparison: Comparison) -> Figure | None:
+    """Over the days of the world, the answers that follow the clock and those of memory, a line for
+    each condition, a panel for each model, with its apparent knowledge cutoff. None without
+    days."""
+    from agent_env.analysis.statistics import clock as days
+
+    arms, cutoffs = days.dated(comparison), days.cutoffs(comparison)
+    lines: dict[str, dict[str, list[Arm]]] = {model: {} for model in cutoffs}
+    for arm in sorted(arms, key=lambda arm: arm.condition.today or ""):
+        name = arm.condition.name.replace(f"~on-{arm.condition.today}", "")
+        name += ", day said" if arm.condition.says_today else ""
+        lines[arm.model].setdefault(name, []).append(arm)
+    if not arms or all(len(own) < 2 for names in lines.values() for own in names.values()):
+        return None
+    figure, axeses = panels(len(lines), sharey=True)
+    names = list(dict.fromkeys(name for own in lines.values() for name in own))
+    for axes, (model, own) in zip(axeses, lines.items(), strict=True):
+        known = cutoffs[model]
+        if known.year is not None and known.low is not None and known.high is not None:
+            axes.axvspan(known.low, known.high, color="#dddddd", label="apparent cutoff, 95 %")
+            axes.axvline(known.year, color="#777777", linewidth=1)
+        for name, of_name in own.items():
+            look = _look(names.index(name))
+            shift = (names.index(name) - (len(names) - 1) / 2) * 0.4  # so that bars stand apart
+            today = (date.fromisoformat(arm.condition.today or "") for arm in of_name)
+            at = [in_years(day) + shift for day in today]
+            for text, line, filled, estimates in (
+                ("on its day", "-", look.colour, [days.follows(comparison, a) for a in of_name]),
+                ("memory", ":", "white", [days.memory(comparison, a, known) for a in of_name]),
+            ):
+                if any(each.value is None for each in estimates):
+                    continue
+                values, lengths = bars_of(estimates)
+                axes.errorbar(
+                    at, values, lengths, label=literal(f"{name}: {text}"), color=look.colour,
+                    marker=look.marker, markerfacecolor=filled, linestyle=line, capsize=2,
+                )  # fmt: skip
+        axes.set_title(literal(short_names([model])[model]), fontsize=10)
+        axes.set_ylim(-0.04, 1.04)
+        clean(axes)
+    figure.supxlabel(f"day of the world ({BARS})", fontsize=10)
+    figure.supylabel("share of answers", fontsize=10)
+    legend(figure, axeses)
+    return figure
+
+
 def condition_bars(comparison: Comparison) -> Figure | None:
     """The main metric and output tokens as bars with error bars, a row per run."""
     runs, styles = runs_of(comparison), looks(comparison.study.arms)
@@ -452,4 +501,5 @@ MAKERS: Mapping[str, Callable[[Comparison], Figure | None]] = {
     "conditions": condition_bars,
     "frontier": frontier,
     "reliability": reliability,
+    "clock": clock,
 }

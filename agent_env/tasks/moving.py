@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+
+from pydantic import JsonValue
 
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall
@@ -17,9 +19,39 @@ FOLLOWS, OTHER_DAY, PRESENT = "follows_clock", "other_day", "present"
 another of the sample's days; else right in the present of its tables."""
 ON = "right_on_"
 """Begins the metric for each other day: right on that day, and not on the condition's."""
+RIGHT_SINCE, RIGHT_UNTIL = "right_since", "right_until"
+"""Metrics of an answer that is right on some day: when that began and ended, as years of the
+calendar (1995.5 is July); of several such spans the one with the condition's day, else the last one
+before it, else the first behind it. The end is missing where it lasts."""
 DATE_ASKED, LOOKS_UP = "date_asked", "looks_up"
 """Metrics of every answer on a day: whether a tool told the day; whether anything was looked up."""
 _ASKS = re.compile(r"\b(?:today|current(?:ly)?|date|now)\b", re.I)
+
+
+class CannotShift(ValueError):
+    """Why a sample has no shifted world, or cannot be asked on a day, as a clause."""
+
+
+OnDay = Callable[[Sample, date], Mapping[str, JsonValue]]
+"""The fields of a sample that are others where that day is today, such as question and gold; {} for
+a question that does not depend on it. Raises CannotShift where it cannot be asked on that day."""
+
+
+def states_of(
+    sample: Sample, on_day: OnDay | None, changes: Callable[[Sample], Iterable[date]] | None
+) -> list[tuple[date, Sample]]:
+    """The sample as it is asked on each day on which its answer may change, in their order."""
+    states: list[tuple[date, Sample]] = []
+    if on_day is None or changes is None:
+        return states
+    for day in sorted(set(changes(sample))):
+        try:
+            fields = dict(on_day(sample, day))
+        except CannotShift:  # before its world, or behind it
+            continue
+        by_day = {str(day): fields}
+        states.append((day, sample.model_copy(update={"by_day": by_day}).on_day(str(day))))
+    return states
 
 
 def with_today(messages: Sequence[Message], condition: Condition) -> tuple[Message, ...]:
@@ -33,9 +65,15 @@ def with_today(messages: Sequence[Message], condition: Condition) -> tuple[Messa
 
 
 def clock_metrics(
-    scorer: Scorer, right_metric: str, sample: Sample, episode: Episode, score: Score
+    scorer: Scorer,
+    right_metric: str,
+    states: Callable[[Sample], Sequence[tuple[date, Sample]]],
+    sample: Sample,
+    episode: Episode,
+    score: Score,
 ) -> Score:
-    """The score with these metrics, where the condition has a day; `sample` is the plain one."""
+    """The score with these metrics, where the condition has a day; `sample` is the plain one, and
+    `states` gives it as it is asked from each day of change on."""
     day = today_of(episode.condition)
     if day is None or not score.metrics:
         return score
@@ -57,7 +95,50 @@ def clock_metrics(
             PRESENT: float(not follows and is_right(sample)),
         }
         extra |= {f"{ON}{other}": float(right) for other, right in others.items()}
+        today = date.fromisoformat(day)
+        extra |= _span_metrics(_right_spans(states(sample), today, is_right, follows), today)
     return score.model_copy(update={"metrics": score.metrics | extra})
+
+
+Span = tuple[date, date | None]
+"""From a day to before another; None: it lasts."""
+
+
+def _right_spans(
+    states: Sequence[tuple[date, Sample]],
+    today: date,
+    is_right: Callable[[Sample], bool],
+    follows: bool,
+) -> list[Span]:
+    """When the answer is right, of the times at which there is one; where it is so today, that span
+    alone."""
+    spans: list[Span] = []
+    ends = [*(day for day, _ in states[1:]), None]
+    for (start, state), end in zip(states, ends, strict=True):
+        is_now = start <= today and (end is None or today < end)
+        if not state.gold or not (is_now if follows else is_right(state)):
+            continue
+        if spans and spans[-1][1] == start:
+            spans[-1] = spans[-1][0], end
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def _span_metrics(spans: Sequence[Span], today: date) -> dict[str, float]:
+    before = [span for span in spans if span[0] <= today]
+    chosen = before[-1:] or spans[:1]
+    metrics = {}
+    for start, end in chosen:
+        metrics[RIGHT_SINCE] = in_years(start)
+        if end is not None:
+            metrics[RIGHT_UNTIL] = in_years(end)
+    return metrics
+
+
+def in_years(day: date) -> float:
+    """The day as a number of years, 1995.0 for its first."""
+    return day.year + (day.timetuple().tm_yday - 1) / 366
 
 
 def _behaviour(episode: Episode, day: str) -> dict[str, float]:

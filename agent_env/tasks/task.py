@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from random import Random
 from typing import Protocol, get_args
-
-from pydantic import JsonValue
 
 from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Limits, Scorer, Strategy
@@ -18,7 +17,8 @@ from agent_env.records.schema import Condition, Episode, MaterialTable, Message,
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
-from agent_env.tasks.moving import clock_metrics, with_today
+from agent_env.tasks.moving import CannotShift as CannotShift
+from agent_env.tasks.moving import OnDay, clock_metrics, states_of, with_today
 from agent_env.tasks.shortcuts import Shortcut
 
 ORIGINAL = "original"
@@ -116,13 +116,6 @@ Shift = Callable[[Sample, Random, TextAt], ShiftedWorld]
 """The sample's shifted world, drawn at random; raises CannotShift."""
 
 
-class CannotShift(ValueError):
-    """Why a sample has no shifted world, as a clause."""
-
-
-OnDay = Callable[[Sample, date], Mapping[str, JsonValue]]
-"""The fields of a sample that are others where that day is today, such as question and gold; {} for
-a question that does not depend on it. Raises CannotShift where it cannot be asked on that day."""
 StrategyMaker = Callable[[StrategyParts], Strategy | None]
 """None for a strategy that changes the prompt only: the tool loop runs it. Raises ConfigError for
 parts that the strategy cannot use."""
@@ -172,6 +165,8 @@ class Task:
     """None for a family whose worlds cannot be shifted."""
     on_day: OnDay | None = None
     """None for a family without questions about the present."""
+    changes: Callable[[Sample], Iterable[date]] | None = None
+    """The days on which the answer to such a question may have changed; None: not known."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
     """Strategies of this task alone, beside those of every task."""
     shortcuts: tuple[Shortcut, ...] = ()
@@ -190,7 +185,8 @@ class Task:
             if not isinstance(score, Score):  # of a scorer of the user's own
                 raise TypeError(f"it gave {type(score).__name__}, not a Score")
             score = self._with_ablation(score, sample, episode)
-            return clock_metrics(self.scorer, self.right_metric, sample, episode, score)
+            states = partial(states_of, on_day=self.on_day, changes=self.changes)
+            return clock_metrics(self.scorer, self.right_metric, states, sample, episode, score)
         except ConfigError:
             raise
         except Exception as exc:  # a model's text may cause any error

@@ -2,6 +2,7 @@
 read, remember or ignore the date are told apart."""
 
 from datetime import date
+from itertools import groupby
 
 import pytest
 
@@ -15,6 +16,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.plan import samples_of, task_of
 from agent_env.tasks.conditions import on_day, sample_under
 from agent_env.tasks.family import by_digest
+from agent_env.tasks.moving import in_years
 from agent_env.tasks.task import CannotShift
 
 DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
@@ -110,6 +112,34 @@ def test_policies_that_read_remember_or_ignore_the_date_are_told_apart_exactly(a
     assert seen["remembers"][1] > 0 < seen["ignores the date"][2]
     assert seen["ignores the date"][0] + seen["ignores the date"][1] < episodes
     assert len(set(seen.values())) == 3
+
+
+def test_an_answer_is_right_from_the_change_before_to_the_one_behind_the_day_that_it_is_of(
+    asked, holding
+):
+    task, samples = asked
+    said = 0
+    for sample in samples:
+        for condition in CONDITIONS:
+            for day in DAYS:
+                if not (names := holding(sample, day)):
+                    continue
+                metrics = task.score(sample, episode(sample, condition, names)).metrics
+                changes = sorted(set(task.changes(sample)))
+                held = [set(names) == set(holding(sample, str(change))) for change in changes]
+                if len([is_held for is_held, _ in groupby(held) if is_held]) > 1:
+                    continue  # which of them it means depends on the condition's day
+                at = in_years(date.fromisoformat(day))
+                assert metrics["right_since"] == in_years(changes[held.index(True)])
+                assert metrics["right_since"] <= at < metrics.get("right_until", 9999.0)
+                said += 1
+    assert said > 100
+
+
+def test_an_answer_that_was_never_right_has_no_time(asked):
+    task, samples = asked
+    metrics = task.score(samples[0], episode(samples[0], CONDITIONS[0], ["Nobody Atall"])).metrics
+    assert not {"right_since", "right_until"} & set(metrics)
 
 
 def calls(*pairs):

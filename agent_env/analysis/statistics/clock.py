@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import numpy as np
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from functools import partial
+from math import inf
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.cutoff import Cutoff, cutoff_of
+from agent_env.analysis.intervals import Estimate, wilson
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import Arm
-from agent_env.tasks.moving import DATE_ASKED, FOLLOWS, LOOKS_UP, ON, OTHER_DAY, PRESENT
+from agent_env.analysis.study import Arm, Observation
+from agent_env.models.addresses import short_names
+from agent_env.tasks.moving import (
+    DATE_ASKED,
+    FOLLOWS,
+    LOOKS_UP,
+    ON,
+    OTHER_DAY,
+    PRESENT,
+    RIGHT_SINCE,
+    RIGHT_UNTIL,
+    in_years,
+)
 
 NOTES = (
     "Over the questions about the present whose answer is not the same on all days. Follows the "
     "clock: right on the condition's day. Another day: wrong there, and right on another of the "
     "run's days, which ‘right on’ names. The present: wrong there, and right in the present of "
-    "the tables; both may hold of one answer.",
+    "the tables; both may hold of one answer. Memory: wrong on its day, right on that of the "
+    "model's apparent knowledge cutoff (table cutoff). A later day: wrong there, right only "
+    "behind it. Years old: of the answers that were right before their day, how long ago that was.",
     "Date asked: a tool told the day that its arguments did not, or a search for the date did. "
     "Looks up: the web or a table was asked before the answer; both over all questions.",
 )
@@ -29,31 +44,117 @@ NOTES = (
 ).of  # fmt: skip
 def clock(comparison: Comparison) -> ResultTable:
     """A row for each condition with a day."""
-    arms = [arm for arm in comparison.study.arms if arm.condition.today is not None]
+    arms = dated(comparison)
     days = sorted({arm.condition.today or "" for arm in arms})
-    rows = tuple(tuple(_cells(comparison, arm, days)) for arm in arms)
+    known = cutoffs(comparison)
+    rows = tuple(tuple(_cells(comparison, arm, days, known[arm.model])) for arm in arms)
     columns = (
         Column("condition"), Column("follows the clock"), Column("another day", rank=1),
-        Column("the present"), *(Column(f"right on {day}", rank=3) for day in days),
+        Column("the present"), Column("memory"), Column("a later day", rank=2),
+        Column("years old", 1), *(Column(f"right on {day}", rank=3) for day in days),
         Column("n", 0), Column("date asked"), Column("looks up", rank=2),
     )  # fmt: skip
     return ResultTable("clock", "Which day answers follow", columns, rows, NOTES)
 
 
-def _cells(comparison: Comparison, arm: Arm, days: list[str]) -> Iterator[Cell]:
-    follows = _share(comparison, arm, FOLLOWS)
+@Statistic(
+    "cutoff", order=22, section="Results", is_main=True, in_score=True,
+    without_rows="No condition has a day that its prompt does not say (--today).",
+).of  # fmt: skip
+def cutoff(comparison: Comparison) -> ResultTable:
+    """A row for each model with answers to questions about the present that were given without
+    evidence."""
+    rows = []
+    for model, own in cutoffs(comparison).items():
+        if own.questions:
+            share = None if own.share is None else (own.share, *wilson(own.share, own.questions))
+            name = short_names([model])[model]
+            rows.append((name, *own.months, share, own.questions, own.why or None))
+    columns = (
+        Column("model"), Column("apparent cutoff"), Column("95 % from"), Column("to"),
+        Column("answers explained"), Column("questions", 0), Column("why there is none"),
+    )  # fmt: skip
+    note = (
+        "The day on which most answers were right that were given about the present without "
+        "looking anything up and without being told the day; its interval by resampling the "
+        "questions. Questions: those with an answer that was right on some day."
+    )
+    return ResultTable("cutoff", "Apparent knowledge cutoff", columns, tuple(rows), (note,))
+
+
+def dated(comparison: Comparison) -> list[Arm]:
+    """The arms of conditions with a day."""
+    return [arm for arm in comparison.study.arms if arm.condition.today is not None]
+
+
+def cutoffs(comparison: Comparison) -> Mapping[str, Cutoff]:
+    """The apparent cutoff by model, of those with a condition on a day."""
+    arms = dated(comparison)
+    return {
+        model: cutoff_of([
+            (each.sample, *span)
+            for arm in arms
+            if arm.model == model and not arm.condition.says_today
+            for each in arm.finished
+            if each.metrics.get(LOOKS_UP) == 0 and (span := _span(each)) is not None
+        ])
+        for model in dict.fromkeys(arm.model for arm in arms)
+    }  # fmt: skip
+
+
+def follows(comparison: Comparison, arm: Arm) -> Estimate:
+    """The share of answers that are right on the condition's day."""
+    return comparison.mean_of(comparison.column(arm, FOLLOWS))
+
+
+def memory(comparison: Comparison, arm: Arm, known: Cutoff) -> Estimate:
+    """The share that are wrong there and right on the day of the cutoff; unknown without one."""
+    value = partial(_is_memory, known)
+    return comparison.mean_of(comparison.by_sample(arm, value))
+
+
+def _cells(comparison: Comparison, arm: Arm, days: list[str], known: Cutoff) -> Iterator[Cell]:
+    today = in_years(date.fromisoformat(arm.condition.today or ""))
+    right = follows(comparison, arm)
     yield arm.label
-    yield from (each.cell for each in (follows, *_shares(comparison, arm, (OTHER_DAY, PRESENT))))
-    yield from (each.cell for each in _shares(comparison, arm, [f"{ON}{day}" for day in days]))
-    yield follows.samples or None
-    yield from (each.cell for each in _shares(comparison, arm, (DATE_ASKED, LOOKS_UP)))
+    yield right.cell
+    yield from _shares(comparison, arm, OTHER_DAY, PRESENT)
+    yield memory(comparison, arm, known).cell
+    of_span: tuple[Callable[[Observation], float | None], ...] = (
+        lambda each: _is_later(each, today),
+        lambda each: _age(each, today),
+    )
+    yield from (comparison.mean_of(comparison.by_sample(arm, value)).cell for value in of_span)
+    yield from _shares(comparison, arm, *(f"{ON}{day}" for day in days))
+    yield right.samples or None
+    yield from _shares(comparison, arm, DATE_ASKED, LOOKS_UP)
 
 
-def _shares(comparison: Comparison, arm: Arm, metrics: Sequence[str]) -> list[Estimate]:
-    return [_share(comparison, arm, name) for name in metrics]
+def _shares(comparison: Comparison, arm: Arm, *metrics: str) -> Iterator[Cell]:
+    for name in metrics:
+        yield comparison.mean_of(comparison.column(arm, name)).cell
 
 
-def _share(comparison: Comparison, arm: Arm, metric: str) -> Estimate:
-    values = comparison.column(arm, metric)[:, None]
-    known = values[~np.isnan(values)]
-    return comparison.estimates(values, bool(np.isin(known, (0.0, 1.0)).all()))[0]
+def _span(each: Observation) -> tuple[float, float] | None:
+    """When the answer was right, in years."""
+    since = each.metrics.get(RIGHT_SINCE)
+    return None if since is None else (since, each.metrics.get(RIGHT_UNTIL, inf))
+
+
+def _is_memory(known: Cutoff, each: Observation) -> float | None:
+    if FOLLOWS not in each.metrics or known.year is None:
+        return None
+    span = _span(each)
+    return float(span is not None and not each.metrics[FOLLOWS] and known.explains(*span))
+
+
+def _is_later(each: Observation, today: float) -> float | None:
+    if FOLLOWS not in each.metrics:
+        return None
+    return float(each.metrics.get(RIGHT_SINCE, today) > today)
+
+
+def _age(each: Observation, today: float) -> float | None:
+    """How many years ago an answer of before the day was last right."""
+    span = _span(each)
+    return None if span is None or span[1] > today else today - span[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -85,6 +85,12 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
 
         return on_day(own, tables[own.materials[0]], day)
 
+    def changes(sample: Sample) -> Iterable[date]:
+        from agent_env.families.tdbench.moving import changes
+
+        own = tdbench_sample(sample)
+        return changes(own, tables[own.materials[0]])
+
     task = Task(
         name=NAME,
         sample_type=TdbenchSample,
@@ -101,6 +107,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         examples=prompts.examples,
         shift=shift,
         on_day=on_day,
+        changes=changes,
         analysis=replace(HOOKS, materials=tables, states_evidence=states_evidence),
         shortcuts=task_shortcuts(tables),
         hidden=HIDDEN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 
 from pydantic import JsonValue
@@ -60,6 +60,13 @@ def on_day(sample: TdbenchSample, table: MaterialTable, day: date) -> Mapping[st
         },
         "proofs": [proof.model_dump(mode="json") for proof in proofs],
     }
+
+
+def changes(sample: TdbenchSample, table: MaterialTable) -> Iterator[date]:
+    """The days on which a row of a `current` question's group begins or ends."""
+    for row in rows_of(table, sample.relevant[0]) if sample.kind == "current" else ():
+        for text in filter(None, (row["start"], row["end"])):
+            yield date.fromisoformat((text + "-01-01")[: LENGTHS["day"]])
 
 
 def _today(sample: TdbenchSample) -> str:

@@ -18,6 +18,7 @@ from agent_env.families.timed_facts.generating import (
     Draw,
     SetSpec,
     TimedOptions,
+    changes,
     draw_hard,
     draw_in,
     draw_neighbour,
@@ -87,7 +88,7 @@ def _tempreason(
         return shifted_world(timed(sample), world(options.intervals), options.ties, rng, text_at)
 
     task = make_task("tempreason", prompt, options.setting, conditions, options.ties, shift)
-    return replace(task, on_day=partial(on_day, options.setting))
+    return replace(task, on_day=partial(on_day, options.setting), changes=changes)
 
 
 class TimeQAOptions(TimedOptions):
@@ -120,7 +121,9 @@ def _make_timeqa(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
 
 def _timeqa(prompt: str, options: TimeQAOptions, tables: Mapping[str, MaterialTable]) -> Task:
     task = make_task("timeqa", prompt, options.setting)
-    return replace(task, authors_scorer=SQUAD, on_day=partial(on_day, options.setting))
+    return replace(
+        task, authors_scorer=SQUAD, on_day=partial(on_day, options.setting), changes=changes
+    )
 
 
 REFERENCE = "agent_env.families.timed_facts.reference:next_step"

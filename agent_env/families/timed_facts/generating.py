@@ -123,7 +123,8 @@ class TimedOptions(Record):
     kinds: tuple[str, ...] = ()
     """Relations, such as team,employer; empty for all eight."""
     present: bool = False
-    """Only questions about the present, which is December 2025, or the day of --today."""
+    """Only questions about the present, which is December 2025, or the day of --today; of invented
+    facts, the last month of each topic."""
     distractors: int = Field(default=2, ge=0, le=7)
     """Facts on another topic in the context."""
     intervals: Path | None = None
@@ -273,8 +274,10 @@ NOW = "now"
 
 
 def draw_present(story: Story, rng: Random) -> QuestionDraft:
-    """What holds in the present."""
-    return _draft(story, "in", Span(PRESENT, PRESENT), f"in {write_month(PRESENT)}", NOW)
+    """What holds in the present, of facts that all ended before it in their last month."""
+    ends = [PRESENT if fact.last is None else fact.last for fact in story.facts]
+    at = min(PRESENT, max(ends))
+    return _draft(story, "in", Span(at, at), f"in {write_month(at)}", NOW)
 
 
 def on_day(setting: Setting, sample: Sample, day: date) -> Mapping[str, JsonValue]:
@@ -300,6 +303,15 @@ def on_day(setting: Setting, sample: Sample, day: date) -> Mapping[str, JsonValu
         "reference": write_month(at, "iso"),
         "negatives": list(wrong_values(facts, answers, "")),
     }
+
+
+def changes(sample: Sample) -> Iterator[date]:
+    """The first days behind the months in which a fact of a question about the present begins or
+    ends, in which two hold."""
+    question = timed(sample)
+    for fact in question.own_facts if question.boundary == NOW else ():
+        for at in filter(None, (fact.first, fact.last)):
+            yield date((at + 1) // 12, (at + 1) % 12 + 1, 1)
 
 
 def _span_bounds(fact: Fact) -> tuple[Month, Month]:

@@ -1,0 +1,88 @@
+"""Questions about the present on many days: their gold against SQLite over the written facts, and
+against those of the shipped presidents' table."""
+
+import sqlite3
+from contextlib import suppress
+from datetime import date
+
+import pytest
+
+from agent_env.extensions.facts.fiction.world import make_world
+from agent_env.extensions.facts.tables.tables import write_intervals, write_world
+from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
+from agent_env.families.timed_facts.generating import PRESENT
+from agent_env.tasks.task import CannotShift
+from agent_env.temporal.months import write_month
+
+DAYS = [date(year, number, day) for year in range(1935, 2026, 3)
+        for number, day in ((1, 1), (2, 28), (6, 15), (12, 31))]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def solve_by_sqlite():
+    """By a question's facts and a month, the values that hold then, as text alone compares."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE facts (value TEXT, first TEXT, last TEXT)")
+
+    def values(question, month):
+        connection.execute("DELETE FROM facts")
+        rows = [(f.value, f.start, f.end) for f in question.facts
+                if (f.topic, f.kind) == (question.topic, question.kind)]  # fmt: skip
+        connection.executemany("INSERT INTO facts VALUES (?, ?, ?)", rows)
+        found = connection.execute(
+            "SELECT DISTINCT value FROM facts WHERE coalesce(first, '0000') <= ?1"
+            " AND CASE length(last) WHEN 7 THEN last WHEN 4 THEN last || '-12' ELSE '9' END >= ?1",
+            (month,),
+        )
+        return {value for (value,) in found}
+
+    yield values
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def intervals(tmp_path_factory):
+    """The tables of a fictional world as `web build` writes them."""
+    file = tmp_path_factory.mktemp("world") / "pages.intervals.csv"
+    tables = make_world(400, 3)
+    write_world(tables, file.with_name("pages.facts.csv"))
+    write_intervals(tables.intervals, file)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        (TEMPREASON, {"setting": "closed-book"}),
+        (TEMPREASON, {"setting": "open-web"}),
+        (TIMEQA, {"setting": "closed-book", "years": 0}),
+    ],
+)
+def test_the_gold_of_each_day_is_what_sqlite_finds_in_the_facts(
+    family, options, solve_by_sqlite, intervals
+):
+    if options["setting"] == "open-web":
+        options = {**options, "intervals": str(intervals)}
+    chosen = family.read_options([f"{k}={v}" for k, v in {"present": "true", **options}.items()])
+    task, asked = family.make_task("default", chosen, {}), 0
+    for sample in family.make_samples(30, 5, chosen).samples:
+        for day in DAYS:
+            try:
+                fields = task.on_day(sample, day)
+            except CannotShift:
+                continue
+            asked += 1
+            assert set(fields["gold"]) == solve_by_sqlite(sample, f"{day:%Y-%m}"), (sample.id, day)
+    assert asked > 20
+
+
+def test_the_days_of_change_have_every_answer_that_a_question_ever_had():
+    chosen = TEMPREASON.read_options(["present=true", "setting=closed-book"])
+    task = TEMPREASON.make_task("default", chosen, {})
+    (sample, *_) = TEMPREASON.make_samples(1, 1, chosen).samples
+    golds = set()
+    for day in task.changes(sample):
+        with suppress(CannotShift):
+            golds |= set(task.on_day(sample, day)["gold"])
+    assert golds == {fact.value for fact in sample.own_facts}
+    assert write_month(PRESENT) == "Dec, 2025"
