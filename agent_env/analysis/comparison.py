@@ -132,15 +132,21 @@ class Comparison:
         return self._columns[key]
 
     def _column(self, arm: Arm, quantity: str) -> Floats:
-        is_used = quantity in QUANTITIES
-        return self.by_sample(arm, lambda e: (e.used if is_used else e.metrics).get(quantity))
-
-    def by_sample(self, arm: Arm, value: Callable[[Observation], float | None]) -> Floats:
-        """The mean of what the finished episodes of each sample have, NaN without any; None does
-        not count."""
         means = SampleMeans()
         for each in arm.finished:
-            means.add(each.sample, value(each))
+            of = each.used if quantity in QUANTITIES else each.metrics
+            means.add(each.sample, of.get(quantity))  # None where it is not defined
+        return self._by_row(means)
+
+    def by_sample(self, arm: Arm, value: Callable[[Observation], float | None]) -> Floats:
+        """By sample: the mean of those finished episodes that have a value, NaN without one."""
+        means = SampleMeans()
+        for each in arm.finished:
+            if (number := value(each)) is not None:
+                means.add(each.sample, float(number))
+        return self._by_row(means)
+
+    def _by_row(self, means: SampleMeans) -> Floats:
         column = np.full(len(self._row), np.nan)
         for sample, mean in means.by_sample.items():
             column[self._row[sample]] = mean
