@@ -183,13 +183,15 @@ class Provenances:
         conditions: Sequence[Condition],
         find_faults: FaultFinder | None = None,
         as_of: str | None = None,
+        is_foreign: bool = False,
     ) -> None:
-        """Of no task there are none; `find_faults` of the task, where it is made already."""
+        """Of no task there are none; `find_faults` of the task, where it is made already. `as_of`:
+        the day of the run's web; a web that `is_foreign` has that of the condition, else."""
         self._task, self._conditions = task, {each.name: each for each in conditions}
         maker = None if task is None else task.analysis.fault_finder
         self._find_faults = find_faults or (None if maker is None else maker())
         self._records: list[Provenance] = []
-        self._as_of = as_of
+        self._as_of, self._is_foreign = as_of, is_foreign
 
     def add(self, sample: Sample, episode: Episode, score: Score) -> None:
         """Makes the record of an episode; `sample` as its condition asks it."""
@@ -202,8 +204,9 @@ class Provenances:
                 sample, episode, score, condition, metric, self._find_faults, is_stated
             )
             record = trace.record()
-            if self._as_of is not None:
-                update = {"as_of": self._as_of, "page_flags": page_flags(episode.pages)}
+            day = self._as_of or (condition.today if self._is_foreign else None)
+            if day is not None:
+                update = {"as_of": day, "page_flags": page_flags(episode.pages)}
                 record = record.model_copy(update=update)
             self._records.append(record)
 

@@ -150,7 +150,9 @@ class RunData:
         """A run as a study needs it, with its prices, and provenances by its task."""
         by_id = {sample.id: sample for sample in samples}
         observed: dict[str, list[Observation]] = defaultdict(list)
-        records = Provenances(task, manifest.conditions, as_of=manifest.web_settings.as_of)
+        is_foreign = manifest.web in ("live", "record", "frozen")
+        as_of = manifest.web_settings.as_of
+        records = Provenances(task, manifest.conditions, as_of=as_of, is_foreign=is_foreign)
         episodes: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
         for episode, score in scored:
             sample = sample_under(by_id[episode.sample], episode.condition)

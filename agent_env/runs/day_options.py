@@ -93,6 +93,9 @@ def on_their_days(
     days = dict.fromkeys(each.today for each in conditions if each.today is not None)
     if not days:
         return sample_set, {}
+    tools = [tool.name for each in conditions if each.today for tool in each.own_tools]
+    if tools:
+        note(f"{', '.join(dict.fromkeys(tools))}: not of ours, so with the real clock on each day")
     samples, left_out = list[Sample](), dict[str, str]()
     for sample in sample_set.samples:
         try:

@@ -151,7 +151,7 @@ async def plan_run(
     priced = asked_tier(options.parameters)
     priced = "batch" if batch is not None and batch.dir is None else priced
     about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit, priced)
-    web = settings_of(options.web)
+    web = settings_of(options.web, dict.fromkeys(c.today for c in conditions if c.today))
     if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")
     tier = family.tier_of(options.difficulty, family_options)

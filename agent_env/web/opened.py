@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -124,15 +125,23 @@ def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> 
 
 
 def open_frozen(settings: WebSettings, file: Path, stack: AsyncExitStack) -> Web:
-    """The stored web; ConfigError where it cannot be read."""
+    """The stored web; ConfigError where it cannot be read. Of no day, it gives the web of each."""
     store = SqlitePages(file, read_only=True, as_of=settings.as_of)
     stack.callback(store.close)
     assert settings.search is not None  # chosen before the run began
+
+    @cache
+    def on(day: str) -> Web:
+        search = settings.search if day in store.recorded_days() else STORED
+        of_day = settings.model_copy(update={"as_of": day, "search": search})
+        return open_frozen(of_day, file, stack)
+
+    days = on if settings.as_of is None else None
     fetcher = _tolerant(settings, StoredFetcher(store))
     if settings.search == STORED:
         search = _full_text(store, stack)
-        return Web(search, fetcher, True, store, search.index)
-    return Web(StoredSearch(store, settings.search), fetcher, True, store)
+        return Web(search, fetcher, True, store, search.index, days)
+    return Web(StoredSearch(store, settings.search), fetcher, True, store, days=days)
 
 
 def stored_search(store: SqlitePages, provider: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -118,7 +118,7 @@ class WebOptions:
     ] = ()
 
 
-def settings_of(options: WebOptions) -> WebSettings:
+def settings_of(options: WebOptions, days: Collection[str] = ()) -> WebSettings:
     """What run.json says of the web; ConfigError says what does not fit together."""
     from agent_env.web.opened import MODES
 
@@ -145,9 +145,15 @@ def settings_of(options: WebOptions) -> WebSettings:
         raise ConfigError("--as-of-tolerance goes with --as-of and another web than the sealed one")
     if options.mode in ("sealed", "frozen"):
         _check_offline(options, settings)
-    return {"sealed": _sealed, "live": _live, "record": _record, "frozen": _frozen}[options.mode](
-        settings
-    )
+    if options.mode == "frozen":
+        return _frozen(settings, days)
+    day = next(iter(days), options.as_of)
+    if settings.search in NO_DATES and day is not None and options.undated is None:
+        raise ConfigError(
+            f"results of {settings.search} state no dates, so that as of {day} none would be "
+            "shown; take another --search, or say --as-of with --undated count or serve"
+        )
+    return {"sealed": _sealed, "live": _live, "record": _record}[options.mode](settings)
 
 
 def _check_offline(options: WebOptions, settings: WebSettings) -> None:
@@ -196,18 +202,22 @@ def _record(settings: WebSettings) -> WebSettings:
     return settings
 
 
-def _frozen(settings: WebSettings) -> WebSettings:
-    from agent_env.web.opened import stored_search
+def _frozen(settings: WebSettings, days: Collection[str]) -> WebSettings:
+    from agent_env.web.opened import STORED, stored_search
     from agent_env.web.page_store import SqlitePages
 
     if settings.pages is None:
         raise ConfigError("--web frozen needs --pages: a page store, or the folder of a run")
-    store = SqlitePages(Path(settings.pages), read_only=True, as_of=settings.as_of)
-    try:
-        _check_day(store)
-        return settings.model_copy(update={"search": stored_search(store, settings.search)})
-    finally:
-        store.close()
+    searches = []
+    for day in days or (settings.as_of,):
+        store = SqlitePages(Path(settings.pages), read_only=True, as_of=day)
+        try:
+            _check_day(store)
+            searches.append(stored_search(store, settings.search))
+        finally:
+            store.close()
+    recorded = next((name for name in searches if name != STORED), STORED)
+    return settings.model_copy(update={"search": recorded})
 
 
 def _check_day(store: SqlitePages) -> None:
@@ -218,8 +228,8 @@ def _check_day(store: SqlitePages) -> None:
         days = ", ".join(store.recorded_days())
         raise ConfigError(f"{store.file} holds pages as of {days} alone; say which with --as-of")
     raise ConfigError(
-        f"--as-of {store.as_of}: {store.file} holds no version of that day or before; its first "
-        f"is of {first}"
+        f"as of {store.as_of}: {store.file} holds no version of that day or before; its first is "
+        f"of {first}"
     )
 
 
@@ -254,6 +264,10 @@ def _check_fetcher(settings: WebSettings) -> None:
         raise ConfigError(f"--fetcher {name} gives pages of a day: say which with --as-of")
     if url is not None and not url.startswith(("http://", "https://")):
         raise ConfigError(f"--fetcher {name}={url}: the address begins with http:// or https://")
+
+
+NO_DATES = ("openai", "wikipedia")
+"""Search providers whose results never state a date."""
 
 
 def as_of_day(text: str) -> str:

@@ -5,10 +5,13 @@ import asyncio
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.runs.day_options import DayOptions
+from agent_env.records.schema import Condition
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.runs.day_options import DayOptions, on_their_days
 from agent_env.runs.fork import fork
 from agent_env.runs.options import ForkOptions, RunOptions
-from agent_env.runs.plan import conditions_of
+from agent_env.runs.plan import conditions_of, samples_of, task_of
+from agent_env.tasks.conditions import on_day
 from agent_env.wiring.web import WebOptions
 from tests.plans import QUIET, finished, run_of
 
@@ -67,6 +70,16 @@ def test_what_is_no_day_of_a_clock_is_refused_by_its_text(text):
 def test_what_does_not_go_with_a_day_is_said(options, message):
     with pytest.raises(ConfigError, match=message):
         conditions("web", **({"days": (A,)} | options))
+
+
+def test_tools_of_others_have_the_real_clock_which_is_said_once():
+    own = ToolTraits(name="lookup", path="tools.py:lookup")
+    condition = Condition(name="lookup", tools=("lookup",), own_tools=(own,))
+    notes = []
+    made = samples_of(RunOptions("time-puzzles", limit=1))
+    days = [on_day(condition, day, "") for day in ("2200-01-01", "2201-01-01")]
+    on_their_days(made, days, task_of(RunOptions("time-puzzles"), {}), notes.append)
+    assert notes == ["lookup: not of ours, so with the real clock on each day"]
 
 
 def test_a_table_that_holds_later_rows_has_no_day():

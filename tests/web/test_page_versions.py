@@ -79,6 +79,34 @@ def test_a_frozen_web_opens_and_ranks_what_was_there_that_day(file):
     assert sorted(hits) == [(A, boris), (B, "The mayor is asked in 2021.")]
 
 
+def test_a_frozen_web_of_no_day_gives_that_of_each_day_of_the_conditions(file):
+    async def read():
+        async with AsyncExitStack() as stack:
+            settings = settings_of(WebOptions("frozen", pages=file), ["2015-01-01", "2022-01-01"])
+            web = open_frozen(settings, file, stack)
+            texts = []
+            for day in ("2015-01-01", "2022-01-01", "2015-01-01"):
+                on_day = web.on(day)
+                hits = await on_day.search.search("mayor", 5)
+                texts.append((len(hits), (await on_day.fetcher.fetch(A)).text))
+            assert web.on("2015-01-01") is web.on("2015-01-01")
+            return texts
+
+    anna, boris = (1, "The mayor is Anna."), (2, "The mayor is Boris.")
+    assert asyncio.run(read()) == [anna, boris, anna]
+    with pytest.raises(ConfigError, match=r"as of 2009-01-01: .* its first is of 2010-05-01"):
+        settings_of(WebOptions("frozen", pages=file), ["2015-01-01", "2009-01-01"])
+
+
+@pytest.mark.parametrize("days", [{"as_of": "2015-01-01"}, {}])
+def test_a_search_whose_results_state_no_dates_is_refused_where_all_would_be_withheld(days):
+    options = {"mode": "live", "search": "wikipedia=https://a.example", **days}
+    with pytest.raises(ConfigError, match="results of wikipedia state no dates, so that as of 201"):
+        settings_of(WebOptions(**options), [] if days else ["2014-01-01"])
+    if days:
+        assert settings_of(WebOptions(**options, undated="count")).undated == "count"
+
+
 def test_a_page_that_was_not_yet_there_and_one_too_old_are_told(file):
     with pytest.raises(ToolError, match=rf"^{B} was not yet there on 2015-01-01; open another"):
         frozen(file, "2015-01-01")(lambda web: web.fetcher.fetch(B))
@@ -89,7 +117,7 @@ def test_a_page_that_was_not_yet_there_and_one_too_old_are_told(file):
 
 
 def test_days_that_no_store_can_serve_are_refused_before_a_run(file, tmp_path):
-    with pytest.raises(ConfigError, match=r"--as-of 2010-04-30: .* its first is of 2010-05-01"):
+    with pytest.raises(ConfigError, match=r"as of 2010-04-30: .* its first is of 2010-05-01"):
         settings_of(WebOptions("frozen", pages=file, as_of="2010-04-30"))
     then = tmp_path / "then.db"
     SqlitePages(then, as_of="2015-01-01").put_all([page(A, "x")])
