@@ -113,8 +113,8 @@ def _right_spans(
     """When the answer is right, of the times at which there is one; where it is so today, that span
     alone."""
     spans: list[Span] = []
-    ends = [*(day for day, _ in states[1:]), None]
-    for (start, state), end in zip(states, ends, strict=True):
+    for number, (start, state) in enumerate(states, 1):
+        end = states[number][0] if number < len(states) else None
         is_now = start <= today and (end is None or today < end)
         if not state.gold or not (is_now if follows else is_right(state)):
             continue

@@ -119,6 +119,27 @@ class DaySets:
             (start + DAY, end - DAY) for start, end in self.terms[person] if end is not None
         )
 
+    def counted_from(self, fact: ft.Relative) -> DaySet:
+        """The days of a span that is counted from a day; of a term those strictly inside it, and
+        before the day."""
+        today, back = date.fromisoformat(fact.today), fact.back
+        match fact.unit:
+            case "year":
+                return self.years(today.year - back, today.year - back)
+            case "month":
+                year, month = divmod(today.year * 12 + today.month - 1 - back, 12)
+                after = date(year + (month == 11), (month + 1) % 12 + 1, 1)
+                return self.days.span(date(year, month + 1, 1), after - DAY)
+            case "week":
+                monday = today - timedelta(today.weekday() + 7 * back)
+                return self.days.span(monday, monday + 6 * DAY)
+            case "weeks":
+                return self.days.span(today - timedelta(7 * back), today - DAY)
+        terms = sorted((start, end) for own in self.terms.values() for start, end in own)
+        begun = [term for term in terms if term[0] <= today]
+        start, end = begun[-1 - back]
+        return self.days.span(start + DAY, min(end or today, today) - DAY)
+
     def in_era(self, name: str) -> DaySet:
         """From its first day to that before the next era."""
         names = [era.name for era in ERAS]
@@ -146,6 +167,7 @@ _DAYS: dict[type[Record], Callable[[DaySets, Any], DaySet]] = {
     ft.RecurringEvent: lambda sets, fact: sets.patterns.years(ft.RECURRING[fact.name]),
     ft.PersonAlive: lambda sets, fact: sets.alive(sets.people[fact.person]),
     ft.UsPresident: lambda sets, fact: sets.in_office(fact.person),
+    ft.Relative: lambda sets, fact: sets.counted_from(fact),
     ft.JapaneseEra: lambda sets, fact: sets.in_era(fact.era),
     ft.ChineseZodiac: lambda sets, fact: sets.calendars.zodiac[ft.ANIMALS.index(fact.animal)],
     ft.KbEvent: lambda sets, fact: sets.of_event(fact),

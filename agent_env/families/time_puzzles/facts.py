@@ -203,18 +203,31 @@ class KbEvent(Record):
     """For `multi_year` in a shifted world: the event's years there."""
 
 
+class Relative(Record):
+    """A span that is counted from the present day."""
+
+    type: Literal["relative"] = "relative"
+    unit: Literal["year", "month", "week", "weeks", "president"]
+    """`weeks`: the days of so many weeks before today; else the calendar's year, month or week,
+    which begins on Monday, or the term of a US president."""
+    back: int = Field(ge=0)
+    """How many before the present one; 0 is the present one."""
+    today: str
+    """YYYY-MM-DD."""
+
+
 Fact = Annotated[
     ExplicitYear | Decade | YearRange | LeapYear | ChineseZodiac | PersonAlive | UsPresident
     | RecurringEvent | Month | Season | LunarMonth | WesternZodiac | WeekdayInMonth
     | DayOfMonthSpecific | FirstDayOfMonth | LastDayOfMonth | DayOfMonthRange | OnWeekday
     | MultiWeekday | DayOfYear | WeekdayInYear | CalendarMonth | JapaneseEra | ChurchDay
-    | SolarTerm | KbEvent,
+    | SolarTerm | Relative | KbEvent,
     Field(discriminator="type"),
 ]  # fmt: skip
 
 _YEAR_TYPES = (
     "explicit_year", "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive",
-    "us_president", "event", "japanese_era",
+    "us_president", "event", "japanese_era", "relative",
 )  # fmt: skip
 _MONTH_TYPES = ("month", "season", "lunar_month", "western_zodiac", "calendar_month")
 _DAY_TYPES = (

@@ -185,6 +185,9 @@ class PuzzleOptions(Record):
     """Least obscurity of the events, 0 to 1; above 0 only events of a screened table."""
     unchecked: bool = False
     """The paper's rules alone, no guarantees."""
+    present: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Only puzzles with a span that is counted from today, which is 31 December 2025, or the day of
+    --today: last year, the three weeks before today, the present US president."""
     processes: int | None = Field(default=None, ge=1, exclude=True)
     """The output is the same for any number; default: one a processor."""
 
@@ -283,6 +286,14 @@ def calendars_of(options: PuzzleOptions) -> tuple[str, ...]:
 
 def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
     parameters = set_options(count, seed, options)
+    if options.present:
+        from agent_env.families.time_puzzles.present import draw_puzzles
+
+        every = draw_puzzles(count, seed, parameters.solutions, parameters.days, tables_of(options))
+        missing = tuple(each for each in every if isinstance(each, str))
+        return SampleSet(
+            tuple(time_puzzles(p for p in every if not isinstance(p, str))), missing=missing
+        )
     puzzle_set = make_set(tables_of(options), parameters, processes_of(options))
     notes = tuple(_absent_calendars(puzzle_set.puzzles, options))
     return SampleSet(puzzle_set.puzzles, missing=puzzle_set.missing, notes=notes)

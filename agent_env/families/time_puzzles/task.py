@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
 
 from agent_env.extensions.answers.date_answers import parse_date_answer
 from agent_env.extensions.answers.date_sets import days_off, exact_match, f1, jaccard
@@ -126,6 +129,11 @@ def make_task(
     def prompt_fields(sample: Sample, condition: Condition) -> dict[str, str]:
         return fields(time_puzzle(sample), condition, tables)
 
+    def on_day(sample: Sample, day: date) -> Mapping[str, JsonValue]:
+        from agent_env.families.time_puzzles.present import on_day
+
+        return on_day(time_puzzle(sample), day, tables)
+
     return Task(
         name=NAME,
         sample_type=TimePuzzle,
@@ -141,6 +149,7 @@ def make_task(
         examples=lambda sample, condition: examples(time_puzzle(sample)),
         form=lambda sample: answer_form(time_puzzle(sample)),
         shift=shift,
+        on_day=on_day,
         analysis=HOOKS,
         shortcuts=shortcuts(tables),
     )

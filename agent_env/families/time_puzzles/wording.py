@@ -40,6 +40,9 @@ def _words(fact: ft.Fact) -> dict[str, object]:
             more = {"comparison": "less" if operator == "<" else "greater"}
         case ft.WeekdayInMonth() | ft.WeekdayInYear():
             more = {"nth": _nth(fact.n, fact.direction)}
+        case ft.Relative(unit=unit, back=back):
+            more = {"span": _FILE["relative"][f"{unit}-{back}" if unit != "weeks" else unit]}
+            more["span"] = str(more["span"]).format(back=back)
         case ft.RecurringEvent(name=name):
             more = {"games": GAMES[name][0].upper() + GAMES[name][1:]}
     return dict(fact) | more
@@ -75,7 +78,7 @@ class Wording:
             case ft.ChurchDay() | ft.SolarTerm():
                 dates = ", ".join(map(str, self._sets.days.dates(listed)))
                 return f"The date is one of these: {dates}."
-            case ft.JapaneseEra():
+            case ft.JapaneseEra() | ft.Relative():
                 return self._as_spans(self._sets.of(fact))
             case ft.PersonAlive(person=person):
                 life = self._people[person]

@@ -1,0 +1,138 @@
+"""Puzzles with a span that is counted from the present day: last year, the three weeks before
+today, the term of the present US president. Their gold is a function of the day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from pydantic import JsonValue, TypeAdapter
+
+from agent_env.extensions.facts.tables.tables import FactTables
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.generator import digest_of
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.solver import information_gain, solve_facts
+from agent_env.families.time_puzzles.wording import Wording
+from agent_env.sdk.family import CannotShift
+from agent_env.temporal.days import DayRange
+
+PRESENT = "2025-12-31"
+"""Today of a puzzle where no day is named."""
+MOST_DATES = 31
+TRIES = 400
+"""Draws for one puzzle."""
+_FACT: TypeAdapter[ft.Fact] = TypeAdapter(ft.Fact)
+SPANS: tuple[tuple[str, Sequence[int]], ...] = (
+    ("year", (0, 1, 2)), ("month", (0, 1, 2)), ("week", (1,)), ("weeks", range(2, 9)),
+    ("president", (0, 1)),
+)  # fmt: skip
+
+
+def draw_puzzles(
+    count: int, seed: int, solutions: Sequence[int], days: DayRange, tables: FactTables
+) -> list[TimePuzzle | str]:
+    """The puzzles in order, or why one is missing: one span that is counted from the day, and one
+    to three facts of the calendar, all of them necessary, with as many solutions in the present.
+    """
+    sets = DaySets(days, tables)
+    wording = Wording(tables, sets)
+    puzzles: dict[str, TimePuzzle | str] = {}
+    for number in range(1, count + 1):
+        rng, name = Random(f"{seed}/present/{number}"), f"tp-{seed}-{number:05d}"
+        wanted = solutions[(number - 1) % len(solutions)]
+        drawn = (_draw(rng) for _ in range(TRIES))
+        found = (_puzzle(name, facts, sets, wording, wanted) for facts in drawn)
+        puzzle = next((p for p in found if p is not None and p.digest not in puzzles), None)
+        reason = f"puzzle {number}: none with {wanted} solutions in {TRIES} draws"
+        puzzles[reason if puzzle is None else puzzle.digest] = puzzle or reason
+    return list(puzzles.values())
+
+
+def _draw(rng: Random) -> list[ft.Fact]:
+    unit, numbers = rng.choice(SPANS)
+    relative = {"type": "relative", "unit": unit, "back": rng.choice(numbers), "today": PRESENT}
+    return [_FACT.validate_python(each) for each in (relative, *_plain(rng))]
+
+
+def _plain(rng: Random) -> list[dict[str, Any]]:
+    """One to three facts of the calendar, of different groups."""
+    one, other = rng.sample(ft.WEEKDAYS, 2)
+    nth = {"direction": rng.choice(("first", "last")), "weekday": one, "n": rng.randint(1, 3)}
+    limit = {"operator": rng.choice("<>"), "value": rng.randint(5, 25)}
+    groups: list[tuple[dict[str, Any], ...]] = [
+        (
+            {"type": "month", "month": rng.randint(1, 12)},
+            {"type": "season", "season": rng.choice([*ft.SEASONS])},
+        ),
+        (
+            {"type": "weekday", "weekday": one},
+            {"type": "multi_weekday", "value": [one, other]},
+            {"type": "weekday_in_month", **nth},
+        ),
+        (
+            {"type": "day_of_month_specific", "day": rng.randint(1, 28)},
+            {"type": "day_of_month", **limit},
+            {"type": "last_day_of_month"},
+        ),
+        ({"type": "leap_year"},),
+    ]
+    return [rng.choice(group) for group in rng.sample(groups, rng.randint(1, 3))]
+
+
+def _puzzle(
+    name: str, facts: Sequence[ft.Fact], sets: DaySets, wording: Wording, solutions: int
+) -> TimePuzzle | None:
+    """The puzzle of these facts; None where it has another number of solutions, or a fact too
+    many."""
+    solved = solve_facts(facts, sets.days.everything, sets)
+    if solved.answer.bit_count() != solutions or any(r == solved.answer for r in solved.rests):
+        return None
+    gold = tuple(map(str, sets.days.dates(solved.answer)))
+    constraints = tuple(wording.implicit(fact) for fact in facts)
+    explicit = tuple(wording.explicit(fact, sets.of(fact)) for fact in facts)
+    return TimePuzzle(
+        id=name, gold=gold, constraints=constraints, explicit_constraints=explicit,
+        facts=tuple(facts), solution_count=len(gold), fact_count=len(facts),
+        information_gain=tuple(round(information_gain(d, len(sets.days)), 3) for d in solved.sets),
+        years=f"{sets.days.first.year}-{sets.days.last.year}",
+        seed_date=gold[0] if gold else "", digest=digest_of(facts, constraints, explicit, gold),
+    )  # fmt: skip
+
+
+def on_day(
+    puzzle: TimePuzzle, day: date, tables: Callable[[], FactTables]
+) -> Mapping[str, JsonValue]:
+    """The fields of such a puzzle that are others on the day; {} for a puzzle without a span that
+    is counted from it. CannotShift where the day is not one of its years, or it has too many
+    dates."""
+    if not any(isinstance(fact, ft.Relative) for fact in puzzle.facts):
+        return {}
+    first, last = map(int, puzzle.years.split("-"))
+    if not first + 10 <= day.year <= last:
+        raise CannotShift(f"they are about the years {puzzle.years}, and {day} is too near an end")
+    facts = [
+        fact.model_copy(update={"today": str(day)}) if isinstance(fact, ft.Relative) else fact
+        for fact in puzzle.facts
+    ]
+    sets, wording = _solver(tables(), first, last)
+    gold = list(map(str, sets.days.dates(solve_facts(facts, sets.days.everything, sets).answer)))
+    if len(gold) > MOST_DATES:
+        raise CannotShift(f"more than {MOST_DATES} dates fit on {day}")
+    return {
+        "facts": [fact.model_dump(mode="json") for fact in facts],
+        "explicit_constraints": [wording.explicit(fact, sets.of(fact)) for fact in facts],
+        "gold": [*gold],
+        "solution_count": len(gold),
+    }
+
+
+@lru_cache(maxsize=4)
+def _solver(tables: FactTables, first: int, last: int) -> tuple[DaySets, Wording]:
+    sets = DaySets(DayRange(date(first, 1, 1), date(last, 12, 31)), tables)
+    return sets, Wording(tables, sets)

@@ -1,0 +1,147 @@
+"""Puzzles that count from today: their gold by the days themselves, on the days that are hard."""
+
+import re
+from datetime import date, timedelta
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.families.time_puzzles.family import FAMILY
+from agent_env.records.schema import Condition, Episode
+from agent_env.runs.day_options import on_their_days
+from agent_env.tasks.conditions import on_day, sample_under
+from agent_env.tasks.task import CannotShift
+
+HARD = ("2024-02-29", "2023-03-01", "2012-03-31", "2000-01-01", "1996-12-30", "2021-01-20")
+CONDITIONS = [on_day(Condition(name="base"), day, "") for day in HARD]
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
+          "October", "November", "December")  # fmt: skip
+SEASONS = {"winter": (12, 1, 2), "spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11)}
+
+
+@pytest.fixture(scope="module")
+def made():
+    options = FAMILY.read_options(["present=true"])
+    return FAMILY.make_task("default", options, {}), FAMILY.make_samples(36, 3, options)
+
+
+def month_before(day, back):
+    """The first days of the month so many before, and of the one behind it."""
+    first = day.replace(day=1)
+    for _ in range(back):
+        first = (first - timedelta(1)).replace(day=1)
+    return first, (first + timedelta(32)).replace(day=1)
+
+
+def in_office(day, back):
+    """The president of the day, or the one before: by walking back from day to day."""
+    terms = [(t.start, t.end or date(9999, 1, 1)) for t in shipped_tables().presidents]
+    people = []
+    while len(people) <= back:
+        start, end = next(term for term in terms if term[0] <= day < term[1])
+        people.append((start, end))
+        day = start - timedelta(1)
+    return people[back]
+
+
+def holds(text, day, today):
+    """Whether a sentence holds of a day, read from its words alone."""
+    if "President" in text:
+        start, end = in_office(today, 0 if text.startswith("The date lies before today") else 1)
+        return start < day < end and day < today
+    if found := re.search(r"in the (\d) weeks before today", text):
+        return today - timedelta(weeks=int(found[1])) <= day < today
+    if "week" in text and "lies" in text:
+        return (today - day).days - today.weekday() in range(1, 8)
+    for words, back in (("present", 0), ("in last", 1), ("before last", 2)):
+        if "lies" in text and words in text and "month" in text:
+            first, after = month_before(today, back)
+            return first <= day < after
+        if "lies" in text and words in text and "year" in text:
+            return day.year == today.year - back
+    if found := re.search(r"the (first|last|\w+)(-to-last)? (\w+day) of its month", text):
+        number = re.match(r"\d", found[1])
+        same = (day + timedelta(7 * n) for n in range(-5, 6))  # the same weekday, near it
+        month = [d for d in same if d.month == day.month and WEEKDAYS[d.weekday()] == found[3]]
+        month = month[::-1] if found[2] or found[1] == "last" else month
+        return day in month and month.index(day) == (int(number[0]) if number else 1) - 1
+    if found := re.search(r"The month is (\w+)", text):
+        return MONTHS[day.month - 1] == found[1]
+    if found := re.search(r"The season is (\w+)", text):
+        return day.month in SEASONS[found[1]]
+    if "leap year" in text:
+        return (date(day.year, 3, 1) - date(day.year, 2, 1)).days == 29
+    if "last day of its month" in text:
+        return (day + timedelta(1)).day == 1
+    if found := re.search(r"day of the month is (less than |greater than |)(\d+)", text):
+        number = int(found[2])
+        return {"less": day.day < number, "grea": day.day > number}.get(
+            found[1][:4], day.day == number
+        )
+    assert "weekday" in text or "The date is a " in text, text
+    return WEEKDAYS[day.weekday()] in text
+
+
+def days_of(year):
+    return [date(year, 1, 1) + timedelta(n) for n in range(366 if year % 4 == 0 else 365)]
+
+
+def test_the_gold_of_each_day_is_what_the_sentences_say_when_read_day_by_day(made):
+    task, sample_set = made
+    kept, _ = on_their_days(sample_set, CONDITIONS, task, lambda text: None)
+    assert len(kept.samples) > 25
+    for sample in kept.samples:
+        for condition in CONDITIONS:
+            own = sample_under(sample, condition)
+            today = date.fromisoformat(condition.today)
+            (message,) = task.prompt_under(sample, condition)
+            assert condition.today not in message.content
+            years = 21 if "President" in own.constraints[0] else 2
+            first = today.year - years
+            days = [day for year in range(first, today.year + 1) for day in days_of(year)]
+            fits = [d for d in days if all(holds(text, d, today) for text in own.constraints)]
+            assert tuple(map(str, fits)) == own.gold, (sample.id, today, own.constraints)
+
+
+def test_each_fact_is_necessary_and_kinds_of_spans_are_mixed(made):
+    _, sample_set = made
+    assert len({sample.digest for sample in sample_set.samples}) == len(sample_set.samples) >= 33
+    units = [sample.facts[0].unit for sample in sample_set.samples]
+    assert {"year", "month", "week", "weeks", "president"} == set(units)
+    assert {sample.solution_count for sample in sample_set.samples} == {1, 2, 3, 4, 5, 6}
+
+
+def test_the_explicit_wording_names_the_span_of_the_day(made):
+    task, sample_set = made
+    sample = next(
+        s for s in sample_set.samples if s.facts[0].unit == "month" and s.facts[0].back == 1
+    )
+    kept, _ = on_their_days(sample_set, CONDITIONS[:1], task, lambda text: None)
+    own = sample_under(next(s for s in kept.samples if s.id == sample.id), CONDITIONS[0])
+    assert "2024-01-01 to 2024-01-31" in own.explicit_constraints[0]
+
+
+def test_an_answer_of_the_present_does_not_follow_the_clock(made):
+    task, sample_set = made
+    kept, _ = on_their_days(sample_set, CONDITIONS[:1], task, lambda text: None)
+    sample = kept.samples[0]
+    said = {"MY ANSWER: " + ", ".join(sample.gold): (0.0, 1.0),
+            "MY ANSWER: " + ", ".join(sample.on_day(HARD[0]).gold): (1.0, 0.0)}  # fmt: skip
+    for text, expected in said.items():
+        episode = Episode(sample=sample.id, condition=CONDITIONS[0].name, repeat=1, model="m",
+                          answer=text, status="finished", stop_reason="answered")  # fmt: skip
+        metrics = task.score(sample, episode).metrics
+        assert (metrics["follows_clock"], metrics["present"]) == expected
+
+
+def test_a_day_at_the_edge_of_the_years_is_refused_and_other_puzzles_know_no_day(made):
+    task, sample_set = made
+    with pytest.raises(CannotShift, match="too near an end"):
+        task.on_day(sample_set.samples[0], date(1805, 1, 1))
+    options = FAMILY.read_options([])
+    (plain,) = FAMILY.make_samples(1, 3, options).samples
+    assert task.on_day(plain, date(2000, 1, 1)) == {}
+    with pytest.raises(ConfigError, match="present"):
+        FAMILY.read_options(["present=sometimes"])
