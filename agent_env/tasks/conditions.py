@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ from agent_env.records.schema import Condition, Sample, Wording
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names, traits_of
+from agent_env.temporal.days import iso_day
 
 WORDINGS: tuple[Wording, ...] = ("facts", "explicit", "explicit-paper")
 PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "python", "sql")
@@ -372,12 +372,7 @@ def _before_format(condition: Condition, suffix: str) -> str:
 
 def on_day(condition: Condition, day: str, where: str) -> Condition:
     """The condition in a world where it is this day; ConfigError begins with `where`."""
-    try:
-        parsed = date.fromisoformat(day)
-        is_day = str(parsed) == day and parsed.year in CLOCK_YEARS
-    except ValueError:
-        is_day = False
-    if not is_day:
+    if (parsed := iso_day(day)) is None or parsed.year not in CLOCK_YEARS:
         raise ConfigError(
             f"{where}: '{day}' is not a day that a clock can show; write YYYY-MM-DD (Gregorian, "
             f"without a time or zone), from {CLOCK_YEARS[0]} to {CLOCK_YEARS[-1]}"

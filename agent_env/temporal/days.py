@@ -17,6 +17,15 @@ from random import Random
 DaySet = int
 
 
+def iso_day(text: str) -> date | None:
+    """The day written YYYY-MM-DD; None for anything else, other forms of ISO 8601 included."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if str(day) == text else None
+
+
 @dataclass(frozen=True, slots=True)
 class DayRange:
     """All days from `first` to `last`, both included."""

@@ -13,14 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
+from datetime import datetime
+from email.utils import format_datetime
 from urllib.parse import urljoin
 
 from agent_env.errors import ToolError
 from agent_env.records.pages import Page
 from agent_env.web.addresses import shortened_url
 from agent_env.web.fetch import Answer, HttpFetcher, status_text
+from agent_env.web.metadata import moment_of
 from agent_env.web.page_versions import is_error_page
 from agent_env.web.stored import page_key
 
@@ -54,7 +55,7 @@ class MementoFetcher:
             answer = await self._http.answer(
                 at, {"accept-datetime": format_datetime(self._end, usegmt=True)}
             )
-            time = _time_of(answer.headers.get("memento-datetime"))
+            time = moment_of(answer.headers.get("memento-datetime"))
             if time is None and answer.moved_to:
                 at = _raw(_joined(at, answer.moved_to))
             elif time is None:
@@ -121,16 +122,7 @@ def _links(text: str) -> Iterator[_Link]:
     for match in _LINK.finditer(text):
         values = {name.lower(): value for name, value in _PARAMETER.findall(match[2])}
         relations = frozenset(values.get("rel", "").lower().split())
-        yield _Link(match[1], relations, _time_of(values.get("datetime")))
-
-
-def _time_of(text: str | None) -> datetime | None:
-    """The time of an HTTP date; None where it is none."""
-    try:
-        time = parsedate_to_datetime(text or "")
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+        yield _Link(match[1], relations, moment_of(values.get("datetime")))
 
 
 def _joined(base: str, url: str) -> str:

@@ -203,15 +203,16 @@ def _in_headers(headers: Mapping[str, str], fetched_at: str) -> Iterator[StatedD
     """A Last-Modified that is the time of the answer says only that the page is made when asked
     for; one from before the web is a clock that was never set."""
     yield stated(headers.get("memento-datetime"), "captured", "archive")
-    changed = _moment(headers.get("last-modified"))
-    answered = [_moment(headers.get("date")), _moment(fetched_at)]
+    changed = moment_of(headers.get("last-modified"))
+    answered = [moment_of(headers.get("date")), moment_of(fetched_at)]
     if changed is None or changed.year < _FIRST_YEAR:
         return
     if not any(at is not None and at - changed < _SAME_TIME for at in answered):
         yield stated(changed.date().isoformat(), "modified", "header")
 
 
-def _moment(text: str | None) -> datetime | None:
+def moment_of(text: str | None) -> datetime | None:
+    """The time of an HTTP or ISO date, in UTC; None where it is none."""
     if text is None or len(text) > _LONGEST_DATE:
         return None
     for read in (datetime.fromisoformat, parsedate_to_datetime):
@@ -219,7 +220,7 @@ def _moment(text: str | None) -> datetime | None:
             moment = read(text.strip())
         except (ValueError, TypeError, OverflowError):
             continue
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     return None
 
 

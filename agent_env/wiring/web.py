@@ -21,6 +21,7 @@ from agent_env.records.reach import Reach
 from agent_env.records.safe_files import check_database
 from agent_env.records.schema import MaterialTable
 from agent_env.registry import Plugins, hook
+from agent_env.temporal.days import iso_day
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust, own_plugins
 
 if TYPE_CHECKING:
@@ -272,12 +273,10 @@ NO_DATES = ("openai", "wikipedia")
 
 def as_of_day(text: str) -> str:
     """The day as YYYY-MM-DD; ConfigError where it is none, or clearly of another calendar."""
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
+    if (day := iso_day(text)) is None:
         raise ConfigError(
             f"--as-of '{text}' is not a date; write YYYY-MM-DD, without time or time zone"
-        ) from None
+        )
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)  # it is, east of here
     if not _GREGORIAN <= day <= tomorrow:
         when = "lies in the future" if day > tomorrow else f"is before {_GREGORIAN}"

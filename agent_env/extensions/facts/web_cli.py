@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from agent_env.sdk.commands import AsJson, Opt, with_options
 from agent_env.sdk.errors import ConfigError, DatasetError, StorageError
+from agent_env.temporal.days import iso_day
 
 if TYPE_CHECKING:
     from agent_env.extensions.facts.tables.tables import FactTables
@@ -133,13 +134,9 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
 
 
 def _day(text: str) -> date:
-    try:
-        day = date.fromisoformat(text)
-        if str(day) == text:  # and not one of the other forms of ISO 8601
-            return day
-    except ValueError:
-        pass
-    raise ConfigError(f"--today '{text}' is not a day; write YYYY-MM-DD")
+    if (day := iso_day(text)) is None:
+        raise ConfigError(f"--today '{text}' is not a day; write YYYY-MM-DD")
+    return day
 
 
 def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable]:
