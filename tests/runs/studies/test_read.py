@@ -75,7 +75,8 @@ seed = 3
         "10: budget.cost_usd needs the prices of every model, and a has none; write prices in "
         "[models.a]",
         "14: tasks.puzzles: time-puzzles has no option 'fact'; known: facts, solutions, years, "
-        "calendars, facts_table, difficulty, kinds, after, obscurity, unchecked, processes",
+        "calendars, facts_table, difficulty, kinds, after, obscurity, unchecked, present, "
+        "processes",
         "19: models.b is the same as models.a (line 16); use repeats to ask more than once",
         "24: models.c: --api-key-env NO_SUCH_KEY: the variable is not set",
         "26: models.d.model is missing",
