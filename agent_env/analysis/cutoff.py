@@ -1,4 +1,4 @@
-"""The day of a model's memory: that whose answers it gives to questions about the present.
+"""The day as of which a model answers questions about the present from memory.
 
 An answer without evidence was right from one day to another. The apparent knowledge cutoff is the
 day on which most of the answers were right; its 95 % interval comes from resampling the questions,
@@ -58,19 +58,19 @@ def cutoff_of(spans: Sequence[Span], resamples: int = 2000, seed: int = 0) -> Cu
     edges = np.array(sorted({edge for _, *own in spans for edge in own if edge < inf}))
     edges = np.append(edges, edges[-1] + 0.01)  # what holds from the last change on
     middles = (edges[:-1] + edges[1:]) / 2
-    held = np.zeros((len(questions), len(middles)))
-    asked = np.zeros((len(questions), 1))
+    fits = np.zeros((len(questions), len(middles)))
+    answers = np.zeros((len(questions), 1))
     for question, since, until in spans:
         row = questions.index(question)
-        held[row] += (since <= middles) & (middles < until)
-        asked[row] += 1
-    held /= asked
+        fits[row] += (since <= middles) & (middles < until)
+        answers[row] += 1
+    fits /= answers
     weights = np.vstack([np.ones(len(questions)), draw_weights(len(questions), resamples, seed)])
-    explained = weights @ held
-    is_best = explained > explained.max(axis=1, keepdims=True) - 1e-9
+    sums = weights @ fits
+    is_best = sums > sums.max(axis=1, keepdims=True) - 1e-9
     first = edges[is_best.argmax(axis=1)]
     last = edges[len(middles) - is_best[:, ::-1].argmax(axis=1)]
-    share = float(explained[0].max() / len(questions))
+    share = float(sums[0].max() / len(questions))
     if share <= 0.5:
         why = "no day explains more than half of the answers"
         return Cutoff(None, share=share, questions=len(questions), why=why)

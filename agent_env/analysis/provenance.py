@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from pydantic import Field
@@ -182,16 +183,15 @@ class Provenances:
         task: Task | None,
         conditions: Sequence[Condition],
         find_faults: FaultFinder | None = None,
-        as_of: str | None = None,
-        is_foreign: bool = False,
+        days: Mapping[str, str | None] = MappingProxyType({}),
     ) -> None:
-        """Of no task there are none; `find_faults` of the task, where it is made already. `as_of`:
-        the day of the run's web; a web that `is_foreign` has that of the condition, else."""
+        """Of no task there are none; `find_faults` of the task, where it is made already; `days`:
+        by condition, the day as of which its web was asked."""
         self._task, self._conditions = task, {each.name: each for each in conditions}
         maker = None if task is None else task.analysis.fault_finder
         self._find_faults = find_faults or (None if maker is None else maker())
         self._records: list[Provenance] = []
-        self._as_of, self._is_foreign = as_of, is_foreign
+        self._days = days
 
     def add(self, sample: Sample, episode: Episode, score: Score) -> None:
         """Makes the record of an episode; `sample` as its condition asks it."""
@@ -204,8 +204,7 @@ class Provenances:
                 sample, episode, score, condition, metric, self._find_faults, is_stated
             )
             record = trace.record()
-            day = self._as_of or (condition.today if self._is_foreign else None)
-            if day is not None:
+            if (day := self._days.get(condition.name)) is not None:
                 update = {"as_of": day, "page_flags": page_flags(episode.pages)}
                 record = record.model_copy(update=update)
             self._records.append(record)

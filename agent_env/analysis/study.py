@@ -150,9 +150,10 @@ class RunData:
         """A run as a study needs it, with its prices, and provenances by its task."""
         by_id = {sample.id: sample for sample in samples}
         observed: dict[str, list[Observation]] = defaultdict(list)
-        is_foreign = manifest.web in ("live", "record", "frozen")
+        has_days = manifest.web in ("live", "record", "frozen")  # the pages that bear dates
         as_of = manifest.web_settings.as_of
-        records = Provenances(task, manifest.conditions, as_of=as_of, is_foreign=is_foreign)
+        days = {c.name: as_of or (c.today if has_days else None) for c in manifest.conditions}
+        records = Provenances(task, manifest.conditions, days=days)
         episodes: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
         for episode, score in scored:
             sample = sample_under(by_id[episode.sample], episode.condition)

@@ -23,6 +23,8 @@ RIGHT_SINCE, RIGHT_UNTIL = "right_since", "right_until"
 """Metrics of an answer that is right on some day: when that began and ended, as years of the
 calendar (1995.5 is July); of several such spans the one with the condition's day, else the last one
 before it, else the first behind it. The end is missing where it lasts."""
+EVER_RIGHT = "ever_right"
+"""Metric of an answer whose question's history is known: whether it was right on some day."""
 DATE_ASKED, LOOKS_UP = "date_asked", "looks_up"
 """Metrics of every answer on a day: whether a tool told the day; whether anything was looked up."""
 _ASKS = re.compile(r"\b(?:today|current(?:ly)?|date|now)\b", re.I)
@@ -95,8 +97,9 @@ def clock_metrics(
             PRESENT: float(not follows and is_right(sample)),
         }
         extra |= {f"{ON}{other}": float(right) for other, right in others.items()}
-        today = date.fromisoformat(day)
-        extra |= _span_metrics(_right_spans(states(sample), today, is_right, follows), today)
+        if history := states(sample):
+            today = date.fromisoformat(day)
+            extra |= _span_metrics(_right_spans(history, today, is_right, follows), today)
     return score.model_copy(update={"metrics": score.metrics | extra})
 
 
@@ -127,9 +130,8 @@ def _right_spans(
 
 def _span_metrics(spans: Sequence[Span], today: date) -> dict[str, float]:
     before = [span for span in spans if span[0] <= today]
-    chosen = before[-1:] or spans[:1]
-    metrics = {}
-    for start, end in chosen:
+    metrics = {EVER_RIGHT: float(bool(spans))}
+    for start, end in before[-1:] or spans[:1]:
         metrics[RIGHT_SINCE] = in_years(start)
         if end is not None:
             metrics[RIGHT_UNTIL] = in_years(end)

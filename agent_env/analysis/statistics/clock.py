@@ -16,6 +16,7 @@ from agent_env.analysis.study import Arm, Observation
 from agent_env.models.addresses import short_names
 from agent_env.tasks.moving import (
     DATE_ASKED,
+    EVER_RIGHT,
     FOLLOWS,
     LOOKS_UP,
     ON,
@@ -44,10 +45,10 @@ NOTES = (
 ).of  # fmt: skip
 def clock(comparison: Comparison) -> ResultTable:
     """A row for each condition with a day."""
-    arms = dated(comparison)
+    arms = arms_on_days(comparison)
     days = sorted({arm.condition.today or "" for arm in arms})
-    known = cutoffs(comparison)
-    rows = tuple(tuple(_cells(comparison, arm, days, known[arm.model])) for arm in arms)
+    by_model = cutoffs(comparison)
+    rows = tuple(tuple(_cells(comparison, arm, days, by_model[arm.model])) for arm in arms)
     columns = (
         Column("condition"), Column("follows the clock"), Column("another day", rank=1),
         Column("the present"), Column("memory"), Column("a later day", rank=2),
@@ -64,12 +65,12 @@ def clock(comparison: Comparison) -> ResultTable:
 def cutoff(comparison: Comparison) -> ResultTable:
     """A row for each model with answers to questions about the present that were given without
     evidence."""
-    rows = []
-    for model, own in cutoffs(comparison).items():
+    rows, by_model = [], cutoffs(comparison)
+    names = short_names(list(by_model))
+    for model, own in by_model.items():
         if own.questions:
             share = None if own.share is None else (own.share, *wilson(own.share, own.questions))
-            name = short_names([model])[model]
-            rows.append((name, *own.months, share, own.questions, own.why or None))
+            rows.append((names[model], *own.months, share, own.questions, own.why or None))
     columns = (
         Column("model"), Column("apparent cutoff"), Column("95 % from"), Column("to"),
         Column("answers explained"), Column("questions", 0), Column("why there is none"),
@@ -77,19 +78,20 @@ def cutoff(comparison: Comparison) -> ResultTable:
     note = (
         "The day on which most answers were right that were given about the present without "
         "looking anything up and without being told the day; its interval by resampling the "
-        "questions. Questions: those with an answer that was right on some day."
+        "questions; one that ends with the last change of any answer may end later. Questions: "
+        "those with an answer that was right on some day."
     )
     return ResultTable("cutoff", "Apparent knowledge cutoff", columns, tuple(rows), (note,))
 
 
-def dated(comparison: Comparison) -> list[Arm]:
+def arms_on_days(comparison: Comparison) -> list[Arm]:
     """The arms of conditions with a day."""
     return [arm for arm in comparison.study.arms if arm.condition.today is not None]
 
 
 def cutoffs(comparison: Comparison) -> Mapping[str, Cutoff]:
     """The apparent cutoff by model, of those with a condition on a day."""
-    arms = dated(comparison)
+    arms = arms_on_days(comparison)
     return {
         model: cutoff_of([
             (each.sample, *span)
@@ -107,19 +109,19 @@ def follows(comparison: Comparison, arm: Arm) -> Estimate:
     return comparison.mean_of(comparison.column(arm, FOLLOWS))
 
 
-def memory(comparison: Comparison, arm: Arm, known: Cutoff) -> Estimate:
+def memory(comparison: Comparison, arm: Arm, own: Cutoff) -> Estimate:
     """The share that are wrong there and right on the day of the cutoff; unknown without one."""
-    value = partial(_is_memory, known)
+    value = partial(_is_memory, own)
     return comparison.mean_of(comparison.by_sample(arm, value))
 
 
-def _cells(comparison: Comparison, arm: Arm, days: list[str], known: Cutoff) -> Iterator[Cell]:
+def _cells(comparison: Comparison, arm: Arm, days: list[str], own: Cutoff) -> Iterator[Cell]:
     today = in_years(date.fromisoformat(arm.condition.today or ""))
     right = follows(comparison, arm)
     yield arm.label
     yield right.cell
     yield from _shares(comparison, arm, OTHER_DAY, PRESENT)
-    yield memory(comparison, arm, known).cell
+    yield memory(comparison, arm, own).cell
     of_span: tuple[Callable[[Observation], float | None], ...] = (
         lambda each: _is_later(each, today),
         lambda each: _age(each, today),
@@ -141,15 +143,15 @@ def _span(each: Observation) -> tuple[float, float] | None:
     return None if since is None else (since, each.metrics.get(RIGHT_UNTIL, inf))
 
 
-def _is_memory(known: Cutoff, each: Observation) -> float | None:
-    if FOLLOWS not in each.metrics or known.year is None:
+def _is_memory(own: Cutoff, each: Observation) -> float | None:
+    if EVER_RIGHT not in each.metrics or own.year is None:
         return None
     span = _span(each)
-    return float(span is not None and not each.metrics[FOLLOWS] and known.explains(*span))
+    return float(span is not None and not each.metrics[FOLLOWS] and own.explains(*span))
 
 
 def _is_later(each: Observation, today: float) -> float | None:
-    if FOLLOWS not in each.metrics:
+    if EVER_RIGHT not in each.metrics:
         return None
     return float(each.metrics.get(RIGHT_SINCE, today) > today)
 

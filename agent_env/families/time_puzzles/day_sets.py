@@ -136,8 +136,10 @@ class DaySets:
             case "weeks":
                 return self.days.span(today - timedelta(7 * back), today - DAY)
         terms = sorted((start, end) for own in self.terms.values() for start, end in own)
-        begun = [term for term in terms if term[0] <= today]
-        start, end = begun[-1 - back]
+        before = [term for term in terms if term[0] <= today]
+        if len(before) <= back:
+            raise KeyError(f"no US president so many before that of {today}")
+        start, end = before[-1 - back]
         return self.days.span(start + DAY, min(end or today, today) - DAY)
 
     def in_era(self, name: str) -> DaySet:

@@ -227,7 +227,7 @@ Fact = Annotated[
 
 _YEAR_TYPES = (
     "explicit_year", "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive",
-    "us_president", "event", "japanese_era", "relative",
+    "us_president", "event", "japanese_era",
 )  # fmt: skip
 _MONTH_TYPES = ("month", "season", "lunar_month", "western_zodiac", "calendar_month")
 _DAY_TYPES = (
@@ -240,7 +240,10 @@ LEVELS: dict[str, Level] = {
     **dict.fromkeys(_MONTH_TYPES, "month"),
     **dict.fromkeys(_DAY_TYPES, "day"),
 }
-"""Constraint level of each fact type (Table 2); a kb_event has its own."""
+"""Constraint level of each fact type (Table 2); a kb_event and a relative fact have their own."""
+_UNIT_LEVELS: dict[str, Level] = {
+    "year": "year", "president": "year", "month": "month", "week": "day", "weeks": "day",
+}  # fmt: skip
 
 CATEGORIES = dict.fromkeys(
     ("day_of_month_specific", "first_day_of_month", "last_day_of_month"), "exact_day_of_month"
@@ -250,6 +253,8 @@ CATEGORIES = dict.fromkeys(
 
 def level_of(fact: Fact) -> Level:
     """The granularity of the fact."""
+    if isinstance(fact, Relative):
+        return _UNIT_LEVELS[fact.unit]
     return fact.level if isinstance(fact, KbEvent) else LEVELS[fact.type]
 
 

@@ -289,6 +289,12 @@ def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
     if options.present:
         from agent_env.families.time_puzzles.present import draw_puzzles
 
+        others = options.model_fields_set - {"present", "solutions", "years", "processes"}
+        if name := min(others, default=None):
+            raise ConfigError(
+                f"--option {name} (or --difficulty): present=true has its own facts; leave it out"
+            )
+
         every = draw_puzzles(count, seed, parameters.solutions, parameters.days, tables_of(options))
         missing = tuple(each for each in every if isinstance(each, str))
         return SampleSet(

@@ -19,6 +19,7 @@ from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, solve_facts
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import CannotShift
 from agent_env.temporal.days import DayRange
 
@@ -39,17 +40,20 @@ def draw_puzzles(
 ) -> list[TimePuzzle | str]:
     """The puzzles in order, or why one is missing: one span that is counted from the day, and one
     to three facts of the calendar, all of them necessary, with as many solutions in the present.
-    """
+    ConfigError where that is not among the days."""
+    if date.fromisoformat(PRESENT) not in days:
+        years = f"{days.first.year}-{days.last.year}"
+        raise ConfigError(f"--option present: today is {PRESENT}, which years={years} leaves out")
     sets = DaySets(days, tables)
     wording = Wording(tables, sets)
     puzzles: dict[str, TimePuzzle | str] = {}
     for number in range(1, count + 1):
         rng, name = Random(f"{seed}/present/{number}"), f"tp-{seed}-{number:05d}"
-        wanted = solutions[(number - 1) % len(solutions)]
-        drawn = (_draw(rng) for _ in range(TRIES))
-        found = (_puzzle(name, facts, sets, wording, wanted) for facts in drawn)
-        puzzle = next((p for p in found if p is not None and p.digest not in puzzles), None)
-        reason = f"puzzle {number}: none with {wanted} solutions in {TRIES} draws"
+        size = solutions[(number - 1) % len(solutions)]
+        draws = (_draw(rng) for _ in range(TRIES))
+        candidates = (_puzzle(name, facts, sets, wording, size) for facts in draws)
+        puzzle = next((p for p in candidates if p is not None and p.digest not in puzzles), None)
+        reason = f"puzzle {number}: none with {size} solutions in {TRIES} draws"
         puzzles[reason if puzzle is None else puzzle.digest] = puzzle or reason
     return list(puzzles.values())
 
@@ -121,7 +125,11 @@ def on_day(
         for fact in puzzle.facts
     ]
     sets, wording = _solver(tables(), first, last)
-    gold = list(map(str, sets.days.dates(solve_facts(facts, sets.days.everything, sets).answer)))
+    try:
+        answer = solve_facts(facts, sets.days.everything, sets).answer
+    except KeyError as exc:
+        raise CannotShift(f"there was no such president on {day}") from exc
+    gold = list(map(str, sets.days.dates(answer)))
     if len(gold) > MOST_DATES:
         raise CannotShift(f"more than {MOST_DATES} dates fit on {day}")
     return {

@@ -66,7 +66,7 @@ def _without_event(
 ) -> Callable[[Sample, Random], str | None]:
     """Answers by the other facts; none where the tables of a run made elsewhere are missing."""
     from agent_env.families.time_puzzles.day_sets import DaySets
-    from agent_env.families.time_puzzles.guessers import case_of, draw_value
+    from agent_env.families.time_puzzles.guessers import case_of, draw_value, event_of
     from agent_env.families.time_puzzles.solver import common_days
 
     try:
@@ -76,7 +76,7 @@ def _without_event(
 
     def guess(sample: Sample, rng: Random) -> str | None:
         for puzzle in time_puzzles([sample]):
-            if not puzzle.facts:
+            if event_of(puzzle.facts) is None:
                 return None
             case = case_of(puzzle, sets)
             days = sets.days.dates(draw_value(case, sets, rng) if draws else case.rest)

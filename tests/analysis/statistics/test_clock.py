@@ -21,7 +21,12 @@ def study(answers, said=False, looked=0.0):
         for sample, (since, until) in answers.items():
             follows = since <= int(day[:4]) + 0.4 < until
             metrics = {"answer": float(follows), "follows_clock": float(follows)}
-            metrics |= {"right_since": since, "right_until": until, "looks_up": looked}
+            metrics |= {
+                "ever_right": 1.0,
+                "right_since": since,
+                "right_until": until,
+                "looks_up": looked,
+            }
             common = {"sample": sample, "condition": condition, "repeat": 1}
             episode = Episode(model="m", status="finished", steps=1, **common)
             scored.append((episode, Score(outcome="read", answer=(), metrics=metrics, **common)))
@@ -62,6 +67,16 @@ def test_answers_of_memory_are_of_a_later_day_in_1995_and_years_old_in_2015():
     )  # fmt: skip
     assert (late["memory"][0], late["a later day"][0]) == (1.0, 0.0)
     assert late["years old"][0] == pytest.approx(5.41, abs=0.01)
+
+
+def test_where_no_history_is_known_later_days_and_memory_are_unknown_and_not_0():
+    plain = study(OLD)
+    for arm in plain.study.arms:
+        for each in arm.observations:
+            del each.metrics["ever_right"]
+    row = columns(clock(plain), 0)
+    assert row["a later day"] == row["memory"] == (None, None, None)
+    assert row["follows the clock"][0] == 0.0
 
 
 def test_what_follows_the_clock_is_no_memory():

@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, timedelta
+from random import Random
 
 import pytest
 
@@ -134,6 +135,7 @@ def test_an_answer_of_the_present_does_not_follow_the_clock(made):
                           answer=text, status="finished", stop_reason="answered")  # fmt: skip
         metrics = task.score(sample, episode).metrics
         assert (metrics["follows_clock"], metrics["present"]) == expected
+        assert "ever_right" not in metrics  # no history of its answers is known
 
 
 def test_a_day_at_the_edge_of_the_years_is_refused_and_other_puzzles_know_no_day(made):
@@ -145,3 +147,32 @@ def test_a_day_at_the_edge_of_the_years_is_refused_and_other_puzzles_know_no_day
     assert task.on_day(plain, date(2000, 1, 1)) == {}
     with pytest.raises(ConfigError, match="present"):
         FAMILY.read_options(["present=sometimes"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["facts=5"], "--option facts .*has its own facts; leave it out"),
+        (["years=1800-1900"], "today is 2025-12-31, which years=1800-1900 leaves out"),
+    ],
+)
+def test_options_that_do_not_go_with_it_are_refused(texts, message):
+    options = FAMILY.read_options(["present=true", *texts])
+    with pytest.raises(ConfigError, match=message):
+        FAMILY.make_samples(1, 3, options)
+
+
+def test_a_day_before_there_was_a_president_is_left_out_of_puzzles_about_one():
+    options = FAMILY.read_options(["present=true", "years=1600-2050"])
+    task = FAMILY.make_task("default", options, {})
+    samples = FAMILY.make_samples(12, 1, options).samples
+    about = next(each for each in samples if each.facts[0].unit == "president")
+    with pytest.raises(CannotShift, match="there was no such president on 1700-01-01"):
+        task.on_day(about, date(1700, 1, 1))
+
+
+def test_what_has_no_event_is_answered_by_no_shortcut_that_ignores_the_event(made):
+    task, sample_set = made
+    shortcut = next(each for each in task.shortcuts if each.name == "ignore-event")
+    guess = shortcut.make(sample_set.samples)
+    assert guess(sample_set.samples[0], Random(1)) is None

@@ -7,8 +7,6 @@ from datetime import date
 
 import pytest
 
-from agent_env.extensions.facts.fiction.world import make_world
-from agent_env.extensions.facts.tables.tables import write_intervals, write_world
 from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.generating import PRESENT
 from agent_env.tasks.task import CannotShift
@@ -38,16 +36,6 @@ def solve_by_sqlite():
 
     yield values
     connection.close()
-
-
-@pytest.fixture(scope="module")
-def intervals(tmp_path_factory):
-    """The tables of a fictional world as `web build` writes them."""
-    file = tmp_path_factory.mktemp("world") / "pages.intervals.csv"
-    tables = make_world(400, 3)
-    write_world(tables, file.with_name("pages.facts.csv"))
-    write_intervals(tables.intervals, file)
-    return file
 
 
 @pytest.mark.parametrize(

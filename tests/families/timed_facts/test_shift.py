@@ -7,14 +7,11 @@ from random import Random
 import pytest
 
 from agent_env.extensions.extraction.solver import Fact
-from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.tables.tables import (
     FactTables,
     IntervalRow,
     LifeRow,
-    write_intervals,
-    write_world,
 )
 from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
@@ -94,16 +91,6 @@ def test_nobody_plays_before_growing_up_or_at_two_clubs_at_once_and_other_webs_s
         shifted_world(asked(), born, "all", Random(1), texts_of(born).get)
     with pytest.raises(CannotShift, match="the run's web has other pages of their topic"):
         shifted_world(asked(), SMALL, "all", Random(1), lambda url: "other")
-
-
-@pytest.fixture(scope="module")
-def intervals(tmp_path_factory):
-    """The tables of a fictional world as `web build` writes them."""
-    file = tmp_path_factory.mktemp("world") / "pages.intervals.csv"
-    tables = make_world(400, 3)
-    write_world(tables, file.with_name("pages.facts.csv"))
-    write_intervals(tables.intervals, file)
-    return file
 
 
 def exchanged(question, twin, world):
