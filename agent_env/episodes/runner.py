@@ -35,7 +35,7 @@ from agent_env.errors import (
     boundary,
 )
 from agent_env.graph.fitting import Fit
-from agent_env.graph.loop import AgentLoop, EpisodeState, Outcome
+from agent_env.graph.loop import AgentLoop, EpisodeState, Loop, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import (
     Limits,
@@ -100,6 +100,8 @@ class Seams:
     """Digest of the pages' text before the question, under a `cited` condition."""
     faults: ToolFaults | None = None
     """What gives the tools faults, once it has begun."""
+    loop: Loop | None = None
+    """Drives the episode in place of our own loop."""
 
 
 WAITING = "waiting"
@@ -184,7 +186,7 @@ class Runner:
         key: EpisodeKey,
         sample: Sample,
         condition: Condition,
-        loop: AgentLoop,
+        loop: Loop,
         trace: TraceWriter,
         past: Recording | None,
     ) -> str:
@@ -221,7 +223,7 @@ class Runner:
         key: EpisodeKey,
         sample: Sample,
         condition: Condition,
-        loop: AgentLoop,
+        loop: Loop,
         trace: TraceWriter,
         past: Recording | None,
     ) -> Outcome:
@@ -235,10 +237,13 @@ class Runner:
                 now=lambda: stamp(self.clock()),
                 meter=meter,
             )
+            loop, conversation = seams.loop or loop, None
             begun = past is not None and bool(past.steps)
+            if seams.loop is not None:
+                conversation = past.episode.messages if past else seams.strategy.start(sample)
             watch = None if self.watch is None else self.watch.reply
             attempt = EpisodeState(
-                model=RecordingModel(caller, trace, begun, watch, self._by_batch),
+                model=RecordingModel(caller, trace, begun, watch, self._by_batch, conversation),
                 meter=meter,
                 toolbox=RecordingToolbox(seams.toolbox, trace, self.tokenizer),
                 strategy=seams.strategy,
@@ -299,7 +304,7 @@ class Runner:
     async def _go_on(
         self,
         sample: Sample,
-        loop: AgentLoop,
+        loop: Loop,
         attempt: EpisodeState,
         seams: Seams,
         trace: TraceWriter,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Protocol, TypedDict
 
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
@@ -116,6 +116,13 @@ class EpisodeState:
         if self.limits.time_s is None:
             return None
         return self.limits.time_s - self.meter.elapsed_s()
+
+
+class Loop(Protocol):
+    """What drives an episode: ours, or an agent of somebody else."""
+
+    async def run(self, sample: Sample, attempt: EpisodeState) -> Outcome:
+        """Drive one episode to its end; what the seams raise passes through."""
 
 
 class AgentLoop:

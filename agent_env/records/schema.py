@@ -16,6 +16,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from agent_env.records.ablation import SampleAblation
+from agent_env.records.agent import AgentUse
 from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, SampleAttack
 from agent_env.records.escaping import writable
 from agent_env.records.imported import ImportedResult
@@ -164,6 +165,8 @@ class Condition(Record):
     depend on it. None: tools have the real clock."""
     says_today: Plain[bool] = Field(default=False, exclude_if=lambda value: not value)
     """Whether the prompt says that day."""
+    agent: AgentUse | None = Field(default=None, exclude_if=lambda agent: agent is None)
+    """Whose loop it is; None for our own."""
     answer_at: Plain[int | None] = Field(default=None, ge=1, exclude_if=lambda step: step is None)
     """In a fork: the reply that must be the answer, with no tool offered; None for no such one."""
 

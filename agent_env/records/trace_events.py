@@ -91,7 +91,13 @@ class ModelCalled(Event):
     request: Plain[str]
     """Digest of the messages and tool specs that were sent."""
     added: tuple[Message, ...] = ()
-    """Messages that the harness itself put in since the last call."""
+    """Messages that the harness itself put in since the last call; of an agent of somebody else,
+    all that stand behind those it `keeps`."""
+    keeps: Plain[int | None] = None
+    """How many messages of the conversation, as the last reply left it, an agent of somebody else
+    sent again; None in our own loop, which sends all."""
+    offers: tuple[ToolSpec, ...] | None = None
+    """The tools of an agent's request, where they are not those of the one before."""
     kept: Plain[dict[str, int] | None] = None
     """Tool outputs that were sent cut, to fit into the context: by call, the letters that are left.
     The trajectory has them whole."""

@@ -69,6 +69,7 @@ class RunKeywords(TypedDict, total=False):
     system: Path | str | None
     first_steps: Sequence[str] | str
     answer_formats: Sequence[str] | str
+    agents: Sequence[str] | str
     faults: Sequence[str] | str
     attacks: Sequence[str] | str
     faults_in_a_row: int

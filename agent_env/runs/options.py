@@ -356,6 +356,18 @@ class RunOptions:
             reach=Reach.NOTHING,
         ),
     ] = ()
+    agents: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Each condition by somebody else's agent, as web~by-codex: a name (agent-env list "
+            "agents), a file NAME.toml, or a command line with {prompt} in it; loop: ours. "
+            "Repeatable.",
+            WHAT,
+            "--agent",
+            manifest="conditions",
+            reach=Reach.COMMAND,
+        ),
+    ] = ()
     disturbance: DisturbanceOptions = field(default_factory=DisturbanceOptions)
     web_ablations: Annotated[
         tuple[str, ...],

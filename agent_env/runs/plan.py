@@ -34,6 +34,7 @@ from agent_env.tasks.conditions import (
     LADDER,
     Tools,
     parse_conditions,
+    with_agents,
     with_disturbances,
     with_first_steps,
     with_formats,
@@ -70,6 +71,7 @@ from agent_env.wiring.web import WebOptions, settings_of
 
 if TYPE_CHECKING:
     from agent_env.protocols import SandboxBackend
+    from agent_env.records.agent import AgentUse
     from agent_env.runs.run import Run
     from agent_env.tasks.task import Task
     from agent_env.tasks.where import Filter
@@ -116,6 +118,8 @@ async def plan_run(
 
     (options,) = options.addressed([options.model])
     batch = batch_settings(options) if is_asked else None
+    if options.agents and (batch is not None or not is_asked):
+        raise ConfigError("--agent is for runs whose model answers call by call; leave it out")
     options, server = with_server(options, note) if is_asked else (options, None)
     family = options.plugins.find(FAMILIES, options.task)
     _check_script(options.model, family)
@@ -319,7 +323,20 @@ def conditions_of(
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
     first = with_first_steps(parsed, options.first_steps)
     worlds = with_disturbances(first, options.disturbances_of(first))
+    worlds = with_agents(worlds, agents_of(options.agents))
     return with_formats(options.clock.on_days(worlds, options), options.answer_formats or ("free",))
+
+
+OUR_LOOP = "loop"
+"""Stands for our own loop among agents."""
+
+
+def agents_of(names: Sequence[str]) -> list[AgentUse | None]:
+    """The agents of these names, None for our own loop, which it is where none is named."""
+    from agent_env.episodes.agents import agents
+
+    named = dict.fromkeys(names or (OUR_LOOP,))
+    return [None if name == OUR_LOOP else agents().read(name) for name in named]
 
 
 async def _conditions(

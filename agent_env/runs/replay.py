@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_env.episodes.agents import agents
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.registry import NO_PLUGINS
@@ -23,6 +24,7 @@ from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, re
 if TYPE_CHECKING:
     from agent_env.episodes.rerun.replay import OpenTools, ReplayResult
     from agent_env.episodes.trace.fold import Recording
+    from agent_env.graph.loop import Loop
     from agent_env.protocols import Strategy, Toolbox
     from agent_env.records.schema import Condition, Sample
     from agent_env.records.trace_events import EpisodeStarted
@@ -43,7 +45,14 @@ async def replay(
     run.check_ours("replayed")
     _check_live(run, options, note)
     report_changes(run.manifest, run.permit, note)
-    loop = AgentLoop()
+    ours = AgentLoop()
+
+    def loop(recording: Recording) -> Loop:
+        """What drove the episode."""
+        if (agent := recording.start.condition.agent) is None:
+            return ours
+        return agents().loop(agent, run.manifest.model, run.path / "agents", run.permit)
+
     async with AsyncExitStack() as stack:
         if options.model_live:
             play = await _live_model(run, options, note, stack)
@@ -51,24 +60,26 @@ async def replay(
             return list(
                 await asyncio.gather(
                     *(
-                        _itself(x) if isinstance(x, ReplayResult) else play(*x, loop)
+                        _itself(x) if isinstance(x, ReplayResult) else play(*x, loop(x[0]))
                         for x in recordings
                     )
                 )
             )
         play = await _recorded_model(run, options, stack)
         return [
-            x if isinstance(x, ReplayResult) else await play(*x, loop)
+            x if isinstance(x, ReplayResult) else await play(*x, loop(x[0]))
             for x in _recordings(run, trace)
         ]
 
 
 def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -> None:
-    """ConfigError for live parts that are not trusted."""
-    if not options.tools_live and not options.model_live:
-        return
+    """ConfigError for live parts that are not trusted; agents of somebody else always live."""
     manifest = run.manifest
-    unused = WITHOUT_TOOLS if options.model_live else WITHOUT_MODEL
+    has_agents = any(condition.agent is not None for condition in manifest.conditions)
+    if not options.tools_live and not options.model_live and not has_agents:
+        return
+    unused = {} if options.tools_live else dict(WITHOUT_TOOLS)
+    unused |= {} if options.model_live else WITHOUT_MODEL
     wanted = manifest.model_copy(update=unused)
     check_trust(run, wanted, note, confirmed=options.trust_run)
 

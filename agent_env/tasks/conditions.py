@@ -1,7 +1,7 @@
 """Conditions by name: parts joined by `+`, such as `web+python`, and optionally the first step's
 tool choice, `web~auto`, where a run has the same condition with several choices, what is disturbed
-in its world, `web~shifted`, the day of its clock, `web~on-1995-06-01`, and the answer's format,
-`web~schema`."""
+in its world, `web~shifted`, whose loop it is, `web~by-codex`, the day of its clock,
+`web~on-1995-06-01`, and the answer's format, `web~schema`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TypeVar
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING, Permit
 from agent_env.protocols import ToolChoice
+from agent_env.records.agent import AgentUse
 from agent_env.records.disturbance import Disturbance
 from agent_env.records.schema import Condition, Sample, Wording
 from agent_env.records.tool_traits import ToolTraits
@@ -380,6 +381,32 @@ def on_day(condition: Condition, day: str, where: str) -> Condition:
     return condition.model_copy(
         update={"name": _before_format(condition, f"{ON}{day}"), "today": day}
     )
+
+
+BY = "by-"
+"""Begins the suffix with the name of somebody else's agent."""
+
+
+def with_agents(
+    conditions: Sequence[Condition], agents: Sequence[AgentUse | None]
+) -> tuple[Condition, ...]:
+    """Each condition by each of the agents; None stands for our own loop. ConfigError for what only
+    our own loop can do."""
+    result = []
+    for condition in conditions:
+        for agent in agents:
+            if agent is None:
+                result.append(condition)
+                continue
+            name = _before_format(condition, f"{BY}{agent.name}")
+            if condition.strategy != "tool-loop" or condition.answer_format != "free":
+                raise ConfigError(
+                    f"condition '{name}': a strategy or answer format is of our own loop; leave "
+                    "it out, or the agent"
+                )
+            update = {"name": name, "agent": agent, "first_step": "auto"}
+            result.append(condition.model_copy(update=update))
+    return tuple(result)
 
 
 def is_twin(one: Condition, other: Condition, field: str) -> bool:

@@ -25,6 +25,7 @@ from agent_env.wiring.sandboxes import choose_sandbox
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.runner import Seams
+    from agent_env.graph.loop import Loop
     from agent_env.mcp.hosts import Hosts, OpenHosts
     from agent_env.models.tokenizers import ServerTokenizer
     from agent_env.protocols import Model, Sandbox, SandboxBackend, Strategy, Tokenizer, Tool
@@ -113,6 +114,8 @@ class RunComponents:
     plugins: Plugins = NO_PLUGINS
     mcp: Hosts | None = None
     """The MCP servers."""
+    logs: Path = Path("agents")
+    """What agents of somebody else print goes there."""
 
     @asynccontextmanager
     async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
@@ -152,7 +155,16 @@ class RunComponents:
             strategy, pages = strategy_of(
                 self.task, self.contexts, sample, condition, self.calls_in_text, self.plugins
             )
-            yield Seams(model, ToolSet(tools, self.is_short), strategy, pages, faults)
+            loop = self.loop_of(condition)
+            yield Seams(model, ToolSet(tools, self.is_short), strategy, pages, faults, loop)
+
+    def loop_of(self, condition: Condition) -> Loop | None:
+        """What drives its episodes in place of our own loop."""
+        if condition.agent is None:
+            return None
+        from agent_env.episodes.agents import agents
+
+        return agents().loop(condition.agent, self.model.name, self.logs, self.plugins.permit)
 
     def _offered(self, condition: Condition) -> list[ToolTraits]:
         """The condition's tools, each tool of the provider's once; none where the answer is due."""
@@ -324,6 +336,7 @@ async def open_components(
         materials=by_digest(folder.materials()),
         plugins=plugins,
         mcp=open_hosts(folder, manifest, stack, note, plugins.permit),
+        logs=folder.path / "agents",
     )
 
 

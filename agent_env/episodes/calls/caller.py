@@ -234,14 +234,18 @@ class RecordingModel:
         begun: bool = False,
         watch: Callable[[Reply], None] | None = None,
         batched: bool = False,
+        conversation: Sequence[Message] | None = None,
     ) -> None:
         """`begun`: an earlier process recorded replies; `watch` is called with each reply;
-        `batched`: calls go by batch."""
+        `batched`: calls go by batch. `conversation`: the one so far of an agent of somebody else,
+        whose next request may keep less of it; None for our own loop."""
         self.name = caller.model.name
         self._caller, self._trace, self._watch = caller, trace, watch
         self._has_replies = begun
         self._batched = batched or None
         self._request = RequestDigest()
+        self._conversation = conversation
+        self._offers: Sequence[ToolSpec] | None = None
 
     async def generate(
         self,
@@ -252,7 +256,11 @@ class RecordingModel:
         await self._trace.settle()
         # few-shot examples are assistant messages, too: before the first reply nothing was added
         has_replies = self._has_replies or not self._request.is_new
-        added = _added(messages) if has_replies else ()
+        added, keeps, offers = _added(messages) if has_replies else (), None, None
+        if self._conversation is not None:
+            keeps = _shared(self._conversation, messages)
+            added = tuple(messages[keeps:])
+            offers, self._offers = None if tools == self._offers else tuple(tools), tools
         request = self._request.of(messages, tools, options)
         kept = {m.tool_call_id: m.kept for m in messages if m.kept is not None}
 
@@ -261,6 +269,8 @@ class RecordingModel:
                 ModelCalled,
                 request=request,
                 added=added,
+                keeps=keeps,
+                offers=offers,
                 kept=kept or None,
                 reply=call.reply,
                 latency_s=None if self._batched else call.latency_s,
@@ -276,6 +286,8 @@ class RecordingModel:
         reply = await self._caller.reply(messages, tools, record, options)
         if self._watch is not None:
             self._watch(reply)
+        if self._conversation is not None:
+            self._conversation = (*messages, reply.message)
         return reply
 
 
@@ -388,3 +400,9 @@ def _added(messages: Sequence[Message]) -> tuple[Message, ...]:
             return tuple(m for m in reversed(since) if m.role != "tool")
         since.append(message)
     return ()
+
+
+def _shared(before: Sequence[Message], now: Sequence[Message]) -> int:
+    """How many messages the two begin with alike."""
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False))
+    return sum(1 for _ in alike)

@@ -38,7 +38,7 @@ from agent_env.errors import (
     boundary,
 )
 from agent_env.graph.fitting import Fit
-from agent_env.graph.loop import AgentLoop, EpisodeState, Outcome
+from agent_env.graph.loop import EpisodeState, Loop, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import (
     Limits,
@@ -112,7 +112,7 @@ class Replayer:
     open_tools: OpenTools | None = None
     """Live tools; None plays the recorded results."""
 
-    async def play(self, recording: Recording, sample: Sample, loop: AgentLoop) -> ReplayResult:
+    async def play(self, recording: Recording, sample: Sample, loop: Loop) -> ReplayResult:
         """Replays the episode and returns its differences from the recording."""
         tape = Tape(recording, strict=self.strict)
         try:
@@ -126,7 +126,7 @@ class Replayer:
         verdict: ReplayVerdict = "drift" if tape.drift else "same"
         return ReplayResult(recording.start.episode, verdict, tape.played, tuple(tape.drift))
 
-    async def _run(self, tape: Tape, sample: Sample, loop: AgentLoop, toolbox: Toolbox) -> None:
+    async def _run(self, tape: Tape, sample: Sample, loop: Loop, toolbox: Toolbox) -> None:
         meter, start = Meter(self.facts), tape.recording.start
         key = EpisodeKey(start.sample, start.condition.name, start.repeat)
         attempt = EpisodeState(
@@ -266,7 +266,7 @@ class LiveReplayer:
     model_seed: int | None = None
     strict: bool = True
 
-    async def play(self, recording: Recording, sample: Sample, loop: AgentLoop) -> ReplayResult:
+    async def play(self, recording: Recording, sample: Sample, loop: Loop) -> ReplayResult:
         """Run the episode with the live model; where it says something else than was recorded."""
         async with self.slots:
             tape = Tape(recording, strict=self.strict, check_requests=False)
@@ -287,7 +287,7 @@ class LiveReplayer:
         verdict: ReplayVerdict = "drift" if tape.drift else "same"
         return ReplayResult(start.episode, verdict, tape.played, tuple(tape.drift))
 
-    async def _run(self, tape: Tape, sample: Sample, loop: AgentLoop, trace: TraceWriter) -> None:
+    async def _run(self, tape: Tape, sample: Sample, loop: Loop, trace: TraceWriter) -> None:
         start = tape.recording.start
         key = EpisodeKey(start.sample, start.condition.name, start.repeat)
         strategy = with_recorded_start(self.make_strategy(sample, start.condition), tape.recording)

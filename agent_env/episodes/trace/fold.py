@@ -168,8 +168,7 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
                 role="tool", tool_call_id=event.call.id, content=event.result.output
             )
         elif isinstance(event, ModelCalled) and event.reply is not None:
-            messages.extend(results[i] for i in order if i in results)
-            messages.extend(event.added)
+            messages = _sent(messages, [results[i] for i in order if i in results], event)
             messages.append(event.reply.message)
             order, results = [call.id for call in event.reply.message.tool_calls], {}
         elif isinstance(event, EpisodeFinished | EpisodeFailed):
@@ -177,6 +176,14 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
             messages.extend(event.added)
     messages.extend(results[i] for i in order if i in results)
     return tuple(messages)
+
+
+def _sent(
+    messages: Sequence[Message], results: Sequence[Message], call: ModelCalled
+) -> list[Message]:
+    """What the call sent, of the conversation up to the last reply and the results behind it."""
+    kept = [*messages, *results] if call.keeps is None else messages[: call.keeps]
+    return [*kept, *call.added]
 
 
 def worked_s(events: Sequence[Event]) -> float:
@@ -266,6 +273,7 @@ class Recording:
                 tools = tools if event.tools is None else event.tools
                 before.append(event)
             elif isinstance(event, ModelCalled) and event.reply is not None:
+                tools = tools if event.offers is None else event.offers
                 step = Step(len(steps) + 1, tuple(before), event, event.reply, at, tools)
                 steps.append(step)
                 before = []
@@ -294,9 +302,8 @@ class Recording:
 
     def messages_at(self, at: int) -> tuple[Message, ...]:
         """The messages, whole, of the model call at this place among the events."""
-        call = self.events[at]
-        added = call.added if isinstance(call, ModelCalled) else ()
-        return (*trajectory(self.events[:at]), *added)
+        before, call = trajectory(self.events[:at]), self.events[at]
+        return tuple(_sent(before, (), call)) if isinstance(call, ModelCalled) else before
 
     def sent(self, step: Step) -> tuple[Message, ...]:
         """The messages that the step's reply answers, cut as they were sent."""
