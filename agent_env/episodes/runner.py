@@ -252,6 +252,7 @@ class Runner:
                 must_answer=condition.answer_format != "free",
                 answer_at=condition.answer_at,
                 seed=episode_seed(self.model_seed, key),
+                name=key.name,
             )
             if past is not None:
                 outcome = await self._go_on(sample, loop, attempt, seams, trace, past)

@@ -88,6 +88,8 @@ class EpisodeState:
     """What the strategy wants of the tools after the last reply; None where it wants nothing."""
     answer: str | None = None
     stop_reason: StopReason | None = None
+    name: str = ""
+    """Of the episode's folder; empty where nothing is kept."""
 
     def stop(self, reason: StopReason, answer: str | None = None) -> Next:
         """End with `reason`; without an answer the last reply's text stands."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import sys
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from agent_env import lifeline
 from agent_env.errors import ConfigError
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
 from agent_env.records.reach import Reach
-from agent_env.sandbox.programs import confine
+from agent_env.sandbox.programs import Process, confine
+from agent_env.sandbox.programs import start as start_program
 
 LOG_BYTES = 4 << 20
 """Of the log of one server; what it writes beyond is dropped."""
@@ -39,33 +36,6 @@ def check_command(server: McpServer) -> None:
         raise ConfigError(f"--mcp {server.name}: there is no program '{server.command[0]}'")
 
 
-@dataclass(slots=True)
-class Process:
-    """A running server; `end` must be called."""
-
-    inner: asyncio.subprocess.Process
-    _line: int
-    """Our end of the pipe that its keeper watches."""
-
-    async def end(self, patience_s: float) -> None:
-        """Closes its input, waits, then ends its process group."""
-        if self.inner.stdin is not None:
-            self.inner.stdin.close()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(patience_s):
-                await self.inner.wait()
-        os.close(self._line)
-        await self.inner.wait()
-
-    @property
-    def ending(self) -> str:
-        """How it ended, for users."""
-        code = self.inner.returncode
-        if code is None:
-            return "closed its output"
-        return f"was killed by signal {code - 128}" if code > 128 else f"ended with code {code}"
-
-
 async def start(server: McpServer, permit: Permit) -> Process:
     """Starts the server below a keeper that ends it when this process ends, however that happens.
     SandboxError where it is to run in a sandbox and cannot."""
@@ -76,25 +46,7 @@ async def start(server: McpServer, permit: Permit) -> Process:
     if server.sandboxed:
         confined = await confine(command, environment)
         command, passed, environment = confined.command, confined.descriptors, {}
-    keeper = lifeline.__file__
-    theirs, ours = os.pipe()
-    try:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-S", keeper, str(theirs), *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment,
-            pass_fds=(theirs, *passed),
-            start_new_session=True,
-        )  # fmt: skip
-    except BaseException:
-        os.close(ours)
-        raise
-    finally:
-        for each in (theirs, *passed):
-            os.close(each)
-    return Process(process, ours)
+    return await start_program(command, environment, passed)
 
 
 async def copy_log(stream: asyncio.StreamReader, log: Path, name: str) -> None:

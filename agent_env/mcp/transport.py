@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from agent_env.mcp.launch import EXIT_S, LOG_BYTES, Process, copy_log, start
+from agent_env.mcp.launch import EXIT_S, LOG_BYTES, copy_log, start
 from agent_env.models.bounded import hooks, too_large, values_in
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
 from agent_env.records.reach import Reach
+from agent_env.sandbox.programs import Process
 
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage

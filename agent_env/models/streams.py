@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,10 @@ PLACES: dict[str, Place] = {
 BLOCKS: dict[str, Place] = {"thinking": "reasoning", "text": "content"}
 MAX_PARTIAL = 8_000
 """Letters of a broken stream that are kept, the last ones."""
+
+
+LISTENER: ContextVar[Callable[[str | None], None] | None] = ContextVar("LISTENER", default=None)
+"""Hears each piece of a reply's text as it comes, and None where a reply begins, also anew."""
 
 
 @dataclass(slots=True)
@@ -90,6 +95,9 @@ async def read_stream(
     where the server says nothing for too long. Closes the stream where `watch` sees it loop."""
     from openai import AsyncStream
 
+    listener = LISTENER.get()
+    if listener is not None:
+        listener(None)
     content, start = encoded(body), time.monotonic()
     first_s = pace.first_byte_s(len(content))
     try:
@@ -112,6 +120,10 @@ async def read_stream(
                     pace.add_first_byte(len(content), time.monotonic() - start)
                 if isinstance(event, dict):
                     events.append(event)
+                    if listener is not None:
+                        for place, piece in text_pieces(event):
+                            if place == "content":
+                                listener(piece)
                     if watch is not None and watch.add(text_pieces(event)):
                         await stream.close()
                         return None

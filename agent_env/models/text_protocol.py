@@ -28,6 +28,7 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from agent_env.models.chat import chat_tool, ids_in, unique_id
+from agent_env.models.streams import LISTENER
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.json_schema import any_of, closed, one_of, strict
 from agent_env.records.schema import InventedResults, Message, Reply, ToolCall, ToolSpec
@@ -126,9 +127,13 @@ class TextProtocol:
         schema = held_schema(tools, options)
         has_tools = bool(tools) or any(message.role == "tool" for message in messages)
         stop = STOP if has_tools and not is_held else ()
-        reply = await self._inner.generate(
-            sent, (), ReplyOptions(seed=options.seed, schema=schema, stop=stop)
-        )
+        hidden = LISTENER.set(None)  # its text holds the calls
+        try:
+            reply = await self._inner.generate(
+                sent, (), ReplyOptions(seed=options.seed, schema=schema, stop=stop)
+            )
+        finally:
+            LISTENER.reset(hidden)
         if is_held:
             call = _schema_call(reply, tools)
             answer = _step(reply).get("answer")

@@ -29,3 +29,6 @@ class AgentUse(BaseModel):
     in its folder."""
     own_tools: Plain[tuple[str, ...]] = ()
     """Names of its own tools, which we do not run."""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.command))

@@ -443,10 +443,11 @@ class ToolResult(Stored):
 
 StopReason = Literal[
     "answered", "steps", "tool_calls", "tokens", "input_tokens", "output_tokens", "cost", "time",
-    "context", "truncated", "refused", "repetition", "other",
+    "context", "truncated", "refused", "repetition", "crashed", "other",
 ]  # fmt: skip
 """Why an episode ended; after all but `answered` the last answer stands, if any. `context`: the
-conversation exceeded the context window. `other`: an imported log's. Failures are counted apart."""
+conversation exceeded the context window. `crashed`: an agent of somebody else ended with an error
+or was killed. `other`: an imported log's. Failures are counted apart."""
 
 
 class JudgeCall(Stored):

@@ -293,8 +293,8 @@ async def _opened(
 
     if (agent := next((each.agent for each in plan.conditions if each.agent), None)) is not None:
         raise ConfigError(
-            f"episodes of {agent.name} cannot go on from a step in the middle: what the agent holds "
-            "in memory and in its folder is not recorded; replay plays them again from the start"
+            f"episodes of {agent.name} cannot go on from a step in the middle: what the agent "
+            "holds in memory and in its folder is not recorded; replay plays them from the start"
         )
     source, there = plan.source, plan.source.forks_in(plan.out)
     manifest = _manifest(plan, None if there is None else there.manifest, calls)

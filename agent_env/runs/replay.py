@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.episodes.agents import agents
+from agent_env.episodes.agents import loop_of
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.registry import NO_PLUGINS
@@ -51,7 +51,7 @@ async def replay(
         """What drove the episode."""
         if (agent := recording.start.condition.agent) is None:
             return ours
-        return agents().loop(agent, run.manifest.model, run.path / "agents", run.permit)
+        return loop_of(agent, run.manifest.model, None, run.permit)
 
     async with AsyncExitStack() as stack:
         if options.model_live:

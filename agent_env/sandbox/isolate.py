@@ -27,9 +27,14 @@ def leave_host(proc: int) -> None:
     kernel.map_ids(proc, INNER_ID, uid, INNER_ID, gid)
 
 
-def shut_in(bounds: Bounds, work: str, set_clock: Callable[[], None] | None = None) -> None:
+def shut_in(
+    bounds: Bounds,
+    work: str,
+    set_clock: Callable[[], None] | None = None,
+    for_agents: bool = False,
+) -> None:
     """Writable directory, limits, no capabilities, no way to new privileges, the clock where it has
-    one, system call filter."""
+    one, system call filter. `for_agents`: what an agent of somebody else needs more."""
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     options = f"mode=700,size={bounds.disk_mb}m,nr_inodes={bounds.files},uid={INNER_ID}"
     kernel.mount("tmpfs", work, "tmpfs", kernel.MS_OF_WORK, options)
@@ -38,9 +43,9 @@ def shut_in(bounds: Bounds, work: str, set_clock: Callable[[], None] | None = No
     socket.sethostname("sandbox")
     kernel.drop_capabilities()
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    limit_resources(bounds)
+    limit_resources(bounds, address_space=not for_agents)
     os.nice(5)
-    landlock.install(work)
+    landlock.install(work, tcp=for_agents)
     if set_clock is not None:
         set_clock()
-    seccomp.install()
+    seccomp.install(seccomp.program(kernel.is_aarch64(), for_agents))

@@ -21,13 +21,16 @@ DEVICE_IOCTL = 1 << 15
 TCP, SCOPES = 3, 3
 
 
-def install(work: str) -> bool:
-    """Read everything in sight, write below `work` and to /dev/null; false without Landlock."""
+def install(work: str, tcp: bool = False) -> bool:
+    """Read everything in sight, write below `work` and to /dev/null; false without Landlock. `tcp`:
+    for who has a network of its own, in which nobody else is."""
     abi = version()
     if abi < 1:
         return False
     every = (1 << FILE_RIGHTS_BY_ABI.get(abi, 16)) - 1
-    attributes = struct.pack("QQQ", every, TCP if abi >= 4 else 0, SCOPES if abi >= 6 else 0)
+    attributes = struct.pack(
+        "QQQ", every, TCP if abi >= 4 and not tcp else 0, SCOPES if abi >= 6 else 0
+    )
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
     rules = kernel.syscall("landlock_create_ruleset", CREATE, attributes, size, 0)
     reading = EXECUTE | READ_FILE | READ_DIR

@@ -44,8 +44,9 @@ def forbid_cores() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, NO_CORES)
 
 
-def limit_resources(bounds: Bounds) -> None:
+def limit_resources(bounds: Bounds, address_space: bool = True) -> None:
     """Soft and hard limits of this process; raises OSError where cores were not forbidden before.
+    `address_space`: whether memory is bounded by it, of which Node reserves far more than it uses.
 
     That comes first, as the system call filter forbids any change of it.
     """
@@ -61,6 +62,8 @@ def limit_resources(bounds: Bounds) -> None:
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: 256,
     }
+    if not address_space:
+        del limits_by_resource[resource.RLIMIT_AS]
     if bounds.processes:
         limits_by_resource[resource.RLIMIT_NPROC] = bounds.processes
     for which, most in limits_by_resource.items():

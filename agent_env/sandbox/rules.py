@@ -86,3 +86,20 @@ RULES: dict[str, Rule] = {
     "pwritev2": (one_of(5, (0,)), errno.EPERM),
 }
 """For each name in syscalls.LOOKED_AT."""
+
+INET, INET6, NETLINK, ROUTES = 2, 10, 16, 0
+SET_LOCKS = (6, 7, 37, 38)
+"""Of a record, waiting or not, by process or by open file."""
+AGENT_RULES: dict[str, Rule] = {
+    "socket": (
+        [*one_of(0, (UNIX_SOCKETS, INET, INET6)), (ALLOW, ((0, NETLINK), (2, ROUTES)))],
+        errno.EAFNOSUPPORT,
+    ),
+    "setsockopt": ([], ALLOW),
+    "fcntl": (
+        [*one_of(1, FCNTL_COMMANDS), *((AS_IF_DONE, ((1, lock),)) for lock in SET_LOCKS)],
+        errno.EPERM,
+    ),
+    "flock": ([], AS_IF_DONE),
+}
+"""What differs for agents of somebody else, which have a network of their own."""

@@ -11,8 +11,13 @@ import errno
 import struct
 
 from agent_env.sandbox import kernel
-from agent_env.sandbox.rules import HIGH, RULES, Rule, Test
-from agent_env.sandbox.syscalls import ALLOWED, LOOKED_AT
+from agent_env.sandbox.rules import AGENT_RULES, HIGH, RULES, Rule, Test
+from agent_env.sandbox.syscalls import (
+    AGENT_ALLOWED,
+    AGENT_LOOKED_AT,
+    ALLOWED,
+    LOOKED_AT,
+)
 
 ARCHITECTURES = (0xC000003E, 0xC00000B7)
 """As the kernel names x86-64 and aarch64 in the filter's input."""
@@ -32,8 +37,9 @@ def install(code: bytes | None = None) -> None:
     kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.addressof(pointer))
 
 
-def program(aarch64: bool) -> bytes:
-    """The filter for one processor, as the kernel and bubblewrap take it."""
+def program(aarch64: bool, for_agents: bool = False) -> bytes:
+    """The filter for one processor, as the kernel and bubblewrap take it; for agents of somebody
+    else, which have a network of their own, with what they need for it."""
     column = int(aarch64)
     steps = [
         step(LOAD, 4),
@@ -43,12 +49,15 @@ def program(aarch64: bool) -> bytes:
         step(AT_LEAST, X32_BIT, 0, 1),
         step(RETURN, KILL),
     ]
-    for name, numbers in LOOKED_AT.items():
+    rules = RULES | AGENT_RULES if for_agents else RULES
+    looked_at = LOOKED_AT | AGENT_LOOKED_AT if for_agents else LOOKED_AT
+    for name, numbers in looked_at.items():
         number = numbers[column]
         if number is not None:
-            rule = steps_of(RULES[name])
+            rule = steps_of(rules[name])
             steps += [step(EQUAL, number, 0, len(rule)), *rule]
-    allowed = [pair[column] for pair in ALLOWED.values()]
+    more = AGENT_ALLOWED if for_agents else {}
+    allowed = [pair[column] for pair in (ALLOWED | more).values()]
     for first, last in ranges(sorted(number for number in allowed if number is not None)):
         steps += [
             step(ABOVE, last, 3, 0),

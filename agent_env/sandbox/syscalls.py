@@ -227,3 +227,13 @@ LOOKED_AT: dict[str, Numbers] = {
     "pwritev2": (328, 287),
 }
 """Allowed for some arguments only."""
+
+AGENT_ALLOWED: dict[str, Numbers] = {
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
+    "inotify_rm_watch": (255, 28),
+    "sysinfo": (99, 179),
+    "fadvise64": (221, 223),
+}
+"""More, for agents of somebody else."""
+AGENT_LOOKED_AT: dict[str, Numbers] = {"flock": (73, 32)}

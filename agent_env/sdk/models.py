@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent_env.models.chat import text_in as text_in
     from agent_env.models.chat import written as written
     from agent_env.models.settings import ModelParameters as ModelParameters
+    from agent_env.models.streams import LISTENER as LISTENER
     from agent_env.models.tokenizers import Estimate as Estimate
     from agent_env.models.usage import read_usage as read_usage
     from agent_env.protocols import Answer as Answer
@@ -27,5 +28,6 @@ if TYPE_CHECKING:
     from agent_env.protocols import Say as Say
     from agent_env.protocols import Scorer as Scorer
     from agent_env.protocols import Strategy as Strategy
+    from agent_env.protocols import ToolChoice as ToolChoice
 
 __getattr__, __dir__ = on_demand(__file__)

@@ -6,6 +6,7 @@ from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
     from agent_env.records.ablation import SampleAblation as SampleAblation
+    from agent_env.records.agent import AgentUse as AgentUse
     from agent_env.records.disturbance import AttackName as AttackName
     from agent_env.records.disturbance import AttackOutcome as AttackOutcome
     from agent_env.records.disturbance import Disturbance as Disturbance

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode as DrivenEpisode
     from agent_env.episodes.driven import Turn as Turn
     from agent_env.episodes.rerun.fork import Beginning as Beginning
+    from agent_env.graph.loop import EpisodeState as EpisodeState
+    from agent_env.graph.loop import Loop as Loop
+    from agent_env.graph.loop import Outcome as Outcome
     from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
     from agent_env.protocols import Tool as Tool
@@ -39,6 +42,10 @@ if TYPE_CHECKING:
     from agent_env.runs.start import Listener as Listener
     from agent_env.runs.study import runs_below as runs_below
     from agent_env.runs.waiting import wait_for as wait_for
+    from agent_env.sandbox.programs import AGENT_PORT as AGENT_PORT
+    from agent_env.sandbox.programs import AgentEnding as AgentEnding
+    from agent_env.sandbox.programs import ConfinedAgent as ConfinedAgent
+    from agent_env.sandbox.programs import start_agent as start_agent
     from agent_env.wiring.models import make_model as make_model
     from agent_env.wiring.registry import FAMILIES as FAMILIES
     from agent_env.wiring.registry import load_family as load_family

@@ -162,9 +162,9 @@ class RunComponents:
         """What drives its episodes in place of our own loop."""
         if condition.agent is None:
             return None
-        from agent_env.episodes.agents import agents
+        from agent_env.episodes.agents import loop_of
 
-        return agents().loop(condition.agent, self.model.name, self.logs, self.plugins.permit)
+        return loop_of(condition.agent, self.model.name, self.logs, self.plugins.permit)
 
     def _offered(self, condition: Condition) -> list[ToolTraits]:
         """The condition's tools, each tool of the provider's once; none where the answer is due."""

@@ -21,6 +21,7 @@ from agent_env.episodes.rerun.tape import (
     RecordedModel,
     RecordedToolbox,
     Tape,
+    specs_text,
     text_diff,
     with_recorded_start,
 )
@@ -156,7 +157,7 @@ class Replayer:
             yield RecordedToolbox(tape)
             return
         async with self.open_tools(sample, tape.recording) as live:
-            before, now = _specs_text(tape.recording.tools), _specs_text(live.specs)
+            before, now = specs_text(tape.recording.tools), specs_text(live.specs)
             if before != now:
                 tape.note(0, "tools", text_diff(before, now))
             yield ComparedToolbox(tape, live)
@@ -242,10 +243,6 @@ class ToolResultsByCall:
 def _message_text(message: Message) -> str:
     called = (f"calls {call.name} {call.arguments}" for call in message.tool_calls)
     return "\n".join([message.content, *called])
-
-
-def _specs_text(specs: Sequence[ToolSpec]) -> str:
-    return "\n".join(spec.model_dump_json(indent=1) for spec in specs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,8 @@ class Tape:
         taken_over = step.call.replayed  # asked by the parent, with its tools and its seed
         if self._check_requests and not taken_over and request != step.call.request:
             diff = text_diff(_lines(self.recording.sent(step)), _lines(messages))
-            reason = "the texts are the same; tools, options or a provider's own items are not"
+            diff = diff or text_diff(specs_text(step.tools), specs_text(tools))
+            reason = "texts and tools are the same; options or a provider's own items are not"
             self.note(self.played, "request", diff or reason)
         return step
 
@@ -89,7 +90,10 @@ class Tape:
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools offered at the next step."""
+        """The tools offered at the next step; an agent of somebody else, which tells the model of
+        them and of its own, gets those of the episode."""
+        if self.recording.start.condition.agent is not None:
+            return self.recording.start.tools
         return self.recording.tools if self.ended else self._steps[self.played].tools
 
     def note(self, step: int, what: str, diff: str) -> None:
@@ -212,6 +216,11 @@ def text_diff(before: str, now: str) -> str:
     """A unified diff of two texts, recorded and now; empty for equal texts."""
     lines = unified_diff(before.splitlines(), now.splitlines(), "recorded", "now", "", "", 2, "")
     return "\n".join(lines)
+
+
+def specs_text(specs: Sequence[ToolSpec]) -> str:
+    """Tools as lines, to be compared."""
+    return "\n".join(spec.model_dump_json(indent=1) for spec in specs)
 
 
 def _lines(messages: Sequence[Message]) -> str:

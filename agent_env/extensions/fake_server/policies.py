@@ -143,7 +143,7 @@ def model_policy(model: Model) -> Policy:
 
     async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
         try:
-            answer = _answer(await model.generate(turns, offers))
+            answer = scripted(await model.generate(turns, offers))
         except ModelError as exc:
             raise Refusal(exc.status or 500, str(exc)) from exc
         if not isinstance(answer.usage, Tokens):
@@ -226,7 +226,8 @@ def _line(file: Path, number: int, row: str) -> ScriptLine:
     return line
 
 
-def _answer(reply: Reply) -> ScriptedAnswer:
+def scripted(reply: Reply) -> ScriptedAnswer:
+    """A reply of a model of this package, as the server takes it."""
     message, usage = reply.message, reply.usage
     is_complete = usage.input_tokens is not None and usage.output_tokens is not None
     has_usage = is_complete and usage.source != "estimate"  # our own estimate counts tools too

@@ -208,8 +208,9 @@ def listening(port: int, host: str = LOOPBACK) -> socket.socket:
     return listener
 
 
-async def serve_app(app: Any, listener: socket.socket) -> None:
-    """Serves until SIGINT or SIGTERM; then requests have GRACE_S to end, and this returns."""
+async def serve_app(app: Any, listener: socket.socket, until: asyncio.Event | None = None) -> None:
+    """Serves until SIGINT or SIGTERM, or until the event where there is one; then requests have
+    GRACE_S to end, and this returns."""
     import uvicorn
 
     receipts = Receipts()
@@ -219,12 +220,17 @@ async def serve_app(app: Any, listener: socket.socket) -> None:
             """Ten times a second."""
             if counter % 10 == 0:
                 receipts.close_late(asyncio.get_running_loop().time())
+            if until is not None and until.is_set():
+                self.should_exit = True
             return await super().on_tick(counter)
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             """Without uvicorn's own habit to raise the signal again, which would skip the
             caller's cleanup."""
+            if until is not None:
+                yield
+                return
             with _handled(lambda number: self.handle_exit(number, None)):
                 yield
 

@@ -1,0 +1,256 @@
+"""What an agent's HTTP calls reach: four model APIs, the tools by MCP and by plain POST.
+
+POST /v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/NAME:generateContent (or
+:streamGenerateContent) are read as their providers document them, and asked of the episode's model
+whichever API that has itself. Tools of the provider's own are taken out of a request: what they do
+would be done outside of the condition. POST /tools/NAME takes an object of arguments and answers
+with text; /mcp is an MCP server over streamable HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from agent_env.extensions.agents.desk import Desk
+from agent_env.extensions.agents.live import LiveReply
+from agent_env.extensions.fake_server import gemini, messages
+from agent_env.extensions.fake_server.apis import ChatApi, ResponsesApi
+from agent_env.extensions.fake_server.channel import EVENTS, JSON, HttpRequest, as_json, error_body
+from agent_env.extensions.fake_server.conversation import (
+    Json,
+    ModelRequest,
+    Refusal,
+    ScriptedAnswer,
+    input_tokens,
+)
+from agent_env.extensions.fake_server.modes import mode_named
+from agent_env.extensions.fake_server.policies import scripted
+from agent_env.extensions.fake_server.server import ApiCodec
+from agent_env.sdk.models import LISTENER
+from agent_env.sdk.records import Reply
+
+MEDIA = frozenset(
+    "image image_url input_image input_audio input_file file document video_url inlineData"
+    " inline_data fileData file_data".split()
+)
+"""Types of content, or their fields, that are not text."""
+PASSED = messages.FIELDS - {"thinking", "temperature", "output_config"}
+"""Fields of a request to Messages; others belong to features that a model elsewhere lacks."""
+CHOOSING = ("tools", "tool_choice", "toolConfig", "tool_config", "parallel_tool_calls")
+
+
+class Proxy:
+    """An ASGI app for one agent."""
+
+    def __init__(self, desk: Desk, model: str, token: str | None, mcp: Any) -> None:
+        """`model`: what it is called where models are listed; `token`: None takes any."""
+        mode = mode_named("lenient")
+        self._desk, self._model, self._token, self._mcp = desk, model, token, mcp
+        self._apis: dict[str, ApiCodec] = {
+            "/v1/chat/completions": ChatApi(mode),
+            "/v1/responses": ResponsesApi(mode),
+            messages.PATH: messages.MessagesApi(),
+            gemini.PATH: gemini.GeminiApi(mode),
+        }
+        self._number = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan" or scope["path"].startswith("/mcp"):
+            await self._mcp(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
+        http = HttpRequest(scope["method"], scope["path"], await _body(receive), headers)
+        path = _plain(http.path)
+        api = next((a for form, a in self._apis.items() if re.fullmatch(form, path)), None)
+        try:
+            await self._route(replace(http, path=path), api, receive, send)
+        except (KeyError, TypeError, AttributeError, ValueError) as exc:
+            refusal = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
+            await _refuse(send, refusal, api)
+        except Refusal as refusal:
+            await _refuse(send, refusal, api)
+
+    async def _route(
+        self, http: HttpRequest, api: ApiCodec | None, receive: Any, send: Any
+    ) -> None:
+        if self._token is not None and self._token not in http.keys:
+            raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
+        listed = {"id": self._model, "object": "model", "created": 0, "owned_by": "agent-env"}
+        match http.method, http.path.split("/"):
+            case "GET", ["", "v1", "models"]:
+                await _send(send, 200, as_json({"object": "list", "data": [listed]}))
+            case "GET", ["", "v1" | "v1beta", "models", _]:
+                await _send(send, 200, as_json(listed))
+            case "POST", ["", "tools", name]:
+                result = await self._desk.call(name, json.dumps(json.loads(http.body or b"{}")))
+                status = 200 if result.error is None else 422
+                await _send(send, status, result.output.encode(), "text/plain; charset=utf-8")
+            case "POST", ["", "v1", "messages", "count_tokens"]:
+                body = json.loads(http.body) | {"max_tokens": 1}
+                request = self._read(
+                    self._apis[messages.PATH], replace(http, path="/v1/messages"), body
+                )
+                await _send(send, 200, as_json({"input_tokens": input_tokens(request)}))
+            case "POST", _ if http.path.endswith(":countTokens"):
+                path = http.path.replace(":countTokens", ":generateContent")
+                body = json.loads(http.body)
+                body = body.get("generateContentRequest", body)
+                body.pop("model", None)
+                request = self._read(self._apis[gemini.PATH], replace(http, path=path), body)
+                await _send(send, 200, as_json({"totalTokens": input_tokens(request)}))
+            case "POST", _ if api is not None:
+                await self._generate(api, http, receive, send)
+            case _:
+                raise Refusal(404, f"nothing at {http.method} {http.path}")
+
+    def _read(self, api: ApiCodec, http: HttpRequest, body: Json) -> ModelRequest:
+        """The request without what is not passed on; Refusal for media."""
+        spoken = body.get("messages") or body.get("input") or body.get("contents")
+        if (kind := next(_media(spoken), None)) is not None:
+            raise Refusal(400, f"'{kind}' is not passed on: agents read and write text here")
+        if http.path == messages.PATH:
+            body = {name: body[name] for name in body if name in PASSED}
+        tools = [tool for tool in map(_function, body.get("tools") or ()) if tool]
+        body = {**body, "tools": tools}
+        if not tools:
+            body = {name: body[name] for name in body if name not in CHOOSING}
+        return api.read(body, http)
+
+    async def _generate(self, api: ApiCodec, http: HttpRequest, receive: Any, send: Any) -> None:
+        request = self._read(api, http, json.loads(http.body))
+        self._number += 1
+        live = LiveReply(api, request, self._number) if request.stream else None
+        pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        context = contextvars.copy_context()
+        if live is not None:
+            context.run(LISTENER.set, pieces.put_nowait)
+        asked = asyncio.create_task(self._desk.reply(request), context=context)
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            has_head = live is not None and await _pass_on(send, live, pieces, asked, gone)
+            reply = await asked
+            answer = answer_of(reply)
+            if gone.done():
+                return
+            if live is None:
+                await _send(send, 200, as_json(api.whole(request, answer, self._number)))
+            elif live.is_broken:
+                return  # the connection ends in mid-stream; the reply is there when asked again
+            else:
+                if not has_head:
+                    await _begin(send, 200, EVENTS)
+                await _pieces(send, live.rest(answer))
+                await send({"type": "http.response.body", "body": b""})
+            if not gone.done():
+                self._desk.deliver()
+        finally:
+            gone.cancel()
+
+
+def answer_of(reply: Reply) -> ScriptedAnswer:
+    """The reply as the codecs write it; thoughts stay with us."""
+    answer = scripted(reply)
+    calls = tuple(
+        call if _is_object(call.arguments) else call.model_copy(update={"arguments": "{}"})
+        for call in answer.calls
+    )
+    return replace(answer, reasoning=None, calls=calls)
+
+
+async def _pass_on(
+    send: Any,
+    live: LiveReply,
+    pieces: asyncio.Queue[str | None],
+    asked: asyncio.Task[Reply],
+    gone: asyncio.Task[None],
+) -> bool:
+    """Sends text as it comes, until the reply is whole; whether anything was sent."""
+    has_head = False
+    while not asked.done() or not pieces.empty():
+        if pieces.empty():
+            got = asyncio.ensure_future(pieces.get())
+            await asyncio.wait({got, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if not got.done():
+                got.cancel()
+                continue
+            piece = got.result()
+        else:
+            piece = pieces.get_nowait()
+        events = list(live.add(piece))
+        if events and not gone.done():
+            if not has_head:
+                await _begin(send, 200, EVENTS)
+                has_head = True
+            await _pieces(send, events)
+    return has_head
+
+
+async def _body(receive: Any) -> bytes:
+    parts, more = list[bytes](), True
+    while more:
+        event = await receive()
+        parts.append(event.get("body", b""))
+        more = event.get("more_body", False)
+    return b"".join(parts)
+
+
+async def _gone(receive: Any) -> None:
+    """Returns when the agent has closed the connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _begin(send: Any, status: int, kind: str, length: int | None = None) -> None:
+    headers = [(b"content-type", kind.encode())]
+    if length is not None:
+        headers.append((b"content-length", str(length).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+async def _send(send: Any, status: int, body: bytes, kind: str = JSON) -> None:
+    await _begin(send, status, kind, len(body))
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _pieces(send: Any, events: Iterable[bytes]) -> None:
+    for event in events:
+        await send({"type": "http.response.body", "body": event, "more_body": True})
+
+
+async def _refuse(send: Any, refusal: Refusal, api: ApiCodec | None) -> None:
+    body = error_body(api.error_style if api is not None else "openai", refusal)
+    await _send(send, refusal.status, as_json(body))
+
+
+def _plain(path: str) -> str:
+    """The path from its version on, once: agents join base addresses and paths in several ways."""
+    return re.sub(r"^(/v1)+(?=/v1)", "", path.replace("//", "/"))
+
+
+def _function(tool: Json) -> Json:
+    """The tool, without what the provider would do itself; empty where nothing is left."""
+    if isinstance(tool.get("functionDeclarations", tool.get("function_declarations")), list):
+        return {name: each for name, each in tool.items() if name.startswith("function")}
+    return tool if tool.get("type") == "function" or "input_schema" in tool else {}
+
+
+def _media(value: Any) -> Iterator[str]:
+    """Kinds of media in a conversation."""
+    for each in value if isinstance(value, list) else ():
+        if isinstance(each, dict):
+            kinds = MEDIA & {str(each.get("type")), *each}
+            yield from kinds
+            yield from _media(each.get("content", each.get("parts", each.get("output"))))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text or "{}"), dict)
+    except (ValueError, RecursionError):
+        return False
