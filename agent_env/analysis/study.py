@@ -64,6 +64,8 @@ class Observation:
     """Tool outputs that were cut to fit into the context."""
     repairs: int = 0
     """Unreadable calls that were answered with the right form."""
+    own_calls: int = 0
+    """Of an agent's own tools."""
     repeated_tokens: int | None = None
     """Input tokens that the request before had, too; None where nothing tells of a cache."""
     saved_tokens: int | None = 0
@@ -112,6 +114,7 @@ def observe(
         hosted_calls=episode.hosted_calls,
         cut_outputs=episode.cut_outputs,
         repairs=episode.repairs,
+        own_calls=episode.own_calls,
         repeated_tokens=episode.repeated_tokens,
         saved_tokens=episode.saved_tokens,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,

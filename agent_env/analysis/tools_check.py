@@ -116,9 +116,9 @@ def unused_tools(arms: Sequence[Arm]) -> Iterator[str]:
 def bare_of(arm: Arm, arms: Iterable[Arm]) -> Arm | None:
     """The arm of the same run that has the same question and no tools."""
 
-    def asks(each: Arm) -> tuple[str, str, str | None, str]:
+    def asks(each: Arm) -> tuple[object, ...]:
         of = each.condition
-        return each.run, of.wording, of.context, of.answer_format
+        return each.run, of.wording, of.context, of.answer_format, of.agent
 
     return next((a for a in arms if not a.condition.tools and asks(a) == asks(arm)), None)
 

@@ -522,6 +522,9 @@ class Episode(Stored):
     """Results of tools that the model wrote itself, cut off its replies."""
     repairs: Plain[int] = Field(default=0, exclude_if=lambda number: not number)
     """Calls that could not be read and were answered with the right form."""
+    own_calls: Plain[int] = Field(default=0, exclude_if=lambda number: not number)
+    """Calls that tools of an agent's own answered: their results are in what it said next, if
+    anywhere."""
     saved_tokens: Plain[int | None] = 0
     """Estimate: output tokens that were not written as looping replies were cut; None where a reply
     had no limit."""

@@ -32,6 +32,7 @@ from agent_env.runs.shards import part_of
 from agent_env.runs.stop_options import stopping_settings
 from agent_env.tasks.conditions import (
     LADDER,
+    OUR_LOOP,
     Tools,
     parse_conditions,
     with_agents,
@@ -325,10 +326,6 @@ def conditions_of(
     worlds = with_disturbances(first, options.disturbances_of(first))
     worlds = with_agents(worlds, agents_of(options.agents))
     return with_formats(options.clock.on_days(worlds, options), options.answer_formats or ("free",))
-
-
-OUR_LOOP = "loop"
-"""Stands for our own loop among agents."""
 
 
 def agents_of(names: Sequence[str]) -> list[AgentUse | None]:

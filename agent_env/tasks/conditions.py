@@ -383,6 +383,8 @@ def on_day(condition: Condition, day: str, where: str) -> Condition:
     )
 
 
+OUR_LOOP = "loop"
+"""Stands for our own loop among agents."""
 BY = "by-"
 """Begins the suffix with the name of somebody else's agent."""
 
@@ -410,8 +412,10 @@ def with_agents(
 
 
 def is_twin(one: Condition, other: Condition, field: str) -> bool:
-    """Whether the two are the same condition but for this field, and for their names."""
-    names = (name for name in Condition.model_fields if name not in ("name", field))
+    """Whether the two are the same condition but for this field, and for their names; an agent
+    makes its first step as it likes."""
+    free = ("name", field, "first_step") if field == "agent" else ("name", field)
+    names = (name for name in Condition.model_fields if name not in free)
     return all(getattr(one, name) == getattr(other, name) for name in names)
 
 

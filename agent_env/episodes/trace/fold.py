@@ -109,6 +109,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
         cut_outputs=len({n for call in calls for n in call.kept or ()}),
         invented_results=sum(reply.invented.count for reply in replies if reply.invented),
         repairs=sum(e.call.problem is not None for e in tools),
+        own_calls=_own_calls(start, replies, tools),
         saved_tokens=None if None in saved else sum(each or 0 for each in saved),
         paid=totals.paid,
         tiers=tiers(replies),
@@ -123,6 +124,14 @@ def fold(all_events: Sequence[Event]) -> Episode:
     if start.imported is None:
         return episode
     return episode.model_copy(update=_told_sums(start.imported))
+
+
+def _own_calls(start: EpisodeStarted, replies: Sequence[Reply], tools: Sequence[ToolCalled]) -> int:
+    if start.condition.agent is None:
+        return 0
+    ours = {event.call.id for event in tools}
+    asked = (call.id for reply in replies for call in reply.message.tool_calls)
+    return sum(id_ not in ours for id_ in asked)
 
 
 def _repeated(replies: Sequence[Reply]) -> int | None:
