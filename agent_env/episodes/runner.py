@@ -277,11 +277,14 @@ class Runner:
         return self.waves is not None and not self.waves.is_live
 
     def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
-        """The outcome; ModelError if the time ran out before any reply: that is no wrong answer."""
+        """The outcome; ModelError if the time ran out before any reply: that is no wrong answer. An
+        agent of somebody else that never asked has one."""
         if outcome.stop_reason == "time" and caller.lost[-1:] == [CUT_OFF] and self.silence_fails:
             hung = ModelError("no reply came in the rest of the episode's time", kind="timeout")
             self.calls.breaker.note(hung, is_last=True)
-        if outcome.stop_reason != "time" or caller.meter.steps or not self.silence_fails:
+        never_asked = caller.asking.condition.agent is not None and not caller.lost
+        has_replies = caller.meter.steps > 0 or never_asked
+        if outcome.stop_reason != "time" or has_replies or not self.silence_fails:
             return outcome
         ends = f"; calls ended: {', '.join(caller.lost)}" if caller.lost else ""
         raise ModelError(f"no reply came in the episode's {self.limits.time_s:g} s{ends}")

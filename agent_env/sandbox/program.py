@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 from typing import Any
 
 from agent_env.sandbox import kernel
@@ -76,7 +77,8 @@ def become(command: list[str], plan: dict[str, Any]) -> None:
     if child == 0:
         os.execvpe(command[0], command, plan["environment"])
     code = wait_for(child)
-    wire.sendall(json.dumps({"code": code, "answer": read(home, agent["answer"])}).encode())
+    with suppress(BrokenPipeError):  # nobody waits any more
+        wire.sendall(json.dumps({"code": code, "answer": read(home, agent["answer"])}).encode())
     os._exit(code if code >= 0 else 128 - code)
 
 

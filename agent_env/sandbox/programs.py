@@ -13,6 +13,7 @@ its own processes. Its memory is bounded in all, by a control group or by the wa
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import json
 import os
@@ -228,7 +229,10 @@ async def start_agent(
 
 @cache
 def _groups() -> Groups | None:
-    return find_groups(AGENT_LIMITS)
+    groups = find_groups(AGENT_LIMITS)
+    if groups is not None:
+        atexit.register(groups.close)
+    return groups
 
 
 async def _readable(line: socket.socket) -> None:

@@ -292,6 +292,11 @@ def _with_choice(condition: Condition, choice: ToolChoice, text: str) -> Conditi
 
 
 def _with_format(condition: Condition, answer_format: AnswerFormat) -> Condition:
+    if condition.agent is not None:
+        raise ConfigError(
+            f"condition '{condition.name}': answer formats are of our own loop; leave them out, or "
+            "the agent"
+        )
     update = {"name": f"{condition.name}~{answer_format}", "answer_format": answer_format}
     return condition.model_copy(update=update)
 
@@ -401,10 +406,10 @@ def with_agents(
                 result.append(condition)
                 continue
             name = _before_format(condition, f"{BY}{agent.name}")
-            if condition.strategy != "tool-loop" or condition.answer_format != "free":
+            if condition.strategy != "tool-loop":
                 raise ConfigError(
-                    f"condition '{name}': a strategy or answer format is of our own loop; leave "
-                    "it out, or the agent"
+                    f"condition '{name}': strategies are of our own loop; leave it out, or the "
+                    "agent"
                 )
             update = {"name": name, "agent": agent, "first_step": "auto"}
             result.append(condition.model_copy(update=update))

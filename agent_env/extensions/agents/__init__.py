@@ -2,6 +2,6 @@
 the trace as those of our own loop do."""
 
 from agent_env.extensions.agents.files import read
-from agent_env.extensions.agents.loop import loop
+from agent_env.extensions.agents.process_loop import loop
 
 __all__ = ["loop", "read"]

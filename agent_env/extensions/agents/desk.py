@@ -37,7 +37,9 @@ class Desk:
     failed: asyncio.Future[None] = field(default_factory=lambda: asyncio.Future())
     """Has the exception that ends the episode, once there is one."""
     refused: StopReason | None = None
-    """The limit for which a call was refused."""
+    """The limit for which a call was refused, the first one."""
+    refused_s: float = 0.0
+    """When that was."""
     asking: int = 0
     """Calls that are being answered."""
     heard_s: float = field(default_factory=time.monotonic)
@@ -78,8 +80,7 @@ class Desk:
         except ModelError as exc:
             if exc.kind != "context_overflow":
                 raise self._fail(exc) from exc
-            self.refused = "context"
-            raise Refusal(400, str(exc), "messages", "context_length_exceeded") from exc
+            raise self._refuse("context", str(exc), "context_length_exceeded") from exc
         except Exception as exc:
             raise self._fail(exc) from exc
         attempt.meter.count_reply(turns, offers, reply)
@@ -132,9 +133,13 @@ class Desk:
     def _check_limits(self) -> None:
         reached = self.attempt.reached()
         if reached is not None:
-            self.refused = reached
             text = f"The episode's limit of {reached} is reached: no more model calls. Answer now."
-            raise Refusal(400, text, code="episode_limit_reached")
+            raise self._refuse(reached, text, "episode_limit_reached")
+
+    def _refuse(self, limit: StopReason, text: str, code: str) -> Refusal:
+        if self.refused is None:
+            self.refused, self.refused_s = limit, time.monotonic()
+        return Refusal(400, text, "messages", code)
 
     def _fail(self, error: Exception) -> Refusal:
         """Ends the episode with the error; what the agent is told meanwhile."""

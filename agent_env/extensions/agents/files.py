@@ -7,6 +7,7 @@ it is a command line of its own. docs/agents.md has the fields and the placehold
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -49,7 +50,8 @@ class AgentFile(BaseModel):
     files: dict[str, str] = Field(default_factory=dict)
     """Texts by their places in its home."""
     reads: tuple[str, ...] = ()
-    """Folders of this machine that it must see, beside its own installation."""
+    """Folders of this machine that it must see, beside its own installation and what its command
+    names."""
     answer: str = "reply"
     """Where its answer is: `reply`, `stdout`, or a file's place in its home."""
     own_tools: tuple[str, ...] = ()
@@ -97,13 +99,15 @@ def _use(name: str, file: AgentFile) -> AgentUse:
             what = f"the environment of {program} has no package {file.package}"
         hint = f"; install it: {file.install}" if file.install else ""
         raise ConfigError(f"--agent {name}: {what}{hint}")
+    words = [os.path.abspath(word) if os.path.exists(word) else word for word in file.command]
+    named = [word for word in words[1:] if os.path.isabs(word) and os.path.exists(word)]
     return AgentUse(
         name=name,
         version=version,
-        command=file.command,
+        command=(file.command[0], *words[1:]),
         variables={**ADDRESSES, **file.variables},
         files=file.files,
-        reads=file.reads,
+        reads=tuple(dict.fromkeys((*file.reads, *named))),
         answer=file.answer,
         own_tools=file.own_tools,
     )

@@ -88,7 +88,11 @@ class Proxy:
             case "GET", ["", "v1" | "v1beta", "models", _]:
                 await _send(send, 200, as_json(listed))
             case "POST", ["", "tools", name]:
-                result = await self._desk.call(name, json.dumps(json.loads(http.body or b"{}")))
+                arguments = json.loads(http.body or b"{}")
+                if not isinstance(arguments, dict):
+                    raise Refusal(400, f"the arguments are an object, and not {arguments!r}")
+                text = json.dumps(arguments, ensure_ascii=False)
+                result = await self._desk.call(name, text)
                 status = 200 if result.error is None else 422
                 await _send(send, status, result.output.encode(), "text/plain; charset=utf-8")
             case "POST", ["", "v1", "messages", "count_tokens"]:
@@ -114,13 +118,15 @@ class Proxy:
         spoken = body.get("messages") or body.get("input") or body.get("contents")
         if (kind := next(_media(spoken), None)) is not None:
             raise Refusal(400, f"'{kind}' is not passed on: agents read and write text here")
+        if body.get("previous_response_id") or body.get("conversation"):
+            raise Refusal(400, "replies are not stored: send the whole conversation", "input")
         if http.path == messages.PATH:
             body = {name: body[name] for name in body if name in PASSED}
         tools = [tool for tool in map(_function, body.get("tools") or ()) if tool]
         body = {**body, "tools": tools}
         if not tools:
             body = {name: body[name] for name in body if name not in CHOOSING}
-        return api.read(body, http)
+        return replace(api.read(body, http), model=self._model)
 
     async def _generate(self, api: ApiCodec, http: HttpRequest, receive: Any, send: Any) -> None:
         request = self._read(api, http, json.loads(http.body))

@@ -87,7 +87,9 @@ class ProcessLoop:
         except TimeoutError:
             reason: StopReason = "time"
         else:
-            reason = desk.refused or ("answered" if ending.code == 0 else "crashed")
+            reason = "answered" if ending.code == 0 else "crashed"
+            if desk.refused is not None and ending.code is not None:
+                reason = desk.refused
         finally:
             self._log(attempt, bytes(errors + printed))
         answer = self._answer(ending, printed, attempt)
@@ -121,10 +123,10 @@ class ProcessLoop:
                 desk.failed.result()
             if ended.done():
                 return ended.result()
-            silent_s = 0 if desk.asking else time.monotonic() - desk.heard_s
-            if desk.refused is not None and silent_s > REFUSED_S:
+            now = time.monotonic()
+            if desk.refused is not None and now - desk.refused_s > REFUSED_S:
                 return AgentEnding(code=None, answer=None)
-            if silent_s > IDLE_S:
+            if not desk.asking and now - desk.heard_s > IDLE_S:
                 raise TimeoutError
 
     def _filled(

@@ -1,0 +1,251 @@
+"""Official clients of four APIs, and of MCP, reach one episode by its proxy."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+
+import anthropic
+import httpx
+import openai
+import pytest
+from google import genai
+from mcp import Client
+
+from agent_env.extensions.agents.live import LiveReply
+from agent_env.extensions.agents.proxy import Proxy
+from agent_env.extensions.agents.tools import mcp_app
+from agent_env.extensions.fake_server.apis import ChatApi
+from agent_env.extensions.fake_server.modes import mode_named
+from agent_env.extensions.serve.hosting import listening, serve_app
+from agent_env.models.streams import LISTENER
+from agent_env.records.schema import Message, Reply, ToolCall, Usage
+from tests.extensions.agents.test_desk import desk
+from tests.extensions.agents.test_desk import request as chat_request
+
+CALL = ToolCall(id="c1", name="web_search", arguments='{"query": "lighthouse"}')
+SAID = Message(role="assistant", content="I look it up.", tool_calls=(CALL,), reasoning="hm")
+END = Message(role="assistant", content="In 1982.")
+
+
+class Model:
+    """Calls a tool, then answers; tells its text in pieces, as a stream brings them."""
+
+    name = "m"
+
+    def __init__(self, attempts=(None,)):
+        self.asked, self.attempts = [], attempts
+
+    async def generate(self, messages, tools, options):
+        self.asked.append(messages)
+        message = END if any(turn.role == "tool" for turn in messages) else SAID
+        for pieces in self.attempts:
+            if (heard := LISTENER.get()) is not None:
+                heard(None)
+                for piece in pieces or (message.content[:5], message.content[5:]):
+                    heard(piece)
+                    await asyncio.sleep(0)
+        usage = Usage(input_tokens=11, output_tokens=7, source="provider")
+        return Reply(message=message, finish_reason="stop", usage=usage)
+
+
+@asynccontextmanager
+async def reached(model=None, token="t0ken"):
+    """The address of a proxy, and the desk behind it."""
+    at, stop = desk(), asyncio.Event()
+    at.attempt.model = model or Model()
+    listener = listening(0)
+    app = Proxy(at, "small", token, mcp_app(at))
+    serving = asyncio.create_task(serve_app(app, listener, stop))
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", at
+    finally:
+        stop.set()
+        await serving
+
+
+async def by_chat(url, stream):
+    tools = [{"type": "function", "function": {"name": "web_search", "parameters": {}}}]
+    turns = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "When?"}]
+    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="t0ken") as client:
+        ask = client.chat.completions
+        if stream:
+            async with ask.stream(model="x", messages=turns, tools=tools) as events:
+                first = (await events.get_final_completion()).choices[0].message
+        else:
+            reply = await ask.create(model="x", messages=turns, tools=tools)
+            first = reply.choices[0].message
+        call = first.tool_calls[0]
+        turns += [
+            {"role": "assistant", "content": first.content, "tool_calls": [
+                {"id": call.id, "type": "function", "function": {
+                    "name": call.function.name, "arguments": call.function.arguments}}]},
+            {"role": "tool", "tool_call_id": call.id, "content": "1982"},
+        ]  # fmt: skip
+        last = await ask.create(model="x", messages=turns, tools=tools)
+        return first.content, call.function.arguments, last.choices[0].message.content
+
+
+async def by_responses(url, stream):
+    tools = [
+        {"type": "function", "name": "web_search", "parameters": {}},
+        {"type": "web_search"},
+    ]
+    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="t0ken") as client:
+        items = [{"role": "user", "content": "When?"}]
+        fields = {"model": "x", "tools": tools, "instructions": "Be short."}
+        if stream:
+            async with client.responses.stream(input=items, **fields) as events:
+                first = await events.get_final_response()
+        else:
+            first = await client.responses.create(input=items, **fields)
+        call = first.output[1]
+        output = {"type": "function_call_output", "call_id": call.call_id, "output": "1982"}
+        items += [*(item.model_dump(exclude_none=True) for item in first.output), output]
+        last = await client.responses.create(input=items, **fields)
+        return first.output_text, call.arguments, last.output_text
+
+
+async def by_messages(url, stream):
+    tools = [
+        {"name": "web_search", "input_schema": {"type": "object"}},
+        {"type": "web_search_20250305", "name": "hosted"},
+    ]
+    turns = [{"role": "user", "content": "When?"}]
+    fields = {"model": "x", "max_tokens": 99, "tools": tools, "system": "Be short."}
+    async with anthropic.AsyncAnthropic(base_url=url, api_key="t0ken") as client:
+        if stream:
+            async with client.messages.stream(messages=turns, **fields) as events:
+                first = await events.get_final_message()
+        else:
+            first = await client.messages.create(messages=turns, **fields)
+        text, call = first.content
+        result = {"type": "tool_result", "tool_use_id": call.id, "content": "1982"}
+        blocks = [
+            {"type": "text", "text": text.text},
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.input},
+        ]
+        turns += [{"role": "assistant", "content": blocks}, {"role": "user", "content": [result]}]
+        last = await client.messages.create(messages=turns, **fields)
+        return text.text, json.dumps(call.input), last.content[0].text
+
+
+async def by_gemini(url, stream):
+    options = {"base_url": url}
+    client = genai.Client(api_key="t0ken", http_options=options)
+    schema = {"type": "object", "properties": {"query": {"type": "string"}}}
+    function = {"name": "web_search", "parameters_json_schema": schema}
+    config = {
+        "tools": [{"function_declarations": [function]}],
+        "automatic_function_calling": {"disable": True},
+        "system_instruction": "Be short.",
+    }
+    turns = [genai.types.UserContent("When?")]
+    ask = client.aio.models
+    if stream:
+        parts = []
+        async for piece in await ask.generate_content_stream(
+            model="x", contents=turns, config=config
+        ):
+            parts += piece.candidates[0].content.parts
+    else:
+        first = await ask.generate_content(model="x", contents=turns, config=config)
+        parts = first.candidates[0].content.parts
+    text = "".join(part.text or "" for part in parts)
+    (call,) = (part.function_call for part in parts if part.function_call)
+    result = genai.types.Part.from_function_response(name=call.name, response={"result": "1982"})
+    said = genai.types.ModelContent(
+        [genai.types.Part(text=text), genai.types.Part(function_call=call)]
+    )
+    turns += [said, genai.types.UserContent([result])]
+    last = await ask.generate_content(model="x", contents=turns, config=config)
+    await client.aio.aclose()
+    return text, json.dumps(call.args), last.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("by", [by_chat, by_responses, by_messages, by_gemini])
+def test_each_official_client_has_the_episodes_model(by, stream):
+    async def main():
+        async with reached() as (url, at):
+            said = await by(url, stream)
+            return said, at.attempt.model.asked, at.attempt.meter
+
+    said, asked, meter = asyncio.run(main())
+    assert said == ("I look it up.", '{"query": "lighthouse"}', "In 1982.")
+    assert [turn.role for turn in asked[0]] == ["system", "user"]
+    assert [turn.role for turn in asked[1]] == ["system", "user", "assistant", "tool"]
+    assert asked[1][2] == SAID  # with the thoughts that the agent never had
+    assert asked[1][3].content == "1982"
+    assert (meter.steps, meter.input_tokens, meter.output_tokens) == (2, 22, 14)
+
+
+def test_mcp_and_plain_posts_reach_the_same_tools():
+    async def main():
+        async with reached() as (url, _):
+            async with Client(f"{url}/mcp") as client:
+                names = [tool.name for tool in (await client.list_tools()).tools]
+                result = await client.call_tool("web_search", {"query": "x"})
+            async with httpx.AsyncClient() as client:
+                key = {"authorization": "Bearer t0ken"}
+                address = f"{url}/tools/web_search"
+                posted = await client.post(address, json={"query": "x"}, headers=key)
+            return names, result.content[0].text, posted.text
+
+    names, called, posted = asyncio.run(main())
+    assert names == ["web_search"]
+    assert called.endswith('web_search {"query": "x"} [\'web_search\']')
+    assert posted.split(maxsplit=1)[1] == called.split(maxsplit=1)[1]
+
+
+IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "key", "status", "says"),
+    [
+        ("/v1/chat/completions", {"messages": IMAGE}, "t0ken", 400, "'image_url' is not passed on"),
+        ("/v1/chat/completions", {"messages": 3}, "t0ken", 400, "messages must be a list"),
+        ("/v1/chat/completions", {}, "other", 401, "Incorrect API key"),
+        ("/v1/completions", {}, "t0ken", 404, "nothing at POST /v1/completions"),
+        ("/v9/messages", {}, "t0ken", 404, "nothing at POST /v9/messages"),
+        ("/v1/responses", {"input": "x", "previous_response_id": "r"}, "t0ken", 400,
+         "replies are not stored"),
+        ("/tools/calculator", [1], "t0ken", 400, "the arguments are an object"),
+    ],
+)  # fmt: skip
+def test_what_is_not_passed_on_is_refused_by_name(path, body, key, status, says):
+    async def main():
+        async with reached() as (url, at), httpx.AsyncClient() as client:
+            headers = {"authorization": f"Bearer {key}"}
+            reply = await client.post(url + path, json=body, headers=headers)
+            return reply, at.attempt.model.asked
+
+    reply, asked = asyncio.run(main())
+    assert reply.status_code == status
+    assert says in reply.text
+    assert asked == []
+
+
+def test_a_reply_that_begins_anew_with_other_words_breaks_off_and_waits_for_the_same_request():
+    async def main():
+        model = Model(attempts=(("I look ",), ("You ", "look")))
+        async with reached(model) as (url, at), httpx.AsyncClient() as client:
+            body = {"stream": True, "messages": [{"role": "user", "content": "When?"}]}
+            key = {"authorization": "Bearer t0ken"}
+            address = f"{url}/v1/chat/completions"
+            with pytest.raises(httpx.RemoteProtocolError):
+                await client.post(address, json=body, headers=key)
+            again = await client.post(address, json=body | {"stream": False}, headers=key)
+            return again.json()["choices"][0]["message"]["content"], len(at.attempt.model.asked)
+
+    assert asyncio.run(main()) == ("I look it up.", 1)
+
+
+def test_text_comes_as_events_as_soon_as_it_is_there_and_once():
+    api = ChatApi(mode_named("lenient"))
+    live = LiveReply(api, chat_request(), 1)
+    sent = [b"".join(live.add(piece)) for piece in (None, "I ", "look", None, "I lo", "ok it")]
+    assert [text.count(b"data:") for text in sent] == [0, 2, 1, 0, 0, 1]
+    assert b'"content": " it"' in sent[5]
+    assert not live.is_broken
+    assert live.sent == "I look it"
