@@ -119,6 +119,16 @@ async def fork(
     return run
 
 
+def _check_loop(condition: Condition) -> None:
+    """ConfigError for the episodes of an agent of somebody else."""
+    if condition.agent is not None:
+        raise ConfigError(
+            f"episodes of {condition.agent.name} cannot go on from a step in the middle: what the "
+            "agent holds in memory and in its folder is not recorded; replay plays them from the "
+            "start"
+        )
+
+
 async def _forked_manifest(
     before: Manifest,
     options: ForkOptions,
@@ -127,6 +137,7 @@ async def _forked_manifest(
     objects: Objects,
 ) -> Manifest:
     """The parent's manifest for one sample and condition, with the fork's changes."""
+    _check_loop(condition)
     manifest, chosen, sandbox = fresh_manifest(before, NOTHING), condition, before.sandbox
     if options.condition:
         chosen = parse_condition(options.condition, own_tools(manifest.conditions), own_call())
@@ -291,11 +302,8 @@ async def _opened(
     from agent_env.episodes.rerun.fork import begin_forks
     from agent_env.episodes.runner import utc_now
 
-    if (agent := next((each.agent for each in plan.conditions if each.agent), None)) is not None:
-        raise ConfigError(
-            f"episodes of {agent.name} cannot go on from a step in the middle: what the agent "
-            "holds in memory and in its folder is not recorded; replay plays them from the start"
-        )
+    for condition in plan.conditions:
+        _check_loop(condition)
     source, there = plan.source, plan.source.forks_in(plan.out)
     manifest = _manifest(plan, None if there is None else there.manifest, calls)
     settings = {"address": calls.base_url, "key": calls.api_key_env}
