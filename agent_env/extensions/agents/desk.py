@@ -55,9 +55,9 @@ class Desk:
         """The reply to a request; Refusal where a limit is reached, or it cannot be passed on."""
         if request.copies != 1:
             raise Refusal(400, f"n is {request.copies}: one reply a request is passed on", "n")
-        turns = _restored(request.turns, self._replies)
+        turns = restored(request.turns, self._replies)
         async with self._counted(), self._lock:
-            offers, options = _options(request, self.attempt.seed)
+            offers, options = options_of(request, self.attempt.seed)
             asked: Request = (turns, offers, options)
             if self._undelivered is not None and self._undelivered[0] == asked:
                 reply = self._undelivered[1]
@@ -148,7 +148,9 @@ class Desk:
         return Refusal(503, "the episode ends: its model or a tool failed")
 
 
-def _options(request: ModelRequest, seed: int | None) -> tuple[tuple[ToolSpec, ...], ReplyOptions]:
+def options_of(
+    request: ModelRequest, seed: int | None
+) -> tuple[tuple[ToolSpec, ...], ReplyOptions]:
     """Tools and options; a tool that must be called is the only one offered."""
     offers, choice = request.offers, CHOICES.get(request.choice, "required")
     if request.choice not in CHOICES:
@@ -156,7 +158,7 @@ def _options(request: ModelRequest, seed: int | None) -> tuple[tuple[ToolSpec, .
     return offers, ReplyOptions(choice if offers else "auto", seed, request.schema, request.stop)
 
 
-def _restored(turns: Sequence[Message], replies: Sequence[Message]) -> tuple[Message, ...]:
+def restored(turns: Sequence[Message], replies: Sequence[Message]) -> tuple[Message, ...]:
     """The conversation with our own replies as they were, where the agent sends them back: with
     their reasoning, their provider's fields, and their ids."""
     known = {_said(reply): reply for reply in replies}

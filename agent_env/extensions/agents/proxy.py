@@ -15,9 +15,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
-from agent_env.extensions.agents.desk import Desk
 from agent_env.extensions.agents.live import LiveReply
 from agent_env.extensions.fake_server import gemini, messages
 from agent_env.extensions.fake_server.apis import ChatApi, ResponsesApi
@@ -33,7 +32,7 @@ from agent_env.extensions.fake_server.modes import mode_named
 from agent_env.extensions.fake_server.policies import scripted
 from agent_env.extensions.fake_server.server import ApiCodec
 from agent_env.sdk.models import LISTENER
-from agent_env.sdk.records import Reply
+from agent_env.sdk.records import Reply, ToolResult
 
 MEDIA = frozenset(
     "image image_url input_image input_audio input_file file document video_url inlineData"
@@ -45,11 +44,22 @@ PASSED = messages.FIELDS - {"thinking", "temperature", "output_config"}
 CHOOSING = ("tools", "tool_choice", "toolConfig", "tool_config", "parallel_tool_calls")
 
 
+class AnyDesk(Protocol):
+    """What answers an agent's calls."""
+
+    async def reply(self, request: ModelRequest) -> Reply: ...
+
+    async def call(self, name: str, arguments: str) -> ToolResult: ...
+
+    def deliver(self) -> None: ...
+
+
 class Proxy:
     """An ASGI app for one agent."""
 
-    def __init__(self, desk: Desk, model: str, token: str | None, mcp: Any) -> None:
-        """`model`: what it is called where models are listed; `token`: None takes any."""
+    def __init__(self, desk: AnyDesk, model: str, token: str | None, mcp: Any) -> None:
+        """`model`: its name where models are listed; `token`: None takes any; `mcp`: the app of the
+        tools, None for none."""
         mode = mode_named("lenient")
         self._desk, self._model, self._token, self._mcp = desk, model, token, mcp
         self._apis: dict[str, ApiCodec] = {
@@ -62,7 +72,10 @@ class Proxy:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan" or scope["path"].startswith("/mcp"):
-            await self._mcp(scope, receive, send)
+            if self._mcp is not None:
+                await self._mcp(scope, receive, send)
+            elif scope["type"] == "http":
+                await _refuse(send, Refusal(404, "there are no tools here"), None)
             return
         headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
         http = HttpRequest(scope["method"], scope["path"], await _body(receive), headers)

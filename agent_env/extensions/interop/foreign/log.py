@@ -117,8 +117,10 @@ class ForeignLog:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All of its episodes', in the order in which they come."""
-        return tuple(dict.fromkeys(name for each in self.episodes for name in each.metrics))
+        """All of its episodes', in the order in which they come; of a log without any, `score`, for
+        which no episode has a value."""
+        names = dict.fromkeys(name for each in self.episodes for name in each.metrics)
+        return tuple(names) or ("score",)
 
     @property
     def origin(self) -> ImportSource:
