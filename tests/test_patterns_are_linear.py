@@ -19,6 +19,7 @@ CUT = {
 }
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""
 FROM_ARGUMENTS = {
+    "agent_env.extensions.agents.proxy": "the paths of its APIs",
     "agent_env.extensions.fake_server.policies": "the user's own pattern of a scripted reply",
     "agent_env.extensions.fake_server.rules": "escaped; a client's schema",
     "agent_env.extensions.fake_server.server": "the paths of its APIs",

@@ -32,7 +32,7 @@ POWERS = re.compile(
 )
 """Whatever acts outside, by its whole name."""
 ASK = {
-    "mcp/launch.py": {"asyncio.create_subprocess_exec", "os.environ"},
+    "mcp/launch.py": {"os.environ"},
     "mcp/transport.py": {"httpx2.AsyncClient"},
     "models/endpoint.py": {"openai.AsyncOpenAI"},
     "models/server_facts.py": {"httpx2.AsyncClient"},
@@ -59,7 +59,8 @@ CONFINED = {
     "sandbox/layout.py": {"asyncio.create_subprocess_exec"},
     "sandbox/notebook.py": {"builtins.eval", "builtins.exec"},
     "sandbox/probe.py": {"socket.socket"},
-    "sandbox/program.py": {"os.execvpe"},
+    "sandbox/program.py": {"os.execvpe", "socket.socket"},
+    "sandbox/programs.py": {"asyncio.create_subprocess_exec", "socket.socket"},
     "sandbox/stage.py": {"os.execve"},
     "web/fetch_request.py": {"httpx.AsyncHTTPTransport"},
     "worker/child.py": {"ctypes.CDLL", "socket.socket"},
@@ -71,6 +72,7 @@ OWN = {
     "extensions/interop/export/collector.py": {"os.environ"},
     "extensions/viewer/cli.py": {"webbrowser.open"},
     "extensions/serve/hosting.py": {"os.environ", "socket.socket"},
+    "extensions/agents/process_loop.py": {"os.environ"},
     "runs/probe.py": {"os.environ"},
     "runs/ray/engine.py": {"os.environ"},
     "runs/terminal.py": {"os.environ"},
@@ -107,7 +109,7 @@ OUR_MODULES = {
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
     "cli/help.py", "cli/local.py", "cli/sandbox.py",
-    "extensions/fake_server/cli.py",
+    "extensions/agents/cli.py", "extensions/fake_server/cli.py",
     "extensions/facts/wikidata.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
     "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",

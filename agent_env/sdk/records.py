@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agent_env.records.escaping import identifier as identifier
     from agent_env.records.escaping import unguarded as unguarded
     from agent_env.records.escaping import visible as visible
+    from agent_env.records.escaping import writable as writable
     from agent_env.records.imported import ImportedResult as ImportedResult
     from agent_env.records.imported import ImportSource as ImportSource
     from agent_env.records.json_schema import TEXT as TEXT

@@ -20,12 +20,24 @@ from dataclasses import dataclass, field
 from agent_env.extensions.fake_server.conversation import ModelRequest, Refusal
 from agent_env.sdk.errors import ModelError
 from agent_env.sdk.models import ReplyOptions, ToolChoice
-from agent_env.sdk.records import Message, Reply, StopReason, ToolCall, ToolResult, ToolSpec
+from agent_env.sdk.records import (
+    Message,
+    Reply,
+    StopReason,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    writable,
+)
 from agent_env.sdk.run import EpisodeState
 
 Request = tuple[tuple[Message, ...], tuple[ToolSpec, ...], ReplyOptions]
 
 
+MOST_OVERFLOWS = 10
+"""Requests that may be too long for the model's context."""
+MOST_TOOL_CALLS = 2000
+"""Where the run has no limit: code of an agent can call in a loop, and each call is recorded."""
 CHOICES: dict[str, ToolChoice] = {"auto": "auto", "required": "required", "none": "none"}
 
 
@@ -37,9 +49,9 @@ class Desk:
     failed: asyncio.Future[None] = field(default_factory=lambda: asyncio.Future())
     """Has the exception that ends the episode, once there is one."""
     refused: StopReason | None = None
-    """The limit for which a call was refused, the first one."""
-    refused_s: float = 0.0
-    """When that was."""
+    """The limit for which the last call was refused; None for one that was answered."""
+    refused_s: float | None = None
+    """When the first call was refused behind which none can be answered."""
     asking: int = 0
     """Calls that are being answered."""
     heard_s: float = field(default_factory=time.monotonic)
@@ -49,6 +61,7 @@ class Desk:
     _undelivered: tuple[Request, Reply] | None = None
     _open: list[ToolCall] = field(default_factory=list)
     """Calls of the latest reply whose tools have not been run."""
+    _overflows: int = 0
     _unasked: Counter[str] = field(default_factory=Counter)
 
     async def reply(self, request: ModelRequest) -> Reply:
@@ -80,9 +93,12 @@ class Desk:
         except ModelError as exc:
             if exc.kind != "context_overflow":
                 raise self._fail(exc) from exc
-            raise self._refuse("context", str(exc), "context_length_exceeded") from exc
+            self.refused, self._overflows = "context", self._overflows + 1
+            text = f"{exc} Shorten the conversation."
+            raise Refusal(400, text, "messages", "context_length_exceeded") from exc
         except Exception as exc:
             raise self._fail(exc) from exc
+        self.refused = None
         attempt.meter.count_reply(turns, offers, reply)
         attempt.messages[:] = [*turns, reply.message]
         attempt.citations.extend(reply.citations)
@@ -94,10 +110,11 @@ class Desk:
         """What a tool of the episode gives; a failure where the limit of calls is reached."""
         attempt = self.attempt
         limits, meter = attempt.limits, attempt.meter
-        if limits.tool_calls is not None and meter.tool_calls >= limits.tool_calls:
-            return ToolResult.failure(f"all {limits.tool_calls} tool calls are used up")
+        most = MOST_TOOL_CALLS if limits.tool_calls is None else limits.tool_calls
+        if meter.tool_calls >= most:
+            return ToolResult.failure(f"all {most} tool calls are used up")
         known = {spec.name for spec in attempt.toolbox.specs}
-        spent = {n for n, most in limits.per_tool.items() if meter.by_tool[n] >= most}
+        spent = {n for n, limit in limits.per_tool.items() if meter.by_tool[n] >= limit}
         meter.tool_calls += 1
         if name in known - spent:
             meter.by_tool[name] += 1
@@ -120,7 +137,7 @@ class Desk:
     def _call(self, name: str, arguments: str) -> ToolCall:
         """The call of the latest reply that this is, under our tool's name; else one that no reply
         asked for, such as of code that the agent runs."""
-        call = ToolCall(id="", name=name, arguments=arguments)
+        call = ToolCall(id="", name=writable(name), arguments=writable(arguments))
         for asked in self._open:
             is_named = asked.name == name or asked.name.endswith((f"_{name}", f".{name}"))
             if is_named and asked.plain_arguments == call.plain_arguments:
@@ -132,14 +149,13 @@ class Desk:
 
     def _check_limits(self) -> None:
         reached = self.attempt.reached()
-        if reached is not None:
-            text = f"The episode's limit of {reached} is reached: no more model calls. Answer now."
-            raise self._refuse(reached, text, "episode_limit_reached")
-
-    def _refuse(self, limit: StopReason, text: str, code: str) -> Refusal:
-        if self.refused is None:
-            self.refused, self.refused_s = limit, time.monotonic()
-        return Refusal(400, text, "messages", code)
+        if reached is None and self._overflows >= MOST_OVERFLOWS:
+            reached = "context"
+        if reached is None:
+            return
+        self.refused, self.refused_s = reached, self.refused_s or time.monotonic()
+        text = f"The episode's limit of {reached} is reached: no more model calls. Answer now."
+        raise Refusal(400, text, "messages", "episode_limit_reached")
 
     def _fail(self, error: Exception) -> Refusal:
         """Ends the episode with the error; what the agent is told meanwhile."""

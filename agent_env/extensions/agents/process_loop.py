@@ -124,7 +124,7 @@ class ProcessLoop:
             if ended.done():
                 return ended.result()
             now = time.monotonic()
-            if desk.refused is not None and now - desk.refused_s > REFUSED_S:
+            if desk.refused_s is not None and now - desk.refused_s > REFUSED_S:
                 return AgentEnding(code=None, answer=None)
             if not desk.asking and now - desk.heard_s > IDLE_S:
                 raise TimeoutError

@@ -32,7 +32,7 @@ from agent_env.extensions.fake_server.modes import mode_named
 from agent_env.extensions.fake_server.policies import scripted
 from agent_env.extensions.fake_server.server import ApiCodec
 from agent_env.sdk.models import LISTENER
-from agent_env.sdk.records import Reply, ToolResult
+from agent_env.sdk.records import Reply, ToolResult, writable
 
 MEDIA = frozenset(
     "image image_url input_image input_audio input_file file document video_url inlineData"
@@ -83,7 +83,7 @@ class Proxy:
         api = next((a for form, a in self._apis.items() if re.fullmatch(form, path)), None)
         try:
             await self._route(replace(http, path=path), api, receive, send)
-        except (KeyError, TypeError, AttributeError, ValueError) as exc:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as exc:
             refusal = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
             await _refuse(send, refusal, api)
         except Refusal as refusal:
@@ -101,7 +101,7 @@ class Proxy:
             case "GET", ["", "v1" | "v1beta", "models", _]:
                 await _send(send, 200, as_json(listed))
             case "POST", ["", "tools", name]:
-                arguments = json.loads(http.body or b"{}")
+                arguments = _parsed(http.body)
                 if not isinstance(arguments, dict):
                     raise Refusal(400, f"the arguments are an object, and not {arguments!r}")
                 text = json.dumps(arguments, ensure_ascii=False)
@@ -109,14 +109,14 @@ class Proxy:
                 status = 200 if result.error is None else 422
                 await _send(send, status, result.output.encode(), "text/plain; charset=utf-8")
             case "POST", ["", "v1", "messages", "count_tokens"]:
-                body = json.loads(http.body) | {"max_tokens": 1}
+                body = _parsed(http.body) | {"max_tokens": 1}
                 request = self._read(
                     self._apis[messages.PATH], replace(http, path="/v1/messages"), body
                 )
                 await _send(send, 200, as_json({"input_tokens": input_tokens(request)}))
             case "POST", _ if http.path.endswith(":countTokens"):
                 path = http.path.replace(":countTokens", ":generateContent")
-                body = json.loads(http.body)
+                body = _parsed(http.body)
                 body = body.get("generateContentRequest", body)
                 body.pop("model", None)
                 request = self._read(self._apis[gemini.PATH], replace(http, path=path), body)
@@ -142,7 +142,7 @@ class Proxy:
         return replace(api.read(body, http), model=self._model)
 
     async def _generate(self, api: ApiCodec, http: HttpRequest, receive: Any, send: Any) -> None:
-        request = self._read(api, http, json.loads(http.body))
+        request = self._read(api, http, _parsed(http.body))
         self._number += 1
         live = LiveReply(api, request, self._number) if request.stream else None
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
@@ -208,6 +208,14 @@ async def _pass_on(
                 has_head = True
             await _pieces(send, events)
     return has_head
+
+
+def _parsed(body: bytes) -> Any:
+    """The JSON, without halves of surrogate pairs, which no trace could hold."""
+    value = json.loads(body or b"{}")
+    if b"\\ud" in body.lower():
+        return json.loads(writable(json.dumps(value, ensure_ascii=False)))
+    return value
 
 
 async def _body(receive: Any) -> bytes:

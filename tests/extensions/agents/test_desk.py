@@ -164,10 +164,10 @@ def test_a_conversation_that_is_too_long_is_the_agents_to_shorten():
         with pytest.raises(Refusal, match="too long") as refused:
             await at.reply(request())
         await at.reply(request())
-        return at.refused, refused.value.code, at.failed.done()
+        return at.refused, refused.value.code, at.failed.done(), at.refused_s
 
     error = ModelError("too long", kind="context_overflow")
-    assert with_desk(work, error, FIRST) == ("context", "context_length_exceeded", False)
+    assert with_desk(work, error, FIRST) == (None, "context_length_exceeded", False, None)
 
 
 def test_a_tool_that_must_be_called_is_the_only_one_offered():

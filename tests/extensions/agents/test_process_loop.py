@@ -221,3 +221,17 @@ def test_an_agent_without_mcp_is_told_of_the_tools_in_words():
     text = asyncio.run(main())
     assert text.startswith("You have these tools in the shell. Call one by: tool NAME 'JSON")
     assert "web_search: " in text
+
+
+def test_an_attacker_gets_nowhere(tmp_path, monkeypatch):
+    canary = tmp_path / "canary"
+    canary.write_text("s3cret words")
+    monkeypatch.setenv("AGENT_ENV_TEST", "s3cret")
+    attacker = AGENT.with_name("attacker.py")
+    files = f"{canary},{tmp_path}/run/samples.jsonl,{Path.cwd()}/pyproject.toml"
+    run, episode = run_by(
+        tmp_path / "run", agents=(f"{sys.executable} {attacker} {files} {{prompt_file}}",)
+    )
+    (file,) = (run.path / "agents").iterdir()
+    assert json.loads(file.read_text().splitlines()[-1]) == []
+    assert episode.stop_reason == "answered"
