@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -42,11 +42,14 @@ def transcript(
     width = None if full else 1200
     protocol = None if parameters is None else parameters.get("tool_protocol")
     calls: tuple[ToolCall, ...] = ()
+    ours = {event.call.id for event in events if isinstance(event, ToolCalled)}
     for event in events:
         match event:
             case EpisodeStarted():
                 yield "\n".join(_opening(event, parameters))
                 messages = event.messages
+                if event.condition.agent is not None:
+                    protocol = None  # what it sent stands below as it was
                 if protocol in IN_TEXT:
                     is_held = bool(event.tools) and protocol == "schema"
                     is_schema = is_held or event.condition.answer_format == "schema"
@@ -55,7 +58,7 @@ def transcript(
                     messages = tuple(in_text(messages, event.tools, choice, is_schema, is_short))
                 yield from (_message(message, width) for message in messages)
             case ModelCalled():
-                yield from (_message(message, width) for message in event.added)
+                yield from _added(event, ours, width)
                 yield _model_line(event, facts)
                 if event.reply is not None:
                     calls = event.reply.message.tool_calls
@@ -175,6 +178,8 @@ def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) 
     yield f"== {event.episode} · {event.model} · tools: {tools}"
     if event.parent is not None:
         yield f"== forked from {event.parent.episode} at step {event.parent.step}"
+    if (agent := event.condition.agent) is not None:
+        yield f"== by {agent.name} {agent.version or '(version unknown)'}; asked with these texts:"
     first = f"== first step: {event.condition.first_step}"
     if event.condition.answer_format != "free":
         first += f" · answer format: {event.condition.answer_format}"
@@ -192,6 +197,24 @@ def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) 
     protocol = parameters.get("tool_protocol") or "native"
     sampling = ", ".join(settings) or "the server's defaults"
     yield _cut(f"{first} · tool protocol: {protocol} · sampling: {sampling}", None)
+
+
+def _added(event: ModelCalled, ours: Collection[str], width: int | None) -> Iterator[str]:
+    """What was sent since the last reply. Of an agent of somebody else also what it let fall, and
+    which tools it named; the results of `ours`, by call id, stand above already."""
+    if event.keeps is None:
+        yield from (_message(message, width) for message in event.added)
+        return
+    if event.offers is not None:
+        names = ", ".join(tool.name for tool in event.offers) or "none"
+        yield _cut(f"== the agent names the tools: {names}", width)
+    if any(message.role == "system" for message in event.added):
+        yield f"== the agent's own conversation, from message {event.keeps + 1} on:"
+    for message in event.added:
+        if message.role == "tool" and message.tool_call_id not in ours:
+            yield _message(message, width).replace("[tool]", "[tool of its own, not recorded]", 1)
+        elif message.role != "tool":
+            yield _message(message, width)
 
 
 def _message(message: Message, width: int | None) -> str:

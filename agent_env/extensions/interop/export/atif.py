@@ -88,9 +88,11 @@ def _known(**fields: Any) -> Json:
 def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> list[Json]:
     steps: list[Json] = []
     _add_messages(steps, record.start.messages, record.start.at, is_prompt=True)
+    ours = {event.call.id for step in record.recording.steps for event in step.called}
     for step in record.recording.steps:
         call, reply = step.call, step.reply
-        _add_messages(steps, call.added, call.at)
+        # an agent of somebody else sends the results of our tools again, which stand below
+        _add_messages(steps, (m for m in call.added if m.tool_call_id not in ours), call.at)
         fields = _agent_step(reply.message)
         if reply.model not in (None, record.episode.model):
             fields["model_name"] = reply.model
