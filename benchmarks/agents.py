@@ -163,8 +163,8 @@ def crowd() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         episodes = [r.episode for _, r in Run(out).recordings(print)]
-        ends = {e.stop_reason for e in episodes}
-        counts = {end: sum(e.stop_reason == end for e in episodes) for end in ends}
+        ends = [e.failure or e.stop_reason for e in episodes]
+        counts = {end: ends.count(end) for end in ends}
         print(
             f"20 agents at once: {len(episodes)} traces, {counts}, left: {len(processes(agent))} "
             f"processes; {time.monotonic() - began:.0f} s, {used:.0f} CPU-s of the agents"

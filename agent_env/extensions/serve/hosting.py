@@ -196,7 +196,8 @@ def listening(port: int, host: str = LOOPBACK) -> socket.socket:
     """A socket on which callers can wait already; a free port for 0. ConfigError where the address
     cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small pieces at once (TCP_NODELAY) where the protocol is named, and only there
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
