@@ -359,7 +359,7 @@ class RunOptions:
     agents: Annotated[
         tuple[str, ...],
         Opt(
-            "Each condition by somebody else's agent, as web~by-codex: a name (agent-env list "
+            "Each condition by somebody else's agent, as web~by-codex: a name (agent-env docs "
             "agents), a file NAME.toml, or a command line with {prompt} in it; loop: ours. "
             "Repeatable.",
             WHAT,
