@@ -142,7 +142,8 @@ class Proxy:
         return replace(api.read(body, http), model=self._model)
 
     async def _generate(self, api: ApiCodec, http: HttpRequest, receive: Any, send: Any) -> None:
-        request = self._read(api, http, _parsed(http.body))
+        body, spaces = _flat(_parsed(http.body))
+        request = self._read(api, http, body)
         self._number += 1
         live = LiveReply(api, request, self._number) if request.stream else None
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
@@ -158,13 +159,14 @@ class Proxy:
             if gone.done():
                 return
             if live is None:
-                await _send(send, 200, as_json(api.whole(request, answer, self._number)))
+                whole = as_json(api.whole(request, answer, self._number))
+                await _send(send, 200, _spaced(whole, spaces))
             elif live.is_broken:
                 return  # the connection ends in mid-stream; the reply is there when asked again
             else:
                 if not has_head:
                     await _begin(send, 200, EVENTS)
-                await _pieces(send, live.rest(answer))
+                await _pieces(send, (_spaced(event, spaces) for event in live.rest(answer)))
                 await send({"type": "http.response.body", "body": b""})
             if not gone.done():
                 self._desk.deliver()
@@ -258,6 +260,40 @@ async def _refuse(send: Any, refusal: Refusal, api: ApiCodec | None) -> None:
 def _plain(path: str) -> str:
     """The path from its version on, once: agents join base addresses and paths in several ways."""
     return re.sub(r"^(/v1)+(?=/v1)", "", path.replace("//", "/"))
+
+
+Spaces = dict[str, tuple[str, str]]
+"""Namespace and name in it of a tool, by its whole name."""
+
+
+def _flat(body: Json) -> tuple[Json, Spaces]:
+    """A request to Responses with tools in namespaces as plain tools, `SPACE__NAME`, which every
+    API has."""
+    tools, spaces = list[Json](), Spaces()
+    for tool in body.get("tools") or ():
+        if tool.get("type") != "namespace":
+            tools.append(tool)
+            continue
+        for inner in tool["tools"]:
+            whole = f"{tool['name']}__{inner['name']}"
+            spaces[whole] = tool["name"], inner["name"]
+            tools.append({**inner, "name": whole})
+    if not spaces:
+        return body, spaces
+    items = [
+        {**item, "name": f"{item['namespace']}__{item['name']}"} if item.get("namespace") else item
+        for item in body["input"]
+    ]
+    return {**body, "tools": tools, "input": items}, spaces
+
+
+def _spaced(data: bytes, spaces: Spaces) -> bytes:
+    """A reply, or an event of it, with calls as the agent knows their tools; in texts the quotes of
+    such names are escaped."""
+    for whole, (space, name) in spaces.items():
+        split = f'"namespace": "{space}", "name": "{name}"'
+        data = data.replace(f'"name": "{whole}"'.encode(), split.encode())
+    return data
 
 
 def _function(tool: Json) -> Json:

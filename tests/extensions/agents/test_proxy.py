@@ -48,6 +48,20 @@ class Model:
         return Reply(message=message, finish_reason="stop", usage=usage)
 
 
+class Scripted:
+    """Says one message after the other."""
+
+    name = "m"
+
+    def __init__(self, *messages):
+        self.messages, self.asked, self.offered = list(messages), [], []
+
+    async def generate(self, messages, tools, options):
+        self.asked.append(messages)
+        self.offered.append(tools)
+        return Reply(message=self.messages.pop(0), finish_reason="stop")
+
+
 @asynccontextmanager
 async def reached(model=None, token="t0ken"):
     """The address of a proxy, and the desk behind it."""
@@ -195,6 +209,36 @@ def test_mcp_and_plain_posts_reach_the_same_tools():
     assert names == ["web_search"]
     assert called.endswith('web_search {"query": "x"} [\'web_search\']')
     assert posted.split(maxsplit=1)[1] == called.split(maxsplit=1)[1]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_tools_in_a_namespace_are_plain_ones_for_the_model(stream):
+    """As Codex names those of MCP servers."""
+    inner = {"type": "function", "name": "web_search", "parameters": {}}
+    tools = [{"type": "namespace", "name": "mcp__env", "tools": [inner]}]
+    called = CALL.model_copy(update={"name": "mcp__env__web_search"})
+    asked = {"tools": tools, "stream": stream, "model": "x"}
+
+    async def main():
+        model = Scripted(Message(role="assistant", tool_calls=(called,)), END)
+        async with reached(model) as (url, _), httpx.AsyncClient() as client:
+            key = {"authorization": "Bearer t0ken"}
+            items = [{"role": "user", "content": "When?"}]
+            first = await client.post(
+                f"{url}/v1/responses", json=asked | {"input": items}, headers=key
+            )
+            call = {"type": "function_call", "call_id": "c1", "namespace": "mcp__env",
+                    "name": "web_search", "arguments": CALL.arguments}  # fmt: skip
+            output = {"type": "function_call_output", "call_id": "c1", "output": "1982"}
+            items += [call, output]
+            await client.post(f"{url}/v1/responses", json=asked | {"input": items}, headers=key)
+            return first.text, model.asked, model.offered
+
+    text, asked_turns, offered = asyncio.run(main())
+    assert '"namespace": "mcp__env", "name": "web_search"' in text
+    assert "mcp__env__web_search" not in text
+    assert [tool.name for tool in offered[0]] == ["mcp__env__web_search"]
+    assert asked_turns[1][1].tool_calls == (called,)
 
 
 IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}]
