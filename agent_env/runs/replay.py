@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 Play = Callable[..., Awaitable["ReplayResult"]]
 
 
+AGENTS_AT_ONCE = 8
+MOST_AT_ONCE = 100_000
+"""Replays with a live model wait for slots of their own."""
+
+
 async def replay(
     run: Run, options: ReplayOptions, note: Callable[[str], None], trace: Path | None = None
 ) -> list[ReplayResult]:
@@ -56,36 +61,38 @@ async def replay(
     async with AsyncExitStack() as stack:
         if options.model_live:
             play = await _live_model(run, options, note, stack)
-            recordings = list(_recordings(run, trace))
-            return list(
-                await asyncio.gather(
-                    *(
-                        _itself(x) if isinstance(x, ReplayResult) else play(*x, loop(x[0]))
-                        for x in recordings
-                    )
-                )
-            )
-        play = await _recorded_model(run, options, stack)
-        return [
-            x if isinstance(x, ReplayResult) else await play(*x, loop(x[0]))
-            for x in _recordings(run, trace)
-        ]
+        else:
+            play = await _recorded_model(run, options, stack)
+        has_agents = _has_agents(run)
+        if not options.model_live and not has_agents:  # nothing is waited for
+            return [
+                x if isinstance(x, ReplayResult) else await play(*x, ours)
+                for x in _recordings(run, trace)
+            ]
+        slots = asyncio.Semaphore(AGENTS_AT_ONCE if has_agents else MOST_AT_ONCE)
+
+        async def played(x: tuple[Recording, Sample] | ReplayResult) -> ReplayResult:
+            if isinstance(x, ReplayResult):
+                return x
+            async with slots:
+                return await play(*x, loop(x[0]))
+
+        return list(await asyncio.gather(*(played(x) for x in _recordings(run, trace))))
+
+
+def _has_agents(run: Run) -> bool:
+    return any(condition.agent is not None for condition in run.manifest.conditions)
 
 
 def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -> None:
     """ConfigError for live parts that are not trusted; agents of somebody else always live."""
     manifest = run.manifest
-    has_agents = any(condition.agent is not None for condition in manifest.conditions)
-    if not options.tools_live and not options.model_live and not has_agents:
+    if not options.tools_live and not options.model_live and not _has_agents(run):
         return
     unused = {} if options.tools_live else dict(WITHOUT_TOOLS)
     unused |= {} if options.model_live else WITHOUT_MODEL
     wanted = manifest.model_copy(update=unused)
     check_trust(run, wanted, note, confirmed=options.trust_run)
-
-
-async def _itself(result: ReplayResult) -> ReplayResult:
-    return result
 
 
 def _recordings(run: Run, trace: Path | None) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
