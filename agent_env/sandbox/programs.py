@@ -31,7 +31,7 @@ from agent_env import lifeline
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import Group, Groups, find_groups
 from agent_env.sandbox.forked import lent_uids, remove_patiently
-from agent_env.sandbox.layout import WORK, Bind, find_layout
+from agent_env.sandbox.layout import WORK, Bind, SandboxFiles, find_layout
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.namespaces import staged
 from agent_env.sandbox.process_finder import numbers_here
@@ -49,6 +49,8 @@ AGENT_PORT = 8100
 HOME, TASK, TMP = f"{WORK}/home", f"{WORK}/task", f"{WORK}/tmp"
 START_S = 60.0
 _STARTED = count(1)
+_LAYOUTS: list[SandboxFiles] = []
+"""That of this process, once it was asked for: it costs half a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,9 @@ async def confine(
     """The command that runs `command` in namespaces of its own; SandboxError where the layout
     cannot be found. Of an agent: what `program.become` reads, what it is shown of this machine, and
     the doors of its control group."""
-    layout = await find_layout()
+    if not _LAYOUTS:
+        _LAYOUTS.append(await find_layout())
+    layout = _LAYOUTS[0]
     program = shutil.which(command[0]) or command[0]
     words = [program, *map(_absolute, command[1:])] if agent is None else [program, *command[1:]]
     proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -216,11 +220,13 @@ async def start_agent(
         async with asyncio.timeout(START_S):
             await _readable(ours)
         _, (listener, *_), _, _ = socket.recv_fds(ours, 1, 1)
-    except (TimeoutError, ValueError) as exc:
+    except BaseException as exc:
         await process.end(0)
         ours.close()
         if group is not None:
             await remove_patiently(group)
+        if not isinstance(exc, TimeoutError | ValueError):
+            raise
         said = await process.inner.stderr.read(2000) if process.inner.stderr else b""
         complaint = said.decode(errors="replace").strip().rpartition("\n")[2]
         raise SandboxError(f"the agent's namespaces could not be made: {complaint}") from exc
