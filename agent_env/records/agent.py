@@ -29,6 +29,8 @@ class AgentUse(BaseModel):
     in its folder."""
     own_tools: Plain[tuple[str, ...]] = ()
     """Names of its own tools, which we do not run."""
+    is_bare: Plain[bool] = Field(default=False, exclude_if=lambda value: not value)
+    """Whether the model is told of the condition's tools alone, and of none of its own."""
 
     def __hash__(self) -> int:
         return hash((self.name, self.command))

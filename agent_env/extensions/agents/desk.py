@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_env.extensions.fake_server.conversation import ModelRequest, Refusal
 from agent_env.sdk.errors import ModelError
@@ -46,6 +46,8 @@ class Desk:
     """Answers the calls of one agent."""
 
     attempt: EpisodeState
+    is_bare: bool = False
+    """Whether the model is told of the episode's tools alone, and of none of the agent's own."""
     failed: asyncio.Future[None] = field(default_factory=lambda: asyncio.Future())
     """Has the exception that ends the episode, once there is one."""
     refused: StopReason | None = None
@@ -71,6 +73,9 @@ class Desk:
         turns = restored(request.turns, self._replies)
         async with self._counted(), self._lock:
             offers, options = options_of(request, self.attempt.seed)
+            if self.is_bare:
+                offers = tuple(offer for offer in offers if self._is_ours(offer.name))
+                options = options if offers else replace(options, tool_choice="auto")
             asked: Request = (turns, offers, options)
             if self._undelivered is not None and self._undelivered[0] == asked:
                 reply = self._undelivered[1]
@@ -139,13 +144,15 @@ class Desk:
         asked for, such as of code that the agent runs."""
         call = ToolCall(id="", name=writable(name), arguments=writable(arguments))
         for asked in self._open:
-            is_named = asked.name == name or asked.name.endswith((f"_{name}", f".{name}"))
-            if is_named and asked.plain_arguments == call.plain_arguments:
+            if _names(asked.name, name) and asked.plain_arguments == call.plain_arguments:
                 self._open.remove(asked)
                 return call.model_copy(update={"id": asked.id})
         digest = hashlib.sha256(f"{name} {call.plain_arguments}".encode()).hexdigest()[:12]
         self._unasked[digest] += 1
         return call.model_copy(update={"id": f"unasked-{digest}-{self._unasked[digest]}"})
+
+    def _is_ours(self, offered: str) -> bool:
+        return any(_names(offered, spec.name) for spec in self.attempt.toolbox.specs)
 
     def _check_limits(self) -> None:
         reached = self.attempt.reached()
@@ -162,6 +169,11 @@ class Desk:
         if not self.failed.done():
             self.failed.set_exception(error)
         return Refusal(503, "the episode ends: its model or a tool failed")
+
+
+def _names(theirs: str, ours: str) -> bool:
+    """Whether an agent's name for a tool, such as `mcp__env__web_search`, means ours."""
+    return theirs == ours or theirs.endswith((f"_{ours}", f".{ours}"))
 
 
 def options_of(

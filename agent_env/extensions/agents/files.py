@@ -35,6 +35,10 @@ ADDRESSES = {
 """What every agent's environment says, so that a command line alone is often enough."""
 
 
+BARE = "-bare"
+"""Behind a name of ours: the agent without its own tools."""
+
+
 class AgentFile(BaseModel):
     """The fields of a file; texts have placeholders, which each episode fills in."""
 
@@ -66,6 +70,8 @@ def names() -> list[str]:
 def read(text: str) -> AgentUse:
     """The agent of this name, of this file, or of this command line; ConfigError where there is
     none, its file is not right, or it is not installed."""
+    if text.endswith(BARE) and text.removesuffix(BARE) in names():
+        return read(text.removesuffix(BARE)).model_copy(update={"name": text, "is_bare": True})
     if "{prompt" in text:
         words = shlex.split(text)
         name = re.sub("[^a-z0-9]+", "-", Path(words[0]).name.lower()).strip("-")[:32] or "agent"

@@ -77,7 +77,7 @@ class ProcessLoop:
         start = tuple(attempt.strategy.start(sample))
         attempt.messages.extend(start)
         attempt.meter.started_s = attempt.meter.clock()
-        desk = Desk(attempt)
+        desk = Desk(attempt, self.use.is_bare)
         printed, errors = bytearray(), bytearray()
         ending: AgentEnding | None = None
         try:

@@ -123,5 +123,6 @@ def silent(key: Any, score: Any) -> None:
 
 
 def told(key: Any, score: Any) -> None:
-    metric, value = next(iter(score.metrics.items()))
-    say(f"{key.name}: {metric} {value:g}")
+    """Tells the user; an episode that was given up has no score."""
+    first = next(iter(score.metrics.items()), None)
+    say(f"{key.name}: {score.outcome if first is None else f'{first[0]} {first[1]:g}'}")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -188,3 +189,21 @@ def test_one_reply_a_request_is_passed_on():
             await at.reply(request(copies=2))
 
     with_desk(work)
+
+
+def test_a_bare_agent_has_the_tools_of_the_condition_alone():
+    async def work(at):
+        at.is_bare = True
+        theirs = SEARCH.model_copy(update={"name": "mcp__env__web_search"})
+        shell = SEARCH.model_copy(update={"name": "shell"})
+        sent = request()
+        await at.reply(replace(sent, offers=(shell, theirs), choice="required"))
+        at.deliver()
+        await at.reply(replace(sent, offers=(shell,), choice="required"))
+        return at.attempt.model.asked
+
+    said = Message(role="assistant", content="1982")
+    (_, first, one), (_, second, two) = with_desk(work, FIRST, said)
+    assert [tool.name for tool in first] == ["mcp__env__web_search"]
+    assert second == ()
+    assert (one.tool_choice, two.tool_choice) == ("required", "auto")

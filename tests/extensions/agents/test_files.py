@@ -1,10 +1,12 @@
 """An agent is known by a name of ours, a file, or a command line."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.extensions.agents import files
 from agent_env.extensions.agents.files import ADDRESSES, names, read
 
 
@@ -65,3 +67,11 @@ def test_a_file_that_is_not_right_is_told(tmp_path, lines, says):
     file.write_text(lines)
     with pytest.raises(ConfigError, match=says):
         read(str(file))
+
+
+def test_an_agent_of_ours_can_be_had_without_its_own_tools(monkeypatch):
+    monkeypatch.setattr(files, "OURS", Path(__file__).parent)
+    monkeypatch.setattr(files, "names", lambda: ["shy"])
+    monkeypatch.setattr(Path, "read_text", lambda path, **_: 'command = ["sh"]')
+    assert (read("shy").name, read("shy").is_bare) == ("shy", False)
+    assert (read("shy-bare").name, read("shy-bare").is_bare) == ("shy-bare", True)

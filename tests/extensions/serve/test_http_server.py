@@ -7,10 +7,12 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import ConfigError
 from agent_env.extensions.reference.policy import Reference
 from agent_env.extensions.serve.hosting import token_of
 from agent_env.extensions.serve.http_server import EpisodeServer
+from agent_env.extensions.serve.mcp_cli import told
 from agent_env.extensions.serve.served_run import (
     ServedRun,
     open_served_run,
@@ -18,7 +20,7 @@ from agent_env.extensions.serve.served_run import (
     served_names,
 )
 from agent_env.models.chat import chat_message
-from agent_env.records.schema import Message, ToolSpec
+from agent_env.records.schema import Message, Score, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
@@ -264,6 +266,16 @@ def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path):
     assert (idle["reward"], left["reward"], handles) == (None, None, ())
     failures = [episode.failure for episode, _ in score_folder(Run(tmp_path / "run"), print)]
     assert failures == [idle["failure"], left["failure"]]
+
+
+def test_the_user_is_told_of_an_episode_without_a_score(capsys):
+    failed = Score(sample="a", condition="base", repeat=1, outcome="failed")
+    told(EpisodeKey("a", "base", 1), failed)
+    right = failed.model_copy(update={"outcome": "read", "metrics": {"exact_match": 1.0}})
+    told(EpisodeKey("a", "base", 1), right)
+    assert capsys.readouterr().err.splitlines() == [
+        "base/a.1: failed", "base/a.1: exact_match 1"
+    ]  # fmt: skip
 
 
 def test_fifty_agents_at_once_lose_nothing(tmp_path):
