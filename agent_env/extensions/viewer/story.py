@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from agent_env.sdk.errors import EpisodeError
 from agent_env.sdk.models import read_arguments
-from agent_env.sdk.records import ModelFacts, ToolCall, Usage
+from agent_env.sdk.records import Message, ModelFacts, ToolCall, Usage
 from agent_env.sdk.trace import (
     EpisodeResumed,
     Event,
@@ -31,6 +31,8 @@ class CallView:
     call: ToolCall
     done: ToolCalled | None
     """None where no result has been written (yet)."""
+    is_own: bool = False
+    """Whether a tool of an agent of somebody else answers it, whose results are not recorded."""
 
     @property
     def arguments(self) -> tuple[tuple[str, str], ...]:
@@ -56,6 +58,8 @@ class StepView:
     model: ModelCalled | None = None
     """None where no reply has come (yet)."""
     calls: tuple[CallView, ...] = ()
+    sent: tuple[Message, ...] = ()
+    """What was put in before it, without results of tools that are shown with their calls."""
     cost_usd: float | None = None
     starts_s: float = 0.0
     """Seconds since the episode began, pauses left out."""
@@ -105,12 +109,17 @@ def story(events: Sequence[Event], facts: ModelFacts | None) -> Story | None:
     except EpisodeError:
         return None
     times = _times(recording.events)
+    shown = {event.call.id for step in recording.steps for event in step.called}
+    is_by_agent = recording.start.condition.agent is not None
     steps = [
         StepView(
             step.number,
             step.before,
             step.call,
-            tuple(CallView(call, done) for call, done in step.by_call),
+            tuple(
+                CallView(call, done, done is None and is_by_agent) for call, done in step.by_call
+            ),
+            tuple(m for m in step.call.added if m.tool_call_id not in shown),
             step.call.paid_usd(facts),
             _began(step.call, times[step.at]),
         )

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.analysis.transcript import transcript
 from agent_env.errors import SandboxError
 from agent_env.extensions.agents import process_loop
 from agent_env.extensions.agents.tools import in_words
+from agent_env.extensions.viewer.story import story
+from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.run import Run
 from agent_env.sandbox.programs import start_agent
 from tests.commands import agent_env
@@ -74,6 +77,22 @@ def test_it_answers_as_our_loop_does_and_its_calls_are_in_the_trace(solved):
     asked = [c.id for m in by_agent.messages for c in m.tool_calls]
     assert [m.tool_call_id for m in by_agent.messages if m.role == "tool"] == asked
     assert by_agent.own_calls == 0
+
+
+def test_its_results_are_shown_once_and_those_of_its_own_tools_as_not_recorded(solved):
+    recordings = dict(solved[0].recordings(print))
+    recording = next(r for r in recordings.values() if r.start.condition.agent is not None)
+    shown = story(recording.events, None)
+    assert [m.role for step in shown.steps for m in step.sent] == ["system", "user"]
+    assert [call.is_own for step in shown.steps for call in step.calls] == [False] * 6
+    text = "\n".join(transcript(recording.events))
+    assert text.count("-- tool web_search") == text.count("calls web_search")
+    assert "[tool" not in text
+
+    unrecorded = [event for event in recording.events if not isinstance(event, ToolCalled)]
+    without = story(unrecorded, None)
+    assert all(call.is_own for step in without.steps for call in step.calls)
+    assert "[tool of its own, not recorded] " in "\n".join(transcript(unrecorded))
 
 
 def test_what_it_printed_is_kept(solved):
