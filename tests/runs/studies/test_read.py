@@ -219,3 +219,16 @@ def test_the_example_of_the_page_is_a_plan(monkeypatch, tmp_path):
     text = page.partition("```toml\n")[2].partition("```")[0]
     plan = plan_of(tmp_path / "study.toml", text, own_call())
     assert (list(plan.tasks), list(plan.models)) == (["puzzles", "facts"], ["qwen", "gpt"])
+
+
+def test_agents_multiply_conditions_and_are_contrasted_by_name(tmp_path):
+    text = GOOD.replace('"explicit:base"]', '"sh:loop"]\nagents = ["loop", "sh -c true {prompt}"]')
+    (tmp_path / "study.toml").write_text(text)
+    plan = read_plan(tmp_path / "study.toml")
+    assert plan.contrasts == ("sh:loop",)
+
+
+def test_an_agent_that_there_is_not_is_a_mistake_at_its_line(tmp_path):
+    text = GOOD.replace("[tasks.puzzles]", 'agents = ["loop", "gpt"]\n\n[tasks.puzzles]')
+    (line,) = mistakes(tmp_path, text)
+    assert "--agent gpt: no such agent; there are loop, codex" in line
