@@ -204,8 +204,8 @@ class _Reading:
         try:
             yield
         except AgentEnvError as exc:
-            if "--api-key-env" in str(exc):
-                entry = "api_key_env"
+            entry = "api_key_env" if "--api-key-env" in str(exc) else entry
+            entry = "agents" if str(exc).startswith("--agent ") else entry
             places: list[Place] = [(kind, name, entry), (entry,), (kind, name)]
             place = next(each for each in places if _at(self.toml.data, each) is not None)
             self.add(place, f"{kind}.{name}: {exc}")

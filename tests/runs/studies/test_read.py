@@ -231,4 +231,4 @@ def test_agents_multiply_conditions_and_are_contrasted_by_name(tmp_path):
 def test_an_agent_that_there_is_not_is_a_mistake_at_its_line(tmp_path):
     text = GOOD.replace("[tasks.puzzles]", 'agents = ["loop", "gpt"]\n\n[tasks.puzzles]')
     (line,) = mistakes(tmp_path, text)
-    assert "--agent gpt: no such agent; there are loop, codex" in line
+    assert line.startswith("4: tasks.puzzles: --agent gpt: no such agent; there are loop, codex")
