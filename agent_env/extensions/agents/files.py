@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 import tomllib
 from importlib.metadata import distributions
 from pathlib import Path
@@ -97,6 +98,11 @@ def read(text: str) -> AgentUse:
 
 
 def _use(name: str, file: AgentFile) -> AgentUse:
+    from agent_env.sdk.run import check_sdk
+
+    check_sdk()
+    if sys.platform != "linux":
+        raise ConfigError(f"--agent {name}: agents of others need Linux, which can shut them in")
     program = shutil.which(file.command[0])
     version = None if program is None or file.package is None else _version(program, file.package)
     if program is None or (file.package is not None and version is None):
