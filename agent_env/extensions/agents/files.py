@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agent_env.sdk.commands import need_extra
 from agent_env.sdk.errors import ConfigError, user_problem
 from agent_env.sdk.records import AgentUse
 
@@ -98,9 +99,7 @@ def read(text: str) -> AgentUse:
 
 
 def _use(name: str, file: AgentFile) -> AgentUse:
-    from agent_env.sdk.run import check_sdk
-
-    check_sdk()
+    need_extra("mcp.client", what=f"--agent {name}")
     if sys.platform != "linux":
         raise ConfigError(f"--agent {name}: agents of others need Linux, which can shut them in")
     program = shutil.which(file.command[0])
