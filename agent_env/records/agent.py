@@ -33,4 +33,4 @@ class AgentUse(BaseModel):
     """Whether the model is told of the condition's tools alone, and of none of its own."""
 
     def __hash__(self) -> int:
-        return hash((self.name, self.command))
+        return hash((self.name, self.command))  # dictionaries have none

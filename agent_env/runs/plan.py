@@ -333,7 +333,11 @@ def agents_of(names: Sequence[str]) -> list[AgentUse | None]:
     from agent_env.episodes.agents import agents
 
     named = dict.fromkeys(names or (OUR_LOOP,))
-    return [None if name == OUR_LOOP else agents().read(name) for name in named]
+    read = [None if name == OUR_LOOP else agents().read(name) for name in named]
+    known = [each.name for each in read if each is not None]
+    if twice := next((name for name in known if known.count(name) > 1), None):
+        raise ConfigError(f"--agent: two agents are called {twice}; write each to a file NAME.toml")
+    return read
 
 
 async def _conditions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,8 +33,6 @@ Play = Callable[..., Awaitable["ReplayResult"]]
 
 
 AGENTS_AT_ONCE = 8
-MOST_AT_ONCE = 100_000
-"""Replays with a live model wait for slots of their own."""
 
 
 async def replay(
@@ -69,7 +67,8 @@ async def replay(
                 x if isinstance(x, ReplayResult) else await play(*x, ours)
                 for x in _recordings(run, trace)
             ]
-        slots = asyncio.Semaphore(AGENTS_AT_ONCE if has_agents else MOST_AT_ONCE)
+        # a live model waits for slots of its own
+        slots = asyncio.Semaphore(AGENTS_AT_ONCE) if has_agents else nullcontext()
 
         async def played(x: tuple[Recording, Sample] | ReplayResult) -> ReplayResult:
             if isinstance(x, ReplayResult):

@@ -33,7 +33,6 @@ from agent_env.sdk.run import EpisodeState
 
 Request = tuple[tuple[Message, ...], tuple[ToolSpec, ...], ReplyOptions]
 
-
 MOST_OVERFLOWS = 10
 """Requests that may be too long for the model's context."""
 MOST_TOOL_CALLS = 2000

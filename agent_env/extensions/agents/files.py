@@ -35,8 +35,6 @@ ADDRESSES = {
     "AGENT_MCP_URL": "{mcp_url}",
 }
 """What every agent's environment says, so that a command line alone is often enough."""
-
-
 BARE = "-bare"
 """Behind a name of ours: the agent without its own tools."""
 
@@ -75,12 +73,13 @@ def read(text: str) -> AgentUse:
     if text.endswith(BARE) and text.removesuffix(BARE) in names():
         return read(text.removesuffix(BARE)).model_copy(update={"name": text, "is_bare": True})
     if "{prompt" in text:
-        words = shlex.split(text)
-        name = re.sub("[^a-z0-9]+", "-", Path(words[0]).name.lower()).strip("-")[:32] or "agent"
-        return _use(name, AgentFile(command=tuple(words)))
+        try:
+            words = shlex.split(text)
+        except ValueError as exc:
+            raise ConfigError(f"--agent {text}: {exc}") from exc
+        return _use(_name(Path(words[0]).name), AgentFile(command=tuple(words)))
     if text.endswith(".toml"):
-        path = Path(text)
-        name = re.sub("[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:32]
+        path, name = Path(text), _name(Path(text).stem)
     else:
         path, name = OURS / f"{text}.toml", text
         if text not in names():
@@ -96,6 +95,14 @@ def read(text: str) -> AgentUse:
     except (OSError, ValueError) as exc:
         raise ConfigError(f"--agent {text}: {exc}") from exc
     return _use(name, found)
+
+
+def _name(text: str) -> str:
+    """As conditions have it; ConfigError where another one is meant by it."""
+    name = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:32]
+    if name in ("", "loop"):
+        raise ConfigError(f"--agent: '{text}' cannot be an agent's name; call the file another")
+    return name
 
 
 def _use(name: str, file: AgentFile) -> AgentUse:

@@ -154,6 +154,8 @@ class Proxy:
         gone = asyncio.create_task(_gone(receive))
         try:
             has_head = live is not None and await _pass_on(send, live, pieces, asked, gone)
+            if has_head and asked.exception() is not None:
+                return  # too late for an error: the connection ends in mid-stream
             reply = await asked
             answer = answer_of(reply)
             if gone.done():

@@ -34,6 +34,8 @@ def have_namespaces():
     try:
         asyncio.run(main())
     except SandboxError:
+        if os.environ.get("AGENT_ENV_TEST_ALL_SANDBOXES"):
+            raise
         return False
     return True
 
@@ -221,6 +223,10 @@ def test_a_folder_of_somebody_else_starts_no_agent(solved, tmp_path, monkeypatch
     ("words", "says"),
     [
         (("--agent", "gpt"), "no such agent"),
+        (
+            ("--agent", "true a {prompt}", "--agent", "true b {prompt}"),
+            "two agents are called true",
+        ),
         (("--agent", "true {prompt}", "--answer-format", "schema", *GPT), "of our own loop"),
         (("--agent", "true {prompt}", "--batch", *GPT), "--agent is for runs whose model answers"),
     ],

@@ -11,6 +11,7 @@ import pytest
 from google import genai
 from mcp import Client
 
+from agent_env.errors import ModelError
 from agent_env.extensions.agents.live import LiveReply
 from agent_env.extensions.agents.proxy import Proxy
 from agent_env.extensions.agents.tools import mcp_app
@@ -283,6 +284,26 @@ def test_a_reply_that_begins_anew_with_other_words_breaks_off_and_waits_for_the_
             return again.json()["choices"][0]["message"]["content"], len(at.attempt.model.asked)
 
     assert asyncio.run(main()) == ("I look it up.", 1)
+
+
+def test_a_model_that_fails_in_mid_stream_ends_the_connection_and_the_episode():
+    class Failing(Scripted):
+        async def generate(self, messages, tools, options):
+            heard = LISTENER.get()
+            heard(None)
+            heard("I look ")
+            await asyncio.sleep(0)
+            raise ModelError("down")
+
+    async def main():
+        async with reached(Failing()) as (url, at), httpx.AsyncClient() as client:
+            body = {"stream": True, "messages": [{"role": "user", "content": "When?"}]}
+            key = {"authorization": "Bearer t0ken"}
+            with pytest.raises(httpx.RemoteProtocolError):
+                await client.post(f"{url}/v1/chat/completions", json=body, headers=key)
+            return str(at.failed.exception())
+
+    assert asyncio.run(main()) == "down"
 
 
 def test_text_comes_as_events_as_soon_as_it_is_there_and_once():
