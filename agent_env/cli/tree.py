@@ -29,7 +29,7 @@ GROUPS = {
     "serve": "Servers of questions and models",
     "web": "Webs, pages and facts",
 }
-LAST = ("docs", "list", "models", "sandbox")
+LAST = ("verify", "pack", "docs", "list", "models", "sandbox")
 """Those that the last line names."""
 OTHERS = "Of other packages"
 
@@ -65,6 +65,8 @@ COMMANDS: Mapping[str, str] = {
     "web.context.build": "context:build",
     "web.context.show": "context:show",
     "web.context.verify": "context:verify",
+    "verify": "verify:verify",
+    "pack": "verify:pack",
     "docs": "docs:docs",
     "list": "plugins:list_registry",
     "models": "local:models",

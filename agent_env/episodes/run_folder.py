@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -99,6 +100,16 @@ class RunFolder:
     def traces(self) -> Iterator[Path]:
         """All trace files, sorted, without those of interrupted attempts."""
         yield from sorted((self.path / "episodes").glob("*/*.jsonl"))
+
+    def begun(self) -> Counter[str]:
+        """How often each episode was begun; empty for a run that has no list of them."""
+        from agent_env.episodes.trace.lines import BEGUN
+
+        try:
+            lines = self.read(BEGUN).decode(errors="replace").splitlines()
+        except DatasetError:
+            return Counter()
+        return Counter(line.partition(" ")[2] for line in lines)
 
     def misfit(self, trace: Path, run: str | None, events: Sequence[Event]) -> str | None:
         """Why these events cannot be this trace of this run; None if they can."""

@@ -442,8 +442,17 @@ def select_samples(
 
 
 def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
-    """The bytes of the run's samples and tables, made as run.json says or read from the dataset;
-    ConfigError where they are others."""
+    """As `made_again`; ConfigError where they are others than those of the run."""
+    files = made_again(run, dataset)
+    if digest(files["samples.jsonl"]) != run.manifest.samples_digest:
+        seed = run.manifest.seed
+        source = run.manifest.dataset or f"this version of agent-env with seed {seed}"
+        raise ConfigError(f"{source} gives other questions than {run.path} was begun with")
+    return files
+
+
+def made_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
+    """The bytes of the run's samples and tables, made as run.json says or read from the dataset."""
     manifest = run.manifest
     check_reading(run, manifest, again=True)
     if manifest.dataset is not None and dataset is None:
@@ -457,14 +466,10 @@ def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
     )  # fmt: skip
     task = family.make_task(manifest.prompt, chosen, {})
     sample_set = select_samples(options, family, chosen, task, manifest.tier)
-    files = {
+    return {
         "samples.jsonl": samples_bytes(sample_set.samples),
         "materials.jsonl": samples_bytes(sample_set.tables),
     }
-    if digest(files["samples.jsonl"]) != manifest.samples_digest:
-        source = manifest.dataset or f"this version of agent-env with seed {manifest.seed}"
-        raise ConfigError(f"{source} gives other questions than {run.path} was begun with")
-    return files
 
 
 def _read_dataset(file: Path, family: Family, family_options: Record, task: Task) -> SampleSet:

@@ -183,8 +183,11 @@ class RunScores:
         return served_notice(self.manifest, seen)
 
 
-def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> RunScores:
-    """Scores a run from its traces alone; `prices` replace its own."""
+def read_scores(
+    run: Run, prices: Path | None, note: Callable[[str], None], keep: bool = True
+) -> RunScores:
+    """Scores a run from its traces alone; `prices` replace its own. Writes the scores into its
+    folder, where they are to be kept."""
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.judges import judge_agreements
     from agent_env.analysis.study import RunData, Study
@@ -194,7 +197,8 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     from agent_env.runs.merge import digest_of
 
     earlier = earlier_scores(run)
-    task, manifest, scored = run.task, run.manifest, score_folder(run, note)
+    task, manifest = run.task, run.manifest
+    scored = score_folder(run, note) if keep else list(run.scored(note))
     facts = facts_of(manifest, prices, note)
     for use in manifest.contexts:
         note(describe_use(use))

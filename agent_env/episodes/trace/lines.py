@@ -32,6 +32,7 @@ from agent_env.records.texts import is_time
 from agent_env.records.trace_events import (
     TRACE_VERSION,
     EpisodeFinished,
+    EpisodeStarted,
     Event,
     Judged,
     ModelCalled,
@@ -168,6 +169,9 @@ def _later(version: int) -> str:
     )
 
 
+BEGUN = "begun.txt"
+"""The list of the episodes that a run began, one a line; an episode that is in it more often than
+there are traces of it was begun again."""
 PLACES = ("episodes", "interrupted", "broken")
 """Folders of traces in a run."""
 
@@ -342,6 +346,8 @@ class TraceWriter:
             isinstance(event, ModelCalled) and event.reply is not None
         )
         self._unsynced |= self._fsync == "all" or (self._fsync == "replies" and paid)
+        if isinstance(event, EpisodeStarted):
+            _note_begun(_folder_of(self._path) / BEGUN, event)
 
     async def settle(self) -> None:
         """Returns when everything that `fsync` demands is on the disk; called before each further
@@ -377,6 +383,16 @@ class TraceWriter:
                 self._sync()
         finally:
             os.close(self._fd)
+
+
+def _note_begun(file: Path, event: Event) -> None:
+    """Appends the episode to the run's list of those that were begun."""
+    try:
+        check_file(file.parent, file)
+        with file.open("ab", buffering=0) as opened:
+            opened.write(f"{event.at} {event.episode}\n".encode("utf-8", "surrogatepass"))
+    except OSError as exc:
+        raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -91,14 +92,17 @@ class Texts:
 
     def copy_from(self, other: Texts) -> None:
         """Takes over the sound texts of another store, which may be somebody else's."""
-        try:
-            other._read(b"")  # opens and checks it, where there is one
-        except (MissingText, ValueError, sqlite3.Error):
-            return
-        rows = other._connection.execute("SELECT digest FROM texts") if other._connection else ()
-        for (key,) in rows:
+        for _, text in other.items():
+            self.put(text)
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        """All sound texts with their digests, in the order of these."""
+        with suppress(MissingText, ValueError, sqlite3.Error):
+            self._read(b"")  # opens and checks it, where there is one
+        query = "SELECT digest FROM texts ORDER BY digest"
+        for (key,) in self._connection.execute(query) if self._connection else ():
             with suppress(MissingText, AttributeError):
-                self.put(other.get(key.hex()))
+                yield key.hex(), self.get(key.hex())
 
     def _unpacked(self, packed: object) -> bytes:
         if not isinstance(packed, bytes):  # SQLite stores any value in any column

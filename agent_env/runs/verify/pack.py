@@ -1,0 +1,353 @@
+"""A run as one file that others can check: `pack` writes it, `opened` reads it.
+
+A pack is a zip: statement.json, and below run/ the files of the run that its claims rest on. Names
+are sorted and times fixed, so that the same run gives the same bytes (with the same zlib; the
+statement is the same everywhere).
+Guaranteed of packs of others: a pack is data. Names that lead elsewhere, links, encrypted or
+doubled entries, and more bytes than are stated are refused before anything is used; what is
+unpacked goes into a new folder that is removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+import stat
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from agent_env.episodes.trace.lines import BEGUN, PLACES
+from agent_env.errors import ConfigError, DatasetError, StorageError
+from agent_env.records.options import Opt
+from agent_env.records.safe_files import check_database, new_file
+from agent_env.runs.run import Run
+from agent_env.runs.verify.claims import Case, Verification, VerifyOptions, verify
+from agent_env.runs.verify.statement import (
+    PREDICATE,
+    REPORT,
+    Statement,
+    predicate_of,
+    report_of,
+    statement_of,
+)
+
+STATEMENT: Final = "statement.json"
+FOLDER = "run/"
+DATABASES = ("texts.db", "pages.db")
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that a zip can hold."""
+MOST_FILES = 1_000_000
+LARGEST_FILE = 512 * 1024 * 1024
+LARGEST = 8 * 1024 * 1024 * 1024
+"""Bytes of all files together."""
+LARGEST_STATEMENT = 256 * 1024 * 1024
+CHUNK = 1 << 20
+_PLAIN = re.compile(
+    r"(?:run/(?:[^/\\\x00-\x1f]{1,255}/){0,3}[^/\\\x00-\x1f]{1,255}|statement\.json)"
+)
+_JOURNALS = ("-journal", "-wal", "-shm")
+
+SECRETS = {
+    "a private key": rb"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----",
+    "a key of OpenAI or Anthropic": rb"\bsk-[A-Za-z0-9_-]{20}",
+    "a key of Google": rb"\bAIza[A-Za-z0-9_-]{35}",
+    "a key of AWS": rb"\bAKIA[A-Z0-9]{16}\b",
+    "a token of GitHub": rb"\bgh[pousr]_[A-Za-z0-9]{36}",
+    "a token of Hugging Face": rb"\bhf_[A-Za-z0-9]{30}",
+    "a token of Slack": rb"\bxox[abprs]-[A-Za-z0-9-]{10}",
+    "an authorization header": rb"\b[Aa]uthorization['\"]?: ?['\"]?Bearer [A-Za-z0-9._-]{16}",
+}
+"""Patterns of what must not be given away, by what it is."""
+_SECRETS = {what: re.compile(pattern) for what, pattern in SECRETS.items()}
+_LICENCE = re.compile(rb"""<(?:a|link)\s[^<>]{0,500}\brel=["']?license\b[^<>]{0,500}>""", re.I)
+_ADDRESS = re.compile(rb"""\bhref=["']?([^"'\s<>]{1,300})""", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class PackOptions:
+    """Options of `pack`."""
+
+    run: Annotated[Path, Opt("A run's folder.", metavar="RUN", argument=True)]
+    out: Annotated[Path | None, Opt("The file to write.", shown="RUN.zip")] = None
+    allow_secrets: Annotated[
+        bool, Opt("Pack it although something in it looks like a key; after you have looked.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A pack that was written."""
+
+    file: Path
+    sha256: str
+    files: int
+    pages: Counter[str]
+    """Stored pages by the licence that they state; "" for those that state none."""
+
+    def lines(self) -> Iterator[str]:
+        """What to know of it, and how to sign it."""
+        yield f"{self.files} files in {self.file}"
+        yield f"sha256 {self.sha256}"
+        if self.pages:
+            stated = sum(number for licence, number in self.pages.items() if licence)
+            yield (
+                f"it holds {self.pages.total()} pages of others; {stated} state a licence, "
+                f"{self.pages['']} none: see whether you may pass them on"
+            )
+            for licence, number in sorted(self.pages.items()):
+                if licence:
+                    yield f"  {number} pages: {licence}"
+        yield (
+            f"to sign it: unzip -p {self.file} {STATEMENT} | jq .predicate | cosign attest-blob "
+            f"--predicate - --type {PREDICATE} --bundle {self.file}.sigstore.json {self.file}"
+        )
+
+
+def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
+    """Writes the pack of a run, scored anew. ConfigError for a run that goes on, for one without an
+    episode, and where something in it looks like a key."""
+    from agent_env.runs.score import score_folder
+
+    run = Run.open(options.run)
+    if run.is_locked:
+        raise ConfigError(f"{run.path} is being run; pack it when it has ended")
+    if next(run.traces(), None) is None:
+        raise ConfigError(f"{run.path} has no episode yet")
+    if run.manifest.imported is None:
+        score_folder(run, note)
+    report = report_of(run)
+    out = options.out or run.path.absolute().with_name(f"{run.path.absolute().name}.zip")
+    with tempfile.TemporaryDirectory(prefix="agent-env-pack-") as scratch:
+        files = _files_of(run, Path(scratch), report)
+        if not options.allow_secrets:
+            _refuse_secrets(run, files)
+        digests = {name: _sha256(file) for name, file in files.items()}
+        predicate = predicate_of(run, report)
+        statement = Path(scratch) / STATEMENT
+        statement.write_bytes(statement_of(digests, predicate).as_bytes())
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            with new_file(out) as part:
+                _write_zip(part, {STATEMENT: statement, **files})
+        except OSError as exc:
+            raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
+        pages = _licences(files.get(f"{FOLDER}pages.db"))
+    return Packed(out, _sha256(out), len(files), pages)
+
+
+def _files_of(run: Run, scratch: Path, report: dict[str, Any]) -> dict[str, Path]:
+    """The files by their names in the pack; databases as copies without journals."""
+    from agent_env.wiring.web import store_path
+
+    names = ["run.json", "samples.jsonl", "materials.jsonl", "scores.jsonl", "scored.json", BEGUN]
+    names += [use.file for use in run.manifest.contexts]
+    names += [
+        str(file.relative_to(run.path))
+        for place in PLACES
+        for file in (run.path / place).glob("*/*.jsonl")
+    ]
+    files = {}
+    for name in names:
+        if (run.path / name).exists():
+            run.read(name)  # DatasetError for a link that leads elsewhere, and for no plain file
+            files[FOLDER + name] = run.path / name
+    if run.manifest.imported is None:
+        (scratch / REPORT).write_text(json.dumps(report, indent=1) + "\n")
+        files[FOLDER + REPORT] = scratch / REPORT
+    stores = {"texts.db": run.texts, "pages.db": store_path(run.path)}
+    for name, store in stores.items():
+        if store.exists():
+            files[FOLDER + name] = scratch / name
+            _copy_database(store, scratch / name)
+    return files
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """A copy without free pages and journals; the header does not say which SQLite wrote it."""
+    try:
+        check_database(source.parent, source)
+        with closing(sqlite3.connect(source.resolve().as_uri() + "?mode=ro", uri=True)) as opened:
+            opened.execute("VACUUM INTO ?", (str(target),))
+    except (sqlite3.Error, OSError) as exc:
+        raise StorageError(f"cannot copy {source}: {exc}") from exc
+    with target.open("r+b") as file:  # sqlite.org/fileformat.html, 1.3: change counter, version
+        for offset in (24, 92, 96):
+            file.seek(offset)
+            file.write(b"\0\0\0\1")
+
+
+def _write_zip(file: Path, files: dict[str, Path]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, FIXED_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, files[name].read_bytes())
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _refuse_secrets(run: Run, files: dict[str, Path]) -> None:
+    """ConfigError where a file, a stored text or a page holds what looks like a key."""
+    found: dict[str, None] = {}
+    for name, data in _contents(files):
+        for what, pattern in _SECRETS.items():
+            if pattern.search(data):
+                found[f"{what} in {name}"] = None
+    if found:
+        raise ConfigError(
+            f"{run.path} is not packed, as there seems to be {'; '.join(list(found)[:5])}. "
+            "Look; where it is none, --allow-secrets packs it"
+        )
+
+
+def _contents(files: dict[str, Path]) -> Iterator[tuple[str, bytes]]:
+    """What others can read in the files; texts and pages of databases unpacked."""
+    from agent_env.episodes.trace.texts import Texts
+    from agent_env.web.page_store import SqlitePages
+
+    for name, file in files.items():
+        if name == f"{FOLDER}texts.db":
+            with closing(Texts(file)) as texts:
+                for digest, text in texts.items():
+                    yield f"the text {digest[:12]} of texts.db", text.encode(errors="replace")
+        elif name == f"{FOLDER}pages.db":
+            with closing(SqlitePages(file, read_only=True)) as store:
+                for row in store.fetches(stands_only=False):
+                    if row.digest is not None:
+                        yield f"the page {row.asked}", store.body(row.digest)
+                    if row.headers is not None:
+                        yield f"the headers of {row.asked}", row.headers.encode()
+        else:
+            yield name.removeprefix(FOLDER), file.read_bytes()
+
+
+def _licences(store_file: Path | None) -> Counter[str]:
+    """Pages by the licence that they link to; none of a sealed web, whose pages are ours."""
+    from agent_env.web.page_store import SqlitePages
+
+    licences: Counter[str] = Counter()
+    if store_file is None:
+        return licences
+    with closing(SqlitePages(store_file, read_only=True)) as store:
+        for row in store.fetches():
+            if row.digest is not None and row.extractor != "rendered":
+                tag = _LICENCE.search(store.body(row.digest))
+                address = _ADDRESS.search(tag[0]) if tag else None
+                licences[address[1].decode(errors="replace") if address else ""] += 1
+    return licences
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+async def verify_target(options: VerifyOptions, note: Callable[[str], None]) -> Verification:
+    """Judges the claims of a pack, or of a run's folder."""
+    from agent_env.wiring.trust import check_trust
+
+    with opened(options.target) as case:
+        case.dataset = options.dataset
+        if options.trust_run:
+            check_trust(case.run, case.run.manifest, note, confirmed=True)
+        return await verify(case, options.target)
+
+
+@contextmanager
+def opened(target: Path) -> Iterator[Case]:
+    """The run of a folder, or of a pack, for as long as it is needed."""
+    if target.is_dir():
+        yield Case(Run.open(target))
+        return
+    with tempfile.TemporaryDirectory(prefix="agent-env-pack-") as scratch:
+        digests = _unpack(target, Path(scratch))
+        file = f"{target}: {STATEMENT}"
+        if STATEMENT not in digests:
+            raise DatasetError(target, None, f"is no pack of a run: it has no {STATEMENT}")
+        statement = Statement.read(file, (Path(scratch) / STATEMENT).read_bytes())
+        del digests[STATEMENT]
+        yield Case(
+            Run.open(Path(scratch) / FOLDER),
+            file_findings=tuple(_misstated(digests, statement)),
+            files=len(statement.subject),
+            stated=statement.predicate,
+        )
+
+
+def _misstated(digests: dict[str, str], statement: Statement) -> Iterator[str]:
+    """Where the files are not those of the statement."""
+    stated = {each.name: each.digest.sha256 for each in statement.subject}
+    if len(stated) < len(statement.subject):
+        yield f"{STATEMENT}: names a file twice"
+    for name in sorted({*digests, *stated}):
+        if name not in stated:
+            yield f"{name.removeprefix(FOLDER)}: is not in the statement"
+        elif name not in digests:
+            yield f"{name.removeprefix(FOLDER)}: is missing"
+        elif digests[name] != stated[name]:
+            yield f"{name.removeprefix(FOLDER)}: was changed after it was packed"
+
+
+def _unpack(file: Path, folder: Path) -> dict[str, str]:
+    """The pack's files into the folder; their digests by name. DatasetError for what no pack is."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            for entry in entries:
+                _check_entry(file, entry)
+            if twice := [n for n, c in Counter(e.filename for e in entries).items() if c > 1]:
+                raise DatasetError(file, None, f"has two files named {twice[0]!r}")
+            if len(entries) > MOST_FILES or sum(e.file_size for e in entries) > LARGEST:
+                raise DatasetError(file, None, "is larger than any pack")
+            return {entry.filename: _extract(archive, entry, folder) for entry in entries}
+    except FileNotFoundError as exc:
+        raise ConfigError(f"there is no run and no pack {file}") from exc
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError,
+            ValueError) as exc:  # fmt: skip
+        raise DatasetError(file, None, f"is no pack that can be read: {exc}") from exc
+
+
+def _check_entry(file: Path, entry: zipfile.ZipInfo) -> None:
+    """DatasetError for an entry that no pack has."""
+    name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
+    largest = LARGEST_STATEMENT if name == STATEMENT else LARGEST_FILE
+    problem = (
+        "leads elsewhere"
+        if not _PLAIN.fullmatch(name) or {".", ".."} & set(name.split("/"))
+        else "is no plain file"
+        if kind not in (0, stat.S_IFREG)
+        else "is the journal of a database"
+        if name.endswith(_JOURNALS)
+        else "is encrypted, or packed in a way that no pack is"
+        if entry.flag_bits & 1 or entry.compress_type not in (0, zipfile.ZIP_DEFLATED)
+        else f"would be {entry.file_size:,} bytes; at most {largest:,} are read"
+        if entry.file_size > largest
+        else None
+    )
+    if problem is not None:
+        raise DatasetError(file, None, f"its entry {name!r} {problem}")
+
+
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -> str:
+    """Writes one file, of no more bytes than are stated; its digest."""
+    target, seen, size = folder / entry.filename, hashlib.sha256(), 0
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(entry) as packed, target.open("xb") as written:
+        while data := packed.read(CHUNK):
+            size += len(data)
+            if size > entry.file_size:
+                raise ValueError(f"{entry.filename} is larger than it says")
+            seen.update(data)
+            written.write(data)
+    return seen.hexdigest()
