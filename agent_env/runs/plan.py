@@ -452,7 +452,8 @@ def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
 
 
 def made_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
-    """The bytes of the run's samples and tables, made as run.json says or read from the dataset."""
+    """The bytes of the run's samples and tables, made as run.json says or read from the dataset;
+    without what disturbed worlds and the days of conditions add to them."""
     manifest = run.manifest
     check_reading(run, manifest, again=True)
     if manifest.dataset is not None and dataset is None:
@@ -460,14 +461,15 @@ def made_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
     family = load_family(manifest.task, run.plugins)
     chosen = family.checked_options(manifest.options)
     options = RunOptions(
-        manifest.task, seed=manifest.seed or 0, limit=manifest.samples, where=manifest.where,
-        dataset=dataset if manifest.dataset is not None else None, objects=run.objects,
-        permit=run.permit,
+        manifest.task, seed=manifest.seed or 0, limit=manifest.samples + len(manifest.left_out),
+        where=manifest.where, dataset=dataset if manifest.dataset is not None else None,
+        objects=run.objects, permit=run.permit,
     )  # fmt: skip
     task = family.make_task(manifest.prompt, chosen, {})
     sample_set = select_samples(options, family, chosen, task, manifest.tier)
+    kept = [sample for sample in sample_set.samples if sample.id not in manifest.left_out]
     return {
-        "samples.jsonl": samples_bytes(sample_set.samples),
+        "samples.jsonl": samples_bytes(kept),
         "materials.jsonl": samples_bytes(sample_set.tables),
     }
 

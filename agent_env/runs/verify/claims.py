@@ -11,6 +11,7 @@ the model can vouch for that.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ from agent_env.runs.verify.verdict import Judgement, Verdict
 
 SHOWN = 20
 """Findings of one claim that are listed; the others are counted."""
+ADDED = ("ablation", "attacks", "by_day")
+"""Fields of a sample that are drawn when a run is planned."""
 EQUAL = 1e-9
 """Relative difference up to which two figures are the same: libraries round in other ways."""
 
@@ -186,22 +189,33 @@ async def _questions(case: Case) -> Judgement:
         source = manifest.imported.file if manifest.imported else manifest.dataset
         where = "" if manifest.imported else f"; --dataset {source} compares them with it"
         return _by_findings(f"{about}; they came from {source}{where}", findings)
-    if (clash := [c.name for c in manifest.conditions if c.disturbance is not None]) and same:
-        about += f"; their worlds under {', '.join(clash)} are drawn from the seed, too"
     again = made_again(run, case.dataset)["samples.jsonl"]
     findings += list(_differing_lines(data, again, "samples.jsonl"))
     origin = f"seed {manifest.seed}" if manifest.dataset is None else str(case.dataset)
-    return _by_findings(f"{about}, and each line with what {origin} gives", findings)
+    return _by_findings(f"{about}, and each question and gold with what {origin} gives", findings)
 
 
 def _differing_lines(stored: bytes, again: bytes, file: str) -> Iterator[str]:
     """Each line of samples that is another when it is made again."""
-    before, now = stored.splitlines(), again.splitlines()
+    before, now = list(map(_as_made, stored.splitlines())), list(map(_as_made, again.splitlines()))
     for number, (old, new) in enumerate(zip(before, now, strict=False), start=1):
+        fields = [] if old is None or new is None else [n for n in new if old.get(n) != new[n]]
         if old != new:
-            yield f"{file}:{number}: is another question or gold than its source gives"
+            what = f" in {', '.join(fields)}" if fields else ""
+            yield f"{file}:{number}: is not what its source gives{what}"
     if len(before) != len(now):
         yield f"{file}: has {len(before)} samples, where its source gives {len(now)}"
+
+
+def _as_made(line: bytes) -> dict[str, Any] | None:
+    """A sample without what disturbed worlds and the days of conditions add; None for no object."""
+    try:
+        sample = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(sample, dict):
+        return None
+    return {name: each for name, each in sample.items() if name not in ADDED}
 
 
 async def _gold(case: Case) -> Judgement:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from agent_env.protocols import Model
 from agent_env.records.schema import Condition, Episode, Sample
 from agent_env.registry import NO_PLUGINS
@@ -16,17 +14,11 @@ from agent_env.tasks.task import Task
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load_family
 
-SOLVERS = ("reference", "rememberer")
-"""Scripted models: what the prompt states, and what the shipped tables say where it does not."""
-DEFAULT_WORDING = {"implicit": "base"}
-
 
 async def solved_again(run: Run) -> Judgement:
-    """Verdict, text and findings on the golds of each wording that the run asks.
-
-    A sample whose prompt states all that it takes must be solved; where something has to be looked
-    up, a solver that does not know it may miss the gold, which proves nothing.
-    """
+    """The judgement on the golds, of the wording that states everything, and of each wording that
+    is asked and has another gold: there the solver looks up the shipped tables, and where it misses
+    the gold that proves nothing."""
     manifest = run.manifest
     if manifest.imported is not None:
         return "unchecked", f"the golds are those of {manifest.imported.file}", []
@@ -38,48 +30,40 @@ async def solved_again(run: Run) -> Judgement:
     task = family.make_task("default", options, by_digest(run.materials()))
     # of a file that was changed, too: the claim on the questions says so
     samples = parse_samples(run.path / "samples.jsonl", run.read("samples.jsonl"), task.sample_type)
-    asked = dict.fromkeys(DEFAULT_WORDING.get(c.wording, c.wording) for c in manifest.conditions)
-    conditions = [parse_condition(name) for name in dict.fromkeys((*asked, "explicit"))]
-    solvers = [make_model(name, None, {}, NO_PLUGINS) for name in SOLVERS]
-    findings, solved = [], 0
+    wordings = dict.fromkeys(each.wording for each in manifest.conditions)
+    asked = [parse_condition("base" if each == "implicit" else each) for each in wordings]
+    explicit, solver = parse_condition("explicit"), make_model("reference", None, {}, NO_PLUGINS)
+    with_tables = make_model("rememberer", None, {}, NO_PLUGINS)
+    findings, missed = [], 0
     for sample in samples:
-        found = {c.name: await _answers(task, sample, c, solvers) for c in conditions}
-        is_solved = all(None in each for name, each in found.items() if name in asked)
-        solved += is_solved
-        if None not in found["explicit"]:
-            gold = ", ".join(sample_under(sample, "explicit").gold) or "none"
-            findings.append(f"{sample.id}: the gold is {gold}, and the solver finds "
-                            f"{next(iter(found['explicit']), 'none')}")  # fmt: skip
-        elif not is_solved and _has_own_gold(sample, asked):
-            findings.append(f"{sample.id}: the gold of one wording is not the one that is found")
+        gold = sample_under(sample, explicit).gold
+        if (answer := await _wrong_answer(task, sample, explicit, solver)) is not None:
+            findings.append(f"{sample.id}: the gold is {', '.join(gold or ()) or 'none'}, and the "
+                            f"second solver finds {answer}")  # fmt: skip
+            continue
+        others = [each for each in asked if sample_under(sample, each).gold != gold]
+        wrong = [await _wrong_answer(task, sample, each, with_tables) for each in others]
+        missed += any(answer is not None for answer in wrong)
+    solved = len(samples) - len(findings) - missed
     text = f"{solved} of {len(samples)} golds are found by a second solver from the question"
-    if manifest.dataset is not None and findings:
-        text += "; a published file may follow other conventions (docs/time-puzzles.md)"
-    is_sure = solved + len(findings) == len(samples)
-    return ("fails" if findings else "holds" if is_sure else "unchecked"), text, findings
+    if findings and manifest.dataset is not None:
+        text += f"; {manifest.dataset} may have other conventions, so the others prove nothing"
+        return "unchecked", text, findings
+    return ("fails" if findings else "unchecked" if missed else "holds"), text, findings
 
 
-def _has_own_gold(sample: Sample, wordings: Mapping[str, None]) -> bool:
-    """Whether a wording that is asked has another gold than the explicit one."""
-    golds = {sample_under(sample, wording).gold for wording in (*wordings, "explicit")}
-    return len(golds) > 1
-
-
-async def _answers(
-    task: Task, sample: Sample, condition: Condition, solvers: Sequence[Model]
-) -> dict[str | None, None]:
-    """The answers of the solvers that are wrong; None for one that is right, which ends it."""
-    wrong: dict[str | None, None] = {}
-    for solver in solvers:
-        messages = task.prompt_under(sample, condition)
-        reply = (await solver.generate(messages, ())).message
-        episode = Episode(
-            sample=sample.id, condition=condition.name, repeat=1, model=solver.name,
-            messages=(*messages, reply), status="finished", answer=reply.content,
-            stop_reason="answered",
-        )  # fmt: skip
-        score = task.score(sample, episode)
-        if score.metrics.get(task.right_metric) == 1:
-            return {None: None}
-        wrong[", ".join(score.answer or ()) or reply.content[:100]] = None
-    return wrong
+async def _wrong_answer(
+    task: Task, sample: Sample, condition: Condition, solver: Model
+) -> str | None:
+    """What the solver answers; None where that is right."""
+    messages = task.prompt_under(sample, condition)
+    reply = (await solver.generate(messages, ())).message
+    episode = Episode(
+        sample=sample.id, condition=condition.name, repeat=1, model=solver.name,
+        messages=(*messages, reply), status="finished", answer=reply.content,
+        stop_reason="answered",
+    )  # fmt: skip
+    score = task.score(sample, episode)
+    if score.metrics.get(task.right_metric) == 1:
+        return None
+    return ", ".join(score.answer or ()) or reply.content[:100]

@@ -22,9 +22,11 @@ def checked_pages(run: Run, traces: Mapping[str, Sequence[Event]]) -> Judgement:
     """Verdict, text and findings: every page has the digest that is its name, the whole store that
     of run.json, and every opened page and cited context is among them."""
     manifest = run.manifest
+    plain = {c.name for c in manifest.conditions if c.disturbance is None and c.today is None}
     opened = {
         (name, page.url, page.digest)
         for name, events in traces.items()
+        if name.partition("/")[0] in plain
         for event in events
         if isinstance(event, ToolCalled)
         for page in event.result.pages
@@ -51,6 +53,8 @@ def checked_pages(run: Run, traces: Mapping[str, Sequence[Event]]) -> Judgement:
                 findings.append(f"{name}: the page {url} has another content in the store")
         number = sum(1 for _ in store.urls())
     text = f"{number:,} pages have their digests, {len(opened)} opened ones among them"
+    if made := [each.name for each in manifest.conditions if each.tools and each.name not in plain]:
+        text += f"; the pages of {', '.join(made)} are made for each sample, and are not compared"
     return ("fails" if findings else "holds"), f"{text}{contexts and f'; {contexts}'}", findings
 
 
