@@ -96,6 +96,19 @@ def make_model(
     return settings.with_protocol(CountedByServer(model, tokenizer))
 
 
+_KEY_ENDS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+_SHORTEST_KEY = 8
+
+
+def keys_here() -> dict[str, bytes]:
+    """What the environment holds under names of keys, as nothing of it may be given away."""
+    return {
+        name: value.encode(errors="replace")
+        for name, value in os.environ.items()
+        if name.upper().endswith(_KEY_ENDS) and len(value) >= _SHORTEST_KEY
+    }
+
+
 _PLUGGED_IN = re.compile(r"(?:langchain:)?((?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_][\w.]*)(?:/(.*))?")
 
 

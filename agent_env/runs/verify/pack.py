@@ -38,10 +38,11 @@ from agent_env.runs.verify.statement import (
     report_of,
     statement_of,
 )
+from agent_env.web.store_file import reading
+from agent_env.wiring.models import keys_here
 
 STATEMENT: Final = "statement.json"
 FOLDER = "run/"
-DATABASES = ("texts.db", "pages.db")
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold."""
 MOST_FILES = 1_000_000
@@ -50,23 +51,20 @@ LARGEST = 8 * 1024 * 1024 * 1024
 """Bytes of all files together."""
 LARGEST_STATEMENT = 256 * 1024 * 1024
 CHUNK = 1 << 20
-_PLAIN = re.compile(
-    r"(?:run/(?:[^/\\\x00-\x1f]{1,255}/){0,3}[^/\\\x00-\x1f]{1,255}|statement\.json)"
-)
+_PLAIN = re.compile(r"statement\.json|run(?:/[^/\\\x00-\x1f]{1,255}){1,4}")
 _JOURNALS = ("-journal", "-wal", "-shm")
 
 SECRETS = {
-    "a private key": rb"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----",
-    "a key of OpenAI or Anthropic": rb"\bsk-[A-Za-z0-9_-]{20}",
-    "a key of Google": rb"\bAIza[A-Za-z0-9_-]{35}",
-    "a key of AWS": rb"\bAKIA[A-Z0-9]{16}\b",
-    "a token of GitHub": rb"\bgh[pousr]_[A-Za-z0-9]{36}",
-    "a token of Hugging Face": rb"\bhf_[A-Za-z0-9]{30}",
-    "a token of Slack": rb"\bxox[abprs]-[A-Za-z0-9-]{10}",
-    "an authorization header": rb"\b[Aa]uthorization['\"]?: ?['\"]?Bearer [A-Za-z0-9._-]{16}",
+    "a private key": re.compile(rb"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----"),
+    "a key of OpenAI or Anthropic": re.compile(rb"\bsk-[A-Za-z0-9_-]{20}"),
+    "a key of Google": re.compile(rb"\bAIza[A-Za-z0-9_-]{35}"),
+    "a key of AWS": re.compile(rb"\bAKIA[A-Z0-9]{16}\b"),
+    "a token of GitHub": re.compile(rb"\bgh[pousr]_[A-Za-z0-9]{36}"),
+    "a token of Hugging Face": re.compile(rb"\bhf_[A-Za-z0-9]{30}"),
+    "a token of Slack": re.compile(rb"\bxox[abprs]-[A-Za-z0-9-]{10}"),
+    "an authorization header": re.compile(rb"\b[Aa]uthorization['\"]?: ?['\"]?Bearer [\w.-]{16}"),
 }
 """Patterns of what must not be given away, by what it is."""
-_SECRETS = {what: re.compile(pattern) for what, pattern in SECRETS.items()}
 _LICENCE = re.compile(rb"""<(?:a|link)\s[^<>]{0,500}\brel=["']?license\b[^<>]{0,500}>""", re.I)
 _ADDRESS = re.compile(rb"""\bhref=["']?([^"'\s<>]{1,300})""", re.I)
 
@@ -174,7 +172,7 @@ def _copy_database(source: Path, target: Path) -> None:
     """A copy without free pages and journals; the header does not say which SQLite wrote it."""
     try:
         check_database(source.parent, source)
-        with closing(sqlite3.connect(source.resolve().as_uri() + "?mode=ro", uri=True)) as opened:
+        with closing(reading(source)) as opened:
             opened.execute("VACUUM INTO ?", (str(target),))
     except (sqlite3.Error, OSError) as exc:
         raise StorageError(f"cannot copy {source}: {exc}") from exc
@@ -200,10 +198,12 @@ def _sha256(file: Path) -> str:
 
 
 def _refuse_secrets(run: Run, files: dict[str, Path]) -> None:
-    """ConfigError where a file, a stored text or a page holds what looks like a key."""
-    found: dict[str, None] = {}
+    """ConfigError where a file, a stored text or a page holds a key of this environment, or what
+    looks like one."""
+    found, ours = dict[str, None](), keys_here()
     for name, data in _contents(files):
-        for what, pattern in _SECRETS.items():
+        found |= {f"the value of {key} in {name}": None for key in ours if ours[key] in data}
+        for what, pattern in SECRETS.items():
             if pattern.search(data):
                 found[f"{what} in {name}"] = None
     if found:
