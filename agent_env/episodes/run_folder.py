@@ -7,9 +7,8 @@ import hashlib
 import os
 import shutil
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -101,15 +100,16 @@ class RunFolder:
         """All trace files, sorted, without those of interrupted attempts."""
         yield from sorted((self.path / "episodes").glob("*/*.jsonl"))
 
-    def begun(self) -> Counter[str]:
-        """How often each episode was begun; empty for a run that has no list of them."""
+    def begun(self) -> dict[str, list[str]]:
+        """When each episode was begun; empty for a run that has no list of that."""
         from agent_env.episodes.trace.lines import BEGUN
 
-        try:
-            lines = self.read(BEGUN).decode(errors="replace").splitlines()
-        except DatasetError:
-            return Counter()
-        return Counter(line.partition(" ")[2] for line in lines)
+        times: dict[str, list[str]] = {}
+        with suppress(DatasetError):
+            for line in self.read(BEGUN).decode(errors="replace").splitlines():
+                at, _, name = line.partition(" ")
+                times.setdefault(name, []).append(at)
+        return times
 
     def misfit(self, trace: Path, run: str | None, events: Sequence[Event]) -> str | None:
         """Why these events cannot be this trace of this run; None if they can."""

@@ -395,11 +395,12 @@ async def _repeats(case: Case) -> Judgement:
     for place in PLACES[1:]:
         for file in sorted((run.path / place).glob("*/*.jsonl")):
             aside[f"{file.parent.name}/{file.stem.rpartition('.')[0]}"] += 1
-    for name, number in begun.items():
-        if number > 1 + aside[name]:
-            findings.append(
-                f"{name}: was begun {number} times, and {1 + aside[name]} of its traces are here"
-            )
+    for name, times in begun.items():
+        events, here = case.traces.get(name), 1 + aside[name]
+        if len(times) > here:
+            findings.append(f"{name}: was begun {len(times)} times, and {here} traces are here")
+        elif events and events[0].at not in times:
+            findings.append(f"{name}: was begun at {times[-1]}, and its trace at {events[0].at}")
     if not begun and not findings:
         return "unchecked", "the run has no list of the episodes that were begun", []
     kept = f", {aside.total()} broken traces were set aside and kept" if aside else ""

@@ -160,7 +160,8 @@ def _files_of(run: Run, scratch: Path, report: dict[str, Any]) -> dict[str, Path
     if run.manifest.imported is None:
         (scratch / REPORT).write_text(json.dumps(report, indent=1) + "\n")
         files[FOLDER + REPORT] = scratch / REPORT
-    stores = {"texts.db": run.texts, "pages.db": store_path(run.path)}
+    pages = run.pages if run.pages.exists() else store_path(run.path)
+    stores = {"texts.db": run.texts, "pages.db": pages}
     for name, store in stores.items():
         if store.exists():
             files[FOLDER + name] = scratch / name

@@ -1,0 +1,137 @@
+"""A run's claims judged again: an honest run holds, and each single change is named."""
+
+import asyncio
+import json
+import random
+
+import pytest
+
+from agent_env.runs.run import Run
+from agent_env.runs.verify.claims import CHECKS, VerifyOptions, differences
+from agent_env.runs.verify.pack import PackOptions, pack, verify_target
+from tests import frauds
+from tests.commands import agent_env
+
+PRICES = """[models.reference]
+input_per_million = 1.0
+output_per_million = 4.0
+date = 2026-01-31
+source = "made up"
+"""
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    """A pack of eight episodes, in four of which pages were opened."""
+    folder = tmp_path_factory.mktemp("honest")
+    (folder / "prices.toml").write_text(PRICES)
+    done = agent_env(
+        "run", "time-puzzles", "--limit", "2", "--condition", "explicit", "--condition", "web",
+        "--repeats", "2", "--prices", str(folder / "prices.toml"), "--out", str(folder / "run"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return pack(PackOptions(folder / "run"), print).file
+
+
+def verified(target):
+    return asyncio.run(verify_target(VerifyOptions(target), print))
+
+
+def verdicts(result):
+    return {claim.name: claim.verdict for claim in result.claims}
+
+
+def failing(result):
+    return {claim.name: claim.findings for claim in result.claims if claim.verdict == "fails"}
+
+
+def test_every_claim_of_an_honest_pack_holds(honest):
+    assert verdicts(verified(honest)) == dict.fromkeys(CHECKS, "holds")
+
+
+def test_a_folder_has_no_statement_and_no_report_and_the_rest_holds(honest):
+    seen = verdicts(verified(honest.with_suffix("")))
+    assert {n for n, verdict in seen.items() if verdict == "unchecked"} == {"files", "figures"}
+    assert "fails" not in seen.values()
+
+
+@pytest.mark.parametrize("fraud", [each for each in frauds.FRAUDS if each is not frauds.page])
+def test_a_single_change_is_named_though_all_digests_fit_again(honest, tmp_path, fraud):
+    folder = frauds.unpack(honest, tmp_path / "changed")
+    where = fraud(folder, random.Random(7))
+    frauds.resealed(folder)
+    frauds.restated(folder)
+    result = verified(frauds.zipped(folder, tmp_path / "changed.zip"))
+    assert not result.holds
+    assert any(where in line for lines in failing(result).values() for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("fraud", "claim"),
+    [(frauds.answer, "requests"), (frauds.dropped, "episodes"), (frauds.rechosen, "repeats"),
+     (frauds.model, "model"), (frauds.gold, "gold")],
+)  # fmt: skip
+def test_it_is_named_too_where_the_cheat_packs_the_run_again(honest, tmp_path, fraud, claim):
+    folder = frauds.unpack(honest, tmp_path / "changed")
+    where = fraud(folder, random.Random(7))
+    frauds.resealed(folder)
+    again = pack(PackOptions(folder / "run", tmp_path / "again.zip"), print).file
+    assert any(where.removesuffix("s.jsonl") in line or "tp-1-" in line
+               for line in failing(verified(again))[claim])  # fmt: skip
+
+
+def test_a_reply_written_anew_before_packing_is_not_found(honest, tmp_path):
+    """What docs/verify.md says that nobody can see in a pack."""
+    folder = frauds.unpack(honest, tmp_path / "changed")
+    frauds.reply(folder, random.Random(7))
+    frauds.resealed(folder)
+    again = pack(PackOptions(folder / "run", tmp_path / "again.zip"), print).file
+    assert verified(again).holds
+
+
+def test_an_episode_that_was_deleted_and_asked_again_was_begun_twice(honest, tmp_path):
+    folder = frauds.unpack(honest, tmp_path / "changed") / "run"
+    frauds.dropped(folder.parent, random.Random(7))
+    assert agent_env("resume", str(folder), "--trust-run").returncode == 0
+    result = verified(folder)
+    assert [line.partition(": ")[2] for line in failing(result)["repeats"]] == [
+        "was begun 2 times, and 1 traces are here"
+    ]
+
+
+def test_code_that_is_not_ours_is_not_run_and_what_it_would_take_is_said(honest, tmp_path):
+    folder = frauds.unpack(honest, tmp_path / "changed")
+    (tmp_path / "evil.py").write_text("raise SystemExit('run')\n")
+    frauds.change_run(folder, scorer=f"{tmp_path}/evil.py:score")
+    frauds.restated(folder)
+    result = verified(frauds.zipped(folder, tmp_path / "changed.zip"))
+    seen = verdicts(result)
+    assert seen["files"] == seen["traces"] == seen["model"] == "holds"
+    assert seen["gold"] == seen["scores"] == seen["requests"] == "unchecked"
+
+
+def test_the_command_prints_each_verdict_and_exits_with_1_where_one_fails(honest, tmp_path):
+    done = agent_env("verify", str(honest))
+    assert done.returncode == 0
+    assert done.stdout.endswith("12 holds, 0 fails, 0 unchecked\n")
+    folder = frauds.unpack(honest, tmp_path / "changed")
+    frauds.model(folder, random.Random(7))
+    done = agent_env("verify", str(folder / "run"), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["fails"] >= 1
+
+
+def test_two_reports_differ_where_a_path_has_another_value():
+    stated = {"a": {"b": [1.0, 2.0]}, "c": None, "same": 0.1 + 0.2}
+    now = {"a": {"b": [1.0, 3.0]}, "d": 1, "same": 0.3}
+    assert list(differences(stated, now)) == [
+        "a.b[1]: 2.0 is stated, 3.0 comes out",
+        "c: None is stated, nothing comes out",
+        "d: nothing is stated, 1 comes out",
+    ]
+
+
+def test_a_run_lists_when_each_episode_was_begun(honest):
+    times = Run(honest.with_suffix("")).begun()
+    assert sorted(times)[:2] == ["explicit/tp-1-00001.1", "explicit/tp-1-00001.2"]
+    assert {len(each) for each in times.values()} == {1}

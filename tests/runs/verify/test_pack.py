@@ -1,0 +1,191 @@
+"""A pack is one file with the same bytes for the same run, and data where it comes from others."""
+
+import asyncio
+import json
+import stat
+import zipfile
+from collections import Counter
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.verify.claims import VerifyOptions
+from agent_env.runs.verify.pack import LARGEST_FILE, PackOptions, opened, pack, verify_target
+from tests import frauds
+from tests.commands import agent_env
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "one"
+    done = agent_env(
+        "run", "tempreason", "--limit", "2", "--condition", "base", "--out", str(folder)
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def packed(run):
+    return pack(PackOptions(run), print)
+
+
+def test_the_same_run_gives_the_same_bytes(run, packed, tmp_path):
+    again = pack(PackOptions(run, tmp_path / "again.zip"), print)
+    assert again.sha256 == packed.sha256
+    assert again.file.read_bytes() == packed.file.read_bytes()
+
+
+def test_the_statement_is_one_of_in_toto_and_names_every_file(packed):
+    with zipfile.ZipFile(packed.file) as archive:
+        statement = json.loads(archive.read("statement.json"))
+        names = {*archive.namelist()} - {"statement.json"}
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    assert statement["predicateType"] == "urn:agent-env:evaluation:v1"
+    assert {each["name"] for each in statement["subject"]} == names
+    assert statement["predicate"]["conditions"] == {
+        "base": {"finished": 2, "failed": 0, "unfinished": 0, "sem": 1.0}
+    }
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["sk-proj-0123456789abcdefghij", "AKIAIOSFODNN7EXAMPLE", "hf_" + "a" * 34,
+     "-----BEGIN RSA PRIVATE KEY-----"],
+)  # fmt: skip
+def test_what_looks_like_a_key_is_refused_and_not_repeated(run, tmp_path, key):
+    folder = _copy(run, tmp_path)
+    frauds.change_run(folder.parent, changes=[key])
+    with pytest.raises(ConfigError, match=r"in run\.json") as refused:
+        pack(PackOptions(folder), print)
+    assert key not in str(refused.value)
+    assert pack(PackOptions(folder, allow_secrets=True), print).files == 9
+
+
+def test_a_key_of_this_environment_is_refused_in_a_stored_text(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "reference-0123456789")
+    folder = _copy(run, tmp_path)
+    frauds.change_run(folder.parent, changes=["reference-0123456789"])
+    with pytest.raises(ConfigError, match=r"the value of SOME_API_KEY in run\.json"):
+        pack(PackOptions(folder), print)
+
+
+def test_a_run_that_goes_on_is_not_packed(run):
+    from agent_env.runs.run import Run
+
+    with Run(run).locked(), pytest.raises(ConfigError, match="is being run"):
+        pack(PackOptions(run), print)
+
+
+def _copy(run, tmp_path):
+    import shutil
+
+    return shutil.copytree(run, tmp_path / "run")
+
+
+def entry(name, mode=0, size=None, data=b"x", **fields):
+    """A zip with one entry beside its statement."""
+
+    def write(out):
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr("statement.json", b"{}")
+            info = zipfile.ZipInfo(name)
+            info.external_attr = mode << 16
+            archive.writestr(info, data)
+            for field, value in fields.items():
+                setattr(info, field, value)
+            if size is not None:
+                info.file_size = size
+        return out
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (entry("../escape"), "leads elsewhere"),
+        (entry("/etc/escape"), "leads elsewhere"),
+        (entry("run/../../escape"), "leads elsewhere"),
+        (entry("run\\escape"), "leads elsewhere"),
+        (entry("elsewhere/x"), "leads elsewhere"),
+        (entry("run/a\nb"), "leads elsewhere"),
+        (entry("run/link", stat.S_IFLNK | 0o777, data=b"/etc/passwd"), "is no plain file"),
+        (entry("run/pages.db-journal"), "is the journal of a database"),
+        (entry("run/big", size=LARGEST_FILE + 1), "bytes; at most"),
+        (entry("run/secret", flag_bits=1), "is encrypted"),
+        (entry("statement.json"), "two files named 'statement.json'"),
+        (entry("run/run.json/x"), "no run: it has no run.json|cannot be read|no statement"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_entry_that_no_pack_has_is_refused_by_its_name(tmp_path, write, problem):
+    file = write(tmp_path / "bad.zip")
+    with pytest.raises((DatasetError, ConfigError), match=problem), opened(file):
+        pass
+    assert not list(tmp_path.parent.rglob("escape"))
+
+
+def test_a_bomb_that_says_less_than_it_holds_ends_at_what_it_says(packed, tmp_path):
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("statement.json", b"{}")
+        archive.writestr("run/x", b"\0" * 10_000_000)
+        archive.getinfo("run/x").file_size = 10
+    with pytest.raises(DatasetError, match=r"bomb\.zip"), opened(bomb):
+        pass
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 broken", b"no zip"])
+def test_what_is_no_zip_is_said_in_a_line(tmp_path, data):
+    file = tmp_path / "file.zip"
+    file.write_bytes(data)
+    done = agent_env("verify", str(file))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"agent-env: {file}: is no pack that can be read")
+
+
+def test_a_statement_that_names_another_digest_fails_by_the_file(packed, tmp_path):
+    folder = frauds.unpack(packed.file, tmp_path / "changed")
+    file = folder / "statement.json"
+    statement = json.loads(file.read_text())
+    statement["subject"][0]["digest"]["sha256"] = "0" * 64
+    statement["subject"].append(statement["subject"][1] | {"name": "run/gone.txt"})
+    file.write_text(json.dumps(statement))
+    result = asyncio.run(
+        verify_target(VerifyOptions(frauds.zipped(folder, tmp_path / "changed.zip")), print)
+    )
+    (files,) = [claim for claim in result.claims if claim.verdict == "fails"]
+    assert files.findings == (
+        "begun.txt: was changed after it was packed",
+        "gone.txt: is missing",
+    )
+
+
+def test_a_later_predicate_is_refused(packed, tmp_path):
+    folder = frauds.unpack(packed.file, tmp_path / "changed")
+    file = folder / "statement.json"
+    file.write_text(file.read_text().replace("evaluation:v1", "evaluation:v2"))
+    with (
+        pytest.raises(DatasetError, match="predicateType"),
+        opened(frauds.zipped(folder, tmp_path / "changed.zip")),
+    ):
+        pass
+
+
+def test_pages_of_others_are_counted_by_the_licence_that_they_link_to(tmp_path):
+    from agent_env.records.pages import Page
+    from agent_env.runs.verify.pack import _licences
+    from agent_env.web.page_store import SqlitePages
+
+    store = SqlitePages(tmp_path / "pages.db")
+    free = b'<p>x <a rel="license" href="https://creativecommons.org/licenses/by/4.0/">CC</a>'
+    store.put_all(
+        Page(url=url, status=200, content_type="text/html", body=body, title="", text="x",
+             fetched_at="2026-01-01T00:00:00Z")
+        for url, body in (("https://a.example/", free), ("https://b.example/", b"<p>y"))
+    )  # fmt: skip
+    store.close()
+    assert _licences(tmp_path / "pages.db") == Counter(
+        {"https://creativecommons.org/licenses/by/4.0/": 1, "": 1}
+    )
