@@ -139,6 +139,8 @@ def _summary(
 
 def summary_table(comparison: Comparison, title: str, notes: Sequence[str] = ()) -> ResultTable:
     """Conditions by row; `notes` come last below it."""
+    from agent_env.analysis.statistics.noise import noise_notes  # whose package imports this one
+
     rows, metrics = summarise(comparison), comparison.study.metrics
     columns = (
         Column("condition"), Column("episodes", 0),
@@ -156,6 +158,7 @@ def summary_table(comparison: Comparison, title: str, notes: Sequence[str] = ())
         *on_forms(arm.condition for arm in comparison.study.arms),
         *(f"{label.removesuffix(MARK)}{MARK} cannot mean anything: {problem}"
           for label, problem in problems.items()),
+        *noise_notes(comparison),
         *notes,
     )  # fmt: skip
     return ResultTable("summary", title, columns, cells, notes)

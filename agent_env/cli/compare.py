@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 from agent_env.cli.options import with_options
 from agent_env.cli.run import Wide, print_table, say
+from agent_env.records.escaping import visible
 from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
+    from agent_env.analysis.requirements import Judged
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.runs.compare import CompareOptions
 
@@ -35,6 +38,7 @@ def compare(
         compare_tasks,
         comparison_json,
         draw,
+        judge_tasks,
         select_tables,
         write,
         write_report,
@@ -43,13 +47,16 @@ def compare(
     if options.figures or options.html:
         need_extra(*(FOR_REPORT if options.html else FOR_FIGURES))
     tasks = compare_tasks(options, say)
+    judged = judge_tasks(tasks, options, say)
     is_all = options.to or options.out or as_json
     names = options.tables or (["all"] if is_all else [])
     tables = {each.name: select_tables(each.comparison, names, options.by) for each in tasks}
     if as_json:
         values = {t.name: comparison_json(t.comparison, tables[t.name]) for t in tasks}
         whole = values if len(tasks) > 1 else next(iter(values.values()))
-        print(json.dumps({"tasks": whole} if len(tasks) > 1 else whole, allow_nan=False))
+        gate = {"requirements": [asdict(each) for each in judged]} if judged else {}
+        print(json.dumps({"tasks": whole} if len(tasks) > 1 else whole | gate, allow_nan=False))
+        _end(judged)
         return
     for each in tasks:
         is_one = len(tasks) == 1
@@ -70,6 +77,17 @@ def compare(
     if options.html is not None:
         write_report(tasks, options.html, say)
         say(f"wrote {options.html}")
+    for verdict in judged:
+        print(visible(str(verdict)))
+    _end(judged)
+
+
+def _end(judged: Sequence[Judged]) -> None:
+    """The exit code that CI goes by, where there are requirements."""
+    from agent_env.analysis.requirements import exit_code
+
+    if code := exit_code(judged):
+        sys.exit(code)
 
 
 def _print(

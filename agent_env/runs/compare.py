@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from agent_env.analysis.comparison import Comparison
+    from agent_env.analysis.requirements import Judged
     from agent_env.analysis.result_tables import Format, ResultTable
     from agent_env.analysis.study import Study
     from agent_env.records.manifest import Manifest
@@ -106,6 +107,14 @@ class CompareOptions:
             "Repeatable."
         ),
     ] = ()
+    require: Annotated[
+        tuple[str, ...],
+        Opt(
+            "For CI: 'web-base >= 0.05' (by its 95 % CI), 'web > 0.5', 'cost <= 2', 'failed <= 0', "
+            "'tokens < 1e6'. Exit code 1: not met; 3: not known yet. Repeatable."
+        ),
+    ] = ()
+    junit: Annotated[Path | None, Opt("Write what came of --require as JUnit XML.")] = None
     strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
     resamples: Annotated[int, Opt("Of the bootstrap and the tests.", min=1000, max=1_000_000)] = (
         10_000
@@ -197,7 +206,8 @@ def _comparison(
 
     if options.baseline is not None and options.contrasts:
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
-    if len(study.arms) < 2 and not options.tables and options.html is None:
+    alone = options.tables or options.html or options.require
+    if len(study.arms) < 2 and not alone:
         raise ConfigError(ONE_CONDITION)
     contrasts = options.contrasts
     if not contrasts and added and options.baseline is None:
@@ -215,6 +225,20 @@ def _comparison(
             until=StoppingRule(options.alpha, options.margin) if options.sequential else None,
         ),
     )
+
+
+def judge_tasks(
+    tasks: Sequence[TaskComparison], options: CompareOptions, say: Callable[[str], None]
+) -> list[Judged]:
+    """The requirements judged for each task; with `--junit` also written."""
+    from agent_env.analysis.requirements import judge, junit
+
+    judged = {each.name: judge(options.require, each.comparison) for each in tasks}
+    every = [each for of_task in judged.values() for each in of_task]
+    if options.junit is not None:
+        write_whole(options.junit, junit(every, f"agent-env {', '.join(judged)}").encode())
+        say(f"wrote {options.junit}")
+    return every
 
 
 def select_tables(

@@ -130,3 +130,16 @@ def test_a_named_table_without_rows_says_why_it_has_none(runs):
     assert "No condition has faults of tools; run --faults makes one that has." in shown.stdout
     assert "No condition has a blocked or shifted web" in shown.stdout
     assert "──" not in shown.stdout
+
+
+def test_requirements_are_told_and_give_the_exit_code(runs, tmp_path):
+    run, junit = str(runs / "reference"), tmp_path / "gate.xml"
+    done = agent_env("compare", run, "--require", "web-base >= 0.05", "--junit", str(junit))
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith("met: web-base >= 0.05: web − base 1.000 [")
+    assert 'tests="1" failures="0" errors="0"' in junit.read_text()
+    unknown = agent_env("compare", run, "--json", "--require", "cost <= 2")
+    assert unknown.returncode == 3
+    assert json.loads(unknown.stdout)["requirements"][0]["answer"] == "not known yet"
+    assert agent_env("compare", run, "--require", "base > 0.99").returncode == 1
+    assert agent_env("compare", run, "--require", "base").returncode == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 from statistics import NormalDist
@@ -47,6 +48,33 @@ def _noise(comparison: Comparison, arm: Arm) -> Noise:
     (estimate,) = comparison.estimates(flips, share=True)
     error = (2 * float(np.mean(variances)) / len(variances)) ** 0.5
     return Noise(arm.label, estimate, NormalDist().inv_cdf(0.975) * error)
+
+
+LITERATURE = (0.05, 0.15)
+"""Accuracy that moved between ten runs of one model at temperature 0, over eight tasks and five
+models (Atil et al. 2024, arXiv 2408.04667, abstract and table 1); at least so many verdicts did."""
+
+
+def noise_notes(comparison: Comparison) -> Iterator[str]:
+    """For tables over one episode of each sample: the smallest difference that they can show, and
+    how many verdicts another run would turn; nothing where repeats show that."""
+    noises, study = noise_of(comparison), comparison.study
+    if any(each.flips.value is not None for each in noises) or not any(
+        arm.finished for arm in study.arms
+    ):
+        return
+    sizes = [each.detectable for each in comparison.contrasts if each.detectable is not None]
+    if sizes:
+        yield (
+            f"One episode of each sample: a difference below {max(sizes):.2f} can be missed "
+            f"(80 % power at 5 %, n = {len(study.samples)})."
+        )
+    if any("/" in arm.model for arm in study.arms) and not comparison.is_error:  # no script
+        low, high = (f"{100 * share:.0f}" for share in LITERATURE)
+        yield (
+            f"Another run may turn {low} to {high} % of the verdicts (range of the literature, "
+            "not measured here; --repeats 3 measures it)."
+        )
 
 
 @Statistic(

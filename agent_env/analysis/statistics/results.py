@@ -10,6 +10,7 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast, unit_of
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.statistics.noise import noise_notes
 from agent_env.analysis.study import QUANTITIES, RARE
 from agent_env.analysis.summary import on_forms
 from agent_env.analysis.tools_check import tools_check_table, tools_checks
@@ -48,6 +49,7 @@ def conditions(comparison: Comparison) -> ResultTable:
         *_on_errors(comparison),
         *on_forms(arm.condition for arm in study.arms),
         f"95 % intervals: {', '.join(sorted(methods))}.",
+        *noise_notes(comparison),
         *comparison.remarks,
     )
     return ResultTable("conditions", f"Conditions of {study.task}", columns, tuple(rows), notes)
@@ -89,6 +91,7 @@ def differences(comparison: Comparison) -> ResultTable:
         "p McNemar, exact: conservative; its mid-p form is close to its level.",
         *_on_kinds(comparison.contrasts, margin),
         *_on_power(comparison.contrasts, effect),
+        *noise_notes(comparison),
     )
     return ResultTable("differences", "Differences, paired by sample", columns, rows, notes)
 
