@@ -270,6 +270,8 @@ class Study:
     """By the runs that could stop early: when."""
     shortcuts: Shortcuts = no_shortcuts
     """Makes the arms of the family's shortcuts over samples."""
+    manifests: Mapping[str, Manifest] = field(default_factory=dict)
+    """By run."""
 
     @property
     def tests(self) -> list[tuple[StoppingSettings, tuple[str, ...]]]:
@@ -335,7 +337,10 @@ def assemble(
     if all(run.is_log for run in runs):
         remarks = (*remarks, *_scales(arms, metrics))
     until = {run.name: run.manifest.until for run in runs if run.manifest.until is not None}
-    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts)
+    manifests = {run.name: run.manifest for run in runs}
+    return Study(
+        tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts, manifests
+    )
 
 
 def shortcuts_of(task: Task) -> Shortcuts:

@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -99,17 +99,6 @@ class RunFolder:
     def traces(self) -> Iterator[Path]:
         """All trace files, sorted, without those of interrupted attempts."""
         yield from sorted((self.path / "episodes").glob("*/*.jsonl"))
-
-    def begun(self) -> dict[str, list[str]]:
-        """When each episode was begun; empty for a run that has no list of that."""
-        from agent_env.episodes.trace.lines import BEGUN
-
-        times: dict[str, list[str]] = {}
-        with suppress(DatasetError):
-            for line in self.read(BEGUN).decode(errors="replace").splitlines():
-                at, _, name = line.partition(" ")
-                times.setdefault(name, []).append(at)
-        return times
 
     def misfit(self, trace: Path, run: str | None, events: Sequence[Event]) -> str | None:
         """Why these events cannot be this trace of this run; None if they can."""

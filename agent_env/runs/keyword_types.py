@@ -183,5 +183,7 @@ class CompareKeywords(TypedDict, total=False):
     columns: Path | str | None
     cluster: str | None
     labels: Sequence[Path | str] | Path | str
+    require: Sequence[str] | str
+    junit: Path | str | None
     strict: bool
     resamples: int

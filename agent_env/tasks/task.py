@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Protocol, get_args
 
@@ -84,6 +85,8 @@ class AnalysisHooks:
     """The samples' tables by digest, for these statistics."""
     states_evidence: Callable[[Sample, Condition], bool] | None = None
     """Whether the prompt itself holds all that answers the sample; None: it never does."""
+    bibliography: Path | None = None
+    """A BibTeX file with the family's paper."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from agent_env.episodes.run_folder import EpisodeKey, digest
-from agent_env.episodes.trace.lines import PLACES
+from agent_env.episodes.trace.lines import BEGUN, PLACES
 from agent_env.errors import AgentEnvError, DatasetError, EpisodeError, boundary
 from agent_env.records.options import Opt
 from agent_env.records.safe_files import is_safe
@@ -390,7 +391,7 @@ async def _repeats(case: Case) -> Judgement:
         for name in case.traces
         if (repeat := int(name.rpartition(".")[2])) > manifest.repeats
     ]
-    begun = run.begun()
+    begun = begun_in(run)
     aside: Counter[str] = Counter()
     for place in PLACES[1:]:
         for file in sorted((run.path / place).glob("*/*.jsonl")):
@@ -405,6 +406,16 @@ async def _repeats(case: Case) -> Judgement:
         return "unchecked", "the run has no list of the episodes that were begun", []
     kept = f", {aside.total()} broken traces were set aside and kept" if aside else ""
     return _by_findings(f"{len(begun)} episodes are in the list of those begun{kept}", findings)
+
+
+def begun_in(run: Run) -> dict[str, list[str]]:
+    """When each episode of a run was begun; empty for a run that has no list of that."""
+    times: dict[str, list[str]] = {}
+    with suppress(DatasetError):
+        for line in run.read(BEGUN).decode(errors="replace").splitlines():
+            at, _, name = line.partition(" ")
+            times.setdefault(name, []).append(at)
+    return times
 
 
 async def _stopping(case: Case) -> Judgement:

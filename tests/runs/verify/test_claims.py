@@ -7,7 +7,7 @@ import random
 import pytest
 
 from agent_env.runs.run import Run
-from agent_env.runs.verify.claims import CHECKS, VerifyOptions, differences
+from agent_env.runs.verify.claims import CHECKS, VerifyOptions, begun_in, differences
 from agent_env.runs.verify.pack import PackOptions, pack, verify_target
 from tests import frauds
 from tests.commands import agent_env
@@ -132,6 +132,6 @@ def test_two_reports_differ_where_a_path_has_another_value():
 
 
 def test_a_run_lists_when_each_episode_was_begun(honest):
-    times = Run(honest.with_suffix("")).begun()
+    times = begun_in(Run(honest.with_suffix("")))
     assert sorted(times)[:2] == ["explicit/tp-1-00001.1", "explicit/tp-1-00001.2"]
     assert {len(each) for each in times.values()} == {1}
