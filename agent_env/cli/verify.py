@@ -1,15 +1,17 @@
-"""`verify` and `pack`: runs that others can check."""
+"""`verify`, `pack`, `board`: runs that others can check."""
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, say
 
 if TYPE_CHECKING:
+    from agent_env.runs.verify.board import BoardOptions
     from agent_env.runs.verify.claims import VerifyOptions
     from agent_env.runs.verify.pack import PackOptions
 
@@ -29,7 +31,7 @@ def verify(options: VerifyOptions, as_json: AsJson = False) -> None:
     result = asyncio.run(verify_target(options, say))
     counts = result.counts()
     if as_json:
-        claims = [claim.as_json() for claim in result.claims]
+        claims = [asdict(claim) for claim in result.claims]
         print(json.dumps({"run": result.run, **counts, "claims": claims}))
     else:
         print(visible(result.run))
@@ -52,3 +54,19 @@ def pack(options: PackOptions) -> None:
 
     for line in pack_run(options, say).lines():
         print(line)
+
+
+@with_options("agent_env.runs.verify.board:BoardOptions")
+def board(options: BoardOptions) -> None:
+    """Verify each pack of a folder and write a page that ranks them.
+
+    Example: agent-env board packs --out board.html
+    """
+    import asyncio
+
+    from agent_env.runs.verify.board import board as board_of
+    from agent_env.tasks.sample_files import write_whole
+
+    text = asyncio.run(board_of(options, say))
+    write_whole(options.out, text.encode("utf-8", "replace"))
+    say(f"wrote {options.out}")

@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from agent_env.episodes.trace.begun import note_begun
 from agent_env.episodes.trace.texts import MissingText, Texts, with_texts, with_texts_stored
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.safe_files import UnsafeFile, check_file, check_inside, read_file, sync_path
@@ -169,9 +170,6 @@ def _later(version: int) -> str:
     )
 
 
-BEGUN = "begun.txt"
-"""The list of the episodes that a run began, one a line; an episode that is in it more often than
-there are traces of it was begun again."""
 PLACES = ("episodes", "interrupted", "broken")
 """Folders of traces in a run."""
 
@@ -347,7 +345,7 @@ class TraceWriter:
         )
         self._unsynced |= self._fsync == "all" or (self._fsync == "replies" and paid)
         if isinstance(event, EpisodeStarted):
-            _note_begun(_folder_of(self._path) / BEGUN, event)
+            note_begun(_folder_of(self._path), event)
 
     async def settle(self) -> None:
         """Returns when everything that `fsync` demands is on the disk; called before each further
@@ -383,16 +381,6 @@ class TraceWriter:
                 self._sync()
         finally:
             os.close(self._fd)
-
-
-def _note_begun(file: Path, event: Event) -> None:
-    """Appends the episode to the run's list of those that were begun."""
-    try:
-        check_file(file.parent, file)
-        with file.open("ab", buffering=0) as opened:
-            opened.write(f"{event.at} {event.episode}\n".encode("utf-8", "surrogatepass"))
-    except OSError as exc:
-        raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -15,13 +15,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from agent_env.episodes.run_folder import EpisodeKey, digest
-from agent_env.episodes.trace.lines import BEGUN, PLACES
+from agent_env.episodes.trace.begun import begun_in
+from agent_env.episodes.trace.lines import PLACES
 from agent_env.errors import AgentEnvError, DatasetError, EpisodeError, boundary
 from agent_env.records.options import Opt
 from agent_env.records.safe_files import is_safe
@@ -29,7 +29,7 @@ from agent_env.records.schema import Episode, Score
 from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, Event, ModelCalled
 from agent_env.runs.options import ReplayOptions, TrustRun
 from agent_env.runs.run import Run
-from agent_env.runs.verify.verdict import Judgement, Verdict
+from agent_env.runs.verify import Judgement, Verdict
 
 SHOWN = 20
 """Findings of one claim that are listed; the others are counted."""
@@ -61,15 +61,6 @@ class Claim:
     """What was checked, and how many."""
     findings: tuple[str, ...] = ()
     """Where each contradiction is."""
-
-    def as_json(self) -> dict[str, object]:
-        """The object that `--json` prints."""
-        return {
-            "claim": self.name,
-            "verdict": self.verdict,
-            "text": self.text,
-            "findings": list(self.findings),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,16 +397,6 @@ async def _repeats(case: Case) -> Judgement:
         return "unchecked", "the run has no list of the episodes that were begun", []
     kept = f", {aside.total()} broken traces were set aside and kept" if aside else ""
     return _by_findings(f"{len(begun)} episodes are in the list of those begun{kept}", findings)
-
-
-def begun_in(run: Run) -> dict[str, list[str]]:
-    """When each episode of a run was begun; empty for a run that has no list of that."""
-    times: dict[str, list[str]] = {}
-    with suppress(DatasetError):
-        for line in run.read(BEGUN).decode(errors="replace").splitlines():
-            at, _, name = line.partition(" ")
-            times.setdefault(name, []).append(at)
-    return times
 
 
 async def _stopping(case: Case) -> Judgement:

@@ -6,7 +6,7 @@ from agent_env.protocols import Model
 from agent_env.records.schema import Condition, Episode, Sample
 from agent_env.registry import NO_PLUGINS
 from agent_env.runs.run import Run
-from agent_env.runs.verify.verdict import Judgement
+from agent_env.runs.verify import Judgement
 from agent_env.tasks.conditions import parse_condition, sample_under
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.sample_files import parse_samples

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from agent_env.episodes.trace.lines import BEGUN, PLACES
+from agent_env.episodes.trace.begun import BEGUN
+from agent_env.episodes.trace.lines import PLACES
 from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.options import Opt
 from agent_env.records.safe_files import check_database, new_file
@@ -127,7 +128,7 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
         files = _files_of(run, Path(scratch), report)
         if not options.allow_secrets:
             _refuse_secrets(run, files)
-        digests = {name: _sha256(file) for name, file in files.items()}
+        digests = {name: sha256_of(file) for name, file in files.items()}
         predicate = predicate_of(run, report)
         statement = Path(scratch) / STATEMENT
         statement.write_bytes(statement_of(digests, predicate).as_bytes())
@@ -138,7 +139,7 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
         except OSError as exc:
             raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
         pages = _licences(files.get(f"{FOLDER}pages.db"))
-    return Packed(out, _sha256(out), len(files), pages)
+    return Packed(out, sha256_of(out), len(files), pages)
 
 
 def _files_of(run: Run, scratch: Path, report: dict[str, Any]) -> dict[str, Path]:
@@ -193,7 +194,8 @@ def _write_zip(file: Path, files: dict[str, Path]) -> None:
             archive.writestr(entry, files[name].read_bytes())
 
 
-def _sha256(file: Path) -> str:
+def sha256_of(file: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent_env.records.safe_files import is_safe
 from agent_env.records.trace_events import EpisodeStarted, Event, ToolCalled
 from agent_env.runs.run import Run
-from agent_env.runs.verify.verdict import Judgement
+from agent_env.runs.verify import Judgement
 
 if TYPE_CHECKING:
     from agent_env.web.page_store import SqlitePages
