@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import zipfile
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -67,6 +70,9 @@ class ExportOptions:
         ),
     ] = None
     organization: Annotated[str | None, Opt("eee: who evaluated; default: unknown.")] = None
+    pack: Annotated[
+        Path | None, Opt("eee, hf, inspect: point to this pack of the run by its digest.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,21 @@ def _choice(run: Run, options: ExportOptions) -> Choice:
     if options.where:
         rows, _ = run.episode_rows(options.where)
         names = frozenset(row.values["episode"] for row in rows)
-    return Choice(names, options.metric, options.min_score)
+    pack = None if options.pack is None else _pack(run, options.pack)
+    return Choice(names, options.metric, options.min_score, pack)
+
+
+def _pack(run: Run, file: Path) -> str:
+    """The pack by name and digest; ConfigError where it is not one of this run."""
+    try:
+        with zipfile.ZipFile(file) as archive, file.open("rb") as opened:
+            stated = json.loads(archive.read("statement.json"))["predicate"]["run"]
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as exc:
+        raise ConfigError(f"--pack {file} is no pack: {exc}") from exc
+    if stated != run.manifest.id:
+        raise ConfigError(f"--pack {file} is of the run {stated}, not of {run.manifest.id}")
+    return f"{file.name} sha256:{digest}"
 
 
 def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:

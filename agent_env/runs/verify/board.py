@@ -127,7 +127,7 @@ def _chapter(task: str, digest: str, entries: Sequence[Entry]) -> Chapter:
         "board", f"Leaderboard of {task}", heads, list(_rows(comparison, entries)), notes
     )
     prefix = re.sub("[^A-Za-z0-9]+", "-", f"{task}-{digest[:6]}-")
-    sections: list[Section] = [Section("board", "Leaderboard", [table], is_open=True)]
+    sections: list[Section] = [Section("board", "Ranks", [table], is_open=True)]
     for number, entry in enumerate(entries, start=1):
         every = list(_episodes(entry, comparison.metric))
         listed = _table("episodes", f"{entry.name}.zip, sha256 {entry.sha256}",

@@ -219,7 +219,9 @@ class _Log:
                 "source_type": "evaluation_run",
                 "source_organization_name": results.organization,
                 "evaluator_relationship": "other",
-                "additional_details": _texts(run=self.source.run, notes=notes),
+                "additional_details": _texts(
+                    run=self.source.run, notes=notes, pack=self.source.choice.pack
+                ),
             },
             "eval_library": {"name": name, "version": version},
             "model_info": _model(manifest, self.model),
@@ -365,7 +367,7 @@ def write_hub(source: Source, out: Path) -> dict[str, int]:
     that cannot mean anything, tell part of the answer, or have their world changed on purpose, and
     forks."""
     manifest, results, count = source.manifest, source.results, 0
-    metric = source.choice.metric or source.task.metrics[0]
+    metric, pack = source.choice.metric or source.task.metrics[0], source.choice.pack
     means = {mean.condition: mean for mean in results.means if mean.metric == metric}
     folder = out / ".eval_results"
     folder.mkdir()
@@ -377,7 +379,7 @@ def write_hub(source: Source, out: Path) -> dict[str, int]:
             "dataset": {"id": results.benchmark, "task_id": results.benchmark_task},
             "value": mean.value,
             "date": manifest.created_at,
-            "notes": _notes(condition, mean, manifest),
+            "notes": "; ".join(filter(None, (_notes(condition, mean, manifest), pack))),
         }
         name = re.sub(r"[^A-Za-z0-9._+~-]", "_", f"{results.benchmark_task}_{condition.name}")
         (folder / f"{name}.yaml").write_text("\n".join(_yaml(entry)) + "\n", encoding="utf-8")

@@ -118,6 +118,8 @@ class Choice:
     """The metric that `min_score` holds for; None for the task's main one."""
     min_score: float | None = None
     """Episodes with less, or without a score, are left out."""
+    pack: str | None = None
+    """The run's pack by name and SHA-256, for results to point to."""
 
 
 def harness(manifest: Manifest) -> tuple[str, str]:

@@ -142,3 +142,24 @@ def test_a_model_is_named_as_the_hub_names_it():
         "local/models/tiny.gguf": "unknown/tiny.gguf",
     }
     assert {model: hub_model(model) for model in names} == names
+
+
+def test_results_point_to_a_pack_of_their_run_by_its_digest(tmp_path):
+    import zipfile
+
+    folder = a_run(tmp_path)
+    file = tmp_path / "run.zip"
+    statement = json.dumps({"predicate": {"run": folder.manifest.id}})
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("statement.json", statement)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    log, _, _ = _eee(folder, pack=file)
+    details = log["source_metadata"]["additional_details"]
+    assert details["pack"] == f"run.zip sha256:{digest}"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("statement.json", '{"predicate": {"run": "another"}}')
+    with pytest.raises(ConfigError, match="is of the run"):
+        _eee(folder, pack=file)
+    file.write_bytes(b"no zip")
+    with pytest.raises(ConfigError, match="is no pack"):
+        _eee(folder, pack=file)
