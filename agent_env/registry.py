@@ -67,6 +67,11 @@ class PluginEntry:
         return f"{self.package}{f' {self.version}' if self.version else ''} ({self.path})"
 
 
+def callable_only(thing: Any, name: str) -> Any:
+    """For a registry of functions: None for what cannot be called."""
+    return thing if callable(thing) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Registry(Generic[T]):
     """The objects of one kind, by name."""

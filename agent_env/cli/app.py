@@ -12,7 +12,7 @@ import typer
 
 from agent_env.cli.help import options_of_task
 from agent_env.cli.run import say
-from agent_env.cli.tree import OLD_OPTIONS, Commands, UsageError
+from agent_env.cli.tree import Commands, UsageError
 from agent_env.runs.terminal import ask_plain, guard_streams
 from agent_env.version import __version__
 
@@ -104,9 +104,6 @@ def _with_hint(text: str, words: list[str]) -> str:
         task, options = options_of_task(words) if {"run", "generate"} & {*words[:2]} else ("", ())
         if any(option.name == key for option in options):
             return f"--{unknown[1]} is an option of {task}: write --option {key}=VALUE"
-        for old, new in (OLD_OPTIONS[word] for word in words[:2] if word in OLD_OPTIONS):
-            if old == f"--{unknown[1]}":
-                return f"{old} is {new} now"
     if "--condition" in words and "unexpected extra argument" in text:
         return f"{text}; --condition is repeated: --condition base --condition web"
     return text

@@ -130,7 +130,10 @@ def verify(
     if as_json:
         print(
             json.dumps(
-                {"equal": all(r.is_equal for r in rows), "rows": [_row(each) for each in rows]}
+                {
+                    "equal": all(r.is_equal for r in rows),
+                    "rows": [asdict(each) | {"equal": each.is_equal} for each in rows],
+                }
             )
         )
     else:
@@ -142,10 +145,6 @@ def verify(
         print(f"{equal} of {len(rows)} contexts: the same bytes in {where}")
     if not all(row.is_equal for row in rows):
         sys.exit(1)
-
-
-def _row(row: ContextComparison) -> dict[str, object]:
-    return {**asdict(row), "equal": row.is_equal}
 
 
 def _verdict(row: ContextComparison) -> str:

@@ -93,17 +93,6 @@ RENAMED = {
 }
 """What replaces a command of an earlier version, where another word does; {} stands for its
 arguments, which else follow. One that has moved into a group is found there."""
-OLD_OPTIONS = {
-    "generate": ("--count", "--limit"),
-    "label": ("--sample", "--limit"),
-    "judge": ("--sample", "--limit"),
-    "show": ("--evidence", "--why"),
-    "reproduce": ("--file", "--dataset"),
-    "curve": ("--at", "--budgets"),
-    "http": ("--idle-s", "--episode-idle-s"),
-}
-"""By command an option of an earlier version, and what replaces it."""
-
 UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What typer raises for any mistake in the options; it has no public name of its own."""
 
@@ -232,6 +221,5 @@ class Commands(TyperGroup):
 
 
 def _line(command: str, arguments: Sequence[str] = ()) -> str:
-    old, new = OLD_OPTIONS.get(command.rpartition(" ")[2], ("", ""))
-    words = shlex.join(new if word == old else word for word in arguments)
+    words = shlex.join(arguments)
     return f"agent-env {command.format(words) if '{}' in command else f'{command} {words}'.strip()}"

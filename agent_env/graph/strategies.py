@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample
-from agent_env.registry import NO_PLUGINS, Plugins, Registry
+from agent_env.registry import NO_PLUGINS, Plugins, Registry, callable_only
 from agent_env.tasks.answer_forms import LAST, AnswerForm
 from agent_env.tasks.task import Prompt, StrategyMaker, StrategyParts
 from agent_env.tasks.tool_registry import web_tools
@@ -136,15 +135,11 @@ def _few_shot(parts: StrategyParts) -> Strategy:
     return ToolLoop(prompt, parts.condition)
 
 
-def _maker(thing: Any, name: str) -> StrategyMaker | None:
-    return thing if callable(thing) else None
-
-
 STRATEGIES: Registry[StrategyMaker] = Registry(
     "strategy",
     "strategies",
     "a function of StrategyParts",
-    _maker,
+    callable_only,
     lambda: {
         "tool-loop": f"{__name__}:_tool_loop",
         "one-round": f"{__name__}:_one_round",

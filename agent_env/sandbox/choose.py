@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from agent_env.errors import ConfigError, SandboxError
 from agent_env.protocols import Sandbox, SandboxBackend
-from agent_env.registry import Plugins, Registry
+from agent_env.registry import Plugins, Registry, callable_only
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import IMPORTABLE, importable
 from agent_env.sandbox.probe import ProbeRecords, why_it_does_not_hold
@@ -37,15 +37,11 @@ NAMES = ("auto", *AUTO_ORDER, UNSAFE)
 MakeSandbox = Callable[[SandboxLimits], SandboxBackend]
 
 
-def _maker(thing: Any, name: str) -> MakeSandbox | None:
-    return thing if callable(thing) else None
-
-
 SANDBOXES: Registry[MakeSandbox] = Registry(
     "sandbox",
     "sandboxes",
     "a class or function of SandboxLimits",
-    _maker,
+    callable_only,
     lambda: {
         "docker": "agent_env.sandbox.docker:Docker",
         "namespaces": "agent_env.sandbox.namespaces:namespaces",

@@ -250,7 +250,9 @@ def record_options(
             raise ConfigError(f"{owner} has no option '{key}'; known: {known}")
         if key in values:
             raise ConfigError(f"--option {key} is given twice; separate several values by commas")
-        values[key] = _several(value) if _is_tuple(fields[key].annotation) else value
+        takes_several = getattr(fields[key].annotation, "__origin__", None) is tuple
+        several = [part.strip() for part in value.split(",") if part.strip()]
+        values[key] = several if takes_several else value
     return _checked(record, owner, {**preset, **values})
 
 
@@ -269,11 +271,3 @@ def _checked(record: type[OptionsRecord], owner: str, values: Mapping[str, Any])
     except ValidationError as exc:
         problem = user_problem(exc.errors(), record.model_fields)
         raise ConfigError(f"option of {owner}: {problem}") from exc
-
-
-def _several(value: str) -> list[str]:
-    return [part.strip() for part in value.split(",") if part.strip()]
-
-
-def _is_tuple(annotation: object) -> bool:
-    return getattr(annotation, "__origin__", None) is tuple

@@ -14,7 +14,7 @@ from typing import Any
 from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Episode, Sample, Score
-from agent_env.registry import NO_PLUGINS, Plugins, Registry
+from agent_env.registry import NO_PLUGINS, Plugins, Registry, callable_only
 from agent_env.tasks.task import Task
 
 Metric = Callable[[Sample, Episode], float]
@@ -37,15 +37,11 @@ def _scorer(thing: Any, name: str) -> Scorer | None:
     return thing  # type: ignore[no-any-return]
 
 
-def _metric(thing: Any, name: str) -> Metric | None:
-    return thing if callable(thing) else None
-
-
 SCORERS: Registry[Scorer] = Registry(
     "scorer", "scorers", "a function from a sample and an episode to a Score", _scorer
 )
 METRICS: Registry[Metric] = Registry(
-    "metric", "metrics", "a function from a sample and an episode to a number", _metric
+    "metric", "metrics", "a function from a sample and an episode to a number", callable_only
 )
 
 

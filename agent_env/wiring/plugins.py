@@ -57,13 +57,10 @@ def named_in(manifest: Manifest) -> list[Named]:
     return [
         Named(registry, name, noted.get((kind, name), name))
         for (kind, name), registry in pairs.items()
-        if (kind, name) in noted or (not registry.is_built_in(name) and _finds(registry, name))
+        # that of a policy that another program plays leads to no code
+        if (kind, name) in noted
+        or (not registry.is_built_in(name) and (":" in name or name in registry.names()))
     ]
-
-
-def _finds(registry: Registry[Any], name: str) -> bool:
-    """Whether the name could lead to code; that of a policy that another program plays does not."""
-    return ":" in name or name in registry.names()
 
 
 def uses_in(manifest: Manifest, permit: Permit) -> tuple[PluginUse, ...]:

@@ -81,13 +81,13 @@ def _keys() -> list[Check]:
     names = dict.fromkeys([*models, *searches])
     uses = {name: ", ".join(filter(None, (models.get(name), searches.get(name)))) for name in names}
     return [
-        Check(f"key {name}", bool(os.environ.get(name)), f"for {use}: {_set(name)}")
+        Check(
+            f"key {name}",
+            bool(os.environ.get(name)),
+            f"for {use}: is {'' if os.environ.get(name) else 'not '}set",
+        )
         for name, use in uses.items()
     ]
-
-
-def _set(name: str) -> str:
-    return "is set" if os.environ.get(name) else "is not set"
 
 
 def _local() -> Check:

@@ -54,11 +54,10 @@ from tests.commands import agent_env
         ("serve fake --port 1 --script none", "none: cannot be read as UTF-8 text"),
         ("show nowhere", "nowhere is no run, study or folder of runs, and no episode"),
         ("score 'my run' --json", "no command 'score'; type: agent-env show 'my run' --json"),
-        ("score a --evidence", "no command 'score'; type: agent-env show a --why"),
         ("diagnose runs/a", "no command 'diagnose'; type: agent-env show runs/a --why"),
         (
             "generate qa --count 3",
-            "no command 'generate'; type: agent-env questions generate qa --limit 3",
+            "no command 'generate'; type: agent-env questions generate qa --count 3",
         ),
         ("study resume s", "no command 'resume'; type: agent-env resume s"),
         (
@@ -73,7 +72,6 @@ from tests.commands import agent_env
         ("episodes frok a", "no command 'frok'; did you mean agent-env episodes fork"),
         ("docter", "no command 'docter'; did you mean agent-env doctor"),
         ("web zzz", "no command 'zzz'; agent-env web --help lists them"),
-        ("questions generate qa --count 3", "--count is --limit now"),
         ("resume nowhere", "nowhere is no run"),
         ("run time-puzzles --colour red", "No such option: --colour"),
         ("run time-puzzles --cost-usd 1", "a cost limit needs the prices of reference"),

@@ -88,14 +88,6 @@ def _environment(run: Disclosed) -> str | None:
     return None
 
 
-def _without_tools(run: Disclosed) -> str | None:
-    return _found(", ".join(arm.condition.name for arm in run.arms if not arm.condition.tools))
-
-
-def _disturbed(run: Disclosed) -> str | None:
-    return _found(", ".join(a.condition.name for a in run.arms if a.condition.disturbance))
-
-
 def _planned(run: Disclosed) -> str | None:
     manifest = run.manifest
     if manifest.study is not None:
@@ -146,7 +138,8 @@ ITEMS = (
     Item(CHECKLIST, "confidence intervals", lambda r: _found(r.comparison.metric), RUN),
     Item(CHECKLIST, "repeats", lambda r: str(r.manifest.repeats) if r.manifest.repeats > 1
          else None, f"{RUN} --repeats 3"),
-    Item(CHECKLIST, "baseline without tools", _without_tools, f"{RUN} --condition base"),
+    Item(CHECKLIST, "baseline without tools", lambda r: _found(", ".join(
+        a.condition.name for a in r.arms if not a.condition.tools)), f"{RUN} --condition base"),
     Item(CHECKLIST, "trivial baselines", lambda r: _found(
         len(r.comparison.study.shortcuts(r.comparison.study.samples)) or None),
         "shortcuts of the family (agent-env docs plugins)"),
@@ -154,7 +147,9 @@ ITEMS = (
         r.manifest.model_facts and r.manifest.model_facts.knowledge_cutoff),
         f"{RUN} --prices FILE with knowledge_cutoff"),
     Item(CHECKLIST, "answers labelled by people", _judges, "agent-env episodes label RUN"),
-    Item(OURS, "read, remembered or guessed", _disturbed, f"{RUN} --web-ablation shifted"),
+    Item(OURS, "read, remembered or guessed", lambda r: _found(", ".join(
+        a.condition.name for a in r.arms if a.condition.disturbance)),
+        f"{RUN} --web-ablation shifted"),
     Item(OURS, "contrasts planned before the data", _planned, "agent-env study new, or --until"),
 )  # fmt: skip
 

@@ -39,7 +39,8 @@ class LiveReply:
             return
         if self._again is not None:
             self._again += piece
-            self.is_broken |= not _is_prefix(self._again, self.sent)
+            longer, shorter = sorted((self._again, self.sent), key=len, reverse=True)
+            self.is_broken |= not longer.startswith(shorter)
             piece = self._again[len(self.sent) :]
         if piece and not self.is_broken:
             yield from () if self.sent else self._opening
@@ -61,7 +62,3 @@ class LiveReply:
 
     def _event(self, piece: str) -> bytes:
         return self._delta.replace(MARK.encode(), json.dumps(piece)[1:-1].encode())
-
-
-def _is_prefix(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)

@@ -12,7 +12,6 @@ import json
 import math
 import secrets
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -255,15 +254,13 @@ def score(folder: Path, responses: Path, note: Callable[[str], None]) -> list[Pa
 
 
 def _responses(file: Path, note: Callable[[str], None]) -> dict[str, str]:
+    """The answers by sample; `note` gets the lines that are none."""
     answers: dict[str, str] = {}
-    problems: Counter[str] = Counter()
     try:
         with file.open("rb") as opened:
             for number, line in enumerate(iter(lambda: opened.readline(LONGEST_LINE), b""), 1):
-                problem = _take(line, answers)
-                if problem is not None and problems[problem] < 3:
+                if line.strip() and (problem := _take(line, answers)) is not None:
                     note(f"{file}:{number}: {problem}; left out")
-                problems[problem or ""] += 1
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
     return answers
@@ -272,12 +269,12 @@ def _responses(file: Path, note: Callable[[str], None]) -> dict[str, str]:
 def _take(line: bytes, answers: dict[str, str]) -> str | None:
     """Takes a response; what is wrong with the line, if anything."""
     try:
-        row = json.loads(line) if line.strip() else {}
-    except (ValueError, RecursionError):
-        return "is no JSON"
-    name, answer = (row.get("id"), row.get("answer")) if isinstance(row, dict) else (None, None)
+        row = json.loads(line)
+        name, answer = row["id"], row["answer"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        name = answer = None
     if not isinstance(name, str) or not isinstance(answer, str):
-        return None if not line.strip() else 'has no "id" and "answer" that are texts'
+        return 'has no "id" and "answer" that are texts'
     if name in answers:
         return "is a second response to its sample"
     answers[name] = answer

@@ -207,10 +207,6 @@ def _add(block: Json, delta: Json) -> None:
         block["citations"] = [*records(block, "citations"), citation]
 
 
-def _cut(events: Sequence[Json]) -> Json:
-    return {"type": "message_delta", "delta": {"stop_reason": "repetition"}}
-
-
 def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     if not isinstance(body.get("content"), list):
         return Fault(what="sent no message with content", answer=body)
@@ -289,7 +285,7 @@ API = Api(
     request=_request,
     whole=_whole,
     reply=_reply,
-    cut=_cut,
+    cut=lambda events: {"type": "message_delta", "delta": {"stop_reason": "repetition"}},
     refuses={"seed": "the Messages API takes no seed; leave --model-seed out"},
     own_url="https://api.anthropic.com",
     url_variable="ANTHROPIC_BASE_URL",

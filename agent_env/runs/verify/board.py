@@ -92,7 +92,7 @@ async def _entry(file: Path) -> Entry:
     sha256 = sha256_of(file)
     try:
         with opened(file) as case:
-            result = await verify(case, file)
+            result = await verify(case)
             if not result.holds:
                 fails = [claim for claim in result.claims if claim.verdict == "fails"]
                 reasons = "; ".join(f"{c.name}: {', '.join(c.findings[:2])}" for c in fails)

@@ -16,9 +16,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
+from agent_env.episodes.results import earlier_scores, traces_of, version_of
 from agent_env.episodes.run_folder import EpisodeKey, digest
 from agent_env.episodes.trace.begun import begun_in
 from agent_env.episodes.trace.lines import PLACES
@@ -67,7 +69,6 @@ class Claim:
 class Verification:
     """The claims of one run."""
 
-    target: Path
     run: str
     """Task, model and identity."""
     claims: tuple[Claim, ...]
@@ -83,7 +84,7 @@ class Verification:
         return {"holds": seen["holds"], "fails": seen["fails"], "unchecked": seen["unchecked"]}
 
 
-@dataclass(slots=True)
+@dataclass
 class Case:
     """A run under examination; what several checks need is read once."""
 
@@ -96,32 +97,25 @@ class Case:
     stated: Mapping[str, Any] | None = None
     """The statement's predicate."""
     broken: list[str] = field(default_factory=list)
-    _traces: dict[str, list[Event]] | None = None
-    _scored: list[tuple[Episode, Score]] | None = None
+    """Why traces cannot be read."""
 
-    @property
+    @cached_property
     def traces(self) -> dict[str, list[Event]]:
         """The events of each readable episode, by name."""
-        from agent_env.episodes.results import traces_of
+        return dict(traces_of(self.run, self.broken.append))
 
-        if self._traces is None:
-            self._traces = dict(traces_of(self.run, self.broken.append))
-        return self._traces
-
-    @property
+    @cached_property
     def scored(self) -> list[tuple[Episode, Score]]:
         """Each episode with its score by the scorer of this installation."""
-        if self._scored is None:
-            self._scored = list(self.run.scored(lambda reason: None))
-        return self._scored
+        return list(self.run.scored(lambda reason: None))
 
 
-async def verify(case: Case, target: Path) -> Verification:
+async def verify(case: Case) -> Verification:
     """Judges every claim. Reads the run's folder and writes nothing."""
     manifest = case.run.manifest
     claims = [await _judged(name, check, case) for name, check in CHECKS.items()]
     run = f"{manifest.task}, {manifest.model}, run {manifest.id or 'without identity'}"
-    return Verification(target, run, tuple(claims))
+    return Verification(run, tuple(claims))
 
 
 async def _judged(name: str, check: Callable[[Case], Any], case: Case) -> Claim:
@@ -132,7 +126,9 @@ async def _judged(name: str, check: Callable[[Case], Any], case: Case) -> Claim:
     except (DatasetError, EpisodeError) as exc:
         verdict, text, findings = "fails", "what it is checked by cannot be read", [str(exc)]
     except AgentEnvError as exc:
-        verdict, text, findings = "unchecked", str(exc), []
+        reason, to_allow, _ = str(exc).partition(". To allow it")
+        allowing = "; --trust-run allows it" if to_allow else ""
+        verdict, text, findings = "unchecked", f"{reason}{allowing}", []
     place = f"{case.run.path}/"
     lines = [str(each).replace(place, "") for each in findings]
     more = len(lines) - SHOWN
@@ -150,19 +146,15 @@ def _by_findings(text: str, findings: Sequence[str]) -> Judgement:
 async def _files(case: Case) -> Judgement:
     if case.file_findings is None:
         return "unchecked", "a folder has no statement of its files; a pack has one", []
-    return _by_findings(
-        f"{case.files} files are compared with the digests in the statement", case.file_findings
-    )
+    text = f"{case.files} files are compared with the digests in the statement"
+    return _by_findings(text, case.file_findings)
 
 
 async def _traces(case: Case) -> Judgement:
     traces = case.traces
     total = len(traces) + len(case.broken)
-    if not total:
-        return "unchecked", "the run has no episode", []
-    return _by_findings(
-        f"{len(traces)} of {total} traces are whole, and their checksums are right", case.broken
-    )
+    text = f"{len(traces)} of {total} traces are whole, and their checksums are right"
+    return _by_findings(text, case.broken)
 
 
 # Questions ----------------------------------------------------------------------------------------
@@ -275,8 +267,6 @@ async def _model(case: Case) -> Judgement:
 
 async def _scores(case: Case) -> Judgement:
     """Every answer is judged again, and the stored verdict is the same."""
-    from agent_env.episodes.results import earlier_scores, version_of
-
     if (source := case.run.manifest.imported) is not None:
         return "unchecked", f"the scores are those of {source.tool}; none is computed here", []
     stored = earlier_scores(case.run)
@@ -312,11 +302,11 @@ def _score_differences(old: Score, now: Score) -> Iterator[str]:
 
 async def _figures(case: Case) -> Judgement:
     """Every figure of report.json and of the statement comes out again."""
-    from agent_env.runs.verify.statement import REPORT, predicate_of, read_report, report_of
+    from agent_env.runs.verify.statement import REPORT, predicate_of, report_of
 
     if not is_safe(case.run.path, case.run.path / REPORT):
         return "unchecked", f"there is no {REPORT}; agent-env pack writes one", []
-    printed, now = read_report(case.run), report_of(case.run)
+    printed, now = json.loads(case.run.read(REPORT)), report_of(case.run)
     findings = list(differences(printed, now))
     number = sum(1 for _ in _leaves(printed, ""))
     if case.stated is not None:

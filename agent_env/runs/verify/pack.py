@@ -50,7 +50,6 @@ MOST_FILES = 1_000_000
 LARGEST_FILE = 512 * 1024 * 1024
 LARGEST = 8 * 1024 * 1024 * 1024
 """Bytes of all files together."""
-LARGEST_STATEMENT = 256 * 1024 * 1024
 CHUNK = 1 << 20
 _PLAIN = re.compile(r"statement\.json|run(?:/[^/\\\x00-\x1f]{1,255}){1,4}")
 _JOURNALS = ("-journal", "-wal", "-shm")
@@ -101,9 +100,7 @@ class Packed:
                 f"it holds {self.pages.total()} pages of others; {stated} state a licence, "
                 f"{self.pages['']} none: see whether you may pass them on"
             )
-            for licence, number in sorted(self.pages.items()):
-                if licence:
-                    yield f"  {number} pages: {licence}"
+            yield from (f"  {n} pages: {name}" for name, n in sorted(self.pages.items()) if name)
         yield (
             f"to sign it: unzip -p {self.file} {STATEMENT} | jq .predicate | cosign attest-blob "
             f"--predicate - --type {PREDICATE} --bundle {self.file}.sigstore.json {self.file}"
@@ -264,7 +261,7 @@ async def verify_target(options: VerifyOptions, note: Callable[[str], None]) -> 
         case.dataset = options.dataset
         if options.trust_run:
             check_trust(case.run, case.run.manifest, note, confirmed=True)
-        return await verify(case, options.target)
+        return await verify(case)
 
 
 @contextmanager
@@ -290,7 +287,7 @@ def opened(target: Path) -> Iterator[Case]:
 
 def _misstated(digests: dict[str, str], statement: Statement) -> Iterator[str]:
     """Where the files are not those of the statement."""
-    stated = {each.name: each.digest.sha256 for each in statement.subject}
+    stated = {each.name: each.digest.get("sha256") for each in statement.subject}
     if len(stated) < len(statement.subject):
         yield f"{STATEMENT}: names a file twice"
     for name in sorted({*digests, *stated}):
@@ -324,22 +321,17 @@ def _unpack(file: Path, folder: Path) -> dict[str, str]:
 def _check_entry(file: Path, entry: zipfile.ZipInfo) -> None:
     """DatasetError for an entry that no pack has."""
     name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
-    largest = LARGEST_STATEMENT if name == STATEMENT else LARGEST_FILE
-    problem = (
-        "leads elsewhere"
-        if not _PLAIN.fullmatch(name) or {".", ".."} & set(name.split("/"))
-        else "is no plain file"
-        if kind not in (0, stat.S_IFREG)
-        else "is the journal of a database"
-        if name.endswith(_JOURNALS)
-        else "is encrypted, or packed in a way that no pack is"
-        if entry.flag_bits & 1 or entry.compress_type not in (0, zipfile.ZIP_DEFLATED)
-        else f"would be {entry.file_size:,} bytes; at most {largest:,} are read"
-        if entry.file_size > largest
-        else None
-    )
-    if problem is not None:
-        raise DatasetError(file, None, f"its entry {name!r} {problem}")
+    size, is_packed = entry.file_size, entry.compress_type in (0, zipfile.ZIP_DEFLATED)
+    problems = {
+        "leads elsewhere": not _PLAIN.fullmatch(name) or {".", ".."} & set(name.split("/")),
+        "is no plain file": kind not in (0, stat.S_IFREG),
+        "is the journal of a database": name.endswith(_JOURNALS),
+        "is encrypted, or packed in a way that no pack is": entry.flag_bits & 1 or not is_packed,
+        f"would be {size:,} bytes; at most {LARGEST_FILE:,} are read": size > LARGEST_FILE,
+    }
+    for problem, holds in problems.items():
+        if holds:
+            raise DatasetError(file, None, f"its entry {name!r} {problem}")
 
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -> str:

@@ -21,6 +21,8 @@ PAGES = "pages.db"
 def checked_pages(run: Run, traces: Mapping[str, Sequence[Event]]) -> Judgement:
     """Verdict, text and findings: every page has the digest that is its name, the whole store that
     of run.json, and every opened page and cited context is among them."""
+    from agent_env.web.page_store import problems
+
     manifest = run.manifest
     plain = {c.name for c in manifest.conditions if c.disturbance is None and c.today is None}
     opened = {
@@ -42,7 +44,9 @@ def checked_pages(run: Run, traces: Mapping[str, Sequence[Event]]) -> Judgement:
         text = f"{len(opened)} pages were opened in a live web, and none was kept"
         return ("fails" if findings else "unchecked"), text, findings
     with closing(store):
-        findings += _store_problems(store, manifest.web_settings.pages_digest)
+        findings += [f"{PAGES}: {each}" for each in problems(store)]
+        if manifest.web_settings.pages_digest not in (None, store.digest()):
+            findings.append(f"{PAGES}: its digest is not the one in run.json")
         have = {(each.asked, each.digest) for each in store.fetches(stands_only=False)}
         have |= {(each.url, each.digest) for each in store.fetches(stands_only=False)}
         digests = {digest for _, digest in have}
@@ -76,14 +80,6 @@ def _store(run: Run) -> SqlitePages | None:
         assert web.store is not None  # it is a store
         return web.store
     return None
-
-
-def _store_problems(store: SqlitePages, stated: str | None) -> Iterator[str]:
-    from agent_env.web.page_store import problems
-
-    yield from (f"{PAGES}: {each}" for each in problems(store))
-    if stated is not None and store.digest() != stated:
-        yield f"{PAGES}: its digest is not the one in run.json"
 
 
 def _context_problems(run: Run, traces: Mapping[str, Sequence[Event]]) -> Iterator[str]:

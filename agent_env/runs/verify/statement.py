@@ -23,17 +23,12 @@ _OF_PLACE = ("run", "rescored")
 """Of the report, what depends on where the run is."""
 
 
-class Digest(Record):
-    """SHA-256 in hexadecimal."""
-
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")
-
-
 class Subject(Record):
     """A file of the pack."""
 
     name: str
-    digest: Digest
+    digest: dict[str, str]
+    """By algorithm; ours is sha256, in hexadecimal."""
 
 
 class Statement(Record):
@@ -60,9 +55,8 @@ class Statement(Record):
 
 def statement_of(digests: Mapping[str, str], predicate: Mapping[str, Any]) -> Statement:
     """The statement on files, by name, with these digests."""
-    subject = tuple(
-        Subject(name=name, digest=Digest(sha256=digest)) for name, digest in sorted(digests.items())
-    )
+    named = sorted(digests.items())
+    subject = tuple(Subject(name=name, digest={"sha256": digest}) for name, digest in named)
     return Statement(subject=subject, predicate=dict(predicate))
 
 
@@ -73,18 +67,6 @@ def report_of(run: Run) -> dict[str, Any]:
     scores = read_scores(run, None, lambda text: None, keep=False)
     whole: dict[str, Any] = json.loads(json.dumps(scores.as_json(False)))
     return {name: value for name, value in whole.items() if name not in _OF_PLACE}
-
-
-def read_report(run: Run) -> dict[str, Any]:
-    """report.json; DatasetError where it holds no object."""
-    file = run.path / REPORT
-    try:
-        report = json.loads(run.read(REPORT))
-    except (ValueError, RecursionError) as exc:
-        raise DatasetError(file, None, f"is no JSON: {exc}") from exc
-    if not isinstance(report, dict):
-        raise DatasetError(file, None, "is no report: it holds no object")
-    return report
 
 
 def predicate_of(run: Run, report: Mapping[str, Any]) -> dict[str, Any]:

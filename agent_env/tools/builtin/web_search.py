@@ -40,7 +40,8 @@ class WebSearch:
         hits = await self._provider.search(request.query, request.limit)
         allowed = [hit for hit in hits if hit.withheld is None]
         refs = tuple(_ref(hit) for hit in hits)
-        parts = list(map(_as_text, range(1, 11), allowed))
+        numbered = zip(range(1, 11), allowed, strict=False)
+        parts = [f"[{number}] {hit.title}\n{hit.url}\n{hit.snippet}" for number, hit in numbered]
         if self._foreign and allowed:
             parts.append(_origin_notice(allowed))
         if len(allowed) < len(hits):
@@ -66,10 +67,6 @@ TOOL = ToolDeclaration(
 def _ref(hit: Hit) -> PageRef:
     how: Literal["returned", "blocked"] = "returned" if hit.withheld is None else "blocked"
     return PageRef(url=hit.url, how=how, flags=hit.flags or None)
-
-
-def _as_text(number: int, hit: Hit) -> str:
-    return f"[{number}] {hit.title}\n{hit.url}\n{hit.snippet}"
 
 
 def _origin_notice(hits: list[Hit]) -> str:

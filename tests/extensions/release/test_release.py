@@ -85,7 +85,7 @@ def test_responses_are_scored_and_what_is_none_is_told_by_its_line(made, tmp_pat
     assert (two.answered, two.right, two.low) == (0, 0, 0.0)
     assert notes == [
         f"{file}:5: is a second response to its sample; left out",
-        f"{file}:6: is no JSON; left out",
+        f'{file}:6: has no "id" and "answer" that are texts; left out',
         f'{file}:8: has no "id" and "answer" that are texts; left out',
         "1 responses are to no sample of the private half: elsewhere-1, …",
     ]
