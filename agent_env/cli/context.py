@@ -128,14 +128,8 @@ def verify(
 
     rows = compared(runs)
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "equal": all(r.is_equal for r in rows),
-                    "rows": [asdict(each) | {"equal": each.is_equal} for each in rows],
-                }
-            )
-        )
+        told = [asdict(each) | {"equal": each.is_equal} for each in rows]
+        print(json.dumps({"equal": all(each.is_equal for each in rows), "rows": told}))
     else:
         for row in rows:
             if all_samples or not row.is_equal:

@@ -80,12 +80,9 @@ def _keys() -> list[Check]:
     searches = {name: f"--search {provider}" for provider, name in search_variables().items()}
     names = dict.fromkeys([*models, *searches])
     uses = {name: ", ".join(filter(None, (models.get(name), searches.get(name)))) for name in names}
+    is_set = {name: bool(os.environ.get(name)) for name in names}
     return [
-        Check(
-            f"key {name}",
-            bool(os.environ.get(name)),
-            f"for {use}: is {'' if os.environ.get(name) else 'not '}set",
-        )
+        Check(f"key {name}", is_set[name], f"for {use}: is {'' if is_set[name] else 'not '}set")
         for name, use in uses.items()
     ]
 

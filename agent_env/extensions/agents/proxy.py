@@ -79,7 +79,8 @@ class Proxy:
             return
         headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
         http = HttpRequest(scope["method"], scope["path"], await _body(receive), headers)
-        path = _plain(http.path)
+        # from its version on, once: agents join base addresses and paths in several ways
+        path = re.sub(r"^(/v1)+(?=/v1)", "", http.path.replace("//", "/"))
         api = next((a for form, a in self._apis.items() if re.fullmatch(form, path)), None)
         try:
             await self._route(replace(http, path=path), api, receive, send)
@@ -257,11 +258,6 @@ async def _pieces(send: Any, events: Iterable[bytes]) -> None:
 async def _refuse(send: Any, refusal: Refusal, api: ApiCodec | None) -> None:
     body = error_body(api.error_style if api is not None else "openai", refusal)
     await _send(send, refusal.status, as_json(body))
-
-
-def _plain(path: str) -> str:
-    """The path from its version on, once: agents join base addresses and paths in several ways."""
-    return re.sub(r"^(/v1)+(?=/v1)", "", path.replace("//", "/"))
 
 
 Spaces = dict[str, tuple[str, str]]

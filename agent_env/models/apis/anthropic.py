@@ -147,7 +147,9 @@ def _blocks(message: Message, parts: RequestParts) -> Iterator[Json]:
             yield of | {"content": message.content}
             return
         case "assistant" if message.provider_items and parts.dialect.is_echoed(message):
-            yield from (block for block in message.provider_items if not _is_empty(block))
+            for block in message.provider_items:  # a text without words is refused
+                if block.get("type") != "text" or text(block, "text"):
+                    yield block
             return
     if message.content:
         yield {"type": "text", "text": message.content}
@@ -159,11 +161,6 @@ def _blocks(message: Message, parts: RequestParts) -> Iterator[Json]:
             "name": call.name,
             "input": {"unreadable": call.arguments} if arguments is None else arguments,
         }
-
-
-def _is_empty(block: Json) -> bool:
-    """Whether it is a text without words, which is refused."""
-    return block.get("type") == "text" and not text(block, "text")
 
 
 def _id(call_id: str) -> str:

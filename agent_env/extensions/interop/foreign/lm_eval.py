@@ -77,7 +77,9 @@ def _transcript(row: Mapping[str, Any]) -> Transcript | None:
     scored: dict[str, list[str]] = defaultdict(list)
     responses = _members(row["resps"])
     for number, request in enumerate(map(_members, _members(row["arguments"]))):
-        prompt, rest = ([*map(_single, request), None, None])[:2]
+        # the prompt of a chat API stands in a list of its own
+        single = [x[0] if isinstance(x, list) and len(x) == 1 else x for x in request]
+        prompt, rest = [*single, None, None][:2]
         if not isinstance(prompt, str):
             continue
         for reply in _members(responses[number]) if number < len(responses) else ():
@@ -120,11 +122,6 @@ def _members(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
-
-
-def _single(value: Any) -> Any:
-    """The prompt of a chat API stands in a list of its own."""
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _about(file: Path, time: str) -> dict[str, Any]:
