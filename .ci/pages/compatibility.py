@@ -1,4 +1,4 @@
-"""The table of servers in docs/models.md, made from docs/compatibility/*.json:
+"""The table of servers in docs/compatibility/README.md, made from the records beside it:
 
 python .ci/pages/compatibility.py
 """
@@ -13,7 +13,7 @@ from agent_env.cli.docs import SOURCES
 from agent_env.records.model_server import ServerProbe
 
 RECORDS = SOURCES / "compatibility"
-PAGE = SOURCES / "models.md"
+PAGE = RECORDS / "README.md"
 PLACE = re.compile(r"(?<=<!-- servers -->\n).*?(?=<!-- /servers -->)", re.S)
 """Where the table stands in the page."""
 FEATURES = (
@@ -23,7 +23,7 @@ FEATURES = (
 
 
 def models_page(folder: Path = RECORDS) -> str:
-    """The page of models with the table of today: a row for each record."""
+    """The page of servers with the table of today: a row for each record."""
     probes = [
         ServerProbe.model_validate_json(file.read_bytes()) for file in sorted(folder.glob("*.json"))
     ]
