@@ -18,7 +18,8 @@ from tests.docs.blocks import Page, blocks_of, commands_of
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [page.stem for page in PAGES]
 FOREIGN = set(
-    "--agent-env-record --cap-add --create-pr --enable-auto-tool-choice --epochs --head --help --help-all --jinja "
+    "--agent-env-record --cap-add --create-pr --enable-auto-tool-choice --epochs --head --help "
+    "--help-all --jinja "
     "--max-tokens --no-deps --plain --security-opt --target --tool-call-parser "
     "--working-limit".split()
 )
