@@ -22,7 +22,7 @@ FEATURES = (
 )  # fmt: skip
 
 
-def models_page(folder: Path = RECORDS) -> str:
+def servers_page(folder: Path = RECORDS) -> str:
     """The page of servers with the table of today: a row for each record."""
     probes = [
         ServerProbe.model_validate_json(file.read_bytes()) for file in sorted(folder.glob("*.json"))
@@ -50,4 +50,4 @@ def _line(cells: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(models_page(), encoding="utf-8")
+    PAGE.write_text(servers_page(), encoding="utf-8")

@@ -460,14 +460,16 @@ def made_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
         raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
     family = load_family(manifest.task, run.plugins)
     chosen = family.checked_options(manifest.options)
+    shard, count = manifest.shard, manifest.samples + len(manifest.left_out)
     options = RunOptions(
-        manifest.task, seed=manifest.seed or 0, limit=manifest.samples + len(manifest.left_out),
+        manifest.task, seed=manifest.seed or 0, limit=shard.whole_samples if shard else count,
         where=manifest.where, dataset=dataset if manifest.dataset is not None else None,
         objects=run.objects, permit=run.permit,
     )  # fmt: skip
     task = family.make_task(manifest.prompt, chosen, {})
     sample_set = select_samples(options, family, chosen, task, manifest.tier)
     kept = [sample for sample in sample_set.samples if sample.id not in manifest.left_out]
+    kept = kept if shard is None else [kept[n] for n in shard.places if n < len(kept)]
     return {
         "samples.jsonl": samples_bytes(kept),
         "materials.jsonl": samples_bytes(sample_set.tables),

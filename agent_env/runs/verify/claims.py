@@ -33,6 +33,8 @@ from agent_env.runs.options import ReplayOptions, TrustRun
 from agent_env.runs.run import Run
 from agent_env.runs.verify import Judgement, Verdict
 
+NAME = "{}/{}.{}"
+"""An episode's, of its condition, sample and repeat."""
 SHOWN = 20
 """Findings of one claim that are listed; the others are counted."""
 ADDED = ("ablation", "attacks", "by_day")
@@ -127,13 +129,12 @@ async def _judged(name: str, check: Callable[[Case], Any], case: Case) -> Claim:
         verdict, text, findings = "fails", "what it is checked by cannot be read", [str(exc)]
     except AgentEnvError as exc:
         reason, to_allow, _ = str(exc).partition(". To allow it")
-        allowing = "; --trust-run allows it" if to_allow else ""
-        verdict, text, findings = "unchecked", f"{reason}{allowing}", []
-    place = f"{case.run.path}/"
-    lines = [str(each).replace(place, "") for each in findings]
-    more = len(lines) - SHOWN
-    rest = [f"and {more} more"] if more > 0 else []
-    return Claim(name, verdict, text.replace(place, ""), (*lines[:SHOWN], *rest))
+        text = f"{reason}; --trust-run allows it" if to_allow else reason
+        verdict, findings = "unchecked", []
+    place, texts = str(case.run.path), (text, *map(str, findings))
+    text, *lines = (each.replace(f"{place}/", "").replace(place, "it") for each in texts)
+    rest = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    return Claim(name, verdict, text, (*lines[:SHOWN], *rest))
 
 
 def _by_findings(text: str, findings: Sequence[str]) -> Judgement:
@@ -276,20 +277,17 @@ async def _scores(case: Case) -> Judgement:
     findings = []
     for key, score in now.items():
         if (old := stored.scores.get(key)) is None:
-            findings.append(f"{_name(key)}: has no stored score")
+            findings.append(f"{NAME.format(*key)}: has no stored score")
         else:
-            findings += [f"{_name(key)}: {each}" for each in _score_differences(old, score)]
-    findings += [f"{_name(key)}: has a score and no trace" for key in stored.scores.keys() - now]
+            findings += [f"{NAME.format(*key)}: {each}" for each in _score_differences(old, score)]
+    findings += [
+        f"{NAME.format(*key)}: has a score and no trace" for key in stored.scores.keys() - now
+    ]
     ours = version_of(case.run.task.scorer)
     by = f"by {ours.scorer}"
     if stored.scorer is not None and stored.scorer.source != ours.source:
         by += f" in version {ours.source}, stored by {stored.scorer.source}"
     return _by_findings(f"{len(now)} answers were judged again {by}", findings)
-
-
-def _name(key: tuple[str, str, int]) -> str:
-    condition, sample, repeat = key
-    return EpisodeKey(sample, condition, repeat).name
 
 
 def _score_differences(old: Score, now: Score) -> Iterator[str]:
