@@ -44,7 +44,10 @@ EXCLUDED = (
     ),
     "extensions/fake_server/",
     "extensions/interop/export/",
+    "extensions/release/",
     "extensions/viewer/",
+    "pytest_plugin.py",
+    "runs/verify/",
     "scoring/",
     "testing/",
 )

@@ -32,6 +32,7 @@ from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, Event
 from agent_env.runs.options import ReplayOptions, TrustRun
 from agent_env.runs.run import Run
 from agent_env.runs.verify import Judgement, Verdict
+from agent_env.wiring.components import versions
 
 NAME = "{}/{}.{}"
 """An episode's, of its condition, sample and repeat."""
@@ -131,6 +132,9 @@ async def _judged(name: str, check: Callable[[Case], Any], case: Case) -> Claim:
         reason, to_allow, _ = str(exc).partition(". To allow it")
         text = f"{reason}; --trust-run allows it" if to_allow else reason
         verdict, findings = "unchecked", []
+    here, there = versions()["code"], case.run.manifest.versions.get("code")
+    if verdict == "fails" and here != there:  # a fraud, or what this version does otherwise
+        text += f"; it was made by the code {there}, this is {here}: verify it with that version"
     place, texts = str(case.run.path), (text, *map(str, findings))
     text, *lines = (each.replace(f"{place}/", "").replace(place, "it") for each in texts)
     rest = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
@@ -152,9 +156,8 @@ async def _files(case: Case) -> Judgement:
 
 
 async def _traces(case: Case) -> Judgement:
-    traces = case.traces
-    total = len(traces) + len(case.broken)
-    text = f"{len(traces)} of {total} traces are whole, and their checksums are right"
+    total = len(case.traces) + len(case.broken)
+    text = f"{len(case.traces)} of {total} traces are whole, and their checksums are right"
     return _by_findings(text, case.broken)
 
 
@@ -229,10 +232,8 @@ async def _requests(case: Case) -> Judgement:
         if each.verdict != "same":
             first = f"step {each.drift[0].step}: {each.drift[0].what}" if each.drift else ""
             findings.append(f"{each.episode}: {each.reason or f'{first} does not follow'}")
-    same = len(results) - len(findings)
-    return _by_findings(
-        f"{same} of {len(results)} episodes take the same course when they are replayed", findings
-    )
+    same = f"{len(results) - len(findings)} of {len(results)}"
+    return _by_findings(f"{same} episodes take the same course when replayed", findings)
 
 
 async def _pages(case: Case) -> Judgement:
@@ -255,12 +256,10 @@ async def _model(case: Case) -> Judgement:
             if isinstance(event, ModelCalled) and event.reply is not None:
                 replies += 1
                 served.update([event.reply.model] if event.reply.model else [])
-    names = ", ".join(f"{name} in {number:,}" for name, number in served.most_common())
-    told = f"the server named itself {names} of {replies:,} replies" if names else (
-        f"no server named itself in {replies:,} replies")  # fmt: skip
-    return _by_findings(
-        f"{manifest.model} is the model in run.json and {len(case.traces)} traces; {told}", findings
-    )
+    names = ", ".join(f"{name} in {number:,}" for name, number in served.most_common()) or "nothing"
+    told = f"the server named itself {names} of {replies:,} replies"
+    text = f"{manifest.model} is the model in run.json and {len(case.traces)} traces; {told}"
+    return _by_findings(text, findings)
 
 
 # What came of it ----------------------------------------------------------------------------------
@@ -280,14 +279,11 @@ async def _scores(case: Case) -> Judgement:
             findings.append(f"{NAME.format(*key)}: has no stored score")
         else:
             findings += [f"{NAME.format(*key)}: {each}" for each in _score_differences(old, score)]
-    findings += [
-        f"{NAME.format(*key)}: has a score and no trace" for key in stored.scores.keys() - now
-    ]
+    strays = stored.scores.keys() - now
+    findings += [f"{NAME.format(*key)}: has a score and no trace" for key in strays]
     ours = version_of(case.run.task.scorer)
-    by = f"by {ours.scorer}"
-    if stored.scorer is not None and stored.scorer.source != ours.source:
-        by += f" in version {ours.source}, stored by {stored.scorer.source}"
-    return _by_findings(f"{len(now)} answers were judged again {by}", findings)
+    by = "" if stored.scorer in (None, ours) else f" (stored by {stored.scorer})"
+    return _by_findings(f"{len(now)} answers were judged again by {ours}{by}", findings)
 
 
 def _score_differences(old: Score, now: Score) -> Iterator[str]:
@@ -295,7 +291,7 @@ def _score_differences(old: Score, now: Score) -> Iterator[str]:
         before, after = getattr(old, what), getattr(now, what)
         if before != after:
             yield f"{what} {before} is stored, {after} comes out"
-    yield from differences(old.metrics, now.metrics)
+    yield from differences(old.metrics, {n: now.metrics.get(n) for n in old.metrics})
 
 
 async def _figures(case: Case) -> Judgement:
@@ -308,7 +304,7 @@ async def _figures(case: Case) -> Judgement:
     findings = list(differences(printed, now))
     number = sum(1 for _ in _leaves(printed, ""))
     if case.stated is not None:
-        ours = predicate_of(case.run, now)
+        ours = predicate_of(case.run, now) | {"packedWith": case.stated.get("packedWith")}
         findings += [f"statement: {each}" for each in differences(case.stated, ours)]
         number += sum(1 for _ in _leaves(case.stated, ""))
     return _by_findings(f"{number} printed values are compared with what comes out", findings)
