@@ -308,8 +308,9 @@ def _unpack(file: Path, folder: Path) -> dict[str, str]:
                 _check_entry(file, entry)
             if twice := [n for n, c in Counter(e.filename for e in entries).items() if c > 1]:
                 raise DatasetError(file, None, f"has two files named {twice[0]!r}")
-            if len(entries) > MOST_FILES or sum(e.file_size for e in entries) > LARGEST:
-                raise DatasetError(file, None, "is larger than any pack")
+            size, most = sum(e.file_size for e in entries), 100 * file.stat().st_size
+            if len(entries) > MOST_FILES or size > min(LARGEST, LARGEST_FILE + most):
+                raise DatasetError(file, None, f"would be {size:,} bytes: larger than any pack")
             return {entry.filename: _extract(archive, entry, folder) for entry in entries}
     except FileNotFoundError as exc:
         raise ConfigError(f"there is no run and no pack {file}") from exc

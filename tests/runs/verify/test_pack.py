@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import stat
 import zipfile
 from collections import Counter
@@ -13,6 +14,8 @@ from agent_env.runs.verify.claims import VerifyOptions
 from agent_env.runs.verify.pack import LARGEST_FILE, PackOptions, opened, pack, verify_target
 from tests import frauds
 from tests.commands import agent_env
+
+TRACE = "episodes/base/tr-1-00001.1.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +137,33 @@ def test_a_bomb_that_says_less_than_it_holds_ends_at_what_it_says(packed, tmp_pa
         archive.getinfo("run/x").file_size = 10
     with pytest.raises(DatasetError, match=r"bomb\.zip"), opened(bomb):
         pass
+
+
+def test_a_bomb_that_says_what_it_holds_is_refused_before_it_is_unpacked(tmp_path):
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"run/{number}", b"0")
+            archive.getinfo(f"run/{number}").file_size = LARGEST_FILE
+    with pytest.raises(DatasetError, match="larger than any pack"), opened(bomb):
+        pass
+
+
+@pytest.mark.parametrize("name", ["run.json", "scores.jsonl", "texts.db", "begun.txt", TRACE])
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_of_a_strangers_folder_nothing_outside_is_read_or_packed(run, tmp_path, name, kind):
+    folder, outside = _copy(run, tmp_path), tmp_path / "outside"
+    outside.write_text("the secret outside")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(outside) if kind == "link" else os.mkfifo(folder / name)
+    for command in (("verify", str(folder)), ("pack", str(folder), "--out", f"{tmp_path}/p.zip")):
+        done = agent_env(*command)
+        assert done.returncode in (0, 1, 2)
+        assert "Traceback" not in done.stderr
+        assert "the secret" not in done.stdout + done.stderr
+    if (tmp_path / "p.zip").exists():
+        with zipfile.ZipFile(tmp_path / "p.zip") as archive:
+            assert not [n for n in archive.namelist() if b"the secret" in archive.read(n)]
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04 broken", b"no zip"])
