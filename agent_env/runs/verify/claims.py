@@ -360,12 +360,8 @@ async def _episodes(case: Case) -> Judgement:
 
 async def _repeats(case: Case) -> Judgement:
     """No attempt was chosen among several: each episode was begun once."""
-    run, manifest = case.run, case.run.manifest
-    findings = [
-        f"{name}: is repeat {repeat} of {manifest.repeats}"
-        for name in case.traces
-        if (repeat := int(name.rpartition(".")[2])) > manifest.repeats
-    ]
+    run, findings = case.run, list[str]()
+    more = sum(int(n.rpartition(".")[2]) > run.manifest.repeats for n in case.traces)
     begun = begun_in(run)
     aside: Counter[str] = Counter()
     for place in PLACES[1:]:
@@ -380,6 +376,7 @@ async def _repeats(case: Case) -> Judgement:
     if not begun and not findings:
         return "unchecked", "the run has no list of the episodes that were begun", []
     kept = f", {aside.total()} broken traces were set aside and kept" if aside else ""
+    kept += f", {more} are further tries of agents that were served" if more else ""
     return _by_findings(f"{len(begun)} episodes are in the list of those begun{kept}", findings)
 
 
