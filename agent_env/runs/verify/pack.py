@@ -28,7 +28,7 @@ from agent_env.episodes.trace.begun import BEGUN
 from agent_env.episodes.trace.lines import PLACES
 from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.options import Opt
-from agent_env.records.safe_files import check_database, new_file
+from agent_env.records.safe_files import check_database, new_file, read_file
 from agent_env.runs.run import Run
 from agent_env.runs.verify.claims import Case, Verification, VerifyOptions, verify
 from agent_env.runs.verify.statement import (
@@ -188,7 +188,7 @@ def _write_zip(file: Path, files: dict[str, Path]) -> None:
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            archive.writestr(entry, files[name].read_bytes())
+            archive.writestr(entry, read_file(files[name].parent, files[name]))
 
 
 def sha256_of(file: Path) -> str:
@@ -231,7 +231,7 @@ def _contents(files: dict[str, Path]) -> Iterator[tuple[str, bytes]]:
                     if row.headers is not None:
                         yield f"the headers of {row.asked}", row.headers.encode()
         else:
-            yield name.removeprefix(FOLDER), file.read_bytes()
+            yield name.removeprefix(FOLDER), read_file(file.parent, file)
 
 
 def _licences(store_file: Path | None) -> Counter[str]:
@@ -275,7 +275,7 @@ def opened(target: Path) -> Iterator[Case]:
         file = f"{target}: {STATEMENT}"
         if STATEMENT not in digests:
             raise DatasetError(target, None, f"is no pack of a run: it has no {STATEMENT}")
-        statement = Statement.read(file, (Path(scratch) / STATEMENT).read_bytes())
+        statement = Statement.read(file, read_file(Path(scratch), Path(scratch) / STATEMENT))
         del digests[STATEMENT]
         yield Case(
             Run.open(Path(scratch) / FOLDER),
