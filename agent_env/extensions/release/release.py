@@ -112,7 +112,8 @@ def new(options: NewOptions, edition: int = 1, history: Sequence[Any] = ()) -> d
         for part, of_part in public.sets.items()
     }
     packed = zlib.compress(json.dumps(answers, ensure_ascii=False).encode(), 9)
-    questions = _questions(public)
+    questions, asked = _questions(public), _questions(private)
+    one, two = ({json.loads(q)["question"] for q in h.splitlines()} for h in (questions, asked))
     release = {
         "v": FORMAT, "name": options.name, "edition": edition, "licence": options.licence,
         "url": options.url, "doi": options.doi, "canary": canary, "parts": list(options.parts),
@@ -120,6 +121,7 @@ def new(options: NewOptions, edition: int = 1, history: Sequence[Any] = ()) -> d
         "commitments": {
             "scheme": "RFC 6962 over HMAC-SHA-256-salted samples", "number": len(leaves),
             "root": root(leaves).hex(), "seeds": seed_commitment(salt, drawn),
+            "alsoPublic": len(one & two),
         },
         "editions": list(history),
     }  # fmt: skip
@@ -128,7 +130,7 @@ def new(options: NewOptions, edition: int = 1, history: Sequence[Any] = ()) -> d
         f"public/{QUESTIONS}": questions,
         f"public/{HIDDEN}": f"{canary}\n".encode() + base64.encodebytes(hidden(packed, canary)),
         f"public/{COMMITMENTS}": "".join(f"{each.hex()}\n" for each in leaves).encode(),
-        f"private/{QUESTIONS}": _questions(private),
+        f"private/{QUESTIONS}": asked,
         f"private/{SECRET}": _json({"salt": salt.hex(), "seeds": drawn, "canary": canary}),
     }
     files |= {f"public/{name}": data for name, data in documents(release, questions).items()}

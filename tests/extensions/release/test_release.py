@@ -29,6 +29,7 @@ def test_nothing_public_tells_a_private_question_or_a_seed(made):
     text = b"".join(file.read_bytes() for file in (made / "public").iterdir()).decode()
     questions = (made / "private/questions.jsonl").read_text().splitlines()
     assert len(questions) == 12
+    assert releases.read_release(made)["commitments"]["alsoPublic"] == 0
     assert not [q for q in questions if json.loads(q)["question"] in text]
     assert not [each for each in private(made) if each["id"] in text]
     secret = json.loads((made / "private/secret.json").read_text())
