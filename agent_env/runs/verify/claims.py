@@ -256,8 +256,8 @@ async def _model(case: Case) -> Judgement:
             if isinstance(event, ModelCalled) and event.reply is not None:
                 replies += 1
                 served.update([event.reply.model] if event.reply.model else [])
-    names = ", ".join(f"{name} in {number:,}" for name, number in served.most_common()) or "nothing"
-    told = f"the server named itself {names} of {replies:,} replies"
+    names = ", ".join(f"{name} in {number:,}" for name, number in served.most_common()) or "none"
+    told = f"the server's own name in {replies:,} replies: {names}"
     text = f"{manifest.model} is the model in run.json and {len(case.traces)} traces; {told}"
     return _by_findings(text, findings)
 

@@ -44,11 +44,13 @@ def checked_pages(run: Run, traces: Mapping[str, Sequence[Event]]) -> Judgement:
         text = f"{len(opened)} pages were opened in a live web, and none was kept"
         return ("fails" if findings else "unchecked"), text, findings
     with closing(store):
-        findings += [f"{PAGES}: {each}" for each in problems(store)]
+        rows = list(store.fetches(stands_only=False))
+        for problem in problems(store):
+            places = [row.asked for row in rows if (row.digest or "none") in problem]
+            findings.append(f"{PAGES}: {problem}{' at ' if places else ''}{', '.join(places)}")
         if manifest.web_settings.pages_digest not in (None, store.digest()):
             findings.append(f"{PAGES}: its digest is not the one in run.json")
-        have = {(each.asked, each.digest) for each in store.fetches(stands_only=False)}
-        have |= {(each.url, each.digest) for each in store.fetches(stands_only=False)}
+        have = {(url, row.digest) for row in rows for url in (row.asked, row.url)}
         digests = {digest for _, digest in have}
         for name, url, digest in sorted(opened):
             if digest not in digests:
@@ -67,8 +69,7 @@ def _store(run: Run) -> SqlitePages | None:
     from agent_env.web.page_store import SqlitePages
     from agent_env.wiring.web import check_store, open_sealed, store_path
 
-    manifest = run.manifest
-    settings = manifest.web_settings
+    manifest, settings = run.manifest, run.manifest.web_settings
     day = settings.as_of if manifest.web in ("record", "frozen") else None
     if is_safe(run.path, run.path / PAGES):
         check_store(run, run.path / PAGES)
