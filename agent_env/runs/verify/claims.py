@@ -36,6 +36,7 @@ from agent_env.wiring.components import versions
 
 NAME = "{}/{}.{}"
 """An episode's, of its condition, sample and repeat."""
+MOST_REPEATS = 10_000
 SHOWN = 20
 """Findings of one claim that are listed; the others are counted."""
 ADDED = ("ablation", "attacks", "by_day")
@@ -170,15 +171,18 @@ async def _questions(case: Case) -> Judgement:
 
     run, manifest = case.run, case.run.manifest
     data = run.read("samples.jsonl")
-    same = digest(data) == manifest.samples_digest
+    same, number = digest(data) == manifest.samples_digest, len(data.splitlines())
     findings = [] if same else ["samples.jsonl: its digest is not the one in run.json"]
-    about = f"the digest of {manifest.samples} samples is compared with run.json"
+    about = f"the digest of {number} samples is compared with run.json"
+    if number != manifest.samples:  # nor are so many made as a stranger likes
+        findings.append(f"run.json: says {manifest.samples} samples, and {number} are there")
+        return _by_findings(about, findings)
     if manifest.imported is not None or (manifest.dataset is not None and case.dataset is None):
         source = manifest.imported.file if manifest.imported else manifest.dataset
         where = "" if manifest.imported else f"; --dataset {source} compares them with it"
         return _by_findings(f"{about}; they came from {source}{where}", findings)
     again = made_again(run, case.dataset)["samples.jsonl"]
-    findings += list(_differing_lines(data, again, "samples.jsonl"))
+    findings += _differing_lines(data, again, "samples.jsonl")
     origin = f"seed {manifest.seed}" if manifest.dataset is None else str(case.dataset)
     return _by_findings(f"{about}, and each question and gold with what {origin} gives", findings)
 
@@ -300,14 +304,14 @@ async def _figures(case: Case) -> Judgement:
 
     if not is_safe(case.run.path, case.run.path / REPORT):
         return "unchecked", f"there is no {REPORT}; agent-env pack writes one", []
-    printed, now = json.loads(case.run.read(REPORT)), report_of(case.run)
-    findings = list(differences(printed, now))
+    report = report_of(case.run)
+    printed, now = {"report": json.loads(case.run.read(REPORT))}, {"report": report}
+    if (stated := case.stated) is not None:
+        ours = predicate_of(case.run, report) | {"packedWith": stated.get("packedWith")}
+        printed, now = printed | {"statement": dict(stated)}, now | {"statement": ours}
     number = sum(1 for _ in _leaves(printed, ""))
-    if case.stated is not None:
-        ours = predicate_of(case.run, now) | {"packedWith": case.stated.get("packedWith")}
-        findings += [f"statement: {each}" for each in differences(case.stated, ours)]
-        number += sum(1 for _ in _leaves(case.stated, ""))
-    return _by_findings(f"{number} printed values are compared with what comes out", findings)
+    text = f"{number} printed values are compared with what comes out"
+    return _by_findings(text, list(differences(printed, now)))
 
 
 def differences(stated: object, now: object) -> Iterator[str]:
@@ -346,13 +350,13 @@ async def _episodes(case: Case) -> Judgement:
     if not manifest.asks_every_sample:
         return "unchecked", f"not every sample had to be asked: {told}", []
     have = {run.key_of(trace) for trace in run.traces()}
-    findings = []
-    for condition in manifest.conditions:
-        for sample in run.samples:
-            for repeat in range(1, manifest.repeats + 1):
-                name = EpisodeKey(sample.id, condition.name, repeat).name
-                if name not in have:
-                    findings.append(f"{name}: is not there; it never began or was dropped")
+    findings = [
+        f"{name}: is not there; it never began or was dropped"
+        for condition in manifest.conditions
+        for sample in run.samples
+        for repeat in range(1, min(manifest.repeats, MOST_REPEATS) + 1)
+        if (name := EpisodeKey(sample.id, condition.name, repeat).name) not in have
+    ]
     planned = manifest.planned_episodes
     return _by_findings(f"{planned - len(findings)} of {planned} episodes are there: {told}",
                         findings)  # fmt: skip
@@ -386,16 +390,14 @@ async def _stopping(case: Case) -> Judgement:
 
     if (rule := stopping_of(case.run, lambda text: None)) is None:
         return "holds", "the number of samples was fixed before the run", []
-    view, run = rule.of(case.run), case.run
-    ended = {key for key, events in case.traces.items() if events}
-    most = run.manifest.until.max_samples if run.manifest.until else None
+    run, most = case.run, rule.settings.max_samples
     findings = [
         f"{key.name}: was not asked, though no contrast was decided without it"
         for sample in rule.samples[:most]
         for condition in run.conditions
-        for repeat in range(1, run.manifest.repeats + 1)
-        if (key := EpisodeKey(sample.id, condition, repeat)).name not in ended
-        and rule.is_needed(view.name, key)
+        for repeat in range(1, min(run.manifest.repeats, MOST_REPEATS) + 1)
+        if (key := EpisodeKey(sample.id, condition, repeat)).name not in case.traces
+        and rule.is_needed(rule.of(run).name, key)
     ]
     words = "; ".join(f"{result.name}: {in_words(result)}" for result in rule.results())
     return _by_findings(words, findings)

@@ -19,8 +19,6 @@ TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "urn:agent-env:evaluation:v1"
 REPORT = "report.json"
 """The figures that were printed of a run, beside its run.json."""
-_OF_PLACE = ("run", "rescored")
-"""Of the report, what depends on where the run is."""
 
 
 class Subject(Record):
@@ -66,7 +64,7 @@ def report_of(run: Run) -> dict[str, Any]:
 
     scores = read_scores(run, None, lambda text: None, keep=False)
     whole: dict[str, Any] = json.loads(json.dumps(scores.as_json(False)))
-    return {name: value for name, value in whole.items() if name not in _OF_PLACE}
+    return {name: value for name, value in whole.items() if name != "run"}  # where it is
 
 
 def predicate_of(run: Run, report: Mapping[str, Any]) -> dict[str, Any]:

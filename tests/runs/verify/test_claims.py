@@ -136,3 +136,13 @@ def test_a_run_lists_when_each_episode_was_begun(honest):
     times = begun_in(Run(honest.with_suffix("")))
     assert sorted(times)[:2] == ["explicit/tp-1-00001.1", "explicit/tp-1-00001.2"]
     assert {len(each) for each in times.values()} == {1}
+
+
+def test_numbers_that_a_stranger_makes_up_cost_no_time(honest, tmp_path):
+    folder = frauds.unpack(honest, tmp_path / "changed")
+    frauds.change_run(folder, samples=10**12, repeats=10**12)
+    result = verified(folder / "run")
+    assert failing(result)["questions"] == (
+        "run.json: says 1000000000000 samples, and 2 are there",
+    )
+    assert failing(result)["episodes"][-1] == "and 39972 more"
