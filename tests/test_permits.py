@@ -109,9 +109,9 @@ OUR_MODULES = {
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
     "cli/help.py", "cli/local.py", "cli/sandbox.py",
-    "extensions/agents/cli.py", "extensions/fake_server/cli.py",
+    "extensions/fake_server/cli.py",
     "extensions/facts/wikidata.py",
-    "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py", "runs/mcp.py",
+    "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py",
     "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",
     "extensions/interop/run_export.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",

@@ -85,7 +85,6 @@ RENAMED = {
     "serve-model": "serve model",
     "fake-server": "serve fake",
     "mcp serve": "serve mcp",
-    "mcp diff": "serve mcp-diff",
     "serve": "serve http",
     "episodes": "episodes list",
     "study resume": "resume",

@@ -137,7 +137,7 @@ class Host:
             self.say(str(exc))
             return
         for line in mcp_changes(self.server, now):
-            self.say(f"{line}; the run keeps what it recorded (agent-env serve mcp-diff)")
+            self.say(f"{line}; the run keeps what it recorded")
 
     def say(self, text: str) -> None:
         """Tells the user, each thing once."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from agent_env.runs.keywords import Keyword as Keyword
     from agent_env.runs.keywords import from_arguments as from_arguments
     from agent_env.runs.keywords import keywords_of as keywords_of
-    from agent_env.runs.mcp import mcp_diff as mcp_diff
     from agent_env.runs.options import AttributeOptions as AttributeOptions
     from agent_env.runs.options import CurveOptions as CurveOptions
     from agent_env.runs.options import RunOptions as RunOptions

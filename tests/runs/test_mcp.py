@@ -101,10 +101,6 @@ def test_resume_refuses_changed_tools_or_names_them(home):
     assert refused.returncode == 2
     assert all(line in refused.stderr for line in drift)
 
-    compared = agent_env("serve", "mcp-diff", "run", f"{sys.executable} server.py", cwd=home)
-    assert compared.returncode == 1
-    assert set(drift) <= set(compared.stdout.splitlines())
-
     accepted = agent_env("resume", "run", "--accept-changes", cwd=home)
     assert accepted.returncode == 0, accepted.stderr
     manifest = Run(home / "run").manifest

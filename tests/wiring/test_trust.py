@@ -291,15 +291,6 @@ def test_a_replay_hands_on_no_trust_in_what_it_did_not_use(foreign, tmp_path):
     assert not foreign.file.exists()
 
 
-def test_a_server_that_the_user_names_gets_no_key_that_a_foreign_run_names(foreign):
-    sent = {"name": "srv", "command": ["serve"], "environment": ["MY_SECRET"]}
-    foreign.plant(mcp=[sent | {"tools": [{"name": "t", "offered": "t"}]}])
-    command = f"sh -c 'echo $MY_SECRET >{foreign.file}'"
-    done = agent_env("serve", "mcp-diff", str(foreign.path), command, env=foreign.environment)
-    assert (done.returncode, "the key MY_SECRET is not allowed" in done.stderr) == (2, True)
-    assert not foreign.file.exists()
-
-
 def test_pages_are_not_read_from_where_a_foreign_run_says(foreign):
     plant_page_store(foreign)
     for words in (

@@ -15,8 +15,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
+from agent_env.extensions.agents.desk import Desk
 from agent_env.extensions.agents.live import LiveReply
 from agent_env.extensions.fake_server import gemini, messages
 from agent_env.extensions.fake_server.apis import ChatApi, ResponsesApi
@@ -32,7 +33,7 @@ from agent_env.extensions.fake_server.modes import mode_named
 from agent_env.extensions.fake_server.policies import scripted
 from agent_env.extensions.fake_server.server import ApiCodec
 from agent_env.sdk.models import LISTENER
-from agent_env.sdk.records import Reply, ToolResult, writable
+from agent_env.sdk.records import Reply, writable
 
 MEDIA = frozenset(
     "image image_url input_image input_audio input_file file document video_url inlineData"
@@ -44,22 +45,11 @@ PASSED = messages.FIELDS - {"thinking", "temperature", "output_config"}
 CHOOSING = ("tools", "tool_choice", "toolConfig", "tool_config", "parallel_tool_calls")
 
 
-class AnyDesk(Protocol):
-    """What answers an agent's calls."""
-
-    async def reply(self, request: ModelRequest) -> Reply: ...
-
-    async def call(self, name: str, arguments: str) -> ToolResult: ...
-
-    def deliver(self) -> None: ...
-
-
 class Proxy:
     """An ASGI app for one agent."""
 
-    def __init__(self, desk: AnyDesk, model: str, token: str | None, mcp: Any) -> None:
-        """`model`: its name where models are listed; `token`: None takes any; `mcp`: the app of the
-        tools, None for none."""
+    def __init__(self, desk: Desk, model: str, token: str, mcp: Any) -> None:
+        """`model`: its name where models are listed; `mcp`: the app of the tools."""
         mode = mode_named("lenient")
         self._desk, self._model, self._token, self._mcp = desk, model, token, mcp
         self._apis: dict[str, ApiCodec] = {
@@ -72,10 +62,7 @@ class Proxy:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan" or scope["path"].startswith("/mcp"):
-            if self._mcp is not None:
-                await self._mcp(scope, receive, send)
-            elif scope["type"] == "http":
-                await _refuse(send, Refusal(404, "there are no tools here"), None)
+            await self._mcp(scope, receive, send)
             return
         headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
         http = HttpRequest(scope["method"], scope["path"], await _body(receive), headers)
@@ -93,7 +80,7 @@ class Proxy:
     async def _route(
         self, http: HttpRequest, api: ApiCodec | None, receive: Any, send: Any
     ) -> None:
-        if self._token is not None and self._token not in http.keys:
+        if self._token not in http.keys:
             raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
         listed = {"id": self._model, "object": "model", "created": 0, "owned_by": "agent-env"}
         match http.method, http.path.split("/"):

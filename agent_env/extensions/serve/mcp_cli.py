@@ -1,48 +1,16 @@
-"""Commands on MCP: a server of questions, and servers as a run recorded them."""
+"""The server of questions over MCP."""
 
 from __future__ import annotations
 
-import json
-import sys
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from agent_env.sdk.commands import AsJson, Opt, RunPath, say, with_options
+from agent_env.sdk.commands import Opt, say, with_options
 from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent_env.sdk.run import RunOptions
-
-
-def diff(
-    folder: RunPath,
-    command: Annotated[
-        str,
-        typer.Argument(
-            metavar="COMMAND",
-            help="What starts the server, or its URL; NAME=COMMAND where the run has several.",
-        ),
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Compare a server with the one that a run recorded; exit 1 where they differ.
-
-    Example: agent-env serve mcp-diff runs/first mcp-server-time
-    """
-    import asyncio
-
-    from agent_env.sdk.run import Run, mcp_diff
-
-    lines = asyncio.run(mcp_diff(Run.open(folder), command, say))
-    if as_json:
-        print(json.dumps({"run": str(folder), "differences": lines}))
-    else:
-        print("\n".join(lines) or "the server is as it was recorded")
-    if lines:
-        sys.exit(1)
 
 
 WHAT = (
