@@ -26,7 +26,6 @@ FIRST = (
 GROUPS = {
     "episodes": "Recorded episodes",
     "questions": "Sets of questions",
-    "release": "Benchmark sets to be cited",
     "serve": "Servers of questions and models",
     "web": "Webs, pages and facts",
 }

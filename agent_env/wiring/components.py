@@ -44,7 +44,6 @@ EXCLUDED = (
     ),
     "extensions/fake_server/",
     "extensions/interop/export/",
-    "extensions/release/",
     "extensions/viewer/",
     "pytest_plugin.py",
     "runs/verify/",

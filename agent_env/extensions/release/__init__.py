@@ -1,1 +1,0 @@
-"""Benchmark sets to be cited: a public half, and commitments to a private one."""
