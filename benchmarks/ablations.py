@@ -5,7 +5,7 @@ web    Renders a shifted world, whole and only the pages that a sample needs; as
        models that read, remember or guess with planted shares and says how often the intervals of
        the split hold them.
 
-faults and attacks stand in faults.py; culprit, shapley and curve in forks.py.
+faults and attacks stand in faults.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import faults
-import forks
 import numpy as np
 
 import agent_env as ae
@@ -139,7 +138,7 @@ def _simulated(chances: np.ndarray, rng: np.random.Generator) -> Comparison:
     return Comparison(study, Options(resamples=1000))
 
 
-PARTS = {"web": web, **faults.PARTS, **forks.PARTS}
+PARTS = {"web": web, **faults.PARTS}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -204,8 +204,6 @@ def commands(run):
         ("episodes", "fork", trace, "--at", "0", "--out", out),
         ("replay", str(run), "--model", "live", "--lenient"),
         ("replay", str(run), "--tools", "live", "--lenient"),
-        ("episodes", "curve", str(run), "--budgets", "1", "--out", out),
-        ("episodes", "attribute", trace, "--out", out),
         ("show", str(run)),
         ("compare", str(run)),
         ("show", trace),

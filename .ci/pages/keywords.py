@@ -11,8 +11,6 @@ from agent_env.api.comparisons import WRITTEN
 from agent_env.runs.compare import CompareOptions
 from agent_env.runs.keywords import Keyword, keywords_of
 from agent_env.runs.options import (
-    AttributeOptions,
-    CurveOptions,
     ForkOptions,
     ReplayOptions,
     ResumeOptions,
@@ -35,8 +33,6 @@ RECORDS = {
     "ResumeKeywords": (ResumeOptions, ("model",)),
     "ReplayKeywords": (ReplayOptions, ()),
     "ForkKeywords": (ForkOptions, ("model",)),
-    "AttributeKeywords": (AttributeOptions, ()),
-    "CurveKeywords": (CurveOptions, ()),
     "CompareKeywords": (CompareOptions, ("runs", *WRITTEN)),
 }
 

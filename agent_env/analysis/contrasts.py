@@ -171,13 +171,9 @@ def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
 
 
 def _plain(arm: Arm, arms: Sequence[Arm]) -> Arm | None:
-    """The arm of the same condition whose answer is not forced; else whose answers are free; else
-    whose world is not disturbed; else by our own loop; else on the run's first day; None for an arm
-    that is one."""
+    """The arm of the same condition whose answers are free; else whose world is not disturbed; else
+    by our own loop; else on the run's first day; None for an arm that is one."""
     condition = arm.condition
-    if condition.answer_at is not None:
-        name = condition.name.removesuffix(f"~at{condition.answer_at}")
-        return next((each for each in arms if each.condition.name == name), None)
     first = arms[0].condition.today
     kinds = ("answer_format", "free"), ("disturbance", None), ("agent", None), ("today", first)
     for field, plain in kinds:

@@ -286,33 +286,6 @@ def _lines(
     return figure
 
 
-def estimate_lines(
-    comparison: Comparison,
-    estimates: Mapping[str, Sequence[Estimate]],
-    places: Mapping[str, Mapping[str, Sequence[float]]],
-) -> Figure:
-    """Estimates of the main metric, a line for each name, whose last one stands alone as an open
-    mark; a panel for each axis of `places`, which says where they stand, by name."""
-    figure, axeses = panels(len(places), sharey=True)
-    styles = [_look(number) for number in range(len(estimates))]
-    for axes, (across, positions) in zip(axeses, places.items(), strict=True):
-        for (name, line), look in zip(estimates.items(), styles, strict=True):
-            at, (values, lengths) = positions[name], bars_of(list(line))
-            axes.errorbar(
-                at[:-1], values[:-1], [side[:-1] for side in lengths], color=look.colour,
-                marker=look.marker, linestyle=look.line, capsize=2, label=wrapped(name),
-            )  # fmt: skip
-            axes.plot(at[-1], values[-1], color=look.colour, marker=look.marker,
-                      markerfacecolor="white", linestyle="none", markersize=8)  # fmt: skip
-        axes.set_xlabel(across)
-        clean(axes)
-        limit(axes, comparison)
-    axeses[0].set_ylabel(words(comparison.metric))
-    legend(figure, axeses[:1])
-    figure.text(0.99, 0.0, BARS, ha="right", va="top", fontsize=7, color="#555555")
-    return figure
-
-
 def clock(comparison: Comparison) -> Figure | None:
     """Over the days of the world, the answers that follow the clock and those of memory, a line for
     each condition, a panel for each model, with its apparent knowledge cutoff. None without

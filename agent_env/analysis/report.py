@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from matplotlib.figure import Figure
-
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.completeness import marked
 from agent_env.analysis.figures import drawn, forest, forest_rows, rows_that_fit
@@ -261,23 +259,6 @@ def chapter_of(
 def report_of(chapters: Sequence[Chapter], title: str) -> str:
     """One page with all chapters."""
     return page("report.html", title=title, chapters=chapters)
-
-
-def report_of_tables(
-    title: str,
-    method: str,
-    tables: Sequence[ResultTable],
-    figures: Mapping[str, tuple[str, Figure]],
-    manifests: Mapping[str, Manifest],
-) -> str:
-    """One page with these tables as results, and the figures with their captions, by name."""
-    drawn = [SvgFigure(n, caption, inline_svg(f, n)) for n, (caption, f) in figures.items()]
-    results: list[Block] = [*(table.without_empty() for table in tables), *drawn]
-    sections = [
-        Section("results", "Results", results, is_open=True),
-        Section("method", "Method", _settings_tables(manifests), (method,)),
-    ]
-    return report_of([Chapter("", "", None, sections)], title)
 
 
 def _sections(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
@@ -23,20 +22,6 @@ class StoppingCondition(Protocol):
 
     def note(self, key: EpisodeKey) -> None:
         """Called when an episode has ended and its trace is whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class BegunEpisodes:
-    """Of a run of forks: those that were begun for it."""
-
-    folder: RunFolder
-    samples: Sequence[Sample]
-
-    def is_needed(self, key: EpisodeKey) -> bool:
-        return self.folder.trace(key).exists()
-
-    def note(self, key: EpisodeKey) -> None:
-        pass
 
 
 Pending = Iterator[tuple[EpisodeKey, Sample, Condition]]

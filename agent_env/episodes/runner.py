@@ -250,7 +250,6 @@ class Runner:
                 limits=self.limits,
                 first_step=condition.first_step,
                 must_answer=condition.answer_format != "free",
-                answer_at=condition.answer_at,
                 seed=episode_seed(self.model_seed, key),
                 name=key.name,
             )

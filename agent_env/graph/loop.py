@@ -75,8 +75,6 @@ class EpisodeState:
     """Whether the first step may, must or must not call a tool."""
     must_answer: bool = False
     """Whether the last step that the limit allows must not call a tool."""
-    answer_at: int | None = None
-    """The reply that must be the answer, before the limit of steps; None where there is none."""
     seed: int | None = None
     """Of the server's sampling in this episode."""
     messages: list[Message] = field(default_factory=list)
@@ -101,16 +99,8 @@ class EpisodeState:
         texts = (m.content for m in reversed(self.messages) if m.role == "assistant" and m.content)
         return next(texts, None)
 
-    @property
-    def last_step(self) -> int | None:
-        """The reply that must be the answer; None where there is no limit."""
-        known = [step for step in (self.limits.steps, self.answer_at) if step is not None]
-        return min(known, default=None)
-
     def reached(self) -> StopReason | None:
         """What forbids another model call."""
-        if self.answer_at is not None and self.meter.steps >= self.answer_at:
-            return "steps"
         return self.meter.reached(self.limits)
 
     def seconds_left(self) -> float | None:
@@ -193,19 +183,16 @@ async def _request_reply(
 
 def _options(attempt: EpisodeState, has_tools: bool) -> ReplyOptions:
     """The first step's tool choice, where a call could be made at all; then the model is free."""
-    could = has_tools and attempt.limits.tool_calls != 0 and attempt.last_step != 1
+    could = has_tools and attempt.limits.tool_calls != 0 and attempt.limits.steps != 1
     first = attempt.meter.steps == 0 and could
-    if attempt.must_answer and attempt.last_step == attempt.meter.steps + 1:
+    if attempt.must_answer and attempt.limits.steps == attempt.meter.steps + 1:
         return ReplyOptions("none", attempt.seed)
     return ReplyOptions(attempt.first_step if first else "auto", attempt.seed)
 
 
 def _add_near_end_notice(attempt: EpisodeState) -> None:
-    """Say once, between steps, that few are left, and before `answer_at` that none is."""
+    """Say once, between steps, that few are left."""
     limits, steps = attempt.limits, attempt.meter.steps
-    if steps and attempt.answer_at == steps + 1:
-        attempt.messages.append(near_end_notice(1))
-        return
     if attempt.has_notice or limits.steps is None or limits.notice is None or steps == 0:
         return
     replies_left = limits.steps - steps

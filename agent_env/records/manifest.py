@@ -392,9 +392,6 @@ class Manifest(Stored):
     """ISO 8601 with its offset; empty where the run was never begun."""
     parent: Parent | None = None
     """The episode that this run forks."""
-    forks_of: Plain[str | None] = Field(default=None, exclude_if=lambda run: run is None)
-    """The run whose episodes this one forks, by its identity: it has the episodes that were begun
-    for it, and asks for no others."""
     until: StoppingSettings | None = Field(default=None, exclude_if=lambda rule: rule is None)
     """What ends the run early; None where nothing does, and for a study, which has it itself."""
     batch: BatchSettings | None = Field(default=None, exclude_if=lambda batch: batch is None)
@@ -424,7 +421,7 @@ class Manifest(Stored):
     @property
     def asks_every_sample(self) -> bool:
         """Whether an episode without a trace is missing; else it may not have been asked for."""
-        return self.until is None and self.forks_of is None
+        return self.until is None
 
     @property
     def trace_ids(self) -> set[str | None]:

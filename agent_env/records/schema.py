@@ -167,8 +167,6 @@ class Condition(Record):
     """Whether the prompt says that day."""
     agent: AgentUse | None = Field(default=None, exclude_if=lambda agent: agent is None)
     """Whose loop it is; None for our own."""
-    answer_at: Plain[int | None] = Field(default=None, ge=1, exclude_if=lambda step: step is None)
-    """In a fork: the reply that must be the answer, with no tool offered; None for no such one."""
 
 
 # Messages between model and harness ---------------------------------------------------------------

@@ -145,33 +145,6 @@ class ForkKeywords(TypedDict, total=False):
     trust_run: bool
 
 
-class AttributeKeywords(TypedDict, total=False):
-    forks: int
-    temperature: float | None
-    out: Path | str | None
-    run_tokens: int | None
-    run_cost_usd: float | None
-    run_time_s: float | None
-    concurrency: int | None
-    base_url: str | None
-    api_key_env: str | None
-    preflight: bool
-    trust_run: bool
-
-
-class CurveKeywords(TypedDict, total=False):
-    budgets: Required[Sequence[int] | int]
-    out: Path | str | None
-    run_tokens: int | None
-    run_cost_usd: float | None
-    run_time_s: float | None
-    concurrency: int | None
-    base_url: str | None
-    api_key_env: str | None
-    preflight: bool
-    trust_run: bool
-
-
 class CompareKeywords(TypedDict, total=False):
     metric: str | None
     baseline: str | None

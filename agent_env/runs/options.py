@@ -1,4 +1,4 @@
-"""Options of `run`, `resume`, `replay`, `fork`, `curve` and `attribute`.
+"""Options of `run`, `resume`, `replay` and `fork`.
 
 Each option is declared once, here or in the record of its part of a run; `records.options` derives
 command line, manifest entries and docs from it.
@@ -535,58 +535,6 @@ class ForkOptions:
     """Other options of the run that `fork` may change, by their entries in run.json."""
     trust_run: TrustRun = False
     """As for `resume`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ForkCalls:
-    """Where the forks are kept, how they are asked and what they may use."""
-
-    out: Annotated[Path | None, Opt("The folder of the forks; default: in RUN.")] = None
-    run: RunLimits = field(default_factory=RunLimits)
-    concurrency: Annotated[int | None, Opt("Forks at the same time.", min=1)] = None
-    base_url: Annotated[str | None, Opt("The model's server is elsewhere now.")] = None
-    api_key_env: ApiKeyEnv = None
-    preflight: Annotated[bool, Opt("Try the server by a short call first.")] = True
-    trust_run: TrustRun = False
-
-
-def read_budgets(text: str | Sequence[int]) -> tuple[int, ...]:
-    """`1,2,4` as numbers, in order; ConfigError where one is no number of calls."""
-    parts = text.split(",") if isinstance(text, str) else [str(each) for each in text]
-    for part in parts:
-        if not part.strip().isdecimal() or int(part) < 1:
-            raise ConfigError(
-                f"--budgets {part.strip() or 'nothing'}: write numbers of model calls from 1, such "
-                "as --budgets 1,2,4,8; the last of them is the answer"
-            )
-    return tuple(sorted({int(part) for part in parts}))
-
-
-@dataclass(frozen=True, slots=True)
-class CurveOptions:
-    """Options of `curve`."""
-
-    budgets: Annotated[
-        tuple[int, ...],
-        Opt(
-            "Budgets: model calls of an episode, the last of which is the answer.",
-            typed=str,
-            metavar="1,2,4,8",
-            read=read_budgets,
-        ),
-    ]
-    calls: ForkCalls = field(default_factory=ForkCalls)
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeOptions:
-    """Options of `attribute`."""
-
-    forks: Annotated[int, Opt("How many in all, spread evenly over the steps.", min=1)] = 200
-    temperature: Annotated[
-        float | None, Opt("Of the forks; default: the run's. At 0 they would all be alike.", min=0)
-    ] = None
-    calls: ForkCalls = field(default_factory=ForkCalls)
 
 
 def reach_of(option: Option) -> Reach | None:

@@ -20,7 +20,6 @@ from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Sample
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.options import (
-    ForkCalls,
     ForkOptions,
     ResumeOptions,
     RunOptions,
@@ -127,7 +126,7 @@ def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None])
 
 def moved_entries(
     manifest: Manifest,
-    options: ResumeOptions | ForkOptions | ForkCalls,
+    options: ResumeOptions | ForkOptions,
     objects: Objects = NO_OBJECTS,
     *,
     is_same_server: bool,
@@ -135,9 +134,8 @@ def moved_entries(
     """The entries of run.json that these options change: the model, its server and its parameters,
     and other options of the run. `is_same_server`: another address is the same server's, which then
     gets its own provider fields back."""
-    model, changes = getattr(options, "model", None), getattr(options, "changes", {})
-    new_model, url, server = other_server(model, options.base_url)
-    update = with_changes(manifest.model_dump(), changes) | server
+    new_model, url, server = other_server(options.model, options.base_url)
+    update = with_changes(manifest.model_dump(), options.changes) | server
     if new_model is not None:
         update |= with_model(manifest, new_model, objects)
     name, before = update.get("model", manifest.model), manifest.model_parameters

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Self, Unpack, get_args
 
 from agent_env.episodes.disturbances import disturbances
 from agent_env.episodes.run_folder import RunFolder
@@ -17,12 +17,10 @@ from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.permits import Permit
 from agent_env.records.safe_files import is_safe
 from agent_env.records.schema import StopReason, Usage
-from agent_env.registry import NO_OBJECTS, Objects, Plugins, hook
+from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.logs import logs
 from agent_env.runs.options import (
-    AttributeOptions,
-    CurveOptions,
     ForkOptions,
     ReplayOptions,
     ResumeOptions,
@@ -53,8 +51,6 @@ if TYPE_CHECKING:
     from agent_env.records.trace_events import Event
     from agent_env.runs.assessment import Assessment
     from agent_env.runs.keyword_types import (
-        AttributeKeywords,
-        CurveKeywords,
         ForkKeywords,
         ReplayKeywords,
         ResumeKeywords,
@@ -134,19 +130,6 @@ class Run(RunFolder):
     def origin_name(self) -> str:
         """What forks name their run by."""
         return self.manifest.id or self.path.name
-
-    def forks_in(self, path: Path) -> Run | None:
-        """The run of this one's forks in the folder; None where there is none yet. ConfigError for
-        another run's forks, and for a run whose model cannot be asked."""
-        if self.manifest.forks_of is not None:
-            raise ConfigError(f"{self.path} holds forks of another run; name that run")
-        self.check_ours("forked")
-        if not (path / "run.json").exists():
-            return None
-        forks = Run.open(path, self.objects)
-        if forks.manifest.forks_of != self.origin_name:
-            raise ConfigError(f"{path} holds no forks of {self.path}; name a new folder with --out")
-        return forks
 
     # What was asked --------------------------------------------------------------------------
 
@@ -438,25 +421,6 @@ class Run(RunFolder):
         chosen = from_arguments(ReplayOptions, options, "replay")
         return wait_for(replay(self, chosen, say))
 
-    @with_keywords(CurveOptions)
-    async def curve(self, *, progress: bool = True, **options: Unpack[CurveKeywords]) -> Any:
-        """Accuracy against model calls, tokens and cost: each episode is forked where its budget
-        `at` ends, and must answer there; `tables()` are those of `agent-env episodes curve`, whose
-        options the other keywords are. Nothing is asked twice.
-
-        Examples:
-            >>> import agent_env as ae, asyncio
-            >>> run = ae.run_sync("time-puzzles", limit=1, conditions="web", progress=False)
-            >>> result = asyncio.run(run.curve(budgets=[1, 2], progress=False))
-            >>> [(point.budget, point.forced) for point in result.curves.curves[0].points]
-            [(1, 1), (2, 1), (None, 0)]
-        """
-        from agent_env.runs.progress import progress_shown
-
-        chosen = from_arguments(CurveOptions, options, "curve")
-        with progress_shown(progress) as shown:
-            return await hook("curve")(self, chosen, shown.listener)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Episode:
@@ -536,27 +500,6 @@ class Episode:
             forked = await fork(self.trace, chosen, shown.listener, local.objects)
         score_folder(forked, say)
         return forked
-
-    @with_keywords(AttributeOptions)
-    async def attribute(
-        self, *, progress: bool = True, **options: Unpack[AttributeKeywords]
-    ) -> Any:
-        """Where its outcome turned: forks of each step are asked anew, and the share of right ends
-        is compared before and after it. The keywords are the options of `agent-env episodes
-        attribute`.
-
-        Examples:
-            >>> import agent_env as ae, asyncio
-            >>> episode = ae.open("runs/first").episode("base/tp-1-00001.1")
-            >>> result = asyncio.run(episode.attribute(forks=3, progress=False))
-            >>> [(step.actions, step.forks) for step in result.steps]
-            [('answer', 3)]
-        """
-        from agent_env.runs.progress import progress_shown
-
-        chosen = from_arguments(AttributeOptions, options, "attribute")
-        with progress_shown(progress) as shown:
-            return await hook("attribute")(self.trace, chosen, shown.listener, self._run.objects)
 
     def __repr__(self) -> str:
         end = self.record.stop_reason or self.record.status

@@ -223,7 +223,7 @@ async def _preflight(
         model, _ = await open_counted(shortened, note, stack, components.plugins)
         offers: dict[tuple[str, ...], Sequence[ToolSpec]] = {}
         for condition in manifest.conditions:
-            if condition.answer_at is None and condition.tools and condition.tools not in offers:
+            if condition.tools and condition.tools not in offers:
                 async with components.open_seams(samples[0], condition) as seams:
                     specs = seams.toolbox.specs
                 if not any(spec.hosted for spec in specs):  # these run, and cost, at the provider
@@ -296,8 +296,7 @@ async def run_episodes(
     manifest, samples = run.manifest, run.samples
     at_once = concurrency or manifest.concurrency
     allow_open_files(at_once)
-    begun = manifest.forks_of is not None
-    listener.begin(run, len(list(run.traces())) if begun else manifest.planned_episodes)
+    listener.begin(run, manifest.planned_episodes)
     async with AsyncExitStack() as stack:
         stack.enter_context(run.locked())
         stopping = stopping or _recorded_stopping(run, manifest, listener.note)
@@ -375,11 +374,7 @@ def _open_waves(
 def _recorded_stopping(
     run: Run, manifest: Manifest, note: Callable[[str], None]
 ) -> StoppingCondition | None:
-    """What run.json says of stopping early, and of episodes that nobody asked for."""
-    if manifest.forks_of is not None:
-        from agent_env.episodes.pending import BegunEpisodes
-
-        return BegunEpisodes(run, run.samples)
+    """What run.json says of stopping early."""
     if manifest.until is None:
         return None
     from agent_env.runs.stopping import stopping_of

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from agent_env.analysis.drawing import literal as literal
     from agent_env.analysis.drawing import save as save
     from agent_env.analysis.drawing import series_look as series_look
-    from agent_env.analysis.figures import estimate_lines as estimate_lines
     from agent_env.analysis.first_page import SvgFigure as SvgFigure
     from agent_env.analysis.html import inline_svg as inline_svg
     from agent_env.analysis.html import page as page
@@ -20,11 +19,9 @@ if TYPE_CHECKING:
     from agent_env.analysis.intervals import Measurement as Measurement
     from agent_env.analysis.intervals import mean_intervals as mean_intervals
     from agent_env.analysis.intervals import wilson as wilson
-    from agent_env.analysis.report import report_of_tables as report_of_tables
     from agent_env.analysis.result_tables import Cell as Cell
     from agent_env.analysis.result_tables import Column as Column
     from agent_env.analysis.result_tables import ResultTable as ResultTable
-    from agent_env.analysis.result_tables import finite as finite
     from agent_env.analysis.statistics import Statistic as Statistic
     from agent_env.analysis.statistics.correlations import between_metrics as between_metrics
     from agent_env.analysis.statistics.noise import pass_hat as pass_hat

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.options import CallOptions as CallOptions
     from agent_env.episodes.driven import DrivenEpisode as DrivenEpisode
     from agent_env.episodes.driven import Turn as Turn
-    from agent_env.episodes.rerun.fork import Beginning as Beginning
     from agent_env.graph.loop import EpisodeState as EpisodeState
     from agent_env.graph.loop import Loop as Loop
     from agent_env.graph.loop import Outcome as Outcome
@@ -22,14 +21,10 @@ if TYPE_CHECKING:
     from agent_env.runs.environment import make_environment as make_environment
     from agent_env.runs.environment import open_environment as open_environment
     from agent_env.runs.forecast import forecast_text as forecast_text
-    from agent_env.runs.fork import ForkPlan as ForkPlan
-    from agent_env.runs.fork import recorded_episode as recorded_episode
     from agent_env.runs.indexed_run import IndexedRun as IndexedRun
     from agent_env.runs.keywords import Keyword as Keyword
     from agent_env.runs.keywords import from_arguments as from_arguments
     from agent_env.runs.keywords import keywords_of as keywords_of
-    from agent_env.runs.options import AttributeOptions as AttributeOptions
-    from agent_env.runs.options import CurveOptions as CurveOptions
     from agent_env.runs.options import RunOptions as RunOptions
     from agent_env.runs.plan import samples_of as samples_of
     from agent_env.runs.plan import task_of as task_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -36,12 +36,6 @@ class FaultFinder(Protocol):
     def __call__(self, sample: Sample, answer: tuple[str, ...]) -> Faults: ...
 
 
-class Determined(Protocol):
-    """Tells whether texts that were read determine a sample's answer."""
-
-    def __call__(self, sample: Sample, texts: Sequence[str]) -> bool | None: ...
-
-
 def _no_groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
     return {}
 
@@ -71,9 +65,6 @@ class AnalysisHooks:
     """What the samples of a cluster share, as a noun."""
     fault_finder: Callable[[], FaultFinder] | None = None
     """Makes the finder, which may load tables; None for a family without one."""
-    determined: Callable[[], Determined] | None = None
-    """Makes the solver that tells whether what was looked up, with the constraints that need no
-    look-up, determines the gold; it gives None where it cannot tell. None: the family has none."""
     statistics: tuple[str, ...] = ()
     """The family's own: MODULE:NAME each of an `analysis.statistics.Statistic` or several."""
     chance: Callable[[Sample], float | None] = _no_chance

@@ -38,10 +38,7 @@ PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
 EXCLUDED = (
     "analysis/",
     "cli/",
-    *(
-        f"extensions/evidence/{name}.py"
-        for name in ("attribution", "budget_curve", "cli", "curve_report", "statistics", "outcomes")
-    ),
+    *(f"extensions/evidence/{name}.py" for name in ("statistics", "outcomes")),
     "extensions/fake_server/",
     "extensions/interop/export/",
     "extensions/viewer/",
@@ -169,11 +166,9 @@ class RunComponents:
         return loop_of(condition.agent, self.model.name, self.logs, self.plugins.permit)
 
     def _offered(self, condition: Condition) -> list[ToolTraits]:
-        """The condition's tools, each tool of the provider's once; none where the answer is due."""
+        """The condition's tools, each tool of the provider's once."""
         from agent_env.tasks.tool_registry import traits_of
 
-        if condition.answer_at is not None:
-            return []
         offered = {
             (traits.hosted or traits.name) if self.hosted else traits.name: traits
             for traits in reversed(traits_of(condition))

@@ -90,17 +90,6 @@ class Beginning:
     parent: Parent
     edits: Mapping[str, str] = field(default_factory=dict)
     """New results of the last step, by call id."""
-    is_whole: bool = False
-    """Whether it is taken over to its end, so that nothing is asked anew."""
-
-    @classmethod
-    def of(
-        cls, run: str, recording: Recording, step: int, condition: Condition, repeat: int
-    ) -> Beginning:
-        """The recorded episode of the run up to this step."""
-        start = recording.start
-        key = EpisodeKey(start.sample, condition.name, repeat)
-        return cls(key, condition, recording, Parent(run=run, episode=start.episode, step=step))
 
 
 def make_forks(
@@ -111,11 +100,11 @@ def make_forks(
     materials: bytes,
     pages: Path,
     clock: Clock,
-    files: Mapping[str, bytes] | None = None,
-    parent: Recording | None = None,
+    files: Mapping[str, bytes],
+    parent: Recording,
 ) -> None:
     """Creates the run of the forks; it appears whole or not at all. `manifest` names the model and
-    the conditions; `files` by their paths in the run; `parent`: of all of them, if it is one."""
+    the conditions; `files` by their paths in the run."""
     if folder.path.exists() and any(folder.path.iterdir()):
         raise ConfigError(f"{folder.path} is not empty; name a new folder with --out")
     lines = samples_bytes(samples)
@@ -123,12 +112,11 @@ def make_forks(
     with new_folder(folder.path) as path:
         part = RunFolder(path)
         part.create(manifest.model_copy(update=asked), lines, materials, files)
-        if parent is not None:
-            episode: Episode = fold(parent.events)
-            part.write(PARENT, (episode.model_dump_json(indent=2) + "\n").encode())
+        episode: Episode = fold(parent.events)
+        part.write(PARENT, (episode.model_dump_json(indent=2) + "\n").encode())
         if pages.exists():
             copy_pages(pages, part.pages)
-        begin_forks(part, manifest, beginnings, clock)
+        _begin_forks(part, manifest, beginnings, clock)
 
 
 def copy_pages(pages: Path, to: Path) -> None:
@@ -141,22 +129,16 @@ def copy_pages(pages: Path, to: Path) -> None:
         old.backup(new)
 
 
-def begin_forks(
+def _begin_forks(
     run: RunFolder, manifest: Manifest, beginnings: Iterable[Beginning], clock: Clock
 ) -> None:
-    """Writes the beginning of each fork that has none; each appears whole or not at all."""
+    """Writes the beginning of each fork."""
     texts = Texts(run.texts)
     try:
         for each in beginnings:
-            file = run.trace(each.key)
-            if file.exists():
-                continue
-            part = file.with_suffix(".part")
-            part.unlink(missing_ok=True)
-            trace = TraceWriter(part, each.key.name, clock, texts)
+            trace = TraceWriter(run.trace(each.key), each.key.name, clock, texts)
             _write(trace, each, manifest)
             trace.close()
-            part.rename(file)
     except OSError as exc:
         raise StorageError(f"cannot write to {run.path}: {exc.strerror}") from exc
     finally:
@@ -173,12 +155,7 @@ def read_parent(folder: RunFolder) -> Episode:
 
 
 def _write(trace: TraceWriter, fork: Beginning, manifest: Manifest) -> None:
-    from agent_env.graph.loop import near_end_notice
-
     recording, parent = fork.recording, fork.parent
-    first = recording.start.messages
-    if fork.condition.answer_at == 1 and not fork.is_whole:  # later the loop says so itself
-        first = (*first, near_end_notice(1))
     start = _fields(recording.start) | {
         "run": manifest.id,
         "condition": fork.condition,
@@ -186,7 +163,6 @@ def _write(trace: TraceWriter, fork: Beginning, manifest: Manifest) -> None:
         "model": manifest.model,
         "limits": manifest.limits,
         "parent": parent,
-        "messages": first,
     }
     trace.write(EpisodeStarted, **start)
     for number, step in enumerate(recording.steps[: parent.step], start=1):
@@ -200,8 +176,6 @@ def _write(trace: TraceWriter, fork: Beginning, manifest: Manifest) -> None:
                 )
                 fields["output_tokens"] = fields["tokens_source"] = None
             trace.write(ToolCalled, **fields, replayed=True)
-    if fork.is_whole and recording.end is not None:
-        trace.write(type(recording.end), **_fields(recording.end))
 
 
 def _fields(event: Event) -> dict[str, Any]:

@@ -141,7 +141,6 @@ class Replayer:
             fit=Fit(tape.recording.kept),
             first_step=start.condition.first_step,
             must_answer=start.condition.answer_format != "free",
-            answer_at=start.condition.answer_at,
             seed=episode_seed(self.model_seed, key),
         )
         try:
@@ -319,7 +318,6 @@ class LiveReplayer:
             limits=self.limits,
             first_step=start.condition.first_step,
             must_answer=start.condition.answer_format != "free",
-            answer_at=start.condition.answer_at,
             seed=episode_seed(self.model_seed, key),
         )
         with boundary(EpisodeError, "unexpected"):

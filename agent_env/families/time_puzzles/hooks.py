@@ -1,5 +1,5 @@
-"""Analysis hooks of Time Puzzles: breakdowns, clusters, faults of an answer, whether look-ups prove
-the solutions, and the sentences of the condition `facts`.
+"""Analysis hooks of Time Puzzles: breakdowns, clusters, faults of an answer, and the sentences of
+the condition `facts`.
 
 Rules, in this order, for the constraint most probably misread where a gold date is missing:
 
@@ -29,53 +29,13 @@ from agent_env.families.time_puzzles.difficulty import LOOKED_UP
 from agent_env.families.time_puzzles.generator import evidence_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import (
-    solve,
     solve_facts,
-    window_of,
     year_bounds,
 )
 from agent_env.families.time_puzzles.wording import GAMES
 from agent_env.sdk.family import AnalysisHooks, ConstraintRef, Faults, MissedDate, Source, WrongDate
 from agent_env.sdk.records import Sample
-from agent_env.sdk.scoring import stands_in
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
-
-
-class ProvedAnswer:
-    """Solves puzzles by the facts that are known; caches day sets."""
-
-    def __init__(self, tables: FactTables) -> None:
-        self._sets = DaySets(PUZZLE_DAYS, tables)
-
-    def __call__(self, sample: Sample, texts: Sequence[str]) -> bool | None:
-        """Whether the facts that need no look-up, and those proved by the texts, leave the gold
-        alone; None for a puzzle whose gold does not follow from its facts by these tables, and for
-        one without facts. A text proves a fact if it has the address of a page that does, and its
-        dates."""
-        if not isinstance(sample, TimePuzzle) or not sample.facts:
-            return None
-        try:
-            solved = solve_facts(
-                sample.facts, window_of(year_bounds(sample), PUZZLE_DAYS), self._sets
-            )
-        except KeyError:
-            return None
-        if solved.answer != _set(sample.gold):
-            return None
-        proved = {
-            proof.constraint
-            for proof in sample.proofs
-            for text in texts
-            if any(url in text for url in proof.urls)
-            and all(stands_in(day, text) for day in proof.dates)
-        }
-        known = [
-            days
-            for number, (fact, days) in enumerate(zip(solved.facts, solved.sets, strict=True))
-            if number in proved or not isinstance(fact, LOOKED_UP)
-        ]
-        return solve(known, solved.window) == solved.answer
-
 
 MANY_VALUED = {
     "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive", "us_president", "event",
@@ -302,7 +262,6 @@ HOOKS = AnalysisHooks(
     cluster,
     "event",
     lambda: PuzzleFaults(shipped_tables()),
-    lambda: ProvedAnswer(shipped_tables()),
     STATISTICS,
     chance,
     event_date,

@@ -71,7 +71,7 @@ class Results:
 def is_plain(condition: Condition, manifest: Manifest) -> bool:
     """Whether its mean is a result of the dataset: nothing of the answer is told, nothing in its
     world is changed on purpose, and no episode is a fork of another."""
-    is_fork = manifest.parent is not None or manifest.forks_of is not None
+    is_fork = manifest.parent is not None
     return condition.wording == "implicit" and condition.disturbance is None and not is_fork
 
 
