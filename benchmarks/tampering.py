@@ -1,5 +1,5 @@
 """What `agent-env verify` finds of 200 random single changes in a pack, and what of them where the
-cheat makes every checksum, digest and statement fit again.
+cheat makes every checksum and digest fit again.
 
 Run: python benchmarks/tampering.py
 """

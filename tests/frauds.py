@@ -23,7 +23,7 @@ def unpack(pack, folder):
 
 
 def zipped(folder, out):
-    """The folder as a pack, whatever its statement says."""
+    """The folder as a pack, whatever its list of digests says."""
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(each for each in folder.rglob("*") if each.is_file()):
             name = str(file.relative_to(folder))
@@ -32,18 +32,10 @@ def zipped(folder, out):
 
 
 def restated(folder):
-    """The statement with the digests of the files as they are now."""
-    file = folder / "statement.json"
-    statement = json.loads(file.read_text())
-    names = sorted(str(p.relative_to(folder)) for p in (folder / "run").rglob("*") if p.is_file())
-    statement["subject"] = [
-        {
-            "name": name,
-            "digest": {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest()},
-        }
-        for name in names
-    ]
-    file.write_text(json.dumps(statement))
+    """The list with the digests of the files as they are now."""
+    files = [each for each in (folder / "run").rglob("*") if each.is_file()]
+    digests = {str(each.relative_to(folder)): sha256(each.read_bytes()) for each in files}
+    (folder / "digests.json").write_text(json.dumps(digests))
 
 
 def resealed(folder):
@@ -188,16 +180,6 @@ def _changed_blob(file, table, column, rng):
     return file.name
 
 
-def statement(folder, rng):
-    """A number in the statement."""
-    file = folder / "statement.json"
-    value = json.loads(file.read_text())
-    condition = rng.choice(sorted(value["predicate"]["conditions"]))
-    value["predicate"]["conditions"][condition]["exact_match"] = rng.random()
-    file.write_text(json.dumps(value))
-    return "statement"
-
-
-MADE_ANEW = (figure, score, statement)
+MADE_ANEW = (figure, score)
 """What packing the run again makes anew."""
 FRAUDS = (answer, reply, dropped, rechosen, model, price, gold, page, text, *MADE_ANEW)

@@ -29,7 +29,7 @@ GROUPS = {
     "serve": "Servers of questions and models",
     "web": "Webs, pages and facts",
 }
-LAST = ("verify", "pack", "board", "docs", "list", "models", "sandbox")
+LAST = ("verify", "pack", "docs", "list", "models", "sandbox")
 """Those that the last line names."""
 OTHERS = "Of other packages"
 
@@ -67,7 +67,6 @@ COMMANDS: Mapping[str, str] = {
     "web.context.verify": "context:verify",
     "verify": "verify:verify",
     "pack": "verify:pack",
-    "board": "verify:board",
     "docs": "docs:docs",
     "list": "plugins:list_registry",
     "models": "local:models",

@@ -1,4 +1,4 @@
-"""`verify`, `pack`, `board`: runs that others can check."""
+"""`verify`, `pack`: runs that others can check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, say
 
 if TYPE_CHECKING:
-    from agent_env.runs.verify.board import BoardOptions
     from agent_env.runs.verify.claims import VerifyOptions
     from agent_env.runs.verify.pack import PackOptions
 
@@ -54,19 +53,3 @@ def pack(options: PackOptions) -> None:
 
     for line in pack_run(options, say).lines():
         print(line)
-
-
-@with_options("agent_env.runs.verify.board:BoardOptions")
-def board(options: BoardOptions) -> None:
-    """Verify each pack of a folder and write a page that ranks them.
-
-    Example: agent-env board packs --out board.html
-    """
-    import asyncio
-
-    from agent_env.runs.verify.board import board as board_of
-    from agent_env.tasks.sample_files import write_whole
-
-    text = asyncio.run(board_of(options, say))
-    write_whole(options.out, text.encode("utf-8", "replace"))
-    say(f"wrote {options.out}")

@@ -206,7 +206,7 @@ def test_help_shows_ten_commands_and_the_groups_without_importing_rich():
     assert names == ["run", "resume", "study", "show", "compare", "view", "replay", "new", "check",
                      "doctor"]  # fmt: skip
     assert "  questions  Sets of questions: generate, audit, score-answers, " in groups
-    assert groups.endswith("\nAlso: verify, pack, board, docs, list, models, sandbox.\n")
+    assert groups.endswith("\nAlso: verify, pack, docs, list, models, sandbox.\n")
     listed = agent_env("web", "--help").stdout
     assert "  facts    Tables of events: import, build, screen, check.\n" in listed
     code = (

@@ -182,12 +182,12 @@ def _pack(run: Run, file: Path) -> str:
     """The pack by name and digest; ConfigError where it is not one of this run."""
     try:
         with zipfile.ZipFile(file) as archive, file.open("rb") as opened:
-            stated = json.loads(archive.read("statement.json"))["predicate"]["run"]
+            packed = json.loads(archive.read("run/run.json"))["id"]
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
     except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as exc:
         raise ConfigError(f"--pack {file} is no pack: {exc}") from exc
-    if stated != run.manifest.id:
-        raise ConfigError(f"--pack {file} is of the run {stated}, not of {run.manifest.id}")
+    if packed != run.manifest.id:
+        raise ConfigError(f"--pack {file} is of the run {packed}, not of {run.manifest.id}")
     return f"{file.name} sha256:{digest}"
 
 

@@ -36,6 +36,8 @@ from agent_env.wiring.components import versions
 
 NAME = "{}/{}.{}"
 """An episode's, of its condition, sample and repeat."""
+REPORT = "report.json"
+"""The figures that were printed of a run, in a pack beside its run.json."""
 MOST_REPEATS = 10_000
 SHOWN = 20
 """Findings of one claim that are listed; the others are counted."""
@@ -95,11 +97,9 @@ class Case:
     run: Run
     dataset: Path | None = None
     file_findings: tuple[str, ...] | None = None
-    """Where the files are not those that the pack's statement names; None without a statement."""
+    """Where the files are not those that the pack lists; None for a folder."""
     files: int = 0
-    """Files that the statement names."""
-    stated: Mapping[str, Any] | None = None
-    """The statement's predicate."""
+    """Files that the pack lists."""
     broken: list[str] = field(default_factory=list)
     """Why traces cannot be read."""
 
@@ -151,8 +151,8 @@ def _by_findings(text: str, findings: Sequence[str]) -> Judgement:
 
 async def _files(case: Case) -> Judgement:
     if case.file_findings is None:
-        return "unchecked", "a folder has no statement of its files; a pack has one", []
-    text = f"{case.files} files are compared with the digests in the statement"
+        return "unchecked", "a folder has no list of its files; a pack has one", []
+    text = f"{case.files} files are compared with the digests in the pack"
     return _by_findings(text, case.file_findings)
 
 
@@ -299,19 +299,22 @@ def _score_differences(old: Score, now: Score) -> Iterator[str]:
 
 
 async def _figures(case: Case) -> Judgement:
-    """Every figure of report.json and of the statement comes out again."""
-    from agent_env.runs.verify.statement import REPORT, predicate_of, report_of
-
+    """Every figure of report.json comes out again."""
     if not is_safe(case.run.path, case.run.path / REPORT):
         return "unchecked", f"there is no {REPORT}; agent-env pack writes one", []
-    report = report_of(case.run)
-    printed, now = {"report": json.loads(case.run.read(REPORT))}, {"report": report}
-    if (stated := case.stated) is not None:
-        ours = predicate_of(case.run, report) | {"packedWith": stated.get("packedWith")}
-        printed, now = printed | {"statement": dict(stated)}, now | {"statement": ours}
+    printed = json.loads(case.run.read(REPORT))
     number = sum(1 for _ in _leaves(printed, ""))
     text = f"{number} printed values are compared with what comes out"
-    return _by_findings(text, list(differences(printed, now)))
+    return _by_findings(text, list(differences(printed, report_of(case.run))))
+
+
+def report_of(run: Run) -> dict[str, Any]:
+    """The figures that `agent-env show --json` prints, computed from the traces."""
+    from agent_env.runs.score import read_scores
+
+    scores = read_scores(run, None, lambda text: None, keep=False)
+    whole: dict[str, Any] = json.loads(json.dumps(scores.as_json(False)))
+    return {name: value for name, value in whole.items() if name != "run"}  # where it is
 
 
 def differences(stated: object, now: object) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """A run as one file that others can check: `pack` writes it, `opened` reads it.
 
-A pack is a zip: statement.json, and below run/ the files of the run that its claims rest on. Names
-are sorted and times fixed, so that the same run gives the same bytes (with the same zlib; the
-statement is the same everywhere).
+A pack is a zip: below run/ the files of the run that its claims rest on, and digests.json, the
+SHA-256 of each. Names are sorted and times fixed, so that the same run gives the same bytes (with
+the same zlib; the list of digests is the same everywhere).
 Guaranteed of packs of others: a pack is data. Names that lead elsewhere, links, encrypted or
 doubled entries, and more bytes than are stated are refused before anything is used; what is
 unpacked goes into a new folder that is removed.
@@ -24,25 +24,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+from pydantic import TypeAdapter, ValidationError
+
 from agent_env.episodes.trace.begun import BEGUN
 from agent_env.episodes.trace.lines import PLACES
-from agent_env.errors import ConfigError, DatasetError, StorageError
+from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.options import Opt
 from agent_env.records.safe_files import check_database, new_file, read_file
 from agent_env.runs.run import Run
-from agent_env.runs.verify.claims import Case, Verification, VerifyOptions, verify
-from agent_env.runs.verify.statement import (
-    PREDICATE,
+from agent_env.runs.verify.claims import (
     REPORT,
-    Statement,
-    predicate_of,
+    Case,
+    Verification,
+    VerifyOptions,
     report_of,
-    statement_of,
+    verify,
 )
 from agent_env.web.store_file import reading
 from agent_env.wiring.models import keys_here
 
-STATEMENT: Final = "statement.json"
+DIGESTS: Final = "digests.json"
 FOLDER = "run/"
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold."""
@@ -51,7 +52,9 @@ LARGEST_FILE = 512 * 1024 * 1024
 LARGEST = 8 * 1024 * 1024 * 1024
 """Bytes of all files together."""
 CHUNK = 1 << 20
-_PLAIN = re.compile(r"statement\.json|run(?:/[^/\\\x00-\x1f]{1,255}){1,4}")
+_PLAIN = re.compile(r"digests\.json|run(?:/[^/\\\x00-\x1f]{1,255}){1,4}")
+_LISTED = TypeAdapter(dict[str, str])
+"""SHA-256 in hexadecimal, by the file's name."""
 _JOURNALS = ("-journal", "-wal", "-shm")
 
 SECRETS = {
@@ -91,7 +94,7 @@ class Packed:
     """Stored pages by the licence that they state; "" for those that state none."""
 
     def lines(self) -> Iterator[str]:
-        """What to know of it, and how to sign it."""
+        """What to know of it."""
         yield f"{self.files} files in {self.file}"
         yield f"sha256 {self.sha256}"
         if self.pages:
@@ -101,10 +104,6 @@ class Packed:
                 f"{self.pages['']} none: see whether you may pass them on"
             )
             yield from (f"  {n} pages: {name}" for name, n in sorted(self.pages.items()) if name)
-        yield (
-            f"to sign it: unzip -p {self.file} {STATEMENT} | jq .predicate | cosign attest-blob "
-            f"--predicate - --type {PREDICATE} --bundle {self.file}.sigstore.json {self.file}"
-        )
 
 
 def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
@@ -126,13 +125,12 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
         if not options.allow_secrets:
             _refuse_secrets(run, files)
         digests = {name: sha256_of(file) for name, file in files.items()}
-        predicate = predicate_of(run, report)
-        statement = Path(scratch) / STATEMENT
-        statement.write_bytes(statement_of(digests, predicate).as_bytes())
+        listed = Path(scratch) / DIGESTS
+        listed.write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n")
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             with new_file(out) as part:
-                _write_zip(part, {STATEMENT: statement, **files})
+                _write_zip(part, {DIGESTS: listed, **files})
         except OSError as exc:
             raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
         pages = _licences(files.get(f"{FOLDER}pages.db"))
@@ -272,27 +270,25 @@ def opened(target: Path) -> Iterator[Case]:
         return
     with tempfile.TemporaryDirectory(prefix="agent-env-pack-") as scratch:
         digests = _unpack(target, Path(scratch))
-        file = f"{target}: {STATEMENT}"
-        if STATEMENT not in digests:
-            raise DatasetError(target, None, f"is no pack of a run: it has no {STATEMENT}")
-        statement = Statement.read(file, read_file(Path(scratch), Path(scratch) / STATEMENT))
-        del digests[STATEMENT]
+        if digests.pop(DIGESTS, None) is None:
+            raise DatasetError(target, None, f"is no pack of a run: it has no {DIGESTS}")
+        try:
+            stated = _LISTED.validate_json(read_file(Path(scratch), Path(scratch) / DIGESTS))
+        except ValidationError as exc:
+            reason = f"is no list of digests: {first_problem(exc.errors())}"
+            raise DatasetError(f"{target}: {DIGESTS}", None, reason) from exc
         yield Case(
             Run.open(Path(scratch) / FOLDER),
-            file_findings=tuple(_misstated(digests, statement)),
-            files=len(statement.subject),
-            stated=statement.predicate,
+            file_findings=tuple(_misstated(digests, stated)),
+            files=len(stated),
         )
 
 
-def _misstated(digests: dict[str, str], statement: Statement) -> Iterator[str]:
-    """Where the files are not those of the statement."""
-    stated = {each.name: each.digest.get("sha256") for each in statement.subject}
-    if len(stated) < len(statement.subject):
-        yield f"{STATEMENT}: names a file twice"
+def _misstated(digests: dict[str, str], stated: dict[str, str]) -> Iterator[str]:
+    """Where the files are not those of the list."""
     for name in sorted({*digests, *stated}):
         if name not in stated:
-            yield f"{name.removeprefix(FOLDER)}: is not in the statement"
+            yield f"{name.removeprefix(FOLDER)}: is not in {DIGESTS}"
         elif name not in digests:
             yield f"{name.removeprefix(FOLDER)}: is missing"
         elif digests[name] != stated[name]:

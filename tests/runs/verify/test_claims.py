@@ -50,7 +50,7 @@ def test_every_claim_of_an_honest_pack_holds(honest):
     assert verdicts(verified(honest)) == dict.fromkeys(CHECKS, "holds")
 
 
-def test_a_folder_has_no_statement_and_no_report_and_the_rest_holds(honest):
+def test_a_folder_has_no_digests_and_no_report_and_the_rest_holds(honest):
     seen = verdicts(verified(honest.with_suffix("")))
     assert {n for n, verdict in seen.items() if verdict == "unchecked"} == {"files", "figures"}
     assert "fails" not in seen.values()

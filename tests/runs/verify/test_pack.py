@@ -39,16 +39,12 @@ def test_the_same_run_gives_the_same_bytes(run, packed, tmp_path):
     assert again.file.read_bytes() == packed.file.read_bytes()
 
 
-def test_the_statement_is_one_of_in_toto_and_names_every_file(packed):
+def test_a_pack_holds_the_run_and_one_list_of_digests(packed):
     with zipfile.ZipFile(packed.file) as archive:
-        statement = json.loads(archive.read("statement.json"))
-        names = {*archive.namelist()} - {"statement.json"}
-    assert statement["_type"] == "https://in-toto.io/Statement/v1"
-    assert statement["predicateType"] == "urn:agent-env:evaluation:v1"
-    assert {each["name"] for each in statement["subject"]} == names
-    assert statement["predicate"]["conditions"] == {
-        "base": {"finished": 2, "failed": 0, "unfinished": 0, "sem": 1.0}
-    }
+        files = {name: archive.read(name) for name in archive.namelist()}
+    listed = json.loads(files.pop("digests.json"))
+    assert listed == {name: frauds.sha256(data) for name, data in files.items()}
+    assert {name.split("/")[0] for name in files} == {"run"}
 
 
 @pytest.mark.parametrize(
@@ -87,11 +83,11 @@ def _copy(run, tmp_path):
 
 
 def entry(name, mode=0, size=None, data=b"x", **fields):
-    """A zip with one entry beside its statement."""
+    """A zip with one entry beside its digests."""
 
     def write(out):
         with zipfile.ZipFile(out, "w") as archive:
-            archive.writestr("statement.json", b"{}")
+            archive.writestr("digests.json", b"{}")
             info = zipfile.ZipInfo(name)
             info.external_attr = mode << 16
             archive.writestr(info, data)
@@ -117,8 +113,8 @@ def entry(name, mode=0, size=None, data=b"x", **fields):
         (entry("run/pages.db-journal"), "is the journal of a database"),
         (entry("run/big", size=LARGEST_FILE + 1), "bytes; at most"),
         (entry("run/secret", flag_bits=1), "is encrypted"),
-        (entry("statement.json"), "two files named 'statement.json'"),
-        (entry("run/run.json/x"), "no run: it has no run.json|cannot be read|no statement"),
+        (entry("digests.json"), "two files named 'digests.json'"),
+        (entry("run/run.json/x"), r"cannot read .*run/run\.json"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -132,7 +128,7 @@ def test_an_entry_that_no_pack_has_is_refused_by_its_name(tmp_path, write, probl
 def test_a_bomb_that_says_less_than_it_holds_ends_at_what_it_says(packed, tmp_path):
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("statement.json", b"{}")
+        archive.writestr("digests.json", b"{}")
         archive.writestr("run/x", b"\0" * 10_000_000)
         archive.getinfo("run/x").file_size = 10
     with pytest.raises(DatasetError, match=r"bomb\.zip"), opened(bomb):
@@ -175,13 +171,12 @@ def test_what_is_no_zip_is_said_in_a_line(tmp_path, data):
     assert done.stderr.startswith(f"agent-env: {file}: is no pack that can be read")
 
 
-def test_a_statement_that_names_another_digest_fails_by_the_file(packed, tmp_path):
+def test_a_list_that_has_another_digest_fails_by_the_file(packed, tmp_path):
     folder = frauds.unpack(packed.file, tmp_path / "changed")
-    file = folder / "statement.json"
-    statement = json.loads(file.read_text())
-    statement["subject"][0]["digest"]["sha256"] = "0" * 64
-    statement["subject"].append(statement["subject"][1] | {"name": "run/gone.txt"})
-    file.write_text(json.dumps(statement))
+    file = folder / "digests.json"
+    digests = json.loads(file.read_text())
+    digests |= {"run/begun.txt": "0" * 64, "run/gone.txt": digests["run/begun.txt"]}
+    file.write_text(json.dumps(digests))
     result = asyncio.run(
         verify_target(VerifyOptions(frauds.zipped(folder, tmp_path / "changed.zip")), print)
     )
@@ -192,12 +187,11 @@ def test_a_statement_that_names_another_digest_fails_by_the_file(packed, tmp_pat
     )
 
 
-def test_a_later_predicate_is_refused(packed, tmp_path):
+def test_what_is_no_list_of_digests_is_refused(packed, tmp_path):
     folder = frauds.unpack(packed.file, tmp_path / "changed")
-    file = folder / "statement.json"
-    file.write_text(file.read_text().replace("evaluation:v1", "evaluation:v2"))
+    (folder / "digests.json").write_text('{"run/run.json": 1}')
     with (
-        pytest.raises(DatasetError, match="predicateType"),
+        pytest.raises(DatasetError, match="is no list of digests"),
         opened(frauds.zipped(folder, tmp_path / "changed.zip")),
     ):
         pass

@@ -149,15 +149,14 @@ def test_results_point_to_a_pack_of_their_run_by_its_digest(tmp_path):
 
     folder = a_run(tmp_path)
     file = tmp_path / "run.zip"
-    statement = json.dumps({"predicate": {"run": folder.manifest.id}})
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("statement.json", statement)
+        archive.writestr("run/run.json", json.dumps({"id": folder.manifest.id}))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     log, _, _ = _eee(folder, pack=file)
     details = log["source_metadata"]["additional_details"]
     assert details["pack"] == f"run.zip sha256:{digest}"
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("statement.json", '{"predicate": {"run": "another"}}')
+        archive.writestr("run/run.json", '{"id": "another"}')
     with pytest.raises(ConfigError, match="is of the run"):
         _eee(folder, pack=file)
     file.write_bytes(b"no zip")
