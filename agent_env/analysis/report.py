@@ -26,7 +26,6 @@ from agent_env.analysis.html import PORTRAIT, inline_svg, page
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import LAYOUTS, statistics_of
 from agent_env.analysis.statistics.conclusions import conclusions
-from agent_env.analysis.statistics.disclosure import bibliography
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
 from agent_env.analysis.text_tables import fitted
@@ -223,8 +222,6 @@ class Section:
     is_open: bool = False
     is_printed: bool = True
     """Though it may be folded on the screen."""
-    source: str = ""
-    """Text to copy as it is, such as BibTeX."""
 
     @property
     def content(self) -> str:
@@ -273,11 +270,7 @@ def _sections(
     further = conclusions(comparison)[SENTENCES:]
     results += _grid(comparison)
     results += _sentences("Further conclusions", further[:MOST_SENTENCES])
-    method: list[Block] = []
     for table, place in _tables(comparison):
-        if place == "method":
-            method.append(table)
-            continue
         whole = table.without_empty()
         telling = whole.without_constant({comparison.metric})
         section = {"results": results, "evidence": evidence}.get(place, appendix)
@@ -297,17 +290,11 @@ def _sections(
     evidence += _sentences("In a line, as no table says more", same)
     appendix += [figure for rest in figures.values() for figure in rest]
     appendix += _sentences("All other conclusions", further[MOST_SENTENCES:])
-    method = [*_settings_tables(manifests), *method]
+    method = method_words(comparison, manifests)
     sections = [
         Section("results", "Results", results, is_open=True),
         Section("evidence", "Evidence", evidence),
-        Section(
-            "method",
-            "Method",
-            method,
-            method_words(comparison, manifests),
-            source=bibliography(comparison),
-        ),
+        Section("method", "Method", _settings_tables(manifests), method),
         Section("appendix", "Appendix", appendix, is_printed=False),
     ]
     return [section for section in sections if section.blocks or section.words]
@@ -339,8 +326,7 @@ def _tables(comparison: Comparison) -> Iterator[tuple[ResultTable, str]]:
         if is_shown and (table := statistic(comparison)).rows:
             is_result = statistic.is_main or statistic.section == "Results"
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"
-            place = "evidence" if is_evidence else "results" if is_result else "appendix"
-            yield table, "method" if statistic.name == "disclosure" else place
+            yield table, "evidence" if is_evidence else "results" if is_result else "appendix"
     if len(comparison.study.arms) <= MOST_ROWS:
         yield from (
             (marked(breakdown(comparison, name), comparison.study), "appendix")

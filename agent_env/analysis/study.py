@@ -270,8 +270,6 @@ class Study:
     """By the runs that could stop early: when."""
     shortcuts: Shortcuts = no_shortcuts
     """Makes the arms of the family's shortcuts over samples."""
-    manifests: Mapping[str, Manifest] = field(default_factory=dict)
-    """By run."""
 
     @property
     def tests(self) -> list[tuple[StoppingSettings, tuple[str, ...]]]:
@@ -337,10 +335,7 @@ def assemble(
     if all(run.is_log for run in runs):
         remarks = (*remarks, *_scales(arms, metrics))
     until = {run.name: run.manifest.until for run in runs if run.manifest.until is not None}
-    manifests = {run.name: run.manifest for run in runs}
-    return Study(
-        tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts, manifests
-    )
+    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts)
 
 
 def shortcuts_of(task: Task) -> Shortcuts:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Protocol, get_args
 
@@ -76,8 +75,6 @@ class AnalysisHooks:
     """The samples' tables by digest, for these statistics."""
     states_evidence: Callable[[Sample, Condition], bool] | None = None
     """Whether the prompt itself holds all that answers the sample; None: it never does."""
-    bibliography: Path | None = None
-    """A BibTeX file with the family's paper."""
 
 
 @dataclass(frozen=True, slots=True)

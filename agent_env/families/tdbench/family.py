@@ -44,7 +44,6 @@ HOOKS = AnalysisHooks(
     lambda sample: tdbench_sample(sample).query,
     "query",
     statistics=("agent_env.families.tdbench.paper_tables:STATISTICS",),
-    bibliography=Path(__file__).with_name("paper.bib"),
 )
 """The phrasings of a query are one cluster."""
 

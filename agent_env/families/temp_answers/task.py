@@ -6,7 +6,6 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from random import Random
 
 from agent_env.extensions.answers.schemas import DATE, INTEGER, NUMBER, Schema, matching
@@ -128,7 +127,6 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
             lambda s: s.materials[0] if s.materials else "",
             "table or graph",
             states_evidence=lambda sample, condition: True,
-            bibliography=Path(__file__).with_name("paper.bib"),
         ),
         shortcuts=shortcuts(),
         hidden=HIDDEN,

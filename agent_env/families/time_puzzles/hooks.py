@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
-from pathlib import Path
 
 from agent_env.extensions.facts.tables.event_names import day_of, is_clause
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
@@ -265,7 +264,6 @@ HOOKS = AnalysisHooks(
     STATISTICS,
     chance,
     event_date,
-    bibliography=Path(__file__).with_name("paper.bib"),
 )
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from random import Random
 
 from agent_env.extensions.answers.schemas import list_of, matching
@@ -152,7 +151,6 @@ def make_task(
             groups,
             statistics=("agent_env.families.timed_facts.statistics:extraction",),
             states_evidence=lambda sample, condition: setting in ("reasonqa", "open-book"),
-            bibliography=Path(__file__).with_name("paper.bib"),
         ),
         shortcuts=shortcuts(),
         hidden=HIDDEN,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from agent_env.extensions.answers.schemas import DATE, INTEGER, list_of
 from agent_env.families.traveler import truth
@@ -126,13 +125,7 @@ def states_evidence(sample: Sample, condition: Condition) -> bool:
     return not {"query_events", "python"} & set(condition.tools)
 
 
-HOOKS = AnalysisHooks(
-    groups,
-    cluster,
-    "list of events",
-    states_evidence=states_evidence,
-    bibliography=Path(__file__).with_name("paper.bib"),
-)
+HOOKS = AnalysisHooks(groups, cluster, "list of events", states_evidence=states_evidence)
 
 
 def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
