@@ -22,7 +22,6 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "search": ("tantivy",),
     "mcp": ("mcp",),
     "inspect": ("inspect_ai",),
-    "otel": ("opentelemetry",),
     "tokenizers": ("bpe_openai",),
     "local": ("xllamacpp",),
     "ray": ("ray",),

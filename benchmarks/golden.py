@@ -54,7 +54,7 @@ CONDITIONS = {
     "traveler": ("base", "events"),
 }
 """Of the runs by `reference`; else `base` and what the task offers by default."""
-EXPORTS = ("jsonl", "sft", "verifiers", "atif", "eee", "inspect")
+EXPORTS = ("jsonl", "sft", "verifiers", "atif", "inspect")
 HELP = """
 import json, typer
 from agent_env.cli.app import app

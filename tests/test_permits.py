@@ -69,7 +69,6 @@ CONFINED = {
 """Parts of the sandboxes and of the confined worker, and the request of the fetcher, which asks."""
 OWN = {
     "cli/docs.py": {"os.environ", "webbrowser.open"},
-    "extensions/interop/export/collector.py": {"os.environ"},
     "extensions/viewer/cli.py": {"webbrowser.open"},
     "extensions/serve/hosting.py": {"os.environ", "socket.socket"},
     "extensions/agents/process_loop.py": {"os.environ"},

@@ -199,7 +199,7 @@ def read_message(data: Mapping[str, Any], between: str = "") -> Message | None:
     if role is None:
         return None
     reasoning = data.get("reasoning_content") or data.get("reasoning")
-    answers = data.get("tool_call_id") or data.get("id")
+    answers = data.get("tool_call_id")
     return Message(
         role=role,
         content=text_in(data.get("content"), between),
@@ -222,8 +222,8 @@ def read_call(data: Mapping[str, Any]) -> ToolCall:
     """The call, flat or below `function`; without an id, one that is empty."""
     function = _function(data)
     return ToolCall(
-        id=str(data.get("id") or data.get("tool_call_id") or ""),
-        name=str(function.get("name") or data.get("function_name") or ""),
+        id=str(data.get("id") or ""),
+        name=str(function.get("name") or ""),
         arguments=written(function.get("arguments", {})),
     )
 

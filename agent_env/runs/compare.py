@@ -34,8 +34,8 @@ class CompareOptions:
     runs: Annotated[
         tuple[Path, ...],
         Opt(
-            "Folders of runs, or of several runs; or what Inspect, lm-eval, verifiers, tau2-bench "
-            "or Harbor wrote; or tables with --columns.",
+            "Folders of runs, or of several runs; or what Inspect or lm-eval wrote; or tables "
+            "with --columns.",
             metavar="RUN...",
             argument=True,
         ),

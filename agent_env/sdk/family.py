@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from agent_env.tasks.task import PublishedScorer as PublishedScorer
     from agent_env.tasks.task import StrategyParts as StrategyParts
     from agent_env.tasks.task import Task as Task
-    from agent_env.tasks.tool_registry import needs_sandbox as needs_sandbox
     from agent_env.tasks.tool_registry import web_tools as web_tools
     from agent_env.tasks.where import parse_where as parse_where
     from agent_env.tasks.where import select as select

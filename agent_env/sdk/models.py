@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from agent_env.models.settings import ModelParameters as ModelParameters
     from agent_env.models.streams import LISTENER as LISTENER
     from agent_env.models.tokenizers import Estimate as Estimate
-    from agent_env.models.usage import read_usage as read_usage
     from agent_env.protocols import Answer as Answer
     from agent_env.protocols import CallTool as CallTool
     from agent_env.protocols import Limits as Limits

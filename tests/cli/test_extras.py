@@ -34,7 +34,6 @@ NEED = {
     "questions generate tdbench --limit 1 --out td.jsonl": "tdbench",
     "episodes export run --to parquet --out p": "parquet",
     "episodes export run --to inspect --out i": "inspect",
-    "episodes export run --to otel": "otel",
     "serve mcp time-puzzles --condition web --limit 1 --out exam": "mcp",
     "run time-puzzles --limit 1 --engine ray --out ray": "ray",
     "run time-puzzles --limit 1 --tokenizer o200k_base --out counted": "tokenizers",

@@ -30,7 +30,6 @@ def test_a_time_that_cannot_be_added_to_a_date_is_refused(field, value):
 
 @pytest.mark.parametrize("at", ["yesterday", "2026-01-01", "2026-13-01T00:00:00+00:00", "=cmd|x"])
 def test_a_run_began_at_a_time(at):
-    """`export --to eee` ended with a traceback."""
     data = {"task": "t", "model": "m", "conditions": [{"name": "base"}], "repeats": 1, "limits": {},
             "prompt": "default", "seed": 1, "samples": 1, "samples_digest": "0", "concurrency": 1,
             "versions": {}}  # fmt: skip

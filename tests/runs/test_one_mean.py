@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-import yaml
 
 import agent_env as ae
 from agent_env.analysis.episode_tables import episode_table
@@ -107,20 +106,6 @@ def test_progress_and_the_status_of_a_study_have_the_same_means(run):
     for name, mean in MEANS.items():
         assert so_far.estimates[name].value == pytest.approx(mean)
     assert scores_text(so_far.estimates) == "0.33 to 0.78"
-
-
-def test_the_exports_of_results_have_the_same_means(run, tmp_path):
-    export(run, ExportOptions("hf", tmp_path / "hf", benchmark="lab/questions"), ignore)
-    files = sorted((tmp_path / "hf").rglob("*.yaml"))
-    values = [entry["value"] for file in files for entry in yaml.safe_load(file.read_text())]
-    assert sorted(values) == pytest.approx(sorted(MEANS.values()))
-    export(run, ExportOptions("eee", tmp_path / "eee"), ignore)
-    found = []
-    for path in (tmp_path / "eee").rglob("*.json"):
-        for result in json.loads(path.read_text())["evaluation_results"]:
-            if result["evaluation_result_id"].endswith(METRIC):
-                found.append(result["score_details"]["score"])
-    assert sorted(found) == pytest.approx(sorted(MEANS.values()))
 
 
 def test_an_exported_log_of_inspect_has_the_same_means(run, tmp_path):

@@ -13,22 +13,10 @@ from agent_env.sdk.commands import AsJson, Opt, RunPath, for_each_run, say, with
 if TYPE_CHECKING:
     from agent_env.extensions.interop.run_export import ExportOptions
 
-COLLECTOR = "http://127.0.0.1:4318"
-Endpoint = Annotated[
-    str,
-    typer.Option(
-        help="otel: the collector; its headers come from OTEL_EXPORTER_OTLP_HEADERS.",
-        envvar=["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
-    ),
-]
-
 
 @with_options("agent_env.extensions.interop.run_export:ExportOptions")
-def export(
-    options: ExportOptions, folder: RunPath, endpoint: Endpoint = COLLECTOR, as_json: AsJson = False
-) -> None:
-    """Write a run's episodes as tables, logs, spans, trajectories or training data, or its results
-    for Every Eval Ever (eee) or a model repository (hf).
+def export(options: ExportOptions, folder: RunPath, as_json: AsJson = False) -> None:
+    """Write a run's episodes as tables, logs, trajectories or training data.
 
     Example: agent-env episodes export runs/first --to sft --min-score 1 --where condition=web
     """
@@ -39,7 +27,7 @@ def export(
 
     def write(path: Path, name: str) -> None:
         out = options.out and options.out / name
-        own = replace(options, out=out, endpoint=endpoint)
+        own = replace(options, out=out)
         result = export_run(Run(path), own, say)
         if as_json:
             print(json.dumps({"run": str(path), "to": options.to, **asdict(result)}))

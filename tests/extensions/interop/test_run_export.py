@@ -48,7 +48,7 @@ def test_a_folder_of_the_user_s_is_not_overwritten(tmp_path, monkeypatch, capsys
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--to", "csv"), "--to csv: write one of atif, eee, hf, inspect, jsonl"),
+        (("--to", "csv"), "--to csv: write one of atif, inspect, jsonl"),
         (("--to", "sft", "--metric", "nice"), "--metric nice: write one of exact_match"),
         (("--to", "jsonl", "--where", "colour=red"), "no field 'colour'"),
     ],

@@ -84,7 +84,6 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
     status: Any = manifest.imported and manifest.imported.status  # as the imported log had it
     address = manifest.model_parameters.get("base_url")
     kept = {"run", "limits", "run_limits", "prompt", "options", "seed", "sandbox", "web", "id"}
-    pack = {"pack": source.choice.pack} if source.choice.pack else {}
     return EvalLog(
         status=status or ("error" if any(sample.error for sample in samples) else "success"),
         eval=EvalSpec(
@@ -102,7 +101,7 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
             model_base_url=address if isinstance(address, str) else None,
             config=EvalConfig(epochs=manifest.repeats),
             packages={"agent-env": manifest.versions.get("agent-env", "unknown")},
-            metadata=json.loads(manifest.model_dump_json(include=kept)) | pack,
+            metadata=json.loads(manifest.model_dump_json(include=kept)),
         ),
         results=_results(source, samples),
         stats=EvalStats(

@@ -1,88 +1,15 @@
-"""What exports are made from: a run's episodes with events and scores, and means by condition."""
+"""What exports are made from: a run's episodes with events and scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import Task
-from agent_env.sdk.models import served_name
-from agent_env.sdk.records import Condition, Episode, Manifest, Sample, Score
+from agent_env.sdk.records import Episode, Manifest, Sample, Score
 from agent_env.sdk.run import Run
 from agent_env.sdk.trace import EpisodeStarted, Event, Recording
-
-COMPATIBLE, LOCAL = "compatible/", "local/"
-"""How the names of models begin that no provider serves."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeanScore:
-    """The mean of a metric over the finished episodes of a condition, as `show` has it."""
-
-    condition: str
-    metric: str
-    value: float
-    low: float | None
-    high: float | None
-    """The 95 % confidence interval; both None where there is none."""
-    method: str
-    """How the interval was made, or why there is none."""
-    samples: int
-    episodes: int
-    """Finished ones."""
-    is_error: bool
-    """Less is better, from 0 without end."""
-    is_bounded: bool
-    """Whether no episode scored below 0 or above 1."""
-    problem: str | None = None
-    """Why the condition cannot mean anything."""
-
-    @property
-    def interval(self) -> str:
-        """For a reader."""
-        if self.low is None or self.high is None:
-            return f"no interval: {self.method}"
-        return f"95 % CI {self.low:.4f} to {self.high:.4f} ({self.method})"
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """What a file of results says beside the episodes."""
-
-    means: Sequence[MeanScore] = ()
-    notes: Sequence[str] = ()
-    """What a reader of the means must know."""
-    benchmark: str | None = None
-    """The Hub's dataset that was asked: ORG/DATASET."""
-    benchmark_task: str = "default"
-    """Its task's name in the dataset's eval.yaml."""
-    organization: str = "unknown"
-    """Who evaluated."""
-
-    def by_condition(self) -> Mapping[str, list[MeanScore]]:
-        """Each condition's means, the main metric's first."""
-        found: dict[str, list[MeanScore]] = {}
-        for mean in self.means:
-            found.setdefault(mean.condition, []).append(mean)
-        return found
-
-
-def is_plain(condition: Condition, manifest: Manifest) -> bool:
-    """Whether its mean is a result of the dataset: nothing of the answer is told, nothing in its
-    world is changed on purpose, and no episode is a fork of another."""
-    is_fork = manifest.parent is not None
-    return condition.wording == "implicit" and condition.disturbance is None and not is_fork
-
-
-def hub_model(model: str) -> str:
-    """The model as DEVELOPER/NAME; the developer is `unknown` where the name does not say it."""
-    if not model.startswith((COMPATIBLE, LOCAL)):
-        return model if "/" in model else f"agent-env/{model}"
-    name = served_name(model)
-    if model.startswith(COMPATIBLE) and name.count("/") == 1 and name.strip("/") == name:
-        return name
-    return f"unknown/{name.strip('/').rpartition('/')[2] or 'unknown'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +45,6 @@ class Choice:
     """The metric that `min_score` holds for; None for the task's main one."""
     min_score: float | None = None
     """Episodes with less, or without a score, are left out."""
-    pack: str | None = None
-    """The run's pack by name and SHA-256, for results to point to."""
 
 
 def harness(manifest: Manifest) -> tuple[str, str]:
@@ -139,8 +64,6 @@ class Source:
     on_broken: Callable[[str], None]
     """Hears why a trace cannot be read; it is left out."""
     choice: Choice = field(default_factory=Choice)
-    results: Results = field(default_factory=Results)
-    """For files of results."""
     left_out: int = 0
     """Episodes that were read and not chosen, the last time it was gone through."""
 

@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
 
-from agent_env.extensions.interop.foreign.fields import odd_values
 from agent_env.extensions.interop.foreign.log import (
     CONDITION,
     ForeignEpisode,
@@ -22,6 +21,7 @@ from agent_env.extensions.interop.foreign.log import (
     ImportedSample,
     Transcript,
     names_of,
+    odd_values,
 )
 from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.sdk.errors import ConfigError, DatasetError
@@ -51,14 +51,9 @@ from agent_env.sdk.trace import (
 
 STOPS: dict[str, StopReason] = {
     "context": "context", "time": "time", "working": "time", "token": "tokens", "cost": "cost",
-    "message": "steps", "turn": "steps", "max_steps": "steps", "max_turns": "steps",
-    "max_turns_reached": "steps", "timeout": "time", "user_stop": "answered",
-    "agent_stop": "answered", "no_tools_called": "answered", "agent_completed": "answered",
-    "max_input_tokens": "input_tokens", "max_output_tokens": "output_tokens",
-    "max_total_tokens": "tokens", "prompt_too_long": "context", "agent_timeout": "time",
-    "context_window_exceeded": "context", "AgentTimeoutError": "time",
+    "message": "steps", "turn": "steps",
 }  # fmt: skip
-"""Reasons of other tools as ours; any other becomes `other`."""
+"""Limits of Inspect as our reasons; any other becomes `other`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@ Needs the extra `inspect`."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections import Counter
@@ -13,8 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.interop.foreign.fields import digest, texts
-from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
+from agent_env.extensions.interop.foreign.log import (
+    ForeignEpisode,
+    ForeignLog,
+    Transcript,
+    texts,
+)
 from agent_env.extensions.interop.inspect_chat import from_inspect, from_usage
 from agent_env.sdk.commands import need_extra
 from agent_env.sdk.errors import DatasetError
@@ -192,7 +197,10 @@ def _metadata(values: dict[str, Any] | None) -> dict[str, str]:
 
 
 def _content(asked: Any) -> str:
-    return digest(asked if isinstance(asked, str) else [(m.role, m.text) for m in asked])
+    """Digest of what a sample asks, to tell samples of one id apart."""
+    if not isinstance(asked, str):
+        asked = json.dumps([(m.role, m.text) for m in asked], ensure_ascii=False)
+    return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
 def _scorers(log: Any) -> dict[str, str]:

@@ -1,38 +1,78 @@
-"""Samples of lm-evaluation-harness (`--log_samples`): `samples_TASK_TIME.jsonl`, a line each."""
+"""Samples of lm-evaluation-harness (`--log_samples`): `samples_TASK_TIME.jsonl`, a line each.
+
+A value that is no number and a line that is cut are left out, counted, and named in the notes. Text
+that is read can be written as UTF-8, and no number is beyond a float.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.interop.foreign.fields import (
-    Unread,
-    mapping,
-    message,
-    objects,
-    parse,
-    plain_text,
-    read_object,
+from agent_env.extensions.interop.foreign.log import (
+    ForeignEpisode,
+    ForeignLog,
+    Transcript,
     texts,
 )
-from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.sdk.errors import ConfigError, DatasetError
-from agent_env.sdk.records import Message
+from agent_env.sdk.models import read_message, text_in
+from agent_env.sdk.records import Message, read_file
 
 FIELDS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps"}
 """Of every line; each name in `metrics` is a field, too."""
 _NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT.*)")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATES = re.compile(
+    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u[dD][89a-fA-F]).)"
+    r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+"""Pairs and other escapes, which are kept, and halves."""
 
 
-def read_lm_eval(
-    file: Path, rows: Sequence[tuple[int, dict[str, Any]]], unread: Unread, with_transcripts: bool
-) -> ForeignLog:
-    """The log. `rows` are the file's objects with their lines: one for each filter; the filter is
-    part of the metric's name where there are several, as in the harness's own tables. The answer is
-    that of the first filter."""
+class Unread:
+    """Counts what is left out of a log, with the place of the first of each kind."""
+
+    def __init__(self) -> None:
+        self._count: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def add(self, what: str, first: str) -> None:
+        self._count[what] += 1
+        self._first.setdefault(what, first)
+
+    def numbers(self, values: Mapping[str, Any], place: str) -> dict[str, float]:
+        """Those that are numbers; what is something else is counted unless it is None."""
+        known: dict[str, float] = {}
+        for name, value in values.items():
+            if isinstance(value, bool | int | float) and math.isfinite(value):
+                known[name] = float(value)
+            elif value is not None:
+                first = f"{str(value)[:40]!r} in {place}"
+                self.add(f"values of {name} that are no numbers", first)
+        return known
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(
+            f"left out: {what} ({count}, the first {self._first[what]})"
+            for what, count in self._count.items()
+        )
+
+
+def read_lm_eval(file: Path, with_transcripts: bool) -> ForeignLog | None:
+    """The log; None for a file of something else, DatasetError for one without a JSON object. A
+    line is of one filter, which is part of the metric's name where there are several, as in the
+    harness's own tables. The answer is that of the first filter."""
+    unread = Unread()
+    rows = _objects(file, unread)
+    if not any(row.keys() >= FIELDS for _, row in rows):
+        return None
     filters = sorted({str(row.get("filter", "none")) for _, row in rows})
     metrics: dict[str, dict[str, float]] = defaultdict(dict)
     samples: dict[str, dict[str, str]] = {}
@@ -53,7 +93,7 @@ def read_lm_eval(
             metrics[sample][name + suffix] = value
     match = _NAME.fullmatch(file.stem)
     about = _about(file, match["time"] if match else "")
-    config = mapping(about.get("config"))
+    config = _mapping(about.get("config"))
     return ForeignLog(
         file=file,
         source=f"lm-evaluation-harness {about.get('lm_eval_version', 'of unknown version')}",
@@ -65,7 +105,7 @@ def read_lm_eval(
         ),
         samples=samples,
         contents=contents,
-        settings=texts({**config, **mapping(config.get("model_args")), "model": None}),
+        settings=texts({**config, **_mapping(config.get("model_args")), "model": None}),
         notes=("the file tells no tokens and no errors", *unread.notes),
     )
 
@@ -86,7 +126,7 @@ def _transcript(row: Mapping[str, Any]) -> Transcript | None:
             if isinstance(rest, str) and isinstance(reply, list) and reply:
                 scored[prompt].append(f"{number}: {rest.strip()} (log-likelihood {reply[0]})")
             else:
-                replies[prompt].append(plain_text(reply))
+                replies[prompt].append(text_in(reply, "\n"))
     replies |= {prompt: ["\n".join(lines)] for prompt, lines in scored.items()}
     if not replies:
         return None
@@ -109,9 +149,11 @@ def _transcript(row: Mapping[str, Any]) -> Transcript | None:
 def _prompt(text: str) -> tuple[Message, ...]:
     """The messages of a chat, which the harness writes as JSON; else the text as the user's."""
     try:
-        chat = [message(each) for each in objects(parse(text))]
+        value = parse(text)
     except (ValueError, RecursionError):
-        chat = []
+        value = None
+    members = value if isinstance(value, list) else ()
+    chat = [read_message(each, "\n") for each in members if isinstance(each, dict)]
     if chat and None not in chat:
         return tuple(each for each in chat if each is not None)
     return (Message(role="user", content=text),)
@@ -124,11 +166,12 @@ def _members(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _about(file: Path, time: str) -> dict[str, Any]:
+def _about(file: Path, time: str) -> Mapping[str, Any]:
     """The summary of the same run beside it, where there is one that can be read."""
     try:
-        return read_object(file.with_name(f"results_{time}.json"), file.parent)
-    except (ConfigError, DatasetError):
+        beside = file.with_name(f"results_{time}.json")
+        return _mapping(parse(read_file(file.parent, beside).decode("utf-8")))
+    except (OSError, ValueError, RecursionError):
         return {}
 
 
@@ -139,3 +182,48 @@ def _names(row: dict[str, Any]) -> list[str]:
         return [str(name) for name in listed]
     known = FIELDS | {"filter", "doc_hash", "prompt_hash", "target_hash", "task_name"}
     return [name for name in row if name not in known]
+
+
+def _objects(file: Path, unread: Unread) -> list[tuple[int, dict[str, Any]]]:
+    """The objects with their lines; DatasetError where no line is one."""
+    try:
+        text = file.read_text("utf-8")
+    except OSError as exc:
+        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+    except UnicodeDecodeError:
+        raise DatasetError(file, None, "is not UTF-8 text") from None
+    rows: list[tuple[int, dict[str, Any]]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = parse(line)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            rows.append((number, value))
+        else:
+            unread.add("lines that are no JSON objects, or cut", f"{file.name}:{number}")
+    if not rows:
+        raise DatasetError(file, None, "holds no JSON object")
+    return rows
+
+
+def parse(text: str) -> Any:
+    """The JSON value; half of a surrogate pair, which no file can hold, becomes U+FFFD, and an
+    integer beyond a float infinite."""
+    whole = _SURROGATES.sub(_kept, text) if _HALF.search(text) else text
+    return json.loads(whole, parse_int=_int)
+
+
+def _kept(match: re.Match[str]) -> str:
+    return match[1] or "\\ufffd"
+
+
+def _int(digits: str) -> int | float:
+    return int(digits) if len(digits) <= 300 else float(digits)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """The object; an empty one for what is none."""
+    return value if isinstance(value, dict) else {}

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, JsonValue
 
-from agent_env.extensions.interop.foreign.fields import odd_values
-from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.sdk.family import AnalysisHooks
 from agent_env.sdk.records import (
     Condition,
@@ -154,6 +154,30 @@ LOG_READERS = Registry(
     "a LogReader",
     lambda thing, name: thing if isinstance(thing, LogReader) else None,
 )
+
+
+@contextmanager
+def odd_values(file: Path) -> Iterator[None]:
+    """DatasetError where a value of the log is of a kind that its tool does not write."""
+    try:
+        yield
+    except (AgentEnvError, OSError):
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError,
+            RecursionError) as exc:  # fmt: skip
+        reason = " ".join(f"{type(exc).__name__}: {exc}".split())[:200]
+        raise DatasetError(
+            file, None, f"holds a value that its tool does not write ({reason})"
+        ) from exc
+
+
+def texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Those that are plain, as texts."""
+    return {
+        name: str(value)
+        for name, value in values.items()
+        if isinstance(value, str | bool | int | float)
+    }
 
 
 class ForeignFields(Record):

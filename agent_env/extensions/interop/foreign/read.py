@@ -12,14 +12,16 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from agent_env.extensions.interop.foreign import fields, harbor, tau2, verifiers
-from agent_env.extensions.interop.foreign.fields import odd_values
 from agent_env.extensions.interop.foreign.inspect_log import read_inspect, streamed
-from agent_env.extensions.interop.foreign.lm_eval import FIELDS, read_lm_eval
-from agent_env.extensions.interop.foreign.log import LOG_READERS, ForeignEpisode, ForeignLog
+from agent_env.extensions.interop.foreign.lm_eval import read_lm_eval
+from agent_env.extensions.interop.foreign.log import (
+    LOG_READERS,
+    ForeignEpisode,
+    ForeignLog,
+    odd_values,
+)
 from agent_env.extensions.interop.foreign.table import Columns, read_columns, read_table
 from agent_env.sdk.errors import ConfigError, DatasetError
-from agent_env.sdk.records import check_file
 from agent_env.sdk.run import each_of
 
 LOG, EPISODE = TypeAdapter(ForeignLog), TypeAdapter(ForeignEpisode)
@@ -65,13 +67,12 @@ def stream(file: str) -> Iterator[dict[str, Any]]:
 
 
 KNOWN = (
-    "known: logs of Inspect (.eval, .json), samples_*.jsonl of lm-evaluation-harness, results "
-    "folders of verifiers and their traces.jsonl or results.jsonl, results of tau2-bench (.json), "
-    "job folders of Harbor, and any table (.csv, .tsv, .jsonl, .parquet) with --columns FILE"
+    "known: logs of Inspect (.eval, .json), samples_*.jsonl of lm-evaluation-harness, and any "
+    "table (.csv, .tsv, .jsonl, .parquet) with --columns FILE"
 )
 MOST_REPEATS = 100_000
 INSPECT = re.compile(r'\s*\{\s*"(version|status)"')
-"""How a JSON log of Inspect begins; it may be large, so only its reader parses it."""
+"""How a JSON log of Inspect begins."""
 
 
 def split_name(path: Path) -> tuple[str, Path]:
@@ -81,13 +82,10 @@ def split_name(path: Path) -> tuple[str, Path]:
 
 
 def is_log(path: Path) -> bool:
-    """Whether it is a file, or a folder that another tool wrote its results into."""
+    """Whether it is a file, or a folder that an installed reader takes."""
     if path.is_file() or (path / "run.json").exists():
         return path.is_file()
-    if any(reader.takes(path) for reader in LOG_READERS.installed_objects()):
-        return True
-    of_tau2 = (path / "results.json").is_file() and (path / "simulations").is_dir()
-    return of_tau2 or verifiers.lines_file(path) is not None or harbor.is_job(path)
+    return any(reader.takes(path) for reader in LOG_READERS.installed_objects())
 
 
 def read_logs(
@@ -122,7 +120,7 @@ def parts(
 ) -> Iterator[dict[str, Any]]:
     """In the worker: the logs of one file or folder, in parts."""
     path = Path(file)
-    with fields.odd_values(path):
+    with odd_values(path):
         if columns is None:
             logs = _read_logs(path, with_transcripts)
         else:
@@ -141,55 +139,18 @@ def _read_logs(path: Path, with_transcripts: bool) -> Sequence[ForeignLog]:
     for reader in LOG_READERS.installed_objects():
         if reader.takes(path):
             return reader.read(path, with_transcripts)
-    if path.is_dir():
-        if (lines := verifiers.lines_file(path)) is not None:
-            return [_read_lines(_inside(path, lines), with_transcripts)]
-        if harbor.is_job(path):
-            return harbor.read_harbor(path, with_transcripts)
-        path = _inside(path, path / "results.json")
-    if path.suffix == ".eval":
+    if path.suffix == ".eval" or (path.suffix == ".json" and _is_of_inspect(path)):
         return [read_inspect(path, with_transcripts)]
-    if path.suffix == ".json":
-        return _read_object(path, with_transcripts)
-    return [_read_lines(path, with_transcripts)]
+    if path.suffix != ".json":
+        try:
+            log = read_lm_eval(path, with_transcripts)
+        except DatasetError as exc:
+            raise DatasetError(path, None, f"is no log that can be read: {exc}; {KNOWN}") from exc
+        if log is not None:
+            return [log]
+    raise DatasetError(path, None, f"is no log that is known; {KNOWN}")
 
 
-def _inside(folder: Path, file: Path) -> Path:
-    """The folder's file; ConfigError where it is a link that leads out of it."""
-    try:
-        check_file(folder, file)
-    except OSError as exc:
-        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
-    return file
-
-
-def _read_object(file: Path, with_transcripts: bool) -> list[ForeignLog]:
-    if file.name == harbor.RESULT and harbor.is_job(file.parent):
-        return harbor.read_harbor(file.parent, with_transcripts)
+def _is_of_inspect(file: Path) -> bool:
     with file.open("rb") as stream:
-        head = stream.read(200).decode(errors="replace")
-    if INSPECT.match(head):
-        return [read_inspect(file, with_transcripts)]
-    unread = fields.Unread()
-    try:
-        data = fields.read_object(file)
-    except DatasetError:
-        data = fields.cut_object(file, tau2.PARTS, unread)
-        if not tau2.is_tau2(data):
-            raise
-    if tau2.is_tau2(data):
-        return [tau2.read_tau2(file, data, unread, with_transcripts)]
-    raise DatasetError(file, None, f"is no log that is known; {KNOWN}")
-
-
-def _read_lines(file: Path, with_transcripts: bool) -> ForeignLog:
-    unread = fields.Unread()
-    try:
-        rows = fields.line_objects(file, fields.read_text(file), unread)
-    except DatasetError as exc:
-        raise DatasetError(file, None, f"is no log that can be read: {exc}; {KNOWN}") from exc
-    if any(row.keys() >= FIELDS for _, row in rows):
-        return read_lm_eval(file, rows, unread, with_transcripts)
-    if any(verifiers.is_line(row) for _, row in rows):
-        return verifiers.read_verifiers(file, rows, unread, with_transcripts)
-    raise DatasetError(file, None, f"is no log that is known; {KNOWN}")
+        return INSPECT.match(stream.read(200).decode(errors="replace")) is not None

@@ -12,7 +12,6 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.interop.foreign import as_run
 from agent_env.extensions.interop.foreign.as_run import import_logs
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
-from agent_env.extensions.interop.foreign.read import read_logs
 from agent_env.records.schema import Message, ToolCall, Usage
 from agent_env.runs.compare import CompareOptions, compare_tasks
 from agent_env.runs.replay import ReplayOptions, replay
@@ -199,22 +198,6 @@ def test_limits_and_tool_errors_are_diagnosed(inspect_runs):
     assert (records["log/91.1"].is_right, records["log/91.1"].failure) == (True, "")
     failed = records["log/q-66-58aeac40.1"]
     assert (failed.verdict, failed.because) == ("failed", "RuntimeError: the server fell over")
-
-
-@pytest.mark.parametrize(
-    "log", ["verifiers-0.1/tool", "verifiers-0.4/tool", "tau2/tool.json", "harbor/tool"]
-)
-def test_conversations_and_scores_of_real_logs_are_kept(log, tmp_path):
-    (source,) = read_logs([DATA.parent / log], None, with_transcripts=True)
-    (made,) = import_logs([DATA.parent / log], tmp_path / "run", lambda text: None)
-    scored = _episodes(Run.open(made.path))
-    assert len(scored) == len(source.episodes) == 6
-    for before in source.episodes:
-        episode, score = scored[before.sample, before.repeat]
-        assert (before.transcript is None) or episode.messages == before.transcript.messages
-        assert (score.outcome == "failed") == (before.failure is not None)
-        assert score.metrics == ({} if before.failure else before.metrics)
-        assert episode.input_tokens == before.used.get("input_tokens", episode.input_tokens)
 
 
 def test_an_exported_import_keeps_status_final_output_and_custom_metrics(tmp_path):
