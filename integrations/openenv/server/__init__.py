@@ -1,1 +1,0 @@
-"""OpenEnv's server before `agent-env serve http`."""
