@@ -219,4 +219,4 @@ def test_the_report_is_printed_on_few_pages_without_its_appendix(report):
     assert not report.locator("#method").evaluate("each => each.open")
     report.evaluate("document.getElementById('appendix').open = true")
     pages.append(len(re.findall(rb"/Type\s*/Page\b", report.pdf(prefer_css_page_size=True))))
-    assert 2 < pages[0] < pages[1] <= 6
+    assert 2 < pages[0] < pages[1] <= 7
