@@ -238,7 +238,7 @@ class Chapter:
     """Of the task, where there are several."""
     prefix: str
     """Of the chapter's ids in the page; "" where it is the only one."""
-    first: FirstPage | None
+    first: FirstPage
     sections: Sequence[Section]
 
 

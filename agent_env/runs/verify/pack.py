@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -118,10 +118,9 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
         raise ConfigError(f"{run.path} has no episode yet")
     if run.manifest.imported is None:
         score_folder(run, note)
-    report = report_of(run)
     out = options.out or run.path.absolute().with_name(f"{run.path.absolute().name}.zip")
     with tempfile.TemporaryDirectory(prefix="agent-env-pack-") as scratch:
-        files = _files_of(run, Path(scratch), report)
+        files = _files_of(run, Path(scratch))
         if not options.allow_secrets:
             _refuse_secrets(run, files)
         digests = {name: sha256_of(file) for name, file in files.items()}
@@ -137,7 +136,7 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
     return Packed(out, sha256_of(out), len(files), pages)
 
 
-def _files_of(run: Run, scratch: Path, report: dict[str, Any]) -> dict[str, Path]:
+def _files_of(run: Run, scratch: Path) -> dict[str, Path]:
     """The files by their names in the pack; databases as copies without journals."""
     from agent_env.wiring.web import store_path
 
@@ -154,7 +153,7 @@ def _files_of(run: Run, scratch: Path, report: dict[str, Any]) -> dict[str, Path
             run.read(name)  # DatasetError for a link that leads elsewhere, and for no plain file
             files[FOLDER + name] = run.path / name
     if run.manifest.imported is None:
-        (scratch / REPORT).write_text(json.dumps(report, indent=1) + "\n")
+        (scratch / REPORT).write_text(json.dumps(report_of(run), indent=1) + "\n")
         files[FOLDER + REPORT] = scratch / REPORT
     pages = run.pages if run.pages.exists() else store_path(run.path)
     stores = {"texts.db": run.texts, "pages.db": pages}
