@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from agent_env.cli.options import with_options
@@ -11,7 +10,7 @@ from agent_env.cli.run import listening, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_env.runs.generate import GenerateOptions, SolvedByShortcut, WordingOptions
+    from agent_env.runs.generate import GenerateOptions, SolvedByShortcut
 
 MAX_SHOWN = 12
 """Kinds of things left out that are printed."""
@@ -43,8 +42,6 @@ def generate(options: GenerateOptions) -> None:
     _report_shortcuts(result.solved, len(questions.samples))
     for note in questions.notes:
         say(note)
-    if result.wording is not None:
-        _report_wording(result.wording)
     if questions.missing:
         raise ConfigError(f"{len(questions.missing)} questions are missing: {questions.missing[0]}")
 
@@ -62,27 +59,3 @@ def _report_shortcuts(solved: Sequence[SolvedByShortcut], total: int) -> None:
             first = ", ".join(each.samples[:SHOWN_SOLVED])
             more = "" if len(each.samples) <= SHOWN_SOLVED else "; the summary lists all"
             say(f"  too easy, as {each.name} answers {each.rule}: {first}{more}")
-
-
-def _report_wording(wording: WordingOptions) -> None:
-    """How many questions are in the model's words, why others are not, and what it cost."""
-    unchanged = wording.questions - wording.worded
-    say(
-        f"{wording.worded} of {wording.questions} questions in the words of {wording.model}; "
-        f"{unchanged} ({unchanged / wording.questions:.1%}) keep the template's:"
-    )
-    for reason, number in wording.refused.items():
-        say(f"  {number} {reason}")
-    cost = wording.totals
-    tokens = [f"{_count(cost.input_tokens)} in", f"{_count(cost.output_tokens)} out"]
-    say(f"tokens: {', '.join(tokens)}; {cost.calls} calls, {cost.failed_calls} of them failed")
-    if wording.answered < wording.queries:
-        why = f": {wording.stopped}" if wording.stopped else ""
-        queries = f"{wording.answered} of {wording.queries}"
-        say(f"{queries} queries had a reply{why}; the same command asks on")
-    if not wording.answered:
-        sys.exit(1)
-
-
-def _count(tokens: int | None) -> str:
-    return "unknown" if tokens is None else f"{tokens:,}"

@@ -1,27 +1,24 @@
-"""What `generate` does: make a set, have it worded, write it.
+"""What `generate` does: make a set and write it.
 
 NAME.jsonl holds the samples, NAME.materials.jsonl their tables, NAME.summary.json what was asked
-for, what was left out, and who worded the questions. All but the last are the same bytes for the
-same seed, options and replies; so is the last.
+for and what was left out. All are the same bytes for the same seed and options.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from agent_env.episodes.calls.budget import RunLimits
-from agent_env.errors import ConfigError, RunStopped
+from agent_env.errors import ConfigError
 from agent_env.models.addresses import base_urls, with_variable
-from agent_env.records.options import Opt, OptionGroup
+from agent_env.records.options import Opt
 from agent_env.records.schema import Record
 from agent_env.records.tier import Tier
 from agent_env.registry import load_path
 from agent_env.runs.options import ApiKeyEnv
-from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest
+from agent_env.tasks.family import Family, SampleSet, by_digest
 from agent_env.tasks.sample_files import write_whole
 from agent_env.tasks.shortcuts import solved_by
 from agent_env.wiring.models import make_model
@@ -29,11 +26,7 @@ from agent_env.wiring.registry import load_family
 from agent_env.wiring.trust import own_plugins
 
 if TYPE_CHECKING:
-    from agent_env.analysis.totals import Totals
     from agent_env.runs.start import Listener
-
-TEMPLATE = "template"
-BY_MODEL = "model:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +56,6 @@ class GenerateOptions:
             flag="--format",
         ),
     ] = "samples"
-    wording: Annotated[
-        str, Opt("Of tdbench: template, or model:NAME as for run; each is read back.")
-    ] = TEMPLATE
-    """`template` or `model:NAME`."""
     screened_by: Annotated[
         str,
         Opt(
@@ -76,43 +65,6 @@ class GenerateOptions:
     ] = ""
     base_url: Annotated[str | None, Opt("Of these models' server.")] = None
     api_key_env: ApiKeyEnv = None
-    run: Annotated[Path | None, Opt("That model's replies; default: OUT.wording, kept.")] = None
-    """Where the model's replies are kept; None: NAME.wording beside the set."""
-    limits: Annotated[
-        RunLimits,
-        OptionGroup(only=("run_tokens",), help={"run_tokens": "That model's, in and out, in all."}),
-    ] = field(default_factory=RunLimits)
-    """Of the wording."""
-
-
-@dataclass(frozen=True, slots=True)
-class WordingOptions:
-    """The rewording of a set by a model."""
-
-    model: str
-    prompt: str
-    prompt_digest: str
-    run: str
-    """The folder with every reply."""
-    questions: int
-    worded: int
-    refused: Mapping[str, int]
-    """Number of questions that keep the template's wording, by reason."""
-    queries: int
-    answered: int
-    """Queries with a reply."""
-    totals: Totals
-    """Of all calls, interrupted ones too."""
-    stopped: str = ""
-    """Why the rewording stopped early; empty if complete."""
-
-    def as_json(self) -> dict[str, object]:
-        """The object of the summary."""
-        plain = self.questions - self.worded
-        share = {"kept_template": plain, "share_kept_template": plain / self.questions}
-        return {k: v for k, v in asdict(self).items() if k != "totals"} | share | {
-            "tokens": self.totals.as_json()
-        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +85,14 @@ class GenerateResult:
 
     sample_set: SampleSet
     summary: Path
-    wording: WordingOptions | None = None
     solved: tuple[SolvedByShortcut, ...] = ()
     """Of each shortcut that sees no gold."""
     tier: Tier | None = None
 
 
 async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResult:
-    """Generates, rewords and writes a set. Failures of the model lose no question."""
+    """Generates and writes a set."""
     family = load_family(options.task, own_plugins())
-    model = _model(options, family)
     chosen = family.read_options(options.options, options.difficulty)
     _check_format(options, family)
     _check_writable(options.out)
@@ -150,12 +100,9 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
         chosen = await _screened(chosen, family, options, listener)
     tier = family.tier_of(options.difficulty, chosen)
     sample_set = family.make_tier(options.limit, options.seed, chosen, tier)
-    wording = None
-    if model is not None:
-        sample_set, wording = await _reword(sample_set, model, options, listener)
     solved = solved_by_shortcuts(sample_set, family, chosen)
-    summary = _write(sample_set, options, family, chosen, wording, solved, tier)
-    return GenerateResult(sample_set, summary, wording, solved, tier)
+    summary = _write(sample_set, options, family, chosen, solved, tier)
+    return GenerateResult(sample_set, summary, solved, tier)
 
 
 def solved_by_shortcuts(
@@ -193,25 +140,6 @@ def _check_writable(out: Path) -> None:
         raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
 
 
-def _model(options: GenerateOptions, family: Family) -> str | None:
-    """The model that rewords the questions; None for none; ConfigError for an invalid one."""
-    if options.wording == TEMPLATE:
-        return None
-    if not options.wording.startswith(BY_MODEL):
-        raise ConfigError(
-            f"--wording '{options.wording}': write template, or model:NAME, such as "
-            "model:compatible/NAME with --base-url"
-        )
-    if family.rewording is None:
-        raise ConfigError(f"--wording: no model can word the questions of {options.task}")
-    name = options.wording.removeprefix(BY_MODEL)
-    if name.startswith("reference"):
-        raise ConfigError(f"--wording: {name} is a script and words nothing; name a model")
-    url = base_urls([name], options.base_url)[name]
-    make_model(name, url, with_variable({}, options.api_key_env), own_plugins())
-    return name
-
-
 async def _screened(
     chosen: Record, family: Family, options: GenerateOptions, listener: Listener
 ) -> Record:
@@ -243,60 +171,11 @@ async def _screened(
     return screened
 
 
-async def _reword(
-    sample_set: SampleSet, model: str, options: GenerateOptions, listener: Listener
-) -> tuple[SampleSet, WordingOptions]:
-    from agent_env.analysis.totals import totals
-    from agent_env.episodes.calls.options import CallOptions, interrupted
-    from agent_env.episodes.trace.fold import fold
-    from agent_env.runs.options import RunOptions
-    from agent_env.runs.resume import ask
-    from agent_env.runs.run import Run
-    from agent_env.runs.score import score_folder
-
-    by_model: Rewording = load_path(load_family(options.task, own_plugins()).rewording or "")
-    questions = by_model.samples(sample_set.samples, by_digest(sample_set.tables))
-    folder = Run(options.run or options.out.with_name(f"{options.out.stem}.wording"))
-    run_options = RunOptions(
-        task=by_model.task,
-        model=model,
-        conditions=("base",),
-        base_url=options.base_url,
-        parameters=with_variable({}, options.api_key_env),
-        out=folder.path,
-        calls=CallOptions(run=options.limits),
-    )
-    stopped = ""
-    try:
-        await ask(run_options, questions, listener)
-    except RunStopped as exc:
-        stopped = str(exc)
-    scored = score_folder(folder, listener.note)
-    replies = {e.sample: e.answer for e, _ in scored if e.status == "finished" and e.answer}
-    result = by_model.apply(sample_set.samples, questions, replies, model)
-    interrupted_episodes = [fold(events) for events in interrupted(folder)]
-    wording = WordingOptions(
-        model=model,
-        prompt=by_model.prompt,
-        prompt_digest=by_model.prompt_digest,
-        run=folder.path.name,
-        questions=len(sample_set.samples),
-        worded=len(sample_set.samples) - sum(result.refused.values()),
-        refused=result.refused,
-        queries=len(questions),
-        answered=len(replies),
-        totals=totals([*(episode for episode, _ in scored), *interrupted_episodes], None),
-        stopped=stopped,
-    )
-    return replace(sample_set, samples=result.samples), wording
-
-
 def _write(
     sample_set: SampleSet,
     options: GenerateOptions,
     family: Family,
     chosen: Record,
-    wording: WordingOptions | None,
     solved: tuple[SolvedByShortcut, ...],
     tier: Tier | None,
 ) -> Path:
@@ -311,7 +190,6 @@ def _write(
         **({} if tier is None else {"tier": tier.model_dump(mode="json")}),
         "options": chosen.model_dump(mode="json"),
         "left_out": dict(sample_set.left_out),
-        "wording": wording.as_json() if wording else TEMPLATE,
         "solved_by_shortcuts": {
             each.name: {
                 "rule": each.rule,

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from agent_env.tasks.conditions import sample_under as sample_under
     from agent_env.tasks.conditions import tools_of as tools_of
     from agent_env.tasks.family import Family as Family
-    from agent_env.tasks.family import Rewording as Rewording
-    from agent_env.tasks.family import RewordingResult as RewordingResult
     from agent_env.tasks.family import SampleSet as SampleSet
     from agent_env.tasks.family import option_texts as option_texts
     from agent_env.tasks.family import record_options as record_options

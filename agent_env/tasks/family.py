@@ -17,7 +17,6 @@ from typing import Any, Self, TypeVar
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, user_problem
-from agent_env.protocols import Limits, Scorer
 from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.records.tier import Tier
 from agent_env.tasks.sample_files import (
@@ -27,7 +26,7 @@ from agent_env.tasks.sample_files import (
     samples_bytes,
     write_whole,
 )
-from agent_env.tasks.task import Prompt, Task
+from agent_env.tasks.task import Task
 
 OptionsRecord = TypeVar("OptionsRecord", bound=Record)
 Materials = Mapping[str, MaterialTable]
@@ -108,8 +107,6 @@ class Family:
     the question is of another family."""
     policies: tuple[str, ...] = ("reference", "reference-static")
     """The scripted models that this function plays."""
-    rewording: str | None = None
-    """MODULE:NAME of a `Rewording`; None if a model cannot reword the questions."""
     screening: str | None = None
     """MODULE:NAME of an async function: from the options, a `RunOptions` for each model of a panel,
     the set's file and a listener to options without what the panel knows; None for none."""
@@ -166,36 +163,6 @@ class Family:
         """Its options with these values, such as those of run.json; ConfigError if invalid."""
         return _checked(self.options, self.name, values)
 
-    @classmethod
-    def of_wording(
-        cls,
-        name: str,
-        sample_type: type[Sample],
-        prompt: Prompt,
-        scorer: Scorer,
-        made_by: str,
-    ) -> Self:
-        """The inner task of a `Rewording`: one reply without tools. Another command makes its
-        samples; ConfigError says `made_by` where they are asked for by themselves."""
-
-        def make_task(prompt_name: str, options: Any, materials: Materials) -> Task:
-            if prompt_name != "default":
-                raise ConfigError(f"unknown prompt '{prompt_name}'; known: default")
-            return Task(
-                name=name,
-                sample_type=sample_type,
-                prompt=prompt,
-                scorer=scorer,
-                metrics=("kept",),
-                default_conditions=("base",),
-                limits=Limits(steps=1, tool_calls=0),
-            )
-
-        def make_samples(count: int, seed: int, options: Any) -> SampleSet:
-            raise ConfigError(made_by)
-
-        return cls(name, make_task, make_samples)
-
 
 def family_of(task: Task, samples: Sequence[Sample] = ()) -> Family:
     """A family of one task and these samples alone, whatever the seed."""
@@ -205,29 +172,6 @@ def family_of(task: Task, samples: Sequence[Sample] = ()) -> Family:
         make_task=lambda prompt, options, materials: task,
         make_samples=lambda count, seed, options: SampleSet(all_samples[:count]),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RewordingResult:
-    """Samples reworded by a model, where the wording passed the check."""
-
-    samples: tuple[Sample, ...]
-    refused: Mapping[str, int]
-    """Number of questions that keep the template's wording, by reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rewording:
-    """How a model rewords a family's questions, as samples of an inner task."""
-
-    task: str
-    prompt: str
-    """The prompt's name."""
-    prompt_digest: str
-    samples: Callable[[Sequence[Sample], Materials], tuple[Sample, ...]]
-    """The inner samples, from the questions and their tables."""
-    apply: Callable[[Sequence[Sample], Sequence[Sample], Mapping[str, str], str], RewordingResult]
-    """From the questions, the inner samples, the replies by sample, and the model's name."""
 
 
 def record_options(

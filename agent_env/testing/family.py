@@ -423,7 +423,7 @@ def _errors(family: Family, options: Record) -> Iterator[str]:
                     f"read_foreign raised {raised(exc)} for a damaged {name}; raise DatasetError "
                     "with file, line and reason, or return None"
                 )
-    for path in (family.reference, family.rewording, family.reproduction):
+    for path in (family.reference, family.reproduction):
         if isinstance(path, str):
             try:
                 load_path(path)

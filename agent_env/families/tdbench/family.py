@@ -130,5 +130,4 @@ FAMILY = Family(
     reference="agent_env.families.tdbench.reference:next_step",
     levels=Path(__file__).with_name("difficulty.toml"),
     reproduction="agent_env.families.tdbench.reproduction:PAPER",
-    rewording="agent_env.families.tdbench.rewording:REWORDING",
 )

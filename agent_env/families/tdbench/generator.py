@@ -13,6 +13,7 @@ from agent_env.extensions.facts.tables.articles import TablePages
 from agent_env.extensions.facts.tables.table_records import read_aliases
 from agent_env.extensions.facts.tables.temporal_table import TemporalTable
 from agent_env.families.tdbench.hops import hop_queries, make_chain, user_hop_queries
+from agent_env.families.tdbench.own_templates import DROPPED, reads_back
 from agent_env.families.tdbench.queries import (
     ANSWER_COUNTS,
     MAX_FAILURES,
@@ -23,7 +24,6 @@ from agent_env.families.tdbench.queries import (
     special_queries,
 )
 from agent_env.families.tdbench.query import GroupRow, Query, QueryPool, make_pool, make_samples
-from agent_env.families.tdbench.rewording import DROPPED, reads_back
 from agent_env.families.tdbench.sample import Kind, TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.sources import Source, read_now, sources
 from agent_env.families.tdbench.sql import Engines

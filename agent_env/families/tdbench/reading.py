@@ -232,26 +232,16 @@ def _either(words: Iterable[str]) -> str:
 
 
 def read_bounds(text: str) -> tuple[Bound, ...]:
-    """The bounds that a condition states, in order; () where it states none."""
-    return tuple(sorted(parse_condition(text)[0]))
-
-
-def parse_condition(text: str) -> tuple[list[Bound], str]:
-    """The bounds that the text states, and the text without them. A date before which something
-    went on, and one without a verb before it, stay in the text."""
+    """The bounds that a condition states, in order; () where it states none. A date before which
+    something went on is none, nor is one without a verb before it."""
     bounds: list[Bound] = []
-    rest, verb, at = "", "", 0
-    text = text.replace("prior to", "before")
-    for match in _tokens().finditer(text):
+    verb = ""
+    for match in _tokens().finditer(text.replace("prior to", "before")):
         if kind := next((v for v in ("begin", "stay", "still", "end") if match[v]), None):
             verb = kind
         elif bound := _bound(match, verb):
             bounds.append(bound)
-        else:
-            continue
-        rest += text[at : match.start()] + " "
-        at = match.end()
-    return bounds, rest + text[at:]
+    return tuple(sorted(bounds))
 
 
 def _bound(match: re.Match[str], verb: str) -> Bound | None:

@@ -127,9 +127,9 @@ class TdbenchSample(Sample):
     fictional: bool = False
     """Whether the table is invented, so that no model can know the answer."""
     worded_by: str = "template"
-    """`template`, or the model that worded the question."""
-    wording_prompt: str | None = None
-    """Digest of the prompt for the wording; None for a template's words."""
+    """`template`, or `published`."""
+    wording_prompt: None = None
+    """Always None."""
     generator: int | None = None
     """Version of the generator that made it; None for published sets and those made before."""
     certificate: Certificate | None = None

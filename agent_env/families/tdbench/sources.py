@@ -31,7 +31,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
     coarser,
     tfd_violations,
 )
-from agent_env.families.tdbench.rewording import with_templates
+from agent_env.families.tdbench.own_templates import with_templates
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.wording import DOMAINS, GAMES, VERBS, Domain, user_domain
 from agent_env.sdk.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors

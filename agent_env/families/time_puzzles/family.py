@@ -350,7 +350,6 @@ FAMILY = Family(
         "checker",
         "giver-up",
     ),
-    rewording="agent_env.families.time_puzzles.model_wording:REWORDING",
     levels=Path(__file__).with_name("difficulty.toml"),
     reproduction="agent_env.families.time_puzzles.reproduction:PAPER",
 )

@@ -80,10 +80,6 @@ class TimePuzzle(Sample):
     """Range of years of the answer."""
     checks: Checks | None = None
     """None for an unchecked puzzle."""
-    worded_by: str = Field(default="template", exclude_if=lambda name: name == "template")
-    """Who put the constraints in words: `template`, or a model."""
-    wording_prompt: str | None = Field(default=None, exclude_if=lambda digest: digest is None)
-    """Digest of the prompt for which a model worded them."""
     generator: int = GENERATOR_VERSION
     digest: str = ""
     """SHA-256 of facts, constraints and gold, first 16 digits."""
