@@ -57,7 +57,7 @@ class Recordings:
             if not anew and (place / "run.json").exists():
                 run = ae.open(place)
                 ended = sum(1 for _ in run.traces()) >= run.manifest.planned_episodes
-                if ended or self._how == "none" or not run.manifest.asks_every_sample:
+                if ended or self._how == "none":
                     return run
                 from agent_env.runs.waiting import wait_for
 

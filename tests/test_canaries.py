@@ -286,7 +286,6 @@ def hostile(folder, place, plants, model):
         "conditions": [each | {"tools": [*each.get("tools", []), "mine"],
                                "own_tools": [{"name": "mine", "path": plants["code"]}],
                                "strategy": plants["code"]} for each in manifest["conditions"]],
-        "until": {"contrasts": ["web:base"], "together": [MARK]},
     }  # fmt: skip
     (run / "run.json").write_text(json.dumps(manifest | fields))
     return run

@@ -28,15 +28,6 @@ from agent_env.analysis.resampling import (
     draw_weights,
     weight_chunks,
 )
-from agent_env.analysis.sequential.rule import StoppingRule
-from agent_env.analysis.sequential.walk import (
-    SequentialResult,
-    Walk,
-    interleaved_order,
-    known_scores,
-    order_of,
-    stoppable_contrasts,
-)
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
@@ -64,9 +55,6 @@ class Options:
     """Those that were fixed before the data; all other `contrasts` are exploratory."""
     margin: float | None = None
     """The largest difference that is called none, for tests of equivalence."""
-    until: StoppingRule | None = None
-    """A sequential test over all arms; its contrasts may be none, for those estimated. None for
-    those with which the runs could stop."""
     target_effect: float = 0.05
     """The difference for which the required sample size is computed."""
     resamples: int = resampling.RESAMPLES
@@ -187,7 +175,7 @@ class Comparison:
             return np.full(len(self._row), np.nan)  # another scorer's run
         for observation in arm.observations:
             repeats[self._row[observation.sample]] += 1
-        if arm.missing:  # else what has no episode was not asked, as the run stopped early
+        if arm.missing:
             repeats[:] = max(arm.asked / len(self._row), 1.0)
         for observation in arm.observations:
             sums[self._row[observation.sample]] += observation.metrics.get(self.of_all_metric, 0.0)
@@ -275,16 +263,14 @@ class Comparison:
     def plans(self) -> tuple[PlannedContrast, ...]:
         """The contrasts to estimate."""
         arms, options = self.study.arms, self.options
-        until = [text for rule in self.study.until.values() for text in rule.contrasts]
         planned = readable_contrasts(options.planned, arms)
-        sequential = readable_contrasts(until, arms)
         texts = options.contrasts or (planned if options.baseline is None else ())
         if texts:
-            return parse_contrasts(texts, arms, (*planned, *until))
+            return parse_contrasts(texts, arms, planned)
         contrasts = plan(arms, options.baseline)
         if not options.planned:
             return contrasts
-        keys = {each.key for each in parse_contrasts((*planned, *sequential), arms)}
+        keys = {each.key for each in parse_contrasts(planned, arms)}
         return tuple(replace(each, is_exploratory=each.key not in keys) for each in contrasts)
 
     def dose(self, name: str) -> Floats:
@@ -314,39 +300,6 @@ class Comparison:
         if not self.is_error:
             return contrasts
         return tuple(replace(c, better=c.worse, worse=c.better) for c in contrasts)
-
-    @cached_property
-    def sequential(self) -> tuple[SequentialResult, ...]:
-        """The contrasts by the tests that the runs could stop by, or by that of the options."""
-        is_error = self.metric in self.study.error_metrics
-        if self.options.until is not None:
-            contrasts = stoppable_contrasts(self.options.contrasts, self.study.arms, is_error)
-            chosen = contrasts or [plan for plan in self.plans if plan.dose is None]
-            names = [sample.id for sample in self.study.samples]
-            order = interleaved_order(names, self.cluster_names, seed=1)
-            walk = Walk(chosen, order, self.options.until)
-            return self._sequential(walk, self.study.arms, self.metric)
-        results: list[SequentialResult] = []
-        metric = self.study.metrics[0]
-        for settings, runs in self.study.tests:
-            arms = [arm for arm in self.study.arms if arm.run in runs]
-            is_error = metric in self.study.error_metrics
-            chosen = stoppable_contrasts(settings.contrasts, arms, is_error)
-            order = order_of(self.study.samples, self.cluster_names, settings)
-            rule = StoppingRule(settings.alpha, settings.margin, settings.effect)
-            known = known_scores(settings, arms, self.study.samples)
-            walk = Walk(chosen, order, rule, known)
-            results += self._sequential(walk, arms, metric)
-        return tuple(results)
-
-    def _sequential(
-        self, walk: Walk, arms: Sequence[Arm], metric: str
-    ) -> tuple[SequentialResult, ...]:
-        for arm in arms:
-            for row, score in enumerate(self.column(arm, metric)):
-                walk.note(arm.label, row, None if np.isnan(score) else float(score))
-        walk.advance()
-        return walk.results()
 
     @property
     def is_single(self) -> bool:

@@ -151,9 +151,6 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
     yield "dataset", manifest.dataset
     yield "filters", ", ".join(manifest.where) or None
     yield "repeats", manifest.repeats
-    if (until := manifest.until) is not None:
-        rest = {"alpha": until.alpha, "margin": until.margin, "max": until.max_samples}
-        yield "stops early by", f"{', '.join(until.contrasts)}; {_pairs_text(rest)}"
     yield "limits of an episode", _pairs_text(manifest.limits)
     yield "limits of the run", _pairs_text(manifest.run_limits)
     yield "retries", _pairs_text(manifest.retries)

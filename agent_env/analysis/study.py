@@ -20,7 +20,7 @@ from agent_env.analysis.tools_check import MARK, Arrival, arrival, served_notice
 from agent_env.analysis.totals import Totals, episode_cost, totals
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_names
-from agent_env.records.manifest import Manifest, StoppingSettings
+from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
 from agent_env.tasks.conditions import current_name, sample_under
 from agent_env.tasks.shortcuts import Shortcut, answered_by
@@ -266,23 +266,8 @@ class Study:
     """Metrics of which less is better; see tasks.task."""
     hooks: AnalysisHooks = AnalysisHooks()
     """Of the family."""
-    until: Mapping[str, StoppingSettings] = field(default_factory=dict)
-    """By the runs that could stop early: when."""
     shortcuts: Shortcuts = no_shortcuts
     """Makes the arms of the family's shortcuts over samples."""
-
-    @property
-    def tests(self) -> list[tuple[StoppingSettings, tuple[str, ...]]]:
-        """The sequential tests, each with its runs; without those of which a run is not here."""
-        tests: dict[tuple[str, ...], StoppingSettings] = {}
-        for run, settings in self.until.items():
-            tests[settings.together or (run,)] = settings
-        whole = [runs for runs in tests if set(runs) <= set(self.until)]
-        return [
-            (tests[runs], runs)
-            for runs in whole
-            if not any(set(runs) < set(other) for other in whole)
-        ]
 
     @classmethod
     def of(cls, runs: Sequence[RunData], task: Task, strict: bool = False) -> Study:
@@ -329,13 +314,12 @@ def assemble(
         *_served(runs), *_differences(runs), *_gaps(arms),
         *(f"{run.name}: {run.broken} traces could not be read and are missing."
           for run in runs if run.broken),
-        *_early(runs), *incomplete(runs, arms),
+        *incomplete(runs, arms),
         *(f"{run.name}: {each}" for run in runs for each in left_out(run.manifest)),
     )  # fmt: skip
     if all(run.is_log for run in runs):
         remarks = (*remarks, *_scales(arms, metrics))
-    until = {run.name: run.manifest.until for run in runs if run.manifest.until is not None}
-    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts)
+    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, shortcuts)
 
 
 def shortcuts_of(task: Task) -> Shortcuts:
@@ -399,7 +383,6 @@ def _arm(
     name = current_name(with_mark(condition.name, run.manifest.problems))
     every = run.observations.get(condition.name, ())
     observations = tuple(each for each in every if each.sample in sample_ids)
-    asked = len(sample_ids) * run.manifest.repeats
     return Arm(
         label=run.name if run.is_log else f"{model} {name}" if is_one_of_several else name,
         problem=run.manifest.problems.get(condition.name),
@@ -408,7 +391,7 @@ def _arm(
         model=run.manifest.model,
         condition=condition.model_copy(update={"name": current_name(condition.name)}),
         observations=observations,
-        asked=asked if run.manifest.asks_every_sample else len(observations),
+        asked=len(sample_ids) * run.manifest.repeats,
         spent=run.spent.get(condition.name),
         prompt=run.manifest.prompt,
         options=run.manifest.options,
@@ -574,22 +557,3 @@ def metric_failures(arms: Sequence[Arm]) -> Iterator[str]:
         errors = Counter(each for o in arm.observations for each in o.failed_metrics.items())
         for (name, text), n in errors.items():
             yield f"{arm.label}: the metric {name} failed on {n} episodes, in no mean of it: {text}"
-
-
-def _early(runs: Sequence[RunData]) -> Iterable[str]:
-    """What a reader must know of runs that could stop early."""
-    names = [run.name for run in runs if run.manifest.until is not None]
-    if names:
-        yield (
-            f"{', '.join(names)} could stop early: only the table `sequential` allows for looking "
-            "after every sample. Other intervals and tests are those of a number of samples fixed "
-            "before, and too favourable here."
-        )
-    for run in runs:
-        until = run.manifest.until
-        absent = set(until.together) - set(names) if until is not None else set()
-        if until is not None and absent:
-            yield (
-                f"{run.name} was tested together with {', '.join(sorted(absent))}, which are not "
-                "here: agent-env compare the folder around them for the test."
-            )

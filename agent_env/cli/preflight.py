@@ -13,7 +13,7 @@ from agent_env.cli.run import print_table, say
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.episodes.calls.budget import RunLimits
-    from agent_env.records.forecast import ExpectedSamples, Forecast, PlanForecast
+    from agent_env.records.forecast import Forecast, PlanForecast
     from agent_env.records.manifest import Manifest, Preflight
     from agent_env.runs.options import RunOptions
     from agent_env.runs.plan import Plan
@@ -115,8 +115,6 @@ def _print_forecast(forecast: PlanForecast) -> None:
         rows = tuple((d.contrast, d.samples, d.difference, d.basis) for d in forecast.differences)
         note = "Minimum detectable effect: found in 80 % of cases at 5 %, two-sided, uncorrected."
         print_table(ResultTable("detectable", "What it can show", heads, rows, (note,)))
-    if forecast.early_stops:
-        print_table(_stops_table(forecast.early_stops))
 
 
 def _ways_table(run: Forecast) -> ResultTable:
@@ -139,21 +137,6 @@ def _ways_table(run: Forecast) -> ResultTable:
         "unknown, as the price table lacks that service tier."
     )
     return ResultTable("ways", "What the same calls cost otherwise", heads, rows, (note,))
-
-
-def _stops_table(stops: Sequence[ExpectedSamples]) -> ResultTable:
-    from agent_env.analysis.result_tables import Column, ResultTable
-
-    columns = (
-        Column("contrast"), Column("true difference", 2), Column("samples", 0),
-        Column("at most", 0),
-    )  # fmt: skip
-    rows = tuple((s.contrast, s.difference, s.samples, s.planned) for s in stops)
-    note = (
-        f"Median of simulated runs, if {100 * stops[0].differing:.0f} % of samples differ; no "
-        "number where more than half of them would end undecided."
-    )
-    return ResultTable("stops", "When --until will be decided", columns, rows, (note,))
 
 
 def _amounts_table(run: Forecast) -> ResultTable:

@@ -54,12 +54,11 @@ def check(
     Example: agent-env study check web-and-code
     """
     from agent_env.cli.preflight import print_checks
-    from agent_env.runs.many import with_one_rule
     from agent_env.runs.studies.folder import StudyFolder
 
     opened = StudyFolder(folder)
     opened.allow(say)
-    options, plan = with_one_rule(opened.all_options()), opened.plan
+    options, plan = opened.all_options(), opened.plan
     say(f"{opened.file}: {len(plan.tasks)} tasks × {len(plan.models)} models, no mistake")
     limits = plan.budget.as_limits()
     print_checks(options, as_json, like or (), plan.contrasts, limits, models_at_once=True)

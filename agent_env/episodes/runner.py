@@ -6,7 +6,7 @@ import asyncio
 import gc
 import hashlib
 import random
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
 from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.disturbances import ToolFaults
-from agent_env.episodes.pending import StoppingCondition, pending
+from agent_env.episodes.pending import pending
 from agent_env.episodes.rerun.resume import TraceOpener, resume_episode
 from agent_env.episodes.rerun.tape import with_recorded_start
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
@@ -144,8 +144,8 @@ class Runner:
     note: Callable[[str], None] = print
     """Called with a message on each defective trace."""
     watch: Watch | None = None
-    stopping: StoppingCondition | None = None
-    """None runs every episode."""
+    left: Set[EpisodeKey] = frozenset()
+    """Episodes that are left to the next start."""
     waves: Waves | None = None
     """Where the model's calls go by batch."""
 
@@ -169,12 +169,10 @@ class Runner:
                 status = await self.episode(key, sample, condition, loop, *trace)
                 if status == WAITING:
                     return
-                if self.stopping is not None:
-                    self.stopping.note(key)
                 on_end(key, status)
 
         asked = tuple(samples), tuple(conditions), repeats
-        items = pending(self.folder, *asked, self.stopping)
+        items = (each for each in pending(self.folder, *asked) if each[0] not in self.left)
         try:
             with rarely_collected():
                 await work_through(items, work, self.concurrency, self.calls.budget)

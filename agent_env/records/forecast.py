@@ -74,26 +74,10 @@ class DetectableDifference(Record):
     """The earlier run, or the guess, whose variance of paired differences was taken."""
 
 
-class ExpectedSamples(Record):
-    """How long a sequential test of one contrast will take, were this the true difference."""
-
-    contrast: str
-    difference: float
-    samples: int | None
-    """Median of the samples asked until the decision; None where more than half of the runs would
-    end without one."""
-    planned: int
-    """Samples that the test may ask."""
-    differing: float
-    """Guess: the share of samples on which the two conditions differ."""
-
-
 class PlanForecast(Record):
     """All runs of a plan."""
 
     runs: tuple[Forecast, ...]
     differences: tuple[DetectableDifference, ...]
-    early_stops: tuple[ExpectedSamples, ...] = ()
-    """Of the runs that may stop early."""
     amounts: Amounts
     """Of all runs, within the plan's own limits."""

@@ -199,38 +199,6 @@ class PluginUse(Stored):
         return " ".join(part for part in parts if part)
 
 
-Score = Annotated[float, Field(ge=0, le=1)]
-FolderName = Annotated[str, Field(pattern=r"^([^/\\.]|\.[^/\\.]|\.\.[^/\\])[^/\\]*$")]
-"""Of one folder beside another; no way up or elsewhere."""
-
-
-class StoppingSettings(Stored):
-    """When a run may stop before all its samples are asked."""
-
-    contrasts: Plain[tuple[str, ...]] = Field(min_length=1)
-    """As in `--until`; the run stops when all of them are decided."""
-    alpha: Plain[float] = Field(default=0.05, gt=0, lt=1)
-    margin: Plain[float | None] = Field(default=None, gt=0, lt=1)
-    """Differences up to this size count as none; None: only a difference ends a contrast."""
-    max_samples: Plain[int | None] = None
-    """At most so many are asked; None for all of the run."""
-    seed: Plain[int] = 1
-    """Of the order in which samples are asked and looked at."""
-    effect: Plain[float | None] = Field(default=None, gt=0, lt=1, exclude_if=lambda it: it is None)
-    """The difference that is to be found with the fewest samples; None: no certain one."""
-    known: Plain[dict[str, dict[str, Score]]] = Field(
-        default_factory=dict, exclude_if=lambda scores: not scores
-    )
-    """By condition and sample, mean scores of the earlier runs, which predict the differences."""
-    known_from: Plain[tuple[str, ...]] = Field(default=(), exclude_if=lambda names: not names)
-    """Of the earlier runs, model and conditions."""
-    interleaved: Plain[bool] = Field(default=False, exclude_if=lambda it: not it)
-    """Whether one sample of each cluster comes first. Runs made before that was so looked at whole
-    clusters, and go on like that."""
-    together: Plain[tuple[FolderName, ...]] = Field(default=(), exclude_if=lambda runs: not runs)
-    """Names of the run folders, side by side, that one test goes over; () for this run alone."""
-
-
 class BatchSettings(Stored):
     """How the model's calls go by batch."""
 
@@ -392,8 +360,6 @@ class Manifest(Stored):
     """ISO 8601 with its offset; empty where the run was never begun."""
     parent: Parent | None = None
     """The episode that this run forks."""
-    until: StoppingSettings | None = Field(default=None, exclude_if=lambda rule: rule is None)
-    """What ends the run early; None where nothing does, and for a study, which has it itself."""
     batch: BatchSettings | None = Field(default=None, exclude_if=lambda batch: batch is None)
     """None where each call goes by itself."""
     study: StudyUse | None = Field(default=None, exclude_if=lambda use: use is None)
@@ -419,11 +385,6 @@ class Manifest(Stored):
         return text
 
     @property
-    def asks_every_sample(self) -> bool:
-        """Whether an episode without a trace is missing; else it may not have been asked for."""
-        return self.until is None
-
-    @property
     def trace_ids(self) -> set[str | None]:
         """The identities that its traces may bear."""
         return {self.id, *(each.run for each in self.merged.shards)} if self.merged else {self.id}
@@ -444,10 +405,8 @@ class Manifest(Stored):
 
     @property
     def planned_episodes(self) -> int:
-        """Of all conditions; a run that stops early has fewer in the end."""
-        most = None if self.until is None else self.until.max_samples
-        samples = self.samples if most is None else min(most, self.samples)
-        return samples * len(self.conditions) * self.repeats
+        """Of all conditions."""
+        return self.samples * len(self.conditions) * self.repeats
 
     @property
     def served_model(self) -> str | None:

@@ -23,7 +23,6 @@ WEB = "The web"
 EPISODE = "Limits of an episode"
 MCP = "MCP servers"
 RUN = "Limits of the whole run"
-STOPPING = "When to stop"
 RUNNING = "The run"
 
 

@@ -79,16 +79,6 @@ class CompareOptions:
     wanted: Annotated[
         float, Opt("Difference to tell the samples needed for.", min=0.001, max=1)
     ] = 0.05
-    sequential: Annotated[
-        bool,
-        Opt(
-            "Also the contrasts by a test that looks after each sample and stops when it knows, "
-            "as run --until does."
-        ),
-    ] = False
-    alpha: Annotated[
-        float, Opt("Of that test: false differences, over all looks.", min=0.0001, max=0.5)
-    ] = 0.05
     margin: Annotated[
         float | None,
         Opt("Test that no difference is larger than this.", min=0.001, max=1),
@@ -202,7 +192,6 @@ def _comparison(
     """With the contrasts that were planned before the data, and those added later."""
     from agent_env.analysis.comparison import Comparison, Options
     from agent_env.analysis.contrast_text import readable_contrasts
-    from agent_env.analysis.sequential.rule import StoppingRule
 
     if options.baseline is not None and options.contrasts:
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
@@ -222,7 +211,6 @@ def _comparison(
             margin=options.margin,
             target_effect=options.wanted,
             resamples=options.resamples,
-            until=StoppingRule(options.alpha, options.margin) if options.sequential else None,
         ),
     )
 

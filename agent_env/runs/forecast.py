@@ -17,12 +17,7 @@ from agent_env.analysis.forecast import (
 from agent_env.analysis.study import RunData, Study, assemble
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.retries import silent
-from agent_env.records.forecast import (
-    Amounts,
-    DetectableDifference,
-    ExpectedSamples,
-    PlanForecast,
-)
+from agent_env.records.forecast import Amounts, DetectableDifference, PlanForecast
 from agent_env.runs.options import RunOptions
 from agent_env.runs.progress import duration
 from agent_env.runs.run import Run
@@ -64,7 +59,6 @@ def forecast_plan(
         differences=tuple(
             each for plans in tasks.values() for each in _differences(plans, earlier, contrasts)
         ),
-        early_stops=tuple(each for plans in tasks.values() for each in _early_stops(plans)),
         amounts=capped(whole, limits.tokens, limits.cost_usd, limits.time_s),
     )
 
@@ -96,23 +90,6 @@ def time_text(amounts: Amounts) -> str:
     times = ((word, getattr(amounts, f"{name}_s")) for word, name in TIMES.items())
     known = [f"{word} {duration(s, with_hours=True)}" for word, s in times if s is not None]
     return ", ".join(known if amounts.expected_s is not None else ["time unknown", *known])
-
-
-def _early_stops(checks: Mapping[str, Plan]) -> Sequence[ExpectedSamples]:
-    """Of the contrasts that the runs of one task may stop by."""
-    first = next(iter(checks.values()))
-    settings = [each.manifest.until for each in checks.values() if each.manifest.until is not None]
-    if not settings:
-        return ()
-    from agent_env.analysis.sequential.expected import expected_samples
-    from agent_env.analysis.sequential.walk import order_of
-
-    hooks = first.task.analysis
-    clusters = [hooks.cluster(sample) or f"/{sample.id}" for sample in first.samples]
-    order, texts = order_of(first.samples, clusters, settings[0]), settings[0].contrasts
-    alpha = settings[0].alpha / len(texts)
-    effect = settings[0].effect
-    return [each for text in texts for each in expected_samples(text, order, alpha, effect)]
 
 
 def _earlier(like: Sequence[Path], note: Callable[[str], None]) -> list[tuple[Run, RunData]]:

@@ -146,8 +146,7 @@ async def _forked_manifest(
         sandbox = (await choose_sandbox(options.sandbox, own_plugins(), [chosen])).name
     update = moved_entries(manifest, options, objects, is_same_server=False) | {
         "parent": parent,
-        "study": None,  # neither its study nor its test goes over the fork
-        "until": None,
+        "study": None,
         "conditions": (chosen,),
         "repeats": options.repeats,
         "samples": 1,

@@ -100,12 +100,6 @@ class RunKeywords(TypedDict, total=False):
     batch_dir: Path | str | None
     batch_until: int
     detach: bool
-    until: Sequence[str] | str
-    alpha: float
-    margin: float | None
-    max: int | None
-    effect: float | None
-    prior_results: Sequence[Path | str] | Path | str
 
 
 class ResumeKeywords(TypedDict, total=False):
@@ -150,8 +144,6 @@ class CompareKeywords(TypedDict, total=False):
     baseline: str | None
     contrasts: Sequence[str] | str
     wanted: float
-    sequential: bool
-    alpha: float
     margin: float | None
     columns: Path | str | None
     cluster: str | None

@@ -32,7 +32,6 @@ from agent_env.runs.start import (
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget
-    from agent_env.runs.stopping import Stopping
 
 ListenerFor = Callable[[str], Listener]
 """Makes the listener of the run of this name."""
@@ -72,16 +71,11 @@ async def make_all(each: Iterable[RunOptions], note: Callable[[str], None]) -> l
             note(text)
 
     try:
-        for options in with_one_rule(list(each)):
+        for options in each:
             try:
                 async with AsyncExitStack() as stack:
                     plan = await plan_run(options, note_once, stack, build_pages=reference_pages)
                     runs.append(open_plan(plan, note_once, stack))
-            except AgentEnvError as exc:
-                mistakes[str(exc)] = None
-        for folder in {run.path.parent for run in runs} if not mistakes else ():
-            try:
-                _rule_of([run for run in runs if run.path.parent == folder], note)
             except AgentEnvError as exc:
                 mistakes[str(exc)] = None
         if mistakes:
@@ -93,33 +87,6 @@ async def make_all(each: Iterable[RunOptions], note: Callable[[str], None]) -> l
                 run.path.parent.rmdir()  # if it is empty
         raise
     return runs
-
-
-def with_one_rule(each: Sequence[RunOptions]) -> list[RunOptions]:
-    """The options, in which runs side by side that may stop early have one test together, with
-    those that are there already."""
-    names: dict[Path, list[str]] = {}
-    for options in each:
-        if options.out is not None:
-            parent = options.out.parent
-            before = sorted(file.parent.name for file in parent.glob("*/run.json"))
-            names.setdefault(parent, before).append(options.out.name)
-    return [
-        replace(options, stop=replace(options.stop, together=tuple(names[options.out.parent])))
-        if options.stop.until and options.out is not None
-        else options
-        for options in each
-    ]
-
-
-def _rule_of(runs: Sequence[Run], note: Callable[[str], None]) -> Stopping | None:
-    """The test over these runs, side by side; that of the latest where some were added later."""
-    rules = [(len(rule.together), i) for i, r in enumerate(runs) if (rule := r.manifest.until)]
-    if not rules:
-        return None
-    from agent_env.runs.stopping import stopping_of
-
-    return stopping_of(runs[max(rules)[1]], note)
 
 
 async def start_many(
@@ -158,21 +125,17 @@ async def run_many(
                 budgets[run.path] = open_budget(run, run.manifest, limits)
             except AgentEnvError as exc:
                 failures[name_of[run.path]] = str(exc)
-    rules: dict[Path, Stopping | None] = {}
 
     async def go(model: ModelRuns) -> None:
         for run in (r for r in model.runs if how.only is None or r.path in how.only):
-            name, folder = name_of[run.path], run.path.parent
+            name = name_of[run.path]
             listener = _prefixed(listener_for(name), name)
             failures.pop(name, None)
             try:
                 async with AsyncExitStack() as stack:
                     for each in wider[model.name]:
                         await stack.enter_async_context(each.wall_time())
-                    if folder not in rules:
-                        siblings = [run for _, run in every if run.path.parent == folder]
-                        rules[folder] = _rule_of(siblings, listener.note)
-                    await _run_one(run, listener, how, budgets.get(run.path), rules[folder])
+                    await _run_one(run, listener, how, budgets.get(run.path))
             except AgentEnvError as exc:
                 failures[name] = f"stopped: {exc}" if isinstance(exc, RunStopped) else str(exc)
             run.drop_objects()
@@ -192,18 +155,12 @@ def _prefixed(listener: Listener, name: str) -> Listener:
 
 
 async def _run_one(
-    run: Run,
-    listener: Listener,
-    how: ManyOptions,
-    budget: RunBudget | None,
-    rule: Stopping | None,
+    run: Run, listener: Listener, how: ManyOptions, budget: RunBudget | None
 ) -> None:
     """Begins the run, or goes on with it."""
     engine: Engine = how.engine or run_episodes
     if budget is not None:
         engine = partial(engine, budget=budget)
-    if rule is not None and how.engine is None:
-        engine = partial(engine, stopping=rule.of(run))
     manifest = run.manifest
     if next(pending(run, run.samples, manifest.conditions, manifest.repeats), None) is None:
         listener.begin(run, manifest.planned_episodes)

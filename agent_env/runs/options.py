@@ -38,7 +38,6 @@ from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.batch_options import BatchOptions
 from agent_env.runs.day_options import DayOptions
 from agent_env.runs.disturbances import run_disturbances
-from agent_env.runs.stop_options import StopOptions
 from agent_env.wiring.mcp import McpOptions
 from agent_env.wiring.trust import own_call
 from agent_env.wiring.web import WebOptions
@@ -389,7 +388,6 @@ class RunOptions:
     """Limits of an episode that override the task's, by the names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
     batch: BatchOptions = field(default_factory=BatchOptions)
-    stop: StopOptions = field(default_factory=StopOptions)
     objects: Objects = field(default_factory=lambda: NO_OBJECTS)
     """Plug-ins that only this process has; `task`, `model` and conditions may name them."""
     preflight: PreflightWish = "off"

@@ -29,7 +29,6 @@ from agent_env.runs.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.serving import with_server
 from agent_env.runs.shards import part_of
-from agent_env.runs.stop_options import stopping_settings
 from agent_env.tasks.conditions import (
     LADDER,
     OUR_LOOP,
@@ -218,7 +217,6 @@ async def plan_run(
             "web_settings": web,
             "mcp": servers,
             "contexts": tuple(copy.use for copy in copies),
-            "until": stopping_settings(options, model, task, conditions, sample_set.samples, note),
             "versions": versions(),
             "batch": batch,
             "study": options.study,
@@ -493,7 +491,7 @@ def _generate(
     tier: Tier | None,
 ) -> tuple[SampleSet, list[Sample]]:  # fmt: skip
     """The requested number of samples that satisfy the filters, from at most 64 times as many."""
-    count = options.limit or options.stop.max_samples or DEFAULT_COUNT
+    count = options.limit or DEFAULT_COUNT
     sample_set, selected = SampleSet(()), list[Sample]()
     for factor in (1, 4, 16, 64) if filters else (1,):
         sample_set = family.make_tier(count * factor, options.seed, family_options, tier)

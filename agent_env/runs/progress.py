@@ -283,8 +283,7 @@ class RunProgress:
             if self._label in (None, run.path.name):
                 self.name = short_name(manifest.model)
             self._ends = {condition.name: Counter() for condition in manifest.conditions}
-            if manifest.asks_every_sample and total == manifest.planned_episodes:
-                self._each = manifest.samples * manifest.repeats
+            self._each = manifest.samples * manifest.repeats
             so_far = SoFar(run)
             ends = (end for end in so_far.read() if end[1] not in ("", "failed"))
             for condition, ending in ends:

@@ -293,10 +293,7 @@ def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, 
 
 
 def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
-    """Numbers of missing and of planned episodes, by condition with missing ones; empty for a
-    run that need not ask every sample."""
-    if not manifest.asks_every_sample:
-        return {}
+    """Numbers of missing and of planned episodes, by condition with missing ones."""
     planned = manifest.samples * manifest.repeats
     started = Counter(trace.parent.name for trace in folder.traces())
     lacking = {c.name: planned - started[c.name] for c in manifest.conditions}

@@ -35,7 +35,6 @@ from agent_env.wiring.trust import record_run
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget, RunLimits
-    from agent_env.episodes.pending import StoppingCondition
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.episodes.waves import Waves
     from agent_env.records.schema import Condition, Sample, ToolSpec
@@ -279,14 +278,12 @@ async def run_episodes(
     listener: Listener,
     limits: RunLimits | None = None,
     strict: bool = True,
-    stopping: StoppingCondition | None = None,
     budget: RunBudget | None = None,
     detach: bool | None = None,
 ) -> None:
     """Runs every episode without a complete trace, also on resume. `limits` override those of the
-    run; if `strict`, an episode fails whose requests differ from the recorded ones. `stopping`:
-    None for the run's own, if it has one; `budget`: None for one of this run alone; `detach`: of a
-    run by batch, None as it was begun."""
+    run; if `strict`, an episode fails whose requests differ from the recorded ones. `budget`: None
+    for one of this run alone; `detach`: of a run by batch, None as it was begun."""
     from agent_env.episodes.calls.options import change_run_limits, open_calls
     from agent_env.episodes.pending import pending
     from agent_env.episodes.rerun.resume import limits_of
@@ -299,9 +296,8 @@ async def run_episodes(
     listener.begin(run, manifest.planned_episodes)
     async with AsyncExitStack() as stack:
         stack.enter_context(run.locked())
-        stopping = stopping or _recorded_stopping(run, manifest, listener.note)
         asked = samples, manifest.conditions, manifest.repeats
-        if next(pending(run, *asked, stopping), None) is None:
+        if next(pending(run, *asked), None) is None:
             return
         from agent_env.episodes.runner import Runner
         from agent_env.episodes.watch import Watch
@@ -340,7 +336,6 @@ async def run_episodes(
             strict=strict,
             note=listener.note,
             watch=Watch(listener.note, manifest.served_model, manifest.is_in_text),
-            stopping=stopping,
             waves=waves,
         )
         if (settings := manifest.batch) is None:
@@ -369,15 +364,3 @@ def _open_waves(
     )
     waves.read()
     return waves
-
-
-def _recorded_stopping(
-    run: Run, manifest: Manifest, note: Callable[[str], None]
-) -> StoppingCondition | None:
-    """What run.json says of stopping early."""
-    if manifest.until is None:
-        return None
-    from agent_env.runs.stopping import stopping_of
-
-    rule = stopping_of(run, note)
-    return rule.of(run) if rule is not None else None

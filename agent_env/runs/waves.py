@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from agent_env.episodes.calls.retries import Breaker
-from agent_env.episodes.pending import StoppingCondition
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import RunStopped, RunWaits
 from agent_env.records.manifest import BatchSettings
@@ -29,30 +28,6 @@ NOTED_AT = (1, 6)
 """Looks after which it is said where the batches stand; then after each thirtieth."""
 
 
-@dataclass(slots=True)
-class Unended:
-    """A stopping condition that leaves out the episodes that failed in this start: they are for the
-    next one."""
-
-    all_samples: Sequence[Sample]
-    inner: StoppingCondition | None
-    failed: set[EpisodeKey] = field(default_factory=set)
-    has_news: bool = False
-    """Whether the inner one may have changed its mind."""
-
-    @property
-    def samples(self) -> Sequence[Sample]:
-        return self.all_samples if self.inner is None else self.inner.samples
-
-    def is_needed(self, key: EpisodeKey) -> bool:
-        return key not in self.failed and (self.inner is None or self.inner.is_needed(key))
-
-    def note(self, key: EpisodeKey) -> None:
-        if self.inner is not None:
-            self.inner.note(key)
-            self.has_news = True
-
-
 async def run_waves(
     settings: BatchSettings,
     runner: Runner,
@@ -61,8 +36,8 @@ async def run_waves(
 ) -> None:
     """Runs the episodes as far as their calls have replies, hands the other calls in, and goes on
     when there are results. RunWaits where the run is to end meanwhile."""
-    unended = Unended(asked[0], runner.stopping)
-    last = replace(runner, stopping=unended)
+    failed: set[EpisodeKey] = set()
+    last = replace(runner, left=failed)
     # A call waits a wave anyway, and one expired batch is many failures.
     retries = replace(last.calls.retries, first_wait_s=0.0, longest_wait_s=0.0)
     calls = replace(last.calls, retries=retries, breaker=Breaker(None))
@@ -71,7 +46,7 @@ async def run_waves(
 
     def end(key: EpisodeKey, status: str) -> None:
         if status == "failed":
-            unended.failed.add(key)
+            failed.add(key)
         listener.end(key, status)
 
     number = 0
@@ -86,9 +61,6 @@ async def run_waves(
             if exc.reason in ("failures", "time"):
                 raise
             stop = exc  # the calls that fit are still made
-        if stop is None and unended.has_news:
-            unended.has_news = False
-            continue  # without the calls of episodes that are not needed any more
         number_new = len(waves.new)
         if not number_new and not waves.waiting:
             if stop is not None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -14,7 +13,7 @@ from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.waves import Waves
 from agent_env.errors import BatchWait, DatasetError
-from agent_env.extensions.fake_server import Refusal, ScriptedAnswer, tool_call
+from agent_env.extensions.fake_server import Refusal
 from agent_env.extensions.fake_server.policies import model_policy
 from agent_env.extensions.reference.policy import Reference
 from agent_env.models.batch import (
@@ -259,35 +258,6 @@ def test_the_last_calls_may_go_by_the_normal_api(server, tmp_path):
     ]
     assert set(tiers) == {True, None}
     assert all(trace[-1].kind == "episode_finished" for trace in traces(tmp_path / "r").values())
-
-
-def test_a_stopping_rule_is_looked_at_after_each_wave_and_what_nobody_needs_is_not_asked(
-    tmp_path, monkeypatch
-):
-    """The ten that are asked first decide after two waves; the others would need two more."""
-    order = []
-
-    async def policy(turns, offers):
-        question = re.search(r"Is \d+ a number", str(turns))[0]
-        order.extend([] if question in order else [question])
-        steps = sum(turn.role == "assistant" for turn in turns)
-        if offers and steps < (1 if question in order[:10] else 3):
-            return ScriptedAnswer(calls=(tool_call(offers[0].name, "{}"),))
-        return ScriptedAnswer(f"MY ANSWER: {'yes' if offers else 'no'}")
-
-    lines = [{"id": f"q{n}", "question": f"Is {n} a number?", "answer": "yes"} for n in range(30)]
-    (tmp_path / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with served("chat", monkeypatch, policy) as server:
-        done = agent_env(
-            "run", "qa", "--dataset", str(tmp_path / "q.jsonl"), "--condition", "base",
-            "--condition", "cal", "--until", "cal-base", "--max", "30", "--batch",
-            "--model", server.named, "--no-preflight", "--out", str(tmp_path / "r"),
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "cal − base: difference" in done.stderr
-    assert (len(server.batches), len(server.asked)) == (2, 90)
-    ends = [trace[-1].kind for trace in traces(tmp_path / "r").values()]
-    assert (len(ends), ends.count("episode_finished")) == (60, 40)
 
 
 def test_files_that_something_else_answers_need_no_server(server, tmp_path):

@@ -3,8 +3,7 @@
 Where answers came from is counted: k of n episodes, and the share over samples. A difference is
 claimed where it is significant after Holm's correction and its own interval excludes 0; "no
 difference larger than the margin" only where a test of equivalence shows it. Every figure has its
-95 % interval and its n. Where runs could stop early, their sequential test speaks for its
-contrasts.
+95 % interval and its n.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from agent_env.analysis.contrasts import Contrast, disturbed_arms, unit_of
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.provenance import Provenance, World, world_of
 from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.analysis.sequential.walk import SequentialResult
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.statistics.ladder import ladder_sentences
 from agent_env.analysis.study import Arm
@@ -28,23 +26,10 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
     """First whether the questions can show a gain at all, where they cannot, and at which step of a
     ladder of conditions most points are lost. Then where answers
     came from, where there are disturbed conditions; then one sentence for
-    each contrast: those by which runs could stop come first, exploratory ones last, and say so.
+    each contrast: exploratory ones come last, and say so.
     Without disturbed conditions the first contrast goes before. Conditions take turns."""
-    has_stopping = comparison.options.until is None  # the runs' own test is on the main metric
-    has_stopping &= comparison.metric == comparison.study.metrics[0]
-    tests = comparison.sequential if has_stopping else ()
-    tested = {result.contrast.subject for result in tests}
-    contrasts = [each for each in comparison.contrasts if each.planned.subject not in tested]
-    ordered = sorted(contrasts, key=lambda contrast: contrast.planned.is_exploratory)
-    differences = (
-        *(
-            _Rule(
-                comparison, Contrast(result.contrast, result.estimate, result.looked, 0, 0, 0)
-            ).sequential(result)
-            for result in tests
-        ),
-        *(_Rule(comparison, each).sentence() for each in ordered),
-    )
+    ordered = sorted(comparison.contrasts, key=lambda contrast: contrast.planned.is_exploratory)
+    differences = tuple(_Rule(comparison, each).sentence() for each in ordered)
     arms = comparison.study.arms
     by_condition = zip_longest(*(_of_condition(comparison, arm) for arm in arms))
     told = [text for texts in by_condition for text in texts if text is not None]
@@ -151,26 +136,8 @@ class _Rule:
     def sentence(self) -> str:
         """The whole sentence."""
         mark = "Exploratory: " if self._planned.is_exploratory else ""
-        early = {arm.run for arm in self._arms} & set(self._comparison.study.until)
-        caution = "; the interval does not allow for an early stop" if early else ""
         unused = "".join(f"; {text}" for text in unused_tools(self._arms))
-        return f"{mark}{self._statement()}{caution}{unused}."
-
-    def sequential(self, result: SequentialResult) -> str:
-        """The sentence on what a sequential test decided."""
-        return f"{self._decision(result)} (sequential test, {result.planned} planned)."
-
-    def _decision(self, result: SequentialResult) -> str:
-        if result.decision == "difference":
-            return self._claim(result.estimate)
-        if result.estimate.value is None:
-            return self._without_value()
-        if result.decision == "none larger":
-            return (
-                f"{self._subject()}: no difference in {self._metric} larger than "
-                f"{result.margin:g}: {self._signed()}"
-            )
-        return f"{self._subject()}: no difference in {self._metric} shown: {self._signed()}"
+        return f"{mark}{self._statement()}{unused}."
 
     def _without_value(self) -> str:
         is_lacking = all(arm.finished for arm in self._arms)

@@ -1,5 +1,5 @@
-"""The results of a study: conditions, differences, the tools check, sequential tests,
-use of tokens and time, outcomes, and the main metric by groups of samples.
+"""The results of a study: conditions, differences, the tools check, use of tokens and
+time, outcomes, and the main metric by groups of samples.
 """
 
 from __future__ import annotations
@@ -135,60 +135,6 @@ def _difference_row(c: Contrast) -> tuple[Cell, ...]:
 def tools_check(comparison: Comparison) -> ResultTable:
     """Whether the tools of each arm arrived; no rows where none has any."""
     return tools_check_table(tools_checks(comparison.study.arms))
-
-
-@Statistic(
-    "sequential", order=15, section="Results", is_main=True, in_score=True,
-    without_rows="No run could stop early; run --until makes the test, compare --sequential makes "
-    "it afterwards.",
-).of  # fmt: skip
-def sequential(comparison: Comparison) -> ResultTable:
-    """A row for each contrast of a sequential test."""
-    results = comparison.sequential
-    columns = (
-        Column("contrast"), Column("decision"), Column("estimate", 3, signed=True),
-        Column("p"), Column("looked", 0), Column("planned", 0), Column("clusters", 0),
-        Column("uncorrected", 3, signed=True),
-    )  # fmt: skip
-    rows = tuple(
-        (
-            each.name, each.decision, each.estimate.cell, each.p_value, each.looked, each.planned,
-            each.clusters, each.plain_mean,
-        )
-        for each in results
-    )  # fmt: skip
-    return ResultTable("sequential", "Sequential tests", columns, rows, _notes(comparison))
-
-
-def _notes(comparison: Comparison) -> tuple[str, ...]:
-    results = comparison.sequential
-    if not results:
-        return ()
-    levels = ", ".join(sorted({f"{1 - each.alpha:.4g}" for each in results}))
-    margins = sorted({each.margin for each in results if each.margin is not None})
-    size = f" than {', '.join(f'{margin:g}' for margin in margins)}" if margins else ""
-    notes = [
-        "Looked at after each sample, in an order fixed by the seed. The interval, by betting up "
-        f"to the last planned sample, holds whenever one stops: level {levels} for each "
-        "contrast alone. Difference: it excludes 0."
-        + (f" None larger{size}: it lies within ±{size.removeprefix(' than ')}." if size else ""),
-        "Estimate: corrected for stopping (Blackwell 1947); uncorrected: the plain mean, too far "
-        "from 0 after an early stop.",
-    ]
-    if sources := sorted({name for test, _ in comparison.study.tests for name in test.known_from}):
-        notes.append(
-            f"Predicted in part by {'; '.join(sources)}: each sample is drawn by itself, estimates "
-            "are of the whole set (Des Raj 1956), not corrected for stopping, and the claims are "
-            "on the samples of the run, not on others."
-        )
-    if len(results) > 1:
-        notes.append("Decisions and p: Holm's correction over the contrasts of one test.")
-    if comparison.cluster_count < len(comparison.study.samples):
-        notes.append(
-            f"Each {comparison.hooks.shared} counts once: by one sample of it, then by the mean of "
-            "all (runs of earlier versions: by the mean from the start)."
-        )
-    return tuple(notes)
 
 
 DIGITS = {"cost_usd": 4, "steps": 1, "tool_calls": 1, "duration_s": 2}

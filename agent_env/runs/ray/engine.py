@@ -76,10 +76,6 @@ async def run_on_ray(
     check_engine(manifest.reply_cache, manifest.web)
     if manifest.batch is not None:
         raise ConfigError("--engine ray has no batches; take the local engine, or drop --batch")
-    if not manifest.asks_every_sample:
-        raise ConfigError(
-            "--engine ray runs all samples; a run with --until, or of forks, needs --engine local"
-        )
     listener.begin(run, manifest.planned_episodes)
     at_once = concurrency or manifest.concurrency
     with run.locked():

@@ -24,7 +24,6 @@ from agent_env.runs.many import ListenerFor, ManyOptions, ModelRuns, make_all, r
 from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.resume import check_resumed
 from agent_env.runs.run import Run
-from agent_env.runs.stop_options import StopOptions
 from agent_env.runs.studies.plan import Budget, StudyPlan, Texts
 from agent_env.runs.studies.read import FILE, plan_of, read_text
 from agent_env.runs.studies.toml_lines import TomlLines
@@ -306,13 +305,9 @@ class StudyFolder:
                 record_run(run, note)
 
     def _options(self, place: RunPlace, use: StudyUse | None) -> tuple[RunOptions, list[str]]:
-        by_task = {
-            task: self.plan.run_options(task, place.model, self.path.absolute(), use, self._permit)
-            for task in self.plan.tasks
-        }
-        options = by_task[place.task]
-        if not options.stop.until and any(each.stop.until for each in by_task.values()):
-            options = replace(options, stop=StopOptions())  # its margin is for the other tasks
+        options = self.plan.run_options(
+            place.task, place.model, self.path.absolute(), use, self._permit
+        )
         return replace(options, out=place.path), [options.model]
 
     async def _run(self, listener_for: ListenerFor, how: ManyOptions) -> dict[str, str]:

@@ -159,9 +159,9 @@ class StudyPlan(Scope):
         name = self.tasks[task].task
         return FAMILIES.is_built_in(name) and FAMILIES.find(name, permit).levels is None
 
-    def texts_of(self, task: str, option: str) -> Texts:
-        """The task's `conditions`, as far as they are named, or the contrasts of its `until`."""
-        names = (self.options_of_run | self.tasks[task].options_of_run).get(option) or ()
+    def conditions_of(self, task: str) -> Texts:
+        """The task's `conditions`, as far as they are named."""
+        names = (self.options_of_run | self.tasks[task].options_of_run).get("conditions") or ()
         return (names,) if isinstance(names, str) else tuple(map(str, names))  # type: ignore[arg-type]
 
     def address(self, model: str) -> str | None:

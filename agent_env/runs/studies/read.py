@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from agent_env.errors import AgentEnvError, ConfigError, DatasetErrors, user_problem
 from agent_env.permits import Permit
-from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
+from agent_env.records.options import MCP, SERVER, WHAT, WORDS
 from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Condition, ModelFacts
 from agent_env.runs.keywords import keyword_problem, keywords_of
@@ -148,7 +148,7 @@ class _Reading:
                 make_model(options.model, address, options.parameters, plugins)
         asked = dict[str, Sequence[Condition]]()
         for name in plan.tasks:
-            names = plan.texts_of(name, "conditions")
+            names = plan.conditions_of(name)
             asked[name] = tuple(Condition(name=text) for text in names)
             with self._noted("tasks", name):
                 options = plan.run_options(name, first_model, folder, None, permit)
@@ -157,18 +157,13 @@ class _Reading:
             self._check_contrasts(plan, {name: each for name, each in asked.items() if each})
 
     def _check_contrasts(self, plan: StudyPlan, asked: Mapping[str, Sequence[Condition]]) -> None:
-        """Notes contrasts that no task has the conditions for, and those on which a task cannot
-        stop."""
+        """Notes contrasts that no task has the conditions for."""
         from agent_env.analysis.contrast_text import contrast_mistakes, planned_arms
 
         models, lacking = list(plan.models), list[dict[str, str]]()
-        for name, conditions in asked.items():
+        for conditions in asked.values():
             arms = planned_arms(models, conditions)
             lacking.append(contrast_mistakes(plan.contrasts, arms))
-            for text, why in contrast_mistakes(plan.texts_of(name, "until"), arms).items():
-                task_place = ("tasks", name, "until")
-                place = task_place if _at(self.toml.data, task_place) is not None else ("until",)
-                self.add(place, f"until '{text}': tasks.{name}: {why}")
         for text in plan.contrasts:
             reasons = [each[text] for each in lacking if text in each]
             if reasons and len(reasons) == len(lacking):
@@ -238,7 +233,7 @@ def _option_problem(place: Place, name: str, value: Any) -> str | None:
         hint = f"; did you mean '{near[0]}'?" if near else "; known: the options of run, with _"
         return f"unknown field '{where}{name}'{hint}"
     panel = known[name].option.opt.panel
-    if place[:1] == ("models",) and panel in (WHAT, WORDS, STOPPING, MCP):
+    if place[:1] == ("models",) and panel in (WHAT, WORDS, MCP):
         return (
             f"{where}{name} belongs to a task or to the top, so that all models are asked the same"
         )

@@ -26,8 +26,7 @@ class RunStatus:
     run: str
     """TASK/MODEL."""
     state: str
-    """`not begun`, `running`, `done`, `decided` (stopped early), `unfinished`, or why it cannot be
-    read."""
+    """`not begun`, `running`, `done`, `unfinished`, or why it cannot be read."""
     finished: int = 0
     failed: int = 0
     """Episodes that ended without an answer; resume runs them again."""
@@ -64,21 +63,11 @@ def _status(name: str, run: Run) -> RunStatus:
     failed = ends["failed"]
     finished = ends.total() - failed - ends[""]
     state = "done" if finished == planned else "unfinished"
-    if state == "unfinished" and manifest.until is not None:
-        state = "decided" if _is_decided(run) else state
     if run.is_locked:
         state = "running"
     return RunStatus(
         name, state, finished, failed, planned, so_far.metric, so_far.estimates, so_far.spent
     )
-
-
-def _is_decided(run: Run) -> bool:
-    """Whether the run stopped early, as its test has nothing left to decide."""
-    from agent_env.runs.stopping import stopping_of
-
-    rule = stopping_of(run, lambda text: None)
-    return rule is not None and rule.walk.is_over
 
 
 def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:

@@ -350,8 +350,6 @@ async def _episodes(case: Case) -> Judgement:
     told = f"{ends['finished']} finished, {ends['failed']} failed, {ends['unfinished']} cut off"
     if manifest.left_out:
         told += f"; {len(manifest.left_out)} samples were left out, with their reasons"
-    if not manifest.asks_every_sample:
-        return "unchecked", f"not every sample had to be asked: {told}", []
     have = {run.key_of(trace) for trace in run.traces()}
     findings = [
         f"{name}: is not there; it never began or was dropped"
@@ -387,25 +385,6 @@ async def _repeats(case: Case) -> Judgement:
     return _by_findings(f"{len(begun)} episodes are in the list of those begun{kept}", findings)
 
 
-async def _stopping(case: Case) -> Judgement:
-    """A run that may stop early stopped by its rule."""
-    from agent_env.runs.stopping import in_words, stopping_of
-
-    if (rule := stopping_of(case.run, lambda text: None)) is None:
-        return "holds", "the number of samples was fixed before the run", []
-    run, most = case.run, rule.settings.max_samples
-    findings = [
-        f"{key.name}: was not asked, though no contrast was decided without it"
-        for sample in rule.samples[:most]
-        for condition in run.conditions
-        for repeat in range(1, min(run.manifest.repeats, MOST_REPEATS) + 1)
-        if (key := EpisodeKey(sample.id, condition, repeat)).name not in case.traces
-        and rule.is_needed(rule.of(run).name, key)
-    ]
-    words = "; ".join(f"{result.name}: {in_words(result)}" for result in rule.results())
-    return _by_findings(words, findings)
-
-
 CHECKS: Mapping[str, Callable[[Case], Any]] = {
     "files": _files,
     "traces": _traces,
@@ -418,6 +397,5 @@ CHECKS: Mapping[str, Callable[[Case], Any]] = {
     "figures": _figures,
     "episodes": _episodes,
     "repeats": _repeats,
-    "stopping": _stopping,
 }
 """By the claim's name."""

@@ -8,7 +8,6 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.statistics.conclusions import conclusions
-from agent_env.records.manifest import StoppingSettings
 from tests.analysis.simulated import Plant, study
 
 EFFECTS = {"base": 0.0, "web": 0.2, "python": 0.0}
@@ -99,16 +98,6 @@ def test_without_pairs_or_without_an_interval_the_sentence_says_why():
 def test_every_sentence_with_a_figure_has_an_interval_and_an_n(margin):
     for sentence in conclusions(compared(planted(), margin=margin)):
         assert re.search(r"\d \[[-+]?\d\.\d{3}, [-+]?\d\.\d{3}\].*n = 200 samples", sentence)
-
-
-def test_a_contrast_by_which_the_run_stopped_is_concluded_once_whichever_way_round():
-    made = study(Plant(samples=60, base=0.4), {"base": 0.0, "web": 0.3}, ("lab/A",), seed=5)
-    run = made.arms[0].run
-    for text in ("base:web", "web:base"):
-        rule = StoppingSettings(contrasts=(text,), interleaved=True)
-        sentences = conclusions(compared(replace(made, until={run: rule})))
-        assert len(sentences) == 1
-        assert "(sequential test, 60 planned)" in sentences[0]
 
 
 @pytest.mark.parametrize(

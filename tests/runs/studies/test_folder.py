@@ -179,11 +179,3 @@ def test_the_commands_new_check_run_status(tmp_path):
     refused = agent_env("resume", "s/puzzles/static", "--concurrency", "2", cwd=tmp_path)
     assert refused.returncode == 2
     assert "belongs to the study s; write the change into s/study.toml" in refused.stderr
-
-
-def test_a_task_without_until_is_asked_whole_whatever_margin_the_others_have(tmp_path):
-    text = STUDY.replace('["base"]', '["base", "web"]\nuntil = ["web:base"]\nmargin = 0.1\nmax = 2')
-    options = study(tmp_path, text.replace("seed = 2", "seed = 2\nuntil = []")).all_options()
-    assert [(each.stop.until, each.stop.margin) for each in options] == [
-        (("web:base",), 0.1), ((), None), (("web:base",), 0.1), ((), None),
-    ]  # fmt: skip

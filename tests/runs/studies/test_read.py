@@ -122,7 +122,6 @@ def test_a_difficulty_that_means_nothing_for_a_task_is_told(tmp_path):
         ("[models.a]", "[models.a]\n[models.a]", "10: is not TOML: "),
         ("[models.a]", '[models."a/b"]', "9: 'a/b' is no name for a folder; "),
         ("limit = 2", "limit = 2\ntemperature = 1.0", "7: tasks.puzzles.temperature belongs to a"),
-        ("limit = 2", 'limit = 2\nuntil = ["web:base"]', "7: until 'web:base': tasks.puzzles: no "),
         ("limit = 2", 'limit = 2\nout = "x"', "7: tasks.puzzles.out is not needed: "),
         ('"time-puzzles"', '"time-puzzle"', "5: tasks.puzzles: unknown family 'time-puzzle'; "),
         ('"base",', '"bass",', "1: tasks.puzzles: unknown condition 'bass': "),

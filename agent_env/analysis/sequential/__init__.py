@@ -1,1 +1,0 @@
-"""Tests that may be looked at after every sample, and stop when they know."""
