@@ -335,10 +335,11 @@ class Server:
 @contextmanager
 def served(*arguments: str) -> Iterator[Server]:
     """A fake server while the context lasts."""
-    command = [sys.executable, "-m", "agent_env", "serve", "fake", *arguments]
+    command = [sys.executable, "-m", "tests.fake_server", *arguments]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        cwd=Path(__file__).parents[1],
+    )  # fmt: skip
     try:
         assert process.stdout is not None
         yield Server(process.stdout.readline().strip(), process.pid)

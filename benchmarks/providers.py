@@ -19,10 +19,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_env.extensions.fake_server import FakeServer, model_policy
-from agent_env.extensions.fake_server.modes import MODES
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' fake server
+
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
+from tests.fake_server import FakeServer, model_policy
+from tests.fake_server.modes import MODES
 
 COMMAND = [sys.executable, "-m", "agent_env"]
 NOTICE = "replies left"

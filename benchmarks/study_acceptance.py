@@ -24,9 +24,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' fake server
+
 import agent_env as ae
-from agent_env.extensions.fake_server import FakeServer, Policy, ScriptedAnswer, tool_call
 from agent_env.records.schema import Message, ToolSpec
+from tests.fake_server import FakeServer, Policy, ScriptedAnswer, tool_call
 
 ERRORS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,

@@ -13,8 +13,9 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from secrets import token_hex
 
-from agent_env.extensions.fake_server import FakeServer, Refusal
-from agent_env.extensions.fake_server.channel import HttpRequest, as_json, error_body
+from agent_env.extensions.agents.apis.exchange import HttpRequest, as_json
+from agent_env.extensions.agents.apis.exchange import Refusal as AnyRefusal
+from tests.fake_server import FakeServer, Refusal
 
 STEPS = ("validating", "in_progress", "finalizing", "completed")
 ENDPOINTS = ("/v1/chat/completions", "/v1/responses")
@@ -49,8 +50,8 @@ class Batching(FakeServer):
         apis = [api for pattern, api in self._apis.items() if re.fullmatch(pattern, http.path)]
         try:
             await FakeServer._route(self, replied, http, apis)
-        except Refusal as refusal:
-            replied.status, replied.body = refusal.status, error_body(apis[0].error_style, refusal)
+        except AnyRefusal as refusal:
+            replied.status, replied.body = refusal.status, apis[0].error(refusal)
         return replied.status, replied.body
 
     def batch(self, id):
@@ -71,9 +72,6 @@ class BatchServer(Batching):
         if (version, kind) not in (("v1", "files"), ("v1", "batches")):
             await super()._route(channel, http, apis)
             return
-        key = self._hosting.key
-        if key is not None and http.headers.get("authorization") != f"Bearer {key}":
-            raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
         match http.method, kind, rest:
             case "POST", "files", []:
                 reply = self._upload(http)

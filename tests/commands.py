@@ -90,11 +90,11 @@ def serving(server):
 
 
 @contextmanager
-def running(*arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL):
+def running(*arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, module="agent_env"):
     """The command in a process that hears SIGINT, even where ours ignores it; it and all that it
     started are killed on leaving."""
     with subprocess.Popen(
-        [sys.executable, "-m", "agent_env", *arguments],
+        [sys.executable, "-m", module, *arguments],
         stdout=stdout,
         stderr=stderr,
         text=True,

@@ -10,9 +10,10 @@ import json
 import re
 from secrets import token_hex
 
-from agent_env.extensions.fake_server import Refusal
-from agent_env.extensions.fake_server.channel import as_json
+from agent_env.extensions.agents.apis.exchange import as_json
+from agent_env.extensions.agents.apis.generate_content import GeminiApi
 from tests.batch_server import Batching
+from tests.fake_server import Refusal
 
 CREATE = re.compile(r"/v1(?:beta)?/models/([^:/]+):batchGenerateContent")
 BATCH = re.compile(r"/v1(?:beta)?/(batches/[^:/]+)(:cancel)?")
@@ -51,8 +52,8 @@ class GeminiBatchServer(Batching):
         else:
             await channel.reply(200, as_json(reply), headers=head)
 
-    async def _refuse(self, channel, refusal, style):
-        await super()._refuse(channel, refusal, "google")
+    async def _refuse(self, channel, refusal, apis):
+        await super()._refuse(channel, refusal, [GeminiApi()])
 
     async def _reply(self, http):
         if made := CREATE.fullmatch(http.path):

@@ -12,9 +12,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 
-from agent_env.extensions.fake_server import Refusal
-from agent_env.extensions.fake_server.channel import as_json
+from agent_env.extensions.agents.apis.exchange import as_json
+from agent_env.extensions.agents.apis.messages import MessagesApi
 from tests.batch_server import Batching
+from tests.fake_server import Refusal
 
 PATH = "/v1/messages/batches"
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -55,8 +56,8 @@ class MessageBatchServer(Batching):
                 raise Refusal(404, f"nothing at {http.method} {http.path}")
         await channel.reply(200, as_json(reply))
 
-    async def _refuse(self, channel, refusal, style):
-        await super()._refuse(channel, refusal, "anthropic")
+    async def _refuse(self, channel, refusal, apis):
+        await super()._refuse(channel, refusal, [MessagesApi()])
 
     def _create(self, data):
         body = json.loads(data)
@@ -117,7 +118,7 @@ class MessageBatchServer(Batching):
             batch["ended_at"] = datetime.now(UTC).isoformat()
 
     async def _done(self, request):
-        head = {"x-api-key": self._hosting.key or "k", "anthropic-version": "2023-06-01"}
+        head = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
         status, body = await self.done("/v1/messages", request["params"], head)
         result = {"type": "succeeded", "message": body}
         if status != 200:

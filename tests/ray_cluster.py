@@ -14,7 +14,6 @@ from collections import Counter
 from pathlib import Path
 
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.extensions.fake_server.server import serve
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed
 from agent_env.runs.options import RunOptions
@@ -23,6 +22,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from tests.episodes.killing import held_requests, request_of
+from tests.fake_server.server import serve
 
 
 async def ordeal(where, samples, concurrency, latency_s):

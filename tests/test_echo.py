@@ -8,10 +8,9 @@ import pytest
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.extensions.fake_server import FakeServer, script_policy
 from agent_env.records.trace_events import ModelCalled
 from tests.commands import agent_env, serving
-from tests.extensions.fake_server.modes import MODES
+from tests.fake_server import FakeServer, script_policy
 
 INSISTING = ("deepseek", "kimi", "gemini", "minimax", "glm", "vllm", "openrouter", "future")
 REFUSING = ("no-echo", "no-echo-422")
@@ -32,7 +31,7 @@ def served(tmp_path, mode):
     """A fake server in a thread, while the command line runs in this one."""
     script = tmp_path / "script.jsonl"
     script.write_text("\n".join(json.dumps(step) for step in STEPS))
-    server = FakeServer(script_policy(script), mode=MODES[mode])
+    server = FakeServer(script_policy(script), mode=mode)
     with serving(server):
         yield server
 

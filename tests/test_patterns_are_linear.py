@@ -20,9 +20,6 @@ CUT = {
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""
 FROM_ARGUMENTS = {
     "agent_env.extensions.agents.proxy": "the paths of its APIs",
-    "agent_env.extensions.fake_server.policies": "the user's own pattern of a scripted reply",
-    "agent_env.extensions.fake_server.rules": "escaped; a client's schema",
-    "agent_env.extensions.fake_server.server": "the paths of its APIs",
     "agent_env.wiring.models": "beginnings of names and keys of the package's APIs",
     "agent_env.models.serving.process": "a table of plain words, on lines of a log's end",
     "agent_env.families.traveler.reference": "escaped",
@@ -30,7 +27,6 @@ FROM_ARGUMENTS = {
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.time_answers": "escaped",
     "agent_env.extensions.facts.event_facts": "escaped",
-    "agent_env.extensions.fake_server.messages": "names of models in LEAST_CACHED",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
     "agent_env.extensions.extraction.wording": "wordings of the package, matched as a whole",
     "agent_env.temporal.written": "each caller's forms, attacked where a module holds them",

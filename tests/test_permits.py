@@ -108,7 +108,6 @@ OUR_MODULES = {
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
     "cli/help.py", "cli/local.py", "cli/sandbox.py",
-    "extensions/fake_server/cli.py",
     "extensions/facts/wikidata.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py",
     "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",

@@ -81,7 +81,6 @@ RENAMED = {
     "diagnose": "show {} --why",
     "probe": "check",
     "serve-model": "serve model",
-    "fake-server": "serve fake",
     "mcp serve": "serve mcp",
     "serve": "serve http",
     "episodes": "episodes list",

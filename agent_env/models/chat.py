@@ -1,9 +1,9 @@
 """The one codec of chat JSON: foreign JSON read and made fit for a trace, messages, tool calls and
 tools of Chat Completions written and read, and what a server says beside them kept.
 
-The model APIs, the fake server, the exports, the readers of other tools' logs and `serve` use it;
+The model APIs, the agents' proxy, the exports, the readers of other tools' logs and `serve` use it;
 items of the Responses API, which only a client writes and only a server reads, are in `apis.openai`
-and the fake server. Reading is lenient: a field may be absent or of any type, a tool flat or
+and the proxy. Reading is lenient: a field may be absent or of any type, a tool flat or
 below `function`, a text in parts. A trace gets no key, no lone surrogates, no infinite numbers. Not
 covered: a key shorter than eight characters counts as a placeholder and is not blotted out.
 

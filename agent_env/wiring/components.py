@@ -39,7 +39,6 @@ EXCLUDED = (
     "analysis/",
     "cli/",
     *(f"extensions/evidence/{name}.py" for name in ("statistics", "outcomes")),
-    "extensions/fake_server/",
     "extensions/interop/export/",
     "extensions/viewer/",
     "pytest_plugin.py",

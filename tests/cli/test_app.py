@@ -13,12 +13,12 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.extensions.fake_server import serve
 from agent_env.extras import EXTRAS
 from agent_env.testing import puzzle
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 from tests.commands import agent_env, run_puzzles, running, serving
+from tests.fake_server import serve
 
 TRACE = "episodes/explicit/tp-1-00001.1.jsonl"
 CONDITIONS = ("base", "web", "explicit")

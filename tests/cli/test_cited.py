@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.fake_server import FakeServer, model_policy
 from agent_env.extensions.reference.policy import Reference
 from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.runs.fork import fork
@@ -18,6 +17,7 @@ from agent_env.runs.score import score_folder
 from agent_env.runs.start import run_episodes, start_run
 from agent_env.tasks.contexts import read_contexts
 from tests.commands import agent_env
+from tests.fake_server import FakeServer, model_policy
 from tests.plans import QUIET, finished
 
 COUNT = 8

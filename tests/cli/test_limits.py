@@ -13,13 +13,13 @@ import pytest
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.episodes.calls.retries import Retries
-from agent_env.extensions.fake_server import serve
 from agent_env.extensions.reference.policy import Reference
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import run_episodes, start_run
 from agent_env.wiring import models as model_wiring
 from tests.commands import agent_env, running, serving
+from tests.fake_server import serve
 from tests.plans import QUIET, finished
 
 EVERY_CLASS = {

@@ -51,7 +51,6 @@ from tests.commands import agent_env
             "run tdbench --tables-seed 5",
             "--tables-seed is an option of tdbench: write --option tables_seed=VALUE",
         ),
-        ("serve fake --port 1 --script none", "none: cannot be read as UTF-8 text"),
         ("show nowhere", "nowhere is no run, study or folder of runs, and no episode"),
         ("score 'my run' --json", "no command 'score'; type: agent-env show 'my run' --json"),
         ("diagnose runs/a", "no command 'diagnose'; type: agent-env show runs/a --why"),

@@ -12,12 +12,6 @@ from agent_env.analysis.statistics.cache import cache
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import (
-    FakeServer,
-    ScriptedAnswer,
-    script_policy,
-    serve,
-)
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import ModelCalled, ToolCalled
 from agent_env.runs.fork import fork
@@ -28,6 +22,12 @@ from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import run_episodes, start_run
 from tests.commands import agent_env as command
+from tests.fake_server import (
+    FakeServer,
+    ScriptedAnswer,
+    script_policy,
+    serve,
+)
 from tests.models.raw_server import KEY
 from tests.plans import QUIET, finished
 

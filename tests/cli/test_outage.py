@@ -5,13 +5,13 @@ import socket
 from collections import Counter
 
 from agent_env.episodes.results import episodes_of
-from agent_env.extensions.fake_server import serve
 from agent_env.extensions.reference.policy import Reference
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run
 from tests.commands import running
+from tests.fake_server import serve
 
 AWAY_S = 0.5
 
@@ -51,7 +51,8 @@ def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_pat
         async with serve(Reference(), port=port):
             await going
 
-    with running("serve", "fake", "--latency", "0.1", "--port", str(port)) as server:
+    words = ("--latency", "0.1", "--port", str(port))
+    with running(*words, module="tests.fake_server") as server:
         assert server.stdout.readline().startswith("http://")
         asyncio.run(go())
     assert ended == {"answered": 16}

@@ -14,9 +14,6 @@ from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, model_policy, tool_call
-from agent_env.extensions.fake_server.conversation import Tokens
-from agent_env.extensions.fake_server.server import Hosting
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
@@ -31,6 +28,8 @@ from agent_env.runs.start import (
     start_run,
     try_server,
 )
+from tests.fake_server import FakeServer, ScriptedAnswer, model_policy, tool_call
+from tests.fake_server.conversation import Tokens
 from tests.plans import QUIET
 
 TEST = "This is a test of the connection."
@@ -196,9 +195,7 @@ def test_auto_asks_a_server_of_working_native_tools_nothing_more(tmp_path):
 
 @pytest.mark.parametrize(("context", "window"), [(4096, 2048), (16_384, None)])
 def test_short_tool_texts_cut_the_windows_of_pages_to_a_small_context(tmp_path, context, window):
-    server = FakeServer(
-        model_policy(Reference()), mode="llama.cpp", hosting=Hosting(context_tokens=context)
-    )
+    server = FakeServer(model_policy(Reference()), mode="llama.cpp", context_tokens=context)
     short = {"parameters": {"tool_texts": "short"}, "conditions": ("web",)}
     manifest = ran(tmp_path / "run", server, **short)
     assert (manifest.page_window, manifest.limits["fit_context"]) == (window, True)

@@ -7,12 +7,12 @@ import pytest
 
 from agent_env.episodes.calls import preflight
 from agent_env.errors import ModelError
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
-from agent_env.extensions.fake_server.conversation import Tokens
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests import TESTS
 from tests.commands import agent_env as command
-from tests.extensions.fake_server.modes import MODES
+from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
+from tests.fake_server.conversation import Tokens
+from tests.fake_server.modes import MODES
 from tests.pages import page_generator
 
 
@@ -117,7 +117,7 @@ def test_every_mode_has_its_rules_here():
 
 @pytest.mark.parametrize("mode", RULES)
 def test_the_rules_of_each_mode_are_found_by_a_probe(mode, lenient):
-    told = details(probed(FakeServer(shy, mode=MODES[mode]), model="fake"))
+    told = details(probed(FakeServer(shy, mode=mode), model="fake"))
     expected = RULES[mode]
     found = {
         name: each

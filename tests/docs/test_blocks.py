@@ -8,12 +8,12 @@ import pytest
 import typer
 
 from agent_env.cli.app import app
-from agent_env.extensions.fake_server import FakeServer, model_policy
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 from tests import ROOT
 from tests.commands import agent_env, serving
 from tests.docs.blocks import Page, blocks_of, commands_of
+from tests.fake_server import FakeServer, model_policy
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [page.stem for page in PAGES]

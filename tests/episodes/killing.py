@@ -20,9 +20,9 @@ from agent_env.cli.app import main
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import DatasetError
-from agent_env.extensions.fake_server import serve
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
+from tests.fake_server import serve
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from functools import cache
 
 import pytest
 
-from agent_env.extensions.fake_server.rules import schema_faults
 from agent_env.families.qa.family import answer_form as qa_form
 from agent_env.families.qa.sample import QaSample
 from agent_env.records.schema import Episode
 from agent_env.tasks.family import by_digest
 from agent_env.wiring.registry import load_family
+from tests.fake_server.rules import schema_faults
 
 
 def names(sample):

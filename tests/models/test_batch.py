@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.extensions.fake_server import Refusal, ScriptedAnswer
 from agent_env.models.apis import anthropic, google, openai
 from agent_env.models.batch import (
     EXPIRED,
@@ -20,6 +19,7 @@ from agent_env.models.endpoint import Endpoint
 from agent_env.wiring.trust import own_call
 from tests.batch_server import BatchServer
 from tests.commands import serving
+from tests.fake_server import Refusal, ScriptedAnswer
 from tests.gemini_batches import GeminiBatchServer
 from tests.message_batches import MessageBatchServer
 

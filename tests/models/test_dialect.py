@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolSpec
-from tests.extensions.fake_server.modes import MODES
+from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
+from tests.fake_server.modes import MODES
 
 from .raw_server import ChatCompletions, RawServer, reply
 
@@ -57,7 +57,7 @@ async def conversation(mode, stream):
     refusals, the notes."""
     refusals = []
     notes = []
-    async with FakeServer(agent, mode=MODES[mode]) as server:
+    async with FakeServer(agent, mode=mode) as server:
         model = ChatCompletions(
             "compatible/fake", "fake", server.url, None, LIMITED, 5.0, stream, note=notes.append
         )

@@ -8,13 +8,13 @@ import sys
 import pytest
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.extensions.fake_server.server import serve
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.settings import Parameters
 from agent_env.models.streams import Pace
 from agent_env.records.schema import Message, Reply
 from agent_env.testing import ScriptedModel, answer
 from agent_env.wiring.trust import own_call
+from tests.fake_server.server import serve
 from tests.models.raw_server import (
     KEY,
     USER,

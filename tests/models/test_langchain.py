@@ -10,7 +10,6 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.extensions.fake_server import FakeServer
 from agent_env.models.function import model_of
 from agent_env.models.langchain import NOT_KNOWN, ChatModelMaker
 from agent_env.models.settings import ModelSettings
@@ -19,8 +18,8 @@ from agent_env.records.schema import Message, ToolCall, ToolSpec, Usage
 from agent_env.registry import NO_PLUGINS
 from agent_env.wiring.models import head_of, make_model, not_known_of
 from agent_env.wiring.trust import own_plugins
-from tests.extensions.fake_server.modes import MODES
-from tests.extensions.fake_server.talk import agent
+from tests.fake_server import FakeServer
+from tests.fake_server.talk import agent
 
 SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 SEARCH = ToolSpec(name="web_search", description="Searches.", parameters=SCHEMA)
@@ -214,13 +213,11 @@ def test_real_packages_call_tools_and_send_back_what_the_server_wants(
 ):
     """The server refuses what is lost on the way: signatures, ids, the order of results."""
     pytest.importorskip(package, reason="langchain's packages are tested by .ci/integrations")
-    if package == "langchain_anthropic":
-        pytest.importorskip("agent_env.extensions.fake_server.messages")
     monkeypatch.setenv("A_KEY", "k")
     more = {"ChatGoogleGenerativeAI": {"include_thoughts": True}}
 
     async def run():
-        async with FakeServer(agent, mode=MODES[mode]) as server:
+        async with FakeServer(agent, mode=mode) as server:
             url = server.url.removesuffix("/v1") + path
             fields = {"base_url": url} | more.get(kind, {})
             parameters = {"extra_body": fields, "api_key_env": "A_KEY", "temperature": 0.0}

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer
-from agent_env.extensions.fake_server.server import Hosting
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
 from agent_env.models.repetition import Loop, LoopWatch, loop_at_end
 from agent_env.models.settings import Parameters
 from agent_env.records.schema import Message
 from agent_env.wiring.trust import own_call
+from tests.fake_server import FakeServer, ScriptedAnswer
 
 SENTENCE = "I am sorry, but I cannot say which date that was. "
 WORDS = "the date cannot be known without more of war peace treaty year".split()
@@ -118,7 +117,7 @@ def ask(text, api, stream, reasoning=None, most=None):
         return ScriptedAnswer(text, reasoning=reasoning)
 
     async def run():
-        async with FakeServer(policy, hosting=Hosting(piece_delay_s=0.0005)) as server:
+        async with FakeServer(policy, piece_delay_s=0.0005) as server:
             parameters = Parameters(max_output_tokens=most)
             model = ApiModel(
                 api, "m", "fake", server.url, None, parameters, 20, stream, permit=own_call()

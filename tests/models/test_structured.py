@@ -9,9 +9,6 @@ from hypothesis import strategies as st
 
 from agent_env.errors import ModelError
 from agent_env.extensions.answers.schemas import DATE, INTEGER, list_of
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
-from agent_env.extensions.fake_server.conversation import ModelRequest
-from agent_env.extensions.fake_server.rules import hold
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
 from agent_env.models.schema_model import SchemaModel
@@ -22,6 +19,9 @@ from agent_env.records.json_schema import TEXT, closed, one_of, strict
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.testing import ScriptedModel, answer
 from agent_env.wiring.trust import own_call
+from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
+from tests.fake_server.conversation import ModelRequest
+from tests.fake_server.rules import hold
 
 DATES = closed({"answer": list_of(DATE, 3)})
 QUESTION = Message(role="user", content="Which days?")

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.extensions.fake_server.conversation import ScriptedAnswer
-from agent_env.extensions.fake_server.policies import in_text as speaks_text
 from agent_env.models.text_protocol import FORM, REQUIRED, TextProtocol, in_text
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, ToolSpec
 from agent_env.testing import ScriptedModel, answer
+from tests.fake_server.conversation import ScriptedAnswer
+from tests.fake_server.policies import in_text as speaks_text
 
 LOOKUP = ToolSpec(name="lookup", description="Looks a word up.", parameters={"type": "object"})
 USER = Message(role="user", content="Which day?")

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.models import tokenizers
 from agent_env.models.settings import Parameters
 from agent_env.models.text_protocol import TextProtocol
@@ -24,6 +23,7 @@ from agent_env.protocols import Count
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from agent_env.testing import ScriptedModel, answer, calls
 from agent_env.wiring.trust import own_call
+from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.models.raw_server import KEY, LOOKUP, ChatCompletions, RawServer, reply
 
 ranked = pytest.mark.skipif(find_spec("bpe_openai") is None, reason="needs agent-env[tokenizers]")

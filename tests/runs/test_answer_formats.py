@@ -7,9 +7,9 @@ import pytest
 
 import agent_env as ae
 from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import FakeServer
-from agent_env.extensions.fake_server.policies import model_policy
 from agent_env.extensions.reference.policy import Reference
+from tests.fake_server import FakeServer
+from tests.fake_server.policies import model_policy
 
 CONDITIONS = ["explicit", "web"]
 

@@ -17,7 +17,6 @@ from agent_env.episodes.index import Index
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.trace.lines import TraceError, is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
-from agent_env.extensions.fake_server import FakeServer, parse_errors, script_policy
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.trace_events import Judged
 from agent_env.runs.judge import JudgeOptions, agreements, check_yes_or_no, judge_run
@@ -29,6 +28,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.tasks.sample_files import samples_bytes
 from tests.commands import agent_env, serving
+from tests.fake_server import FakeServer, script_policy
 from tests.plans import QUIET, finished
 from tests.runs.test_label import filled
 
@@ -78,12 +78,9 @@ def script(folder, *lines):
     return file
 
 
-def judged(run, *lines, errors="", model="compatible/j", **options):
+def judged(run, *lines, errors=None, model="compatible/j", **options):
     async def go():
-        server = FakeServer(
-            script_policy(script(run.parent, *lines)),
-            errors=parse_errors(errors) if errors else {},
-        )
+        server = FakeServer(script_policy(script(run.parent, *lines)), errors=errors)
         async with server:
             wished = JudgeOptions(run, model, base_url=server.url, **options)
             return await judge_run(wished, lambda line: None)
@@ -139,7 +136,7 @@ def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run):
 
 def test_calls_are_retried_and_every_attempt_is_in_the_trace(run):
     retries = Retries(attempts=30, same=None, first_wait_s=0.001)
-    judged(run, *TRUTHFUL, errors="429:0.3,500:0.2", calls=CallOptions(retries=retries))
+    judged(run, *TRUTHFUL, errors={"429": 0.3, "500": 0.2}, calls=CallOptions(retries=retries))
     events = list(map(_last, Run(run).traces()))
     assert all(event.calls[-1].reply is not None for event in events)
     failed = [call for event in events for call in event.calls if call.reply is None]

@@ -4,8 +4,7 @@ import asyncio
 import json
 
 import agent_env as ae
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer
-from agent_env.extensions.fake_server.server import Hosting
+from tests.fake_server import FakeServer, ScriptedAnswer
 
 TEXT = "MY ANSWER: 1999-01-01\n" + "I go through the constraints one by one again. " * 400
 
@@ -16,7 +15,7 @@ async def loops(turns, offers):
 
 def test_a_run_says_how_replies_were_cut_and_what_that_saved(tmp_path):
     async def go():
-        async with FakeServer(loops, hosting=Hosting(piece_delay_s=0.0005)) as server:
+        async with FakeServer(loops, piece_delay_s=0.0005) as server:
             return await ae.run(
                 "time-puzzles", model="compatible/fake", base_url=server.url, limit=1, stream=True,
                 conditions=["base"], max_output_tokens=5_000, out=tmp_path / "run", progress=False,

@@ -13,8 +13,6 @@ from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.waves import Waves
 from agent_env.errors import BatchWait, DatasetError
-from agent_env.extensions.fake_server import Refusal
-from agent_env.extensions.fake_server.policies import model_policy
 from agent_env.extensions.reference.policy import Reference
 from agent_env.models.batch import (
     AnthropicBatches,
@@ -29,7 +27,8 @@ from agent_env.runs import waves as orchestrator
 from agent_env.wiring.trust import own_call
 from tests.batch_server import BatchServer
 from tests.commands import agent_env, serving
-from tests.extensions.fake_server.modes import MODES
+from tests.fake_server import Refusal
+from tests.fake_server.policies import model_policy
 from tests.gemini_batches import GeminiBatchServer
 from tests.message_batches import MessageBatchServer
 
@@ -77,7 +76,7 @@ def server(api, monkeypatch):
 @contextmanager
 def served(api, monkeypatch, policy=None):
     kind, model = APIS[api]
-    mode = MODES["gemini" if api == "gemini" else "lenient"]
+    mode = "gemini" if api == "gemini" else "lenient"
     made = kind(policy or model_policy(Reference()), mode=mode)
     with serving(made):
         root = made.url.removesuffix("/v1")

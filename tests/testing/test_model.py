@@ -4,11 +4,11 @@ import pytest
 
 import agent_env as ae
 from agent_env.errors import ModelError
-from agent_env.extensions.fake_server import FakeServer, model_policy
 from agent_env.testing import Nonconformance, ScriptedModel, answer, calls, check_model
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 from tests.commands import serving
+from tests.fake_server import FakeServer, model_policy
 
 ANSWERS = ScriptedModel([answer("2000")])
 

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from agent_env.extensions.fake_server.conversation import ModelRequest, Refusal
+from agent_env.extensions.agents.apis.exchange import ModelRequest, Refusal
 from agent_env.sdk.errors import ModelError
 from agent_env.sdk.models import ReplyOptions, ToolChoice
 from agent_env.sdk.records import (
@@ -66,9 +66,7 @@ class Desk:
     _unasked: Counter[str] = field(default_factory=Counter)
 
     async def reply(self, request: ModelRequest) -> Reply:
-        """The reply to a request; Refusal where a limit is reached, or it cannot be passed on."""
-        if request.copies != 1:
-            raise Refusal(400, f"n is {request.copies}: one reply a request is passed on", "n")
+        """The reply to a request; Refusal where a limit is reached."""
         turns = restored(request.turns, self._replies)
         async with self._counted(), self._lock:
             offers, options = options_of(request, self.attempt.seed)

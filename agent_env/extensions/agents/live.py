@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from agent_env.extensions.fake_server.conversation import ScriptedAnswer, Tokens, slices
-
-if TYPE_CHECKING:
-    from agent_env.extensions.fake_server.conversation import ModelRequest
-    from agent_env.extensions.fake_server.server import ApiCodec
+from agent_env.extensions.agents.apis.exchange import (
+    Answer,
+    ApiCodec,
+    ModelRequest,
+    Tokens,
+    slices,
+)
 
 MARK = "TEXT-GOES-HERE"
 """Stands for a piece of the text in an event that is made beforehand; short enough for one."""
@@ -21,7 +22,7 @@ class LiveReply:
 
     def __init__(self, api: ApiCodec, request: ModelRequest, number: int) -> None:
         self._api, self._request, self._number = api, request, number
-        empty = ScriptedAnswer(text=MARK, usage=Tokens(0, 0))
+        empty = Answer(text=MARK, usage=Tokens(0, 0))
         events = [bytes(event) for event in api.stream(request, empty, number)]
         at = next(n for n, event in enumerate(events) if MARK.encode() in event)
         self._opening, self._delta = events[:at], events[at]
@@ -47,7 +48,7 @@ class LiveReply:
             yield self._event(piece)
             self.sent += piece
 
-    def rest(self, answer: ScriptedAnswer) -> Iterator[bytes]:
+    def rest(self, answer: Answer) -> Iterator[bytes]:
         """The events behind those that were sent."""
         events = list(self._api.stream(self._request, answer, self._number))
         if not self.sent:

@@ -17,31 +17,33 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from agent_env.extensions.agents.desk import Desk
-from agent_env.extensions.agents.live import LiveReply
-from agent_env.extensions.fake_server import gemini, messages
-from agent_env.extensions.fake_server.apis import ChatApi, ResponsesApi
-from agent_env.extensions.fake_server.channel import EVENTS, JSON, HttpRequest, as_json, error_body
-from agent_env.extensions.fake_server.conversation import (
+from agent_env.extensions.agents.apis import chat, generate_content, messages, responses
+from agent_env.extensions.agents.apis.exchange import (
+    EVENTS,
+    JSON,
+    Answer,
+    ApiCodec,
+    HttpRequest,
     Json,
     ModelRequest,
     Refusal,
-    ScriptedAnswer,
+    Tokens,
+    as_json,
+    call_texts,
+    count_tokens,
     input_tokens,
+    openai_error,
 )
-from agent_env.extensions.fake_server.modes import mode_named
-from agent_env.extensions.fake_server.policies import scripted
-from agent_env.extensions.fake_server.server import ApiCodec
+from agent_env.extensions.agents.desk import Desk
+from agent_env.extensions.agents.live import LiveReply
 from agent_env.sdk.models import LISTENER
-from agent_env.sdk.records import Reply, writable
+from agent_env.sdk.records import Reply, Usage, writable
 
 MEDIA = frozenset(
     "image image_url input_image input_audio input_file file document video_url inlineData"
     " inline_data fileData file_data".split()
 )
 """Types of content, or their fields, that are not text."""
-PASSED = messages.FIELDS - {"thinking", "temperature", "output_config"}
-"""Fields of a request to Messages; others belong to features that a model elsewhere lacks."""
 CHOOSING = ("tools", "tool_choice", "toolConfig", "tool_config", "parallel_tool_calls")
 
 
@@ -50,13 +52,12 @@ class Proxy:
 
     def __init__(self, desk: Desk, model: str, token: str, mcp: Any) -> None:
         """`model`: its name where models are listed; `mcp`: the app of the tools."""
-        mode = mode_named("lenient")
         self._desk, self._model, self._token, self._mcp = desk, model, token, mcp
         self._apis: dict[str, ApiCodec] = {
-            "/v1/chat/completions": ChatApi(mode),
-            "/v1/responses": ResponsesApi(mode),
+            chat.PATH: chat.ChatApi(),
+            responses.PATH: responses.ResponsesApi(),
             messages.PATH: messages.MessagesApi(),
-            gemini.PATH: gemini.GeminiApi(mode),
+            generate_content.PATH: generate_content.GeminiApi(),
         }
         self._number = 0
 
@@ -98,16 +99,16 @@ class Proxy:
                 await _send(send, status, result.output.encode(), "text/plain; charset=utf-8")
             case "POST", ["", "v1", "messages", "count_tokens"]:
                 body = _parsed(http.body) | {"max_tokens": 1}
-                request = self._read(
-                    self._apis[messages.PATH], replace(http, path="/v1/messages"), body
-                )
+                codec = self._apis[messages.PATH]
+                request = self._read(codec, replace(http, path=messages.PATH), body)
                 await _send(send, 200, as_json({"input_tokens": input_tokens(request)}))
             case "POST", _ if http.path.endswith(":countTokens"):
                 path = http.path.replace(":countTokens", ":generateContent")
                 body = _parsed(http.body)
                 body = body.get("generateContentRequest", body)
                 body.pop("model", None)
-                request = self._read(self._apis[gemini.PATH], replace(http, path=path), body)
+                codec = self._apis[generate_content.PATH]
+                request = self._read(codec, replace(http, path=path), body)
                 await _send(send, 200, as_json({"totalTokens": input_tokens(request)}))
             case "POST", _ if api is not None:
                 await self._generate(api, http, receive, send)
@@ -121,8 +122,6 @@ class Proxy:
             raise Refusal(400, f"'{kind}' is not passed on: agents read and write text here")
         if body.get("previous_response_id") or body.get("conversation"):
             raise Refusal(400, "replies are not stored: send the whole conversation", "input")
-        if http.path == messages.PATH:
-            body = {name: body[name] for name in body if name in PASSED}
         tools = [tool for tool in map(_function, body.get("tools") or ()) if tool]
         body = {**body, "tools": tools}
         if not tools:
@@ -145,7 +144,7 @@ class Proxy:
             if has_head and asked.exception() is not None:
                 return  # too late for an error: the connection ends in mid-stream
             reply = await asked
-            answer = answer_of(reply)
+            answer = answer_of(request, reply)
             if gone.done():
                 return
             if live is None:
@@ -164,14 +163,26 @@ class Proxy:
             gone.cancel()
 
 
-def answer_of(reply: Reply) -> ScriptedAnswer:
+def answer_of(request: ModelRequest, reply: Reply) -> Answer:
     """The reply as the codecs write it; thoughts stay with us."""
-    answer = scripted(reply)
     calls = tuple(
         call if _is_object(call.arguments) else call.model_copy(update={"arguments": "{}"})
-        for call in answer.calls
+        for call in reply.message.tool_calls
     )
-    return replace(answer, reasoning=None, calls=calls)
+    finish = reply.finish_reason if reply.finish_reason in ("length", "refused") else None
+    answer = Answer(reply.message.content, calls, finish=finish)
+    return replace(answer, usage=_usage(request, answer, reply.usage))
+
+
+def _usage(request: ModelRequest, answer: Answer, usage: Usage) -> Tokens:
+    """What the model's server told, or our count: ours of a reply has its tools too."""
+    read, written = usage.input_tokens, usage.output_tokens
+    if read is not None and written is not None and usage.source != "estimate":
+        return Tokens(read, written, usage.cached_tokens, usage.reasoning_tokens)
+    output = count_tokens([answer.text, *call_texts(answer.calls)])
+    if answer.finish == "length" and request.max_tokens is not None:
+        output = max(output, request.max_tokens)
+    return Tokens(input_tokens(request), output)
 
 
 async def _pass_on(
@@ -243,7 +254,7 @@ async def _pieces(send: Any, events: Iterable[bytes]) -> None:
 
 
 async def _refuse(send: Any, refusal: Refusal, api: ApiCodec | None) -> None:
-    body = error_body(api.error_style if api is not None else "openai", refusal)
+    body = openai_error(refusal) if api is None else api.error(refusal)
     await _send(send, refusal.status, as_json(body))
 
 

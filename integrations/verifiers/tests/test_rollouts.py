@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 AGENT_ENV = os.environ.get("AGENT_ENV") or shutil.which("agent-env") or ""
+ROOT = Path(__file__).parents[3]
 CONDITIONS = ("--condition", "base", "--condition", "web+python")
 TOKEN = {"AGENT_ENV_TOKEN": "of-the-tests"}
 
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.skipif(not AGENT_ENV, reason="AGENT_ENV names no agent-
 def server(*words: str) -> Iterator[str]:
     """The address that the command prints, while it runs."""
     with subprocess.Popen(
-        [AGENT_ENV, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, **TOKEN}
+        words, stdout=subprocess.PIPE, text=True, env={**os.environ, **TOKEN}, cwd=ROOT
     ) as process:
         assert process.stdout is not None
         try:
@@ -60,14 +61,15 @@ def evaluate(address: str, model: str, folder: Path) -> list[dict]:
 
 def test_rewards_are_the_scores_of_a_run(tmp_path: Path) -> None:
     ours, served = tmp_path / "ours", tmp_path / "served"
-    with server("serve", "fake", "--policy", "reference-static") as model:
+    python = str(Path(AGENT_ENV).with_name("python"))
+    with server(python, "-m", "tests.fake_server", "--policy", "reference-static") as model:
         subprocess.run(
             [AGENT_ENV, "run", "time-puzzles", *CONDITIONS, "--limit", "3", "--out", str(ours),
              "--model", "compatible/reference-static", "--base-url", f"{model}/v1"],
             check=True, capture_output=True, env={**os.environ, "COMPATIBLE_API_KEY": "none"},
         )  # fmt: skip
-        words = ("serve", "http", "time-puzzles", *CONDITIONS, "--limit", "3", "--out", str(served),
-                 "--port", "0", "--token-env", "AGENT_ENV_TOKEN")  # fmt: skip
+        words = (AGENT_ENV, "serve", "http", "time-puzzles", *CONDITIONS, "--limit", "3",
+                 "--out", str(served), "--port", "0", "--token-env", "AGENT_ENV_TOKEN")  # fmt: skip
         with server(*words) as address:
             traces = evaluate(address, model, tmp_path / "outputs")
     rewards = {t["task"]["data"]["name"]: t["rewards"]["reward"]["score"] for t in traces}

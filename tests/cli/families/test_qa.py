@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from agent_env.extensions.fake_server.policies import script_policy
-from agent_env.extensions.fake_server.server import FakeServer
 from tests.commands import agent_env, serving
+from tests.fake_server.policies import script_policy
+from tests.fake_server.server import FakeServer
 
 QUESTIONS = """\
 {"id": "leap", "question": "How many days has a leap year?", "answer": 366, "topic": "years"}

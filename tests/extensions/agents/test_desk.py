@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from agent_env.errors import ModelError
+from agent_env.extensions.agents.apis.exchange import ModelRequest, Refusal
 from agent_env.extensions.agents.desk import Desk
-from agent_env.extensions.fake_server.conversation import ModelRequest, Refusal
 from agent_env.graph.loop import EpisodeState
 from agent_env.protocols import Limits
 from agent_env.records.schema import (
@@ -181,14 +181,6 @@ def test_a_tool_that_must_be_called_is_the_only_one_offered():
     assert options.tool_choice == "required"
     assert json.dumps(options.schema) == '{"type": "object"}'
     assert options.stop == ("END",)
-
-
-def test_one_reply_a_request_is_passed_on():
-    async def work(at):
-        with pytest.raises(Refusal, match="n is 2"):
-            await at.reply(request(copies=2))
-
-    with_desk(work)
 
 
 def test_a_bare_agent_has_the_tools_of_the_condition_alone():

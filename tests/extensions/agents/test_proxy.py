@@ -12,11 +12,10 @@ from google import genai
 from mcp import Client
 
 from agent_env.errors import ModelError
+from agent_env.extensions.agents.apis.chat import ChatApi
 from agent_env.extensions.agents.live import LiveReply
 from agent_env.extensions.agents.proxy import Proxy
 from agent_env.extensions.agents.tools import mcp_app
-from agent_env.extensions.fake_server.apis import ChatApi
-from agent_env.extensions.fake_server.modes import mode_named
 from agent_env.extensions.serve.hosting import listening, serve_app
 from agent_env.models.streams import LISTENER
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
@@ -242,6 +241,7 @@ def test_tools_in_a_namespace_are_plain_ones_for_the_model(stream):
     assert asked_turns[1][1].tool_calls == (called,)
 
 
+SAYS = {"role": "user", "content": "When?"}
 IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}]
 
 
@@ -251,6 +251,8 @@ IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url":
         ("/v1/chat/completions", {"messages": IMAGE}, "t0ken", 400, "'image_url' is not passed on"),
         ("/v1/chat/completions", {"messages": 3}, "t0ken", 400, "messages must be a list"),
         ("/v1/chat/completions", {}, "other", 401, "Incorrect API key"),
+        ("/v1/chat/completions", {"messages": [SAYS], "n": 2}, "t0ken", 400,
+         "n is 2: one reply a request is passed on"),
         ("/v1/completions", {}, "t0ken", 404, "nothing at POST /v1/completions"),
         ("/v9/messages", {}, "t0ken", 404, "nothing at POST /v9/messages"),
         ("/v1/responses", {"input": "x", "previous_response_id": "r"}, "t0ken", 400,
@@ -307,7 +309,7 @@ def test_a_model_that_fails_in_mid_stream_ends_the_connection_and_the_episode():
 
 
 def test_text_comes_as_events_as_soon_as_it_is_there_and_once():
-    api = ChatApi(mode_named("lenient"))
+    api = ChatApi()
     live = LiveReply(api, chat_request(), 1)
     sent = [b"".join(live.add(piece)) for piece in (None, "I ", "look", None, "I lo", "ok it")]
     assert [text.count(b"data:") for text in sent] == [0, 2, 1, 0, 0, 1]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.extensions.fake_server import serve
 from agent_env.extensions.papers import pages
 from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.extensions.reference.policy import Reference
@@ -15,6 +14,7 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Episode
 from tests.commands import agent_env, serving
+from tests.fake_server import serve
 
 PUZZLE = {
     "identifier": "a-1",

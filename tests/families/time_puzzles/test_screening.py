@@ -9,9 +9,9 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import read_events, shipped_tables
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
+from tests.fake_server import FakeServer, ScriptedAnswer
 
 KNOWN = {"the Battle of Trafalgar", "the Battle of Waterloo"}
 """What the fake model dates rightly."""

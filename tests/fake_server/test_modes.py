@@ -7,10 +7,9 @@ import json
 import httpx
 import pytest
 
-from agent_env.errors import ConfigError
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
-from agent_env.extensions.fake_server.modes import MODES
-from tests.extensions.fake_server.talk import (
+from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
+from tests.fake_server.modes import MODES
+from tests.fake_server.talk import (
     QUESTION,
     TOOL,
     agent,
@@ -176,11 +175,6 @@ def test_openai_names_the_field_that_it_does_not_know():
     assert post_once(agent, [QUESTION], "lenient", top_k=20, max_tokens=5).status_code == 200
 
 
-def test_a_mode_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(ConfigError, match=r"no mode 'x' of the fake server; known: lenient, open"):
-        FakeServer(agent, mode="x")
-
-
 def call_named(id_):
     return {"id": id_, "type": "function", "function": {"name": "web_search", "arguments": "{}"}}
 
@@ -261,13 +255,6 @@ def test_a_cut_reply_says_length_and_the_limit_as_its_tokens():
     assert reply["usage"]["completion_tokens"] == 1
     wrong = post_once(always(ScriptedAnswer("x")), [QUESTION], max_tokens=0)
     assert wrong.json()["error"]["code"] == "integer_below_min_value"
-
-
-def test_n_choices_are_sent_and_counted():
-    reply = post_once(always(ScriptedAnswer("abcdefgh")), [QUESTION], n=3).json()
-    assert [choice["index"] for choice in reply["choices"]] == [0, 1, 2]
-    assert reply["usage"]["completion_tokens"] == 6
-    assert post_once(TEXT, [QUESTION], n=0).status_code == 400
 
 
 RESPONSE = {"include": ["reasoning.encrypted_content"], "store": False}

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_env.extensions.fake_server.conversation import Object, ReasoningFormat, Refusal
-from agent_env.sdk.errors import ConfigError
+from tests.fake_server.conversation import Object, ReasoningFormat, Refusal
 
 SECRET = b"the fake server's own"
 CALL_ITEM = re.compile(r"fc_([0-9a-f]{8})(r?)_\d+")
@@ -235,6 +234,60 @@ class CallSignature:
         return "altered" if binding(message) and mark != signature(calls[0]["id"]) else None
 
 
+@dataclass(frozen=True, slots=True)
+class UndocumentedFields:
+    """Fields of every kind, at every level, that nobody has documented yet."""
+
+    def write(self, message, reasoning, nonce):
+        calls = [
+            call | _call_extra(call["id"]) | {"function": call["function"] | _sum_of(call["id"])}
+            for call in message.get("tool_calls") or ()
+        ]
+        return message | _message_extra(nonce, reasoning) | ({"tool_calls": calls} if calls else {})
+
+    def fault(self, message):
+        link = binding(message)
+        if link is None:
+            return None
+        log = message.get("deliberation_log")
+        pairs = [(_message_extra(link[0], log if isinstance(log, str) else ""), message)]
+        for call in message["tool_calls"]:
+            pairs += [(_call_extra(call["id"]), call), (_sum_of(call["id"]), call["function"])]
+        if any(name not in actual for expected, actual in pairs for name in expected):
+            return "missing"
+        is_equal = all(
+            _whole(actual[name]) == value
+            for expected, actual in pairs
+            for name, value in expected.items()
+        )
+        return None if is_equal and seal(link[0], str(log)) == link[1] else "altered"
+
+
+def _whole(value):
+    blocks = isinstance(value, list) and value and isinstance(value[0], dict)
+    return join_pieces(value) if blocks else value
+
+
+def _message_extra(nonce, reasoning):
+    return {
+        "deliberation_log": reasoning,
+        "cognition": {"state": signature("state", nonce), "depth": 3, "path": [None, True, {}]},
+        "confidence": 0.25,
+        "fragments": [
+            {"index": 0, "text": signature("fragment", nonce)},
+            {"index": 1, "kind": "x"},
+        ],
+    }
+
+
+def _call_extra(id_):
+    return {"provenance": {"ticket": signature("call", id_)}}
+
+
+def _sum_of(id_):
+    return {"checksum": signature("function", id_)}
+
+
 def _fault_of_text(message: Object, text: str | None) -> Fault | None:
     if text is None:
         return "missing"
@@ -261,9 +314,8 @@ Structured = Literal["held", "strict", "whole reply", "unread", "refused"]
 """`held`: the text has it, beside tools. `strict`: and the schema must be one of the provider's
 strict mode. `whole reply`: no tool is called beside it. `unread`: the same, and nothing over the
 Responses API. `refused`: the server has none."""
-ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp", "mistral", "anthropic", "google"]
-"""`gemini`: Google's over Chat Completions. `anthropic`, `google`: those of the APIs of their own.
-"""
+ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp", "mistral"]
+"""How errors over OpenAI's two APIs are written."""
 
 WORSE = (
     "{field} of messages[{index}] is {fault}: it must be passed back complete and unmodified"
@@ -285,7 +337,6 @@ class Mode:
     """One provider's or server's rules."""
 
     about: str
-    """A summary for the docs."""
     reasoning: ReasoningFormat | None = None
     """How reasoning is written; None for plain text in `reasoning` where the policy gives some."""
     split: ReasoningFormat | None = None
@@ -317,10 +368,6 @@ class Mode:
     """As whose usage the tokens of a prompt cache are told."""
     token_limit: Literal["any", "max_completion_tokens"] = "any"
     """The name that the length limit must have."""
-    strict_order: bool = True
-    """Whether every call must be answered, once, before the next turn."""
-    checks_model: bool = True
-    """Whether requests for other models than the one served are refused."""
     structured: Structured = "held"
     """What becomes of a request's JSON schema."""
     error_style: ErrorStyle = "openai"
@@ -331,7 +378,15 @@ def _read_modes() -> dict[str, Mode]:
     """The modes of the file beside this one, by name."""
     formats = {
         kind.__name__: kind
-        for kind in (TextField, ThinkTags, ThinkingParts, ThinkingBlocks, Details, CallSignature)
+        for kind in (
+            TextField,
+            ThinkTags,
+            ThinkingParts,
+            ThinkingBlocks,
+            Details,
+            CallSignature,
+            UndocumentedFields,
+        )
     }
 
     def value(entry: Any) -> Any:
@@ -345,10 +400,3 @@ def _read_modes() -> dict[str, Mode]:
 
 
 MODES = _read_modes()
-
-
-def mode_named(name: str) -> Mode:
-    """The mode; raises ConfigError where there is none."""
-    if name not in MODES:
-        raise ConfigError(f"no mode {name!r} of the fake server; known: {', '.join(MODES)}")
-    return MODES[name]

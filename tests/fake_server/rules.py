@@ -1,6 +1,6 @@
 """What requests are refused for, and how a request's options shape an answer.
 
-Refused: unknown fields, a wrong order of calls and results, what a mode's rules forbid. Shaped:
+Refused: unknown fields, what a mode's rules forbid. Shaped:
 tool choice, stop, length limit, JSON schema. OpenAI's strict mode of schemas: the root is an object
 and no `anyOf`; every object is closed and requires all of its properties; some keywords, such as
 `allOf` and lengths of texts, are refused. DeepSeek has no JSON schema. llama.cpp and vLLM hold the
@@ -16,80 +16,19 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
-from agent_env.extensions.fake_server.conversation import (
-    Json,
+from agent_env.extensions.agents.apis import exchange
+from agent_env.extensions.agents.apis.chat import format_in
+from agent_env.extensions.agents.apis.exchange import Json, Object, count_tokens, tool_call
+from agent_env.sdk.records import Message, ToolCall, ToolSpec
+from tests.fake_server.conversation import (
     ModelRequest,
-    Object,
     ReasoningFormat,
     Refusal,
     ScriptedAnswer,
     Tokens,
-    count_tokens,
     output_texts,
-    tool_call,
 )
-from agent_env.extensions.fake_server.modes import Mode
-from agent_env.sdk.records import Message, ToolCall, ToolSpec
-
-
-def request_of(
-    body: Object,
-    turns: Sequence[Message],
-    functions: Sequence[Object],
-    offers: Sequence[ToolSpec],
-    *limits: str,
-) -> ModelRequest:
-    """The request with the options that both APIs share; `limits` name the fields of the length
-    limit. Raises Refusal where an option is invalid."""
-    choice = choice_in(body)
-    return ModelRequest(
-        model=str(body.get("model", "")),
-        turns=tuple(turns),
-        offers=() if choice == "none" else tuple(offers),
-        stream=body.get("stream") is True,
-        wants_usage=True,
-        choice=choice,
-        parallel=body.get("parallel_tool_calls") is not False,
-        max_tokens=_limit_in(body, *limits),
-        tool_texts=tuple(json.dumps(tool) for tool in functions),
-    )
-
-
-def choice_in(body: Object) -> str:
-    """The tool choice; raises Refusal where it is not valid for the request's tools."""
-    choice, tools = body.get("tool_choice"), body.get("tools") or ()
-    if choice is None:
-        return "auto"
-    if isinstance(choice, Mapping):
-        return _tool_in(choice, tools)
-    if choice not in ("auto", "required", "none"):
-        raise Refusal(400, f"tool_choice {choice!r} is unknown", "tool_choice")
-    if not tools:
-        raise Refusal(400, "tool_choice is only allowed when tools are specified", "tool_choice")
-    return str(choice)
-
-
-def _tool_in(choice: Object, tools: Sequence[Object]) -> str:
-    if choice.get("type", "function") != "function":
-        return "auto"  # a hosted tool, or a choice among several
-    name = (choice.get("function") or choice).get("name")
-    if name not in [(tool.get("function") or tool).get("name") for tool in tools]:
-        text = f"Tool choice '{name}' not found in 'tools' parameter."
-        raise Refusal(400, text, "tool_choice")
-    return str(name)
-
-
-def _limit_in(body: Object, *names: str) -> int | None:
-    """The limit of output tokens; raises Refusal where it is no positive number."""
-    for name in names:
-        value = body.get(name)
-        if value is None:
-            continue
-        if type(value) is not int or value < 1:
-            text = f"Invalid '{name}': integer below minimum value. Expected a value >= 1."
-            raise Refusal(400, text, name, code="integer_below_min_value")
-        return value
-    return None
+from tests.fake_server.modes import Mode
 
 
 def apply_tool_choice(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
@@ -169,7 +108,6 @@ def _smallest(schema: Mapping[str, Any], text: str) -> Any:
     return None
 
 
-_SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _REFUSED_KEYWORDS = frozenset(
     "allOf not if then else dependentRequired dependentSchemas patternProperties minLength"
     " maxLength oneOf uniqueItems".split()
@@ -181,33 +119,19 @@ _SPARE = ("2000-01-01", "2000-01", "2000", "Jan, 2000", "January 2000", "00:00:0
 """Texts of which one matches most patterns."""
 
 
-def schema_in(mode: Mode, body: Object) -> Json | None:
-    """The schema that a request of either API names; None for a free text. Refusal where the mode
-    does not take it."""
-    at_chat = "response_format" in body
-    place = body if at_chat else body.get("text") or {}
-    given = place.get("response_format" if at_chat else "format") or {}
-    kind = given.get("type", "text")
-    if kind == "text" or (kind == "json_schema" and mode.structured == "unread" and not at_chat):
-        return None
+def check_schema(mode: Mode, body: Object, schema: Json | None) -> None:
+    """Raises Refusal where the mode does not take the request's schema."""
+    given, at_chat = format_in(body), "response_format" in body
+    if given.get("type") != "json_schema" or schema is None:
+        return
     field = "response_format" if at_chat else "text.format"
-    if kind == "json_object":
-        return {"type": "object"}
-    if kind != "json_schema" or mode.structured == "refused":
+    if mode.structured == "refused":
         raise Refusal(400, "This response_format type is unavailable now", field)
-    named = given.get("json_schema") if at_chat else given
-    if not isinstance(named, dict) or not isinstance(named.get("schema"), dict):
-        where = f"{field}.json_schema" if at_chat else f"{field}.schema"
-        raise Refusal(400, f"Missing required parameter: '{where}'.", where)
-    if not _SCHEMA_NAME.fullmatch(str(named.get("name"))):
-        text = f"Invalid '{field}.name': string does not match pattern '^[a-zA-Z0-9_-]+$'."
-        raise Refusal(400, text, f"{field}.name")
+    named = given["json_schema"] if at_chat else given
     if named.get("strict") is True and mode.structured == "strict":
-        for fault in schema_faults(named["schema"], (), is_root=True):
+        for fault in schema_faults(schema, (), is_root=True):
             text = f"Invalid schema for {field} '{named['name']}': {fault}"
             raise Refusal(400, text, field, code="invalid_json_schema")
-    schema: Json = named["schema"]
-    return schema
 
 
 def schema_faults(schema: Any, path: tuple[str, ...], is_root: bool = False) -> Iterator[str]:
@@ -235,11 +159,10 @@ def schema_faults(schema: Any, path: tuple[str, ...], is_root: bool = False) -> 
         yield from schema_faults(each, (*path, "anyOf", str(number)))
 
 
-def held(request: ModelRequest, mode: Mode, schema: Json | None) -> ModelRequest:
-    """The request under the schema; in the modes that hold the whole reply, without its tools."""
+def held(request: exchange.ModelRequest, mode: Mode) -> exchange.ModelRequest:
+    """The request; under a schema without its tools in the modes that hold the whole reply."""
     is_whole = mode.structured in ("whole reply", "unread") and request.choice == "auto"
-    offers = () if schema is not None and is_whole else request.offers
-    return replace(request, schema=schema, offers=offers)
+    return replace(request, offers=()) if request.schema is not None and is_whole else request
 
 
 def hold(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
@@ -316,18 +239,6 @@ MESSAGE = frozenset(
 )
 CALL = frozenset({"custom", "function", "id", "type"})
 FUNCTION = frozenset({"arguments", "name"})
-STRAY = (
-    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with"
-    " 'tool_calls'."
-)
-NOT_THERE = (
-    "Invalid parameter: 'tool_call_id' of '{id}' not found in 'tool_calls' of previous message."
-)
-TWICE = "Invalid parameter: 'tool_call_id' of '{id}' has more than one response message."
-UNANSWERED = (
-    "An assistant message with 'tool_calls' must be followed by tool messages responding to each"
-    " 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}"
-)
 SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 FORBIDDEN = "property '{where}' is unsupported"
 
@@ -429,8 +340,6 @@ def _unknown(body: Object, known: frozenset[str]) -> Iterator[tuple[str, str]]:
 
 def check_turns(mode: Mode, turns: Sequence[Message]) -> None:
     """Raises Refusal for an order of messages or an id of a call that the mode does not take."""
-    if mode.strict_order:
-        check_messages(turns)
     for one, two in pairwise(turns):
         if mode.user_after_tool and (one.role, two.role) == ("tool", "user"):
             raise Refusal(400, mode.user_after_tool, code="3230")
@@ -438,47 +347,3 @@ def check_turns(mode: Mode, turns: Sequence[Message]) -> None:
         if mode.short_ids and not SHORT_ID.fullmatch(call.id):
             text = f"Tool call id was {call.id} but must be a-z, A-Z, 0-9, with a length of 9."
             raise Refusal(400, text, code="3280")
-
-
-def check_messages(turns: Sequence[Message]) -> None:
-    """Raises Refusal where Chat Completions would not take the order of messages."""
-    open_ids: list[str] = []
-    answered_ids: set[str] = set()
-    after_calls = False
-    for number, turn in enumerate(turns):
-        if turn.role == "tool":
-            field = f"messages.[{number}].tool_call_id"
-            if not after_calls:
-                raise Refusal(400, STRAY, f"messages.[{number}].role")
-            if turn.tool_call_id in answered_ids:
-                raise Refusal(400, TWICE.format(id=turn.tool_call_id), field)
-            if turn.tool_call_id not in open_ids:
-                raise Refusal(400, NOT_THERE.format(id=turn.tool_call_id), field)
-            open_ids.remove(turn.tool_call_id)
-            answered_ids.add(turn.tool_call_id)
-            continue
-        _refuse_unanswered_ids(open_ids, number)
-        open_ids, answered_ids = [call.id for call in turn.tool_calls], set()
-        after_calls = bool(turn.tool_calls)
-    _refuse_unanswered_ids(open_ids, len(turns))
-
-
-def check_items(turns: Sequence[Message]) -> None:
-    """Raises Refusal where a call of the Responses API lacks its result, or a result its call."""
-    calls = [call.id for turn in turns for call in turn.tool_calls]
-    outputs = [str(turn.tool_call_id) for turn in turns if turn.role == "tool"]
-    for number, id_ in enumerate(outputs):
-        if id_ not in calls:
-            text = f"No tool call found for function call output with call_id {id_}."
-            raise Refusal(400, text, "input")
-        if id_ in outputs[:number]:
-            raise Refusal(400, f"Duplicate function call output with call_id {id_}.", "input")
-    for id_ in calls:
-        if id_ not in outputs:
-            raise Refusal(400, f"No tool output found for function call {id_}.", "input")
-
-
-def _refuse_unanswered_ids(ids: Sequence[str], number: int) -> None:
-    if ids:
-        text = UNANSWERED.format(ids=", ".join(ids))
-        raise Refusal(400, text, f"messages.[{number}].role")

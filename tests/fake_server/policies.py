@@ -14,21 +14,20 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agent_env.extensions.fake_server.conversation import (
+from agent_env.extensions.agents.apis.exchange import count_tokens, tool_call
+from agent_env.sdk.errors import ModelError
+from agent_env.sdk.models import Model, read_tool, written
+from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
+from tests.fake_server.conversation import (
     HostedCall,
     HostedKind,
     Policy,
     Refusal,
     ScriptedAnswer,
     Tokens,
-    count_tokens,
-    tool_call,
 )
-from agent_env.sdk.errors import DatasetError, ModelError, user_problem
-from agent_env.sdk.models import Model, read_tool, written
-from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
 
 FORBIDDEN = "Do not write a tool_call block in your next message."
 OPENING = "```tool_call\n"
@@ -115,14 +114,14 @@ def _with_blocks(answer: ScriptedAnswer) -> ScriptedAnswer:
 
 
 def script_policy(file: Path) -> Policy:
-    """Plays the replies of a file, one JSON object a line or one JSON array; raises DatasetError
-    for an invalid reply.
+    """Plays the replies of a file, one JSON object a line.
 
     The first line whose `match` occurs in the last message answers it. Otherwise line k of those
     without `match` answers a conversation with k replies so far, so that concurrent and repeated
     requests get the same answers as single ones.
     """
-    lines = _lines(file)
+    rows = file.read_text(encoding="utf-8").splitlines()
+    lines = [ScriptLine.model_validate_json(row) for row in rows]
     conditional = [line for line in lines if line.match is not None]
     ordered = [line for line in lines if line.match is None]
 
@@ -191,39 +190,6 @@ class ScriptLine(BaseModel):
     def answer(self) -> ScriptedAnswer:
         """The line as the server takes it."""
         return ScriptedAnswer(**{f.name: getattr(self, f.name) for f in fields(ScriptedAnswer)})
-
-
-def _lines(file: Path) -> list[ScriptLine]:
-    try:
-        rows = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as exc:
-        why = getattr(exc, "strerror", None) or exc
-        raise DatasetError(file, None, f"cannot be read as UTF-8 text: {why}") from exc
-    rows = _of_array(file, "\n".join(rows)) if rows and rows[0].startswith("[") else rows
-    lines = [_line(file, number, row) for number, row in enumerate(rows, 1) if row.strip()]
-    if not lines:
-        raise DatasetError(file, None, 'no reply in it; write lines like {"text": "Hello"}')
-    return lines
-
-
-def _of_array(file: Path, text: str) -> list[str]:
-    try:
-        return [json.dumps(reply) for reply in json.loads(text)]
-    except (ValueError, RecursionError) as exc:
-        raise DatasetError(file, None, f"is no JSON array of replies: {exc}") from exc
-
-
-def _line(file: Path, number: int, row: str) -> ScriptLine:
-    try:
-        line = ScriptLine.model_validate_json(row)
-        re.compile(line.match or "")
-    except ValidationError as exc:
-        raise DatasetError(
-            file, number, user_problem(exc.errors(), ScriptLine.model_fields)
-        ) from exc
-    except re.error as exc:
-        raise DatasetError(file, number, f"match is no regular expression: {exc}") from exc
-    return line
 
 
 def scripted(reply: Reply) -> ScriptedAnswer:

@@ -6,8 +6,7 @@ import json
 
 import httpx
 
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
-from tests.extensions.fake_server.modes import MODES
+from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 
 TOOL = {
     "type": "function",
@@ -52,7 +51,7 @@ def talk(policy, script, mode="lenient", **options):
 
     async def run():
         async with (
-            FakeServer(policy, mode=MODES[mode], **options) as server,
+            FakeServer(policy, mode=mode, **options) as server,
             httpx.AsyncClient(verify=False) as client,
         ):
 

@@ -7,13 +7,13 @@ import re
 import httpx
 import pytest
 
-from agent_env.extensions.fake_server import FakeServer, ScriptedAnswer, tool_call
 from agent_env.models.apis import anthropic as messages_api
 from agent_env.models.client import ApiModel
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.wiring.trust import own_call
+from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 
 LONG = "A long question about the calendar. " * 200
 SEARCH = {

@@ -1,27 +1,28 @@
-"""Requests, answers and policies, as neither API writes them."""
-
-from __future__ import annotations
+"""What the codecs of the package do not know: reasoning, hosted tools, caches; and policies."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol
 
-from agent_env.sdk.records import Message, ToolCall, ToolSpec
+from agent_env.extensions.agents.apis import exchange
+from agent_env.extensions.agents.apis.exchange import (
+    Answer,
+    Json,
+    Object,
+    call_texts,
+    count_tokens,
+    input_tokens,
+    texts_of,
+)
+from agent_env.sdk.records import Message, ToolSpec
 
-Json = dict[str, Any]
-Object = Mapping[str, Any]
-"""An object of foreign JSON."""
 HostedKind = Literal["search", "open_page", "find_in_page", "code"]
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(exchange.Tokens):
     """The usage that the server reports."""
 
-    input: int
-    output: int
-    cached: int | None = None
-    reasoning: int | None = None
     written: int | None = None
     """To the prompt cache."""
     hour_written: int = 0
@@ -47,16 +48,12 @@ class HostedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptedAnswer:
+class ScriptedAnswer(Answer):
     """The answer of a policy."""
 
-    text: str = ""
-    calls: tuple[ToolCall, ...] = ()
-    reasoning: str | None = None
-    usage: Tokens | Literal["counted", "absent"] = "counted"
+    usage: Tokens | Literal["counted", "absent"] | None = "counted"
     """`counted`: the server reports its own rough count; `absent`: none."""
-    finish: Literal["length", "refused", "paused"] | None = None
-    """Why the reply ended, where not for the usual reason."""
+    reasoning: str | None = None
     hosted: tuple[HostedCall, ...] = ()
     """What the provider's own tools did before the text was written."""
     cited: tuple[str, ...] = ()
@@ -74,38 +71,19 @@ class ReasoningFormat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRequest:
-    """A request of either API."""
+class ModelRequest(exchange.ModelRequest):
+    """A request, with what modes make of it."""
 
-    model: str
-    turns: tuple[Message, ...]
-    offers: tuple[ToolSpec, ...]
-    stream: bool
-    wants_usage: bool
-    """Whether a stream ends with the usage."""
-    choice: str = "auto"
-    """`auto`, `none`, `required`, or the name of the tool that must be called."""
-    parallel: bool = True
-    """Whether a reply may hold several calls."""
-    max_tokens: int | None = None
-    copies: int = 1
-    """Number of choices in the reply."""
-    tool_texts: tuple[str, ...] = ()
-    """The tools as the prompt holds them."""
     thinks: bool = False
     """Whether each reply has reasoning, even where the policy gives none."""
     reasoning_format: ReasoningFormat | None = None
     """How reasoning is written over Chat Completions; None for text in `reasoning`."""
-    schema: Json | None = None
-    """The JSON schema that holds the reply's text; None for a free one."""
     nonce: str = ""
     """Identifies the reply to this request."""
     hosted: frozenset[str] = frozenset()
     """Types of the provider's own tools in the request."""
     include: frozenset[str] = frozenset()
     """Optional parts of the reply that the request asks for."""
-    stop: tuple[str, ...] = ()
-    """Texts at which the reply ends."""
     empty_reasoning: Json = field(default_factory=dict)
     """What a reply without reasoning has in its place; with some, every second one has none."""
     short_ids: bool = False
@@ -115,9 +93,10 @@ class ModelRequest:
     """What the prompt takes, where the API counts what its cache holds."""
 
 
-def tool_call(name: str, arguments: str, id_: str = "") -> ToolCall:
-    """A call that a policy wants; with an empty id the server chooses one."""
-    return ToolCall(id=id_, name=name, arguments=arguments)
+def with_more(request: exchange.ModelRequest, **more: Any) -> ModelRequest:
+    """The request as a codec of the package reads it, and more."""
+    own = {each.name: getattr(request, each.name) for each in fields(request)}
+    return ModelRequest(**own | more)
 
 
 class Policy(Protocol):
@@ -129,8 +108,8 @@ class Policy(Protocol):
         """The next answer; may raise Refusal."""
 
 
-class Refusal(Exception):
-    """A request that is answered with an HTTP error."""
+class Refusal(exchange.Refusal):
+    """A request that is answered with an HTTP error, with more fields."""
 
     def __init__(
         self,
@@ -140,13 +119,8 @@ class Refusal(Exception):
         code: str | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.field = field
-        self.code = code
-        """The provider's name of the error; None for the status."""
+        super().__init__(status, message, field, code)
         self.extra = dict(extra or {})
-        """More fields of the error."""
 
 
 def usage_of(request: ModelRequest, answer: ScriptedAnswer) -> Tokens | None:
@@ -162,38 +136,13 @@ def usage_of(request: ModelRequest, answer: ScriptedAnswer) -> Tokens | None:
         return replace(request.prompt, output=output)
     tokens = input_tokens(request)
     if not request.caches:
-        return Tokens(input=tokens, output=output * request.copies)
+        return Tokens(input=tokens, output=output)
     replies = [n for n, turn in enumerate(request.turns) if turn.role == "assistant"]
     known = request.turns[: replies[-1]] if replies else ()
     cached = count_tokens([*texts_of(known), *request.tool_texts]) if known else 0
-    return Tokens(tokens, output * request.copies, cached, written=tokens - cached)
-
-
-def input_tokens(request: ModelRequest) -> int:
-    """The conversation and the tools of the prompt, by our rough count."""
-    return count_tokens([*texts_of(request.turns), *request.tool_texts])
+    return Tokens(tokens, output, cached, written=tokens - cached)
 
 
 def output_texts(answer: ScriptedAnswer) -> list[str]:
     """Everything that counts as output."""
-    return [answer.text, answer.reasoning or "", *_call_texts(answer.calls)]
-
-
-def texts_of(turns: Sequence[Message]) -> list[str]:
-    """The texts and calls of a conversation."""
-    return [part for turn in turns for part in (turn.content, *_call_texts(turn.tool_calls))]
-
-
-def count_tokens(texts: Sequence[str]) -> int:
-    """The number of tokens, at four bytes each."""
-    return sum(-(-len(text.encode(errors="replace")) // 4) for text in texts)
-
-
-def slices(text: str, length: int = 16, most: int = 500) -> list[str]:
-    """The pieces in which a text is streamed, at most `most`."""
-    length = max(length, -(-len(text) // most))
-    return [text[start : start + length] for start in range(0, len(text), length)]
-
-
-def _call_texts(calls: Sequence[ToolCall]) -> list[str]:
-    return [call.name + call.arguments for call in calls]
+    return [answer.text, answer.reasoning or "", *call_texts(answer.calls)]

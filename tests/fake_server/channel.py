@@ -4,42 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-import h11  # comes with httpx; parses, and leaves the socket to us
+import h11
 
-from agent_env.extensions.fake_server.conversation import Refusal
-from agent_env.extensions.fake_server.modes import ErrorStyle
-from agent_env.sdk.errors import ConfigError
+from agent_env.extensions.agents.apis import exchange, generate_content
+from agent_env.extensions.agents.apis.exchange import (
+    EVENTS,
+    JSON,
+    ApiCodec,
+    HttpRequest,
+    Refusal,
+    as_json,
+)
+from tests.fake_server.modes import ErrorStyle
 
-KEY_HEADERS = ("x-api-key", "x-goog-api-key")
-"""Beside Authorization: Anthropic's and Google's."""
 MAX_BODY = 64 * 1024 * 1024  # bytes of a request
-JSON = "application/json"
-EVENTS = "text/event-stream"
-
-
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
-    """One HTTP request."""
-
-    method: str
-    path: str
-    """Without the query."""
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """By their names in small letters."""
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The API key, by each of the headers in which an API wants it."""
-        bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
-        return frozenset([bearer, *(self.headers.get(name, "") for name in KEY_HEADERS)])
 
 
 class Channel:
@@ -134,48 +117,21 @@ def _head(status: int, kind: str, headers: list[tuple[str, str]]) -> h11.Respons
     return h11.Response(status_code=status, headers=[("content-type", kind), *headers])
 
 
-KINDS = {
-    "cut": "the connection ends in the middle of the body",
-    "html": "a 200 with a web page",
-    "empty": "a 200 without a body",
-    "no-reply": "a 200 with neither choice nor output",
-    "error-body": "a 200 with an error in it",
-    "hang": "the request is accepted and never answered",
-    "stall": "half of the body, then silence on an open connection",
-    "half": "half of the body, then an orderly end: a stream without its last events",
-}
-"""Beside these, any HTTP status from 400 to 599; 429 comes with Retry-After."""
-
-
-def parse_errors(text: str) -> dict[str, float]:
-    """The probabilities in a text like `429:0.1,cut:0.02`; raises ConfigError."""
-    errors: dict[str, float] = {}
-    for part in filter(None, text.split(",")):
-        kind, _, chance = part.strip().partition(":")
-        try:
-            errors[kind] = float(chance)
-        except ValueError:
-            raise ConfigError(f"{part!r}: write KIND:PROBABILITY, such as 429:0.1") from None
-    Faults(errors, seed=0)
-    return errors
-
-
 class Faults:
-    """Draws a fault, or none, for each request.
+    """Draws a fault, or none, for each request: an HTTP status from 400 to 599, of which 429 comes
+    with Retry-After, or one of
+
+    - cut: the connection ends in the middle of the body
+    - html, empty, no-reply, error-body: a 200 with a web page, nothing, no choice, an error
+    - hang: the request is accepted and never answered
+    - stall: half of the body, then silence on an open connection
+    - half: half of the body, then an orderly end: a stream without its last events
 
     The draw depends on the seed, the request and how often it was repeated, not on the order of
     concurrent requests: the same run meets the same faults.
     """
 
     def __init__(self, errors: Mapping[str, float], seed: int) -> None:
-        for kind, chance in errors.items():
-            if kind not in KINDS and not (kind.isdecimal() and 400 <= int(kind) <= 599):
-                kinds = ", ".join(KINDS)
-                raise ConfigError(f"no error {kind!r}; there are {kinds} and 400 to 599")
-            if not 0 <= chance <= 1:
-                raise ConfigError(f"{kind}:{chance}: a probability is between 0 and 1")
-        if sum(errors.values()) > 1:
-            raise ConfigError("the probabilities of all errors together are more than 1")
         self._errors = dict(errors)
         self._seed = seed
         self._repeats: Counter[str] = Counter()
@@ -197,14 +153,6 @@ class Faults:
 PARTIAL = ("cut", "stall", "half")
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 INJECTED = "drawn by the fake server"
-GOOGLE = {
-    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
-    429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
-}  # fmt: skip
-ANTHROPIC = {
-    401: "authentication_error", 403: "permission_error", 404: "not_found_error",
-    413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
-}  # fmt: skip
 VLLM = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError"}
 
 
@@ -232,7 +180,7 @@ async def send_events(
         await _send_part(channel, pieces, EVENTS, fault)
 
 
-async def send_fault(channel: Channel, fault: str, style: ErrorStyle) -> None:
+async def send_fault(channel: Channel, fault: str, api: ApiCodec) -> None:
     """Sends a fault instead of a reply, an error in the API's style."""
     match fault:
         case "hang":
@@ -244,16 +192,11 @@ async def send_fault(channel: Channel, fault: str, style: ErrorStyle) -> None:
         case "no-reply":
             await channel.reply(200, as_json({"choices": [], "output": [], "status": "completed"}))
         case "error-body":
-            await channel.reply(200, as_json(error_body(style, Refusal(503, INJECTED))))
+            await channel.reply(200, as_json(api.error(Refusal(503, INJECTED))))
         case _:
             headers = [("retry-after", "1")] if fault == "429" else []
-            body = as_json(error_body(style, Refusal(int(fault), INJECTED)))
+            body = as_json(api.error(Refusal(int(fault), INJECTED)))
             await channel.reply(int(fault), body, headers=headers)
-
-
-def as_json(value: Any) -> bytes:
-    """The value as JSON bytes."""
-    return json.dumps(value).encode()
 
 
 async def _send_part(channel: Channel, pieces: list[bytes], kind: str, fault: str) -> None:
@@ -262,28 +205,21 @@ async def _send_part(channel: Channel, pieces: list[bytes], kind: str, fault: st
         await channel.wait_for_close()
 
 
-def error_body(style: ErrorStyle, refusal: Refusal) -> Any:
-    """The JSON of the refusal's body, as the provider writes it."""
-    text, status = str(refusal), refusal.status
-    if "detail" in refusal.extra:
-        detail = {"detail": refusal.extra["detail"]}
+def openai_error(style: ErrorStyle, refusal: Refusal) -> Any:
+    """The JSON of the refusal's body, as the server writes it that has OpenAI's APIs."""
+    text, status, extra = str(refusal), refusal.status, getattr(refusal, "extra", {})
+    if "detail" in extra:
+        detail = {"detail": extra["detail"]}
         return {"object": "error", "message": detail} if style == "mistral" else detail
     if style == "mistral":
         fields = {"message": text, "type": "invalid_request_error", "code": refusal.code}
         return {"object": "error", "param": None} | fields
-    if style in ("gemini", "google"):
-        word = GOOGLE.get(status, "INTERNAL")
-        body = {"error": {"code": status, "message": text, "status": word}}
-        return [body] if style == "gemini" else body
-    if style == "anthropic":
-        kind = ANTHROPIC.get(status, "api_error" if status >= 500 else "invalid_request_error")
-        return {"type": "error", "error": {"type": kind, "message": text} | refusal.extra}
+    if style == "gemini":
+        return [generate_content.GeminiApi().error(refusal)]
     kind = "server_error" if status >= 500 else "invalid_request_error"
     if style == "llama.cpp":
-        return {"error": {"code": status, "message": text, "type": kind} | refusal.extra}
+        return {"error": {"code": status, "message": text, "type": kind} | extra}
     if style == "vllm":
         kind = VLLM.get(status, "InternalServerError")
         return {"error": {"message": text, "type": kind, "param": refusal.field, "code": status}}
-    code = refusal.code or status
-    error = {"message": text, "type": kind, "param": refusal.field, "code": code}
-    return {"error": error | refusal.extra}
+    return exchange.openai_error(refusal)

@@ -7,19 +7,18 @@ from collections import Counter
 import httpx
 import pytest
 
-from agent_env.errors import ConfigError, DatasetError, ModelError
-from agent_env.extensions.fake_server import (
+from agent_env.errors import ModelError
+from agent_env.models.settings import Parameters
+from agent_env.records.schema import Message, Reply, ToolCall, Usage
+from tests.fake_server import (
     FakeServer,
     Refusal,
     ScriptedAnswer,
     Tokens,
-    parse_errors,
     script_policy,
     serve,
     tool_call,
 )
-from agent_env.models.settings import Parameters
-from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from tests.models.raw_server import KEY, LOOKUP, USER, ChatCompletions, Responses
 
 WAYS = [(kind, stream) for kind in (ChatCompletions, Responses) for stream in (False, True)]
@@ -245,38 +244,6 @@ def test_a_script_answers_by_step_and_by_the_last_message(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        ('{"text": "a"}\n{"txt": "b"}', r"script\.jsonl:2: unknown key 'txt'; known: "),
-        ("hello", r"script\.jsonl:1: Invalid JSON"),
-        ('{"match": "("}', r"script\.jsonl:1: match is no regular expression"),
-        ("\n", r"script\.jsonl: no reply in it"),
-    ],
-)
-def test_a_line_that_is_no_reply_is_named(tmp_path, content, found):
-    script = tmp_path / "script.jsonl"
-    script.write_text(content)
-    with pytest.raises(DatasetError, match=found):
-        script_policy(script)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("429", "write KIND:PROBABILITY, such as 429:0.1"),
-        ("rain:0.1", "no error 'rain'; there are cut, html, empty"),
-        ("200:0.1", "no error '200'"),
-        ("429:1.5", "a probability is between 0 and 1"),
-        ("429:nan", "a probability is between 0 and 1"),
-        ("429:0.6,500:0.6", "all errors together are more than 1"),
-    ],
-)
-def test_errors_that_cannot_be_are_refused(text, found):
-    with pytest.raises(ConfigError, match=found):
-        parse_errors(text)
-
-
-@pytest.mark.parametrize(
     ("path", "body", "status"),
     [
         ("chat/completions", b"{", 400),
@@ -305,46 +272,3 @@ def test_requests_are_checked(path, body, status):
     got = asyncio.run(run())
     assert got.status_code == status
     assert status == 200 or got.json()["error"]["message"]
-
-
-def test_bytes_that_are_no_http_do_not_stop_the_server():
-    async def run():
-        async with FakeServer(saying(ScriptedAnswer("x"))) as server:
-            port = int(server.url.split(":")[2].removesuffix("/v1"))
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(b"\x16\x03\x01 hello\r\n\r\n")
-            assert await reader.read() == b""
-            writer.close()
-            return await generate(server, ChatCompletions, False)
-
-    assert asyncio.run(run()).message.content == "x"
-
-
-def test_the_log_of_requests_holds_bodies_and_no_key():
-    async def run():
-        async with FakeServer(saying(ScriptedAnswer("x"))) as server:
-            await generate(server, ChatCompletions, False)
-            return server
-
-    server = asyncio.run(run())
-    assert [body["model"] for body in server.recent] == ["m-1"]
-    assert KEY not in json.dumps(list(server.recent))
-
-
-def test_leaving_the_server_ends_its_connections():
-    async def run():
-        asked = asyncio.Event()
-
-        async def policy(turns, offers):
-            asked.set()
-            await asyncio.Event().wait()
-
-        async with FakeServer(policy) as server:
-            model = ChatCompletions("n", "m-1", server.url, KEY, Parameters(), 3600.0)
-            waiting = asyncio.create_task(model.generate([USER], []))
-            await asked.wait()
-        with pytest.raises(ModelError, match="broke the connection off"):
-            await waiting
-        await model.close()
-
-    asyncio.run(run())

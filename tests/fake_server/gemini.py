@@ -1,0 +1,147 @@
+"""Gemini's generateContent as Google documents it; a stream's events end with the signature on an
+empty text.
+
+In mode `gemini` replies have thoughts where a request asks for them; the first call of each step of
+this turn must carry its signature, and none may be changed. Refused in every mode: options that do
+not go together. The cache is implicit: usage tells what an earlier request of the conversation had.
+Not covered: media, cached contents, further candidates, hosted tools, which are taken and never
+called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agent_env.extensions.agents.apis import generate_content
+from agent_env.extensions.agents.apis.exchange import HttpRequest, Json, Object, count_tokens
+from agent_env.extensions.agents.apis.generate_content import CHOICES, functions_in, inner
+from tests.fake_server.conversation import ModelRequest, Refusal, ScriptedAnswer, with_more
+from tests.fake_server.modes import CallSignature, Mode, binding, signature
+
+STANDARD = str.maketrans("-_", "+/")
+"""From the alphabet of base64 in which the SDK sends a signature back."""
+UNCHECKED = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
+"""Taken for the signature of a call that another model made."""
+HOSTED = frozenset({"googleSearch", "codeExecution"})
+UNSIGNED = (
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools"
+    " to work correctly, and missing thought_signature may lead to degraded model performance."
+    " Additional data, function call `default_api:{name}` , position {position}."
+)
+
+
+class GeminiApi(generate_content.GeminiApi):
+    """Reads requests and writes replies of this API."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._signs = isinstance(mode.reasoning, CallSignature)
+
+    def read(self, body: Object, http: HttpRequest) -> ModelRequest:
+        """The request; raises Refusal where a field is not as documented."""
+        place = re.fullmatch(generate_content.PATH, http.path)
+        body = generate_content.known(body, "request")
+        _check_options(body, place["model"])
+        request = super().read(body, http)
+        if self._signs:
+            _check_signatures(generate_content.joined(body["contents"]))
+        thinking = body.get("generationConfig", {}).get("thinkingConfig", {})
+        return with_more(
+            request,
+            thinks=self._signs and thinking.get("includeThoughts") is True,
+            reasoning_format=CallSignature() if self._signs else None,
+            caches=True,
+        )
+
+    def whole(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Json:
+        """The reply in one piece."""
+        body = super().whole(request, _with_thoughts(answer), number)
+        parts = body["candidates"][0]["content"]["parts"]
+        if parts and not answer.calls and self._signs:
+            parts[-1]["thoughtSignature"] = _text_signature(parts)
+        return body
+
+    def stream(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Iterator[bytes]:
+        """The reply as server-sent events."""
+        return super().stream(request, _with_thoughts(answer), number)
+
+    def parts(self, request: ModelRequest, answer: ScriptedAnswer) -> list[Json]:
+        """The parts without the signature of a text, which stands elsewhere in a stream."""
+        parts = super().parts(request, answer)
+        if answer.calls and request.reasoning_format is not None:
+            parts[-len(answer.calls)]["thoughtSignature"] = signature(answer.calls[0].id)
+        thought = {"text": answer.reasoning, "thought": True}
+        return [thought, *parts] if answer.reasoning else parts
+
+    def end(self, answer: ScriptedAnswer, parts: Sequence[Json]) -> Json:
+        """The part that ends a stream."""
+        signed = self._signs and not answer.calls
+        return {"text": ""} | ({"thoughtSignature": _text_signature(parts)} if signed else {})
+
+
+def _with_thoughts(answer: ScriptedAnswer) -> ScriptedAnswer:
+    """The answer with the tokens of its thoughts in its usage."""
+    usage = answer.usage
+    if usage is None or usage.reasoning:
+        return answer
+    thoughts = count_tokens([answer.reasoning or ""])
+    return replace(answer, usage=replace(usage, reasoning=thoughts))
+
+
+def _check_signatures(turns: Sequence[Json]) -> None:
+    """Refusal for a signature that lacks on a call of this turn, or was changed."""
+    users = [n for n, turn in enumerate(turns) if turn["role"] == "user" and inner(turn, "text")]
+    for number, turn in enumerate(turns):
+        calls = [part for part in turn["parts"] if "functionCall" in part]
+        if calls and number > max(users, default=-1) and "thoughtSignature" not in calls[0]:
+            name = calls[0]["functionCall"]["name"]
+            raise Refusal(400, UNSIGNED.format(name=name, position=number + 1))
+        id_ = str(calls[0]["functionCall"].get("id")) if calls else ""
+        if calls and binding({"tool_calls": [{"id": id_}]}) is None:
+            continue  # another model's call
+        right = signature(id_) if calls else _text_signature(turn["parts"])
+        marks = frozenset(inner(turn, "thoughtSignature")) - UNCHECKED
+        if {mark.translate(STANDARD) for mark in marks} - {right}:
+            raise Refusal(400, "Corrupted thought signature.")
+
+
+def _text_signature(parts: Sequence[Object]) -> str:
+    return signature("text", *(part["text"] for part in parts if part.get("text")))
+
+
+def _check_options(body: Object, model: str) -> None:
+    """Refusal for options that do not go together, or that this generation does not take."""
+    functions = functions_in(body)
+    has_hosted = any(HOSTED & tool.keys() for tool in body.get("tools", ()))
+    config, tool_config = body.get("generationConfig", {}), body.get("toolConfig", {})
+    choosing = tool_config.get("functionCallingConfig", {})
+    allowed = frozenset(choosing.get("allowedFunctionNames") or ())
+    unknown = allowed - {function["name"] for function in functions}
+    thinking = config.get("thinkingConfig", {})
+    is_old = re.match(r"gemini-[12]\b", model) is not None
+    is_json = config.get("responseMimeType") == "application/json"
+    has_schema = bool({"responseJsonSchema", "responseSchema"} & config.keys())
+    invokes = tool_config.get("includeServerSideToolInvocations") is True
+    faults = {
+        "Invalid value at 'tool_config.function_calling_config.mode'": choosing.get("mode", "AUTO")
+        not in CHOICES,
+        "Allowed function names should only be set when function calling mode is ANY.": allowed
+        and choosing.get("mode") not in ("ANY", "VALIDATED"),
+        f"allowed_function_names has what is not declared: {', '.join(unknown)}": unknown,
+        "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with"
+        " Function calling.": functions and has_hosted and not invokes,
+        "response_schema is only allowed when response_mime_type is application/json.": has_schema
+        and not is_json,
+        "Function calling with a response mime type: 'application/json' is unsupported": is_json
+        and functions
+        and is_old,
+        "You can only set one of thinking budget and thinking level.": {
+            "thinkingBudget", "thinkingLevel"
+        } <= thinking.keys(),
+        "Thinking level is not supported for this model.": "thinkingLevel" in thinking and is_old,
+        "max_output_tokens must be positive.": config.get("maxOutputTokens", 1) < 1,
+        "The number of stop sequences must be at most 5.": len(config.get("stopSequences", ())) > 5,
+    }  # fmt: skip
+    if problem := next((text for text, is_there in faults.items() if is_there), None):
+        raise Refusal(400, problem)

@@ -1,0 +1,330 @@
+"""The server: it calls the policy and sends its answer or a fault.
+
+POST /tokenize is as vLLM has it, or as llama.cpp has it with POST /apply-template. A token is four
+bytes of a text, as in the usage that the server reports, tool schemas included. llama.cpp's marks
+around each message make its counts a little higher. It listens on the given host only. Not covered:
+HTTP/2, TLS, stored responses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+from agent_env.extensions.agents.apis import generate_content
+from agent_env.extensions.agents.apis import messages as codecs
+from agent_env.extensions.agents.apis.chat import read_turn
+from agent_env.extensions.agents.apis.exchange import (
+    ApiCodec,
+    HttpRequest,
+    Json,
+    Object,
+    as_json,
+    count_tokens,
+    input_tokens,
+    texts_of,
+)
+from agent_env.extensions.agents.apis.exchange import Refusal as AnyRefusal
+from agent_env.sdk.models import Model
+from agent_env.sdk.records import ToolCall
+from tests.fake_server import gemini, messages
+from tests.fake_server.apis import ChatApi, ResponsesApi
+from tests.fake_server.channel import (
+    PARTIAL,
+    Channel,
+    Faults,
+    send_body,
+    send_events,
+    send_fault,
+)
+from tests.fake_server.conversation import (
+    ModelRequest,
+    Policy,
+    Refusal,
+    ScriptedAnswer,
+    usage_of,
+)
+from tests.fake_server.modes import FULL_VLLM_BOTH, MODES, call_id, nonce_of
+from tests.fake_server.policies import model_policy
+from tests.fake_server.rules import apply_tool_choice, hold, stop, truncate
+
+FULL_RESPONSES = (
+    "Your input exceeds the context window of this model. Please adjust your input and try again."
+)
+DEFAULT_CONTEXT = 32_768
+RESPONSES_PATH = "/v1/responses"
+Tokenizing = Literal["vllm", "llama.cpp"]
+
+
+def serve(
+    model: Model,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    latency_s: float = 0.0,
+    errors: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> FakeServer:
+    """A server behind which a model of this package answers."""
+    return FakeServer(model_policy(model), host, port, latency_s, errors, seed, model.name)
+
+
+class FakeServer:
+    """An async context; serves from entering it to leaving it."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        latency_s: float = 0.0,
+        errors: Mapping[str, float] | None = None,
+        seed: int = 0,
+        model: str = "fake",
+        tokenizer: Tokenizing | None = "vllm",
+        tells_usage: bool = True,
+        mode: str = "lenient",
+        context_tokens: int | None = None,
+        piece_delay_s: float = 0.0,
+    ) -> None:
+        """`tokenizer`: the dialect of POST /tokenize; None for none. `context_tokens`: of prompt
+        and reply; more is an error. `piece_delay_s`: before each piece of a stream."""
+        self.counts: Counter[str] = Counter()
+        """Requests by path, and outcomes: `answered`, `refused`, or the kind of error."""
+        self.recent: deque[Any] = deque(maxlen=100)
+        """Bodies of the latest requests, without headers and so without keys."""
+        self._policy = policy
+        self._address = (host, port)
+        self._latency_s = latency_s
+        self._faults = Faults(errors or {}, seed)
+        self._model = model
+        self._tokenizer = tokenizer
+        self._tells_usage = tells_usage
+        self._mode = MODES[mode]
+        self._context_tokens = context_tokens
+        self._piece_delay_s = piece_delay_s
+        self._plain = ChatApi(self._mode)
+        """Writes the errors of paths that are of no API."""
+        self._apis: dict[str, ApiCodec] = {
+            "/v1/chat/completions": self._plain,
+            RESPONSES_PATH: ResponsesApi(self._mode),
+            generate_content.PATH: gemini.GeminiApi(self._mode),
+            codecs.PATH: messages.MessagesApi(),
+        }
+        """By patterns of their paths."""
+        self._connections: set[asyncio.Task[Any]] = set()
+        self._listening: asyncio.Server | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL for clients."""
+        host, port = self._address
+        return f"http://{host}:{port}/v1"
+
+    async def __aenter__(self) -> Self:
+        host, port = self._address
+        # The default backlog of 100 makes a burst of 1,000 clients wait for seconds.
+        self._listening = await asyncio.start_server(self._accept, host, port, backlog=2048)
+        self._address = (host, self._listening.sockets[0].getsockname()[1])
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._listening is not None:
+            self._listening.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(Channel(reader, writer)))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _serve(self, channel: Channel) -> None:
+        try:
+            async for request in channel.requests():
+                await self._respond(channel, request)
+        except ConnectionError:
+            pass  # the client hung up
+        finally:
+            channel.close()
+
+    async def _respond(self, channel: Channel, http: HttpRequest) -> None:
+        self.counts[http.path] += 1
+        apis = [api for path, api in self._apis.items() if re.fullmatch(path, http.path)]
+        try:
+            await self._route(channel, http, apis)
+        except (KeyError, TypeError, AttributeError) as exc:
+            refusal = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
+            await self._refuse(channel, refusal, apis)
+        except AnyRefusal as refusal:
+            self.counts["refused"] += 1
+            await self._refuse(channel, refusal, apis)
+
+    async def _route(self, channel: Channel, http: HttpRequest, apis: Sequence[ApiCodec]) -> None:
+        is_llama = self._mode.error_style == "llama.cpp"
+        match http.method, http.path:
+            case "GET", "/health":
+                await channel.reply(200, as_json({"status": "ok"}))
+            case "GET", "/v1/models":
+                await channel.reply(200, as_json(self._models()))
+            case "GET", "/props" if is_llama:
+                await channel.reply(200, as_json(self._props()))
+            case "POST", "/tokenize" | "/apply-template" if self._tokenizer:
+                counts = self._tokenize(self._tokenizer, http.path, _parsed(http.body))
+                await channel.reply(200, as_json(counts))
+            case "POST", _ if apis:
+                await self._generate(channel, apis[0], http)
+            case _:
+                raise Refusal(404, f"nothing at {http.method} {http.path}")
+
+    async def _refuse(
+        self, channel: Channel, refusal: AnyRefusal, apis: Sequence[ApiCodec]
+    ) -> None:
+        body = (apis[0] if apis else self._plain).error(refusal)
+        await channel.reply(refusal.status, as_json(body))
+
+    async def _generate(self, channel: Channel, api: ApiCodec, http: HttpRequest) -> None:
+        number = self.counts[http.path]
+        value = _parsed(http.body)
+        self.recent.append(value)
+        read = replace(api.read(value, http), nonce=nonce_of(http.body))
+        request = self._fitted(read, http.path == RESPONSES_PATH)
+        fault = self._faults.draw(http.body)
+        await asyncio.sleep(self._latency_s)
+        if fault is None or fault in PARTIAL:
+            answer = await self._answer(request, number)
+            if request.stream:
+                events = api.stream(request, answer, number)
+                await send_events(channel, events, fault, self._piece_delay_s)
+            else:
+                await send_body(channel, api.whole(request, answer, number), fault)
+        else:
+            await send_fault(channel, fault, api)
+        self.counts[fault or "answered"] += 1
+
+    def _fitted(self, request: ModelRequest, over_responses: bool) -> ModelRequest:
+        """The request within the context; Refusal where it does not fit, in the mode's words."""
+        limit, style = self._context_tokens, self._mode.error_style
+        if limit is None:
+            return request
+        tokens, most = input_tokens(request), request.max_tokens
+        if tokens >= limit:
+            is_plain = not over_responses or style != "openai"
+            words = self._mode.overflow if is_plain else FULL_RESPONSES
+            extra = {}
+            if style == "llama.cpp":
+                kind = "exceed_context_size_error"
+                extra = {"type": kind, "n_prompt_tokens": tokens, "n_ctx": limit}
+            text = words.format(limit=limit, tokens=tokens)
+            field = "input_tokens" if style == "vllm" else "messages"
+            raise Refusal(400, text, field, code="context_length_exceeded", extra=extra)
+        if style == "vllm" and most is not None and tokens + most > limit:
+            raise Refusal(400, FULL_VLLM_BOTH.format(limit=limit, tokens=tokens, wanted=most))
+        return replace(request, max_tokens=min(most or limit, limit - tokens))
+
+    async def _answer(self, request: ModelRequest, number: int) -> ScriptedAnswer:
+        try:
+            answer = await self._policy(request.turns, request.offers)
+        except AnyRefusal:
+            raise
+        except Exception as exc:  # whatever a policy does wrong is reported to its client
+            raise Refusal(500, f"the policy failed: {exc!r}") from exc
+        answer = apply_tool_choice(request, _with_reasoning(request, answer))
+        answer = truncate(request, stop(request, hold(request, answer)))
+        answer = _with_call_ids(request, answer, number)
+        usage = usage_of(request, answer) if self._tells_usage else None
+        return replace(answer, usage=usage)
+
+    def _models(self) -> Json:
+        """The list of models, with the context length where the mode's server reports it."""
+        length, style = self._context_tokens or DEFAULT_CONTEXT, self._mode.error_style
+        model: Json = {
+            "id": self._model, "object": "model", "created": 0, "owned_by": "agent-env"
+        }  # fmt: skip
+        if style == "vllm":
+            model |= {"owned_by": "vllm", "root": model["id"], "max_model_len": length}
+        if style == "llama.cpp":
+            model |= {"owned_by": "llamacpp", "meta": {"n_ctx_train": length}}
+        return {"object": "list", "data": [model]}
+
+    def _props(self) -> Json:
+        """llama.cpp's properties: the context of a slot and the chat template's capabilities."""
+        return {
+            "default_generation_settings": {"n_ctx": self._context_tokens or DEFAULT_CONTEXT},
+            "total_slots": 1,
+            "model_alias": self._model,
+            "model_path": f"{self._model}.gguf",
+            "chat_template": "{{ tools }}{{ messages }}",
+            "chat_template_caps": {
+                "supports_parallel_tool_calls": True,
+                "supports_system_role": True,
+                "supports_tool_calls": True,
+                "supports_tools": True,
+            },
+            "modalities": {"vision": False, "audio": False},
+            "build_info": "fake",
+        }
+
+    def _tokenize(self, kind: Tokenizing, path: str, body: Object) -> Json:
+        """The reply to a request at this path; raises Refusal where there is none."""
+        tools = [json.dumps(tool) for tool in body.get("tools") or ()]
+        if kind == "vllm" and path == "/tokenize":
+            length = self._context_tokens or DEFAULT_CONTEXT
+            number = count_tokens(_vllm_texts(body) + tools)
+            tokens = list(range(number))
+            return {"count": number, "max_model_len": length, "tokens": tokens, "token_strs": None}
+        if kind == "llama.cpp" and path == "/tokenize":
+            content = body.get("content")  # without it there are no tokens, and no error
+            return {"tokens": list(range(count_tokens([content] if content else [])))}
+        if kind == "llama.cpp" and path == "/apply-template":
+            turns = [read_turn(message) for message in body["messages"]]
+            prompts = [f"<|im_start|>{t.role}\n{''.join(texts_of([t]))}<|im_end|>\n" for t in turns]
+            return {"prompt": "".join([*tools, *prompts])}
+        raise Refusal(404, f"nothing at POST {path}")
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise Refusal(400, f"the body is not JSON: {exc}") from exc
+
+
+def _vllm_texts(body: Object) -> list[str]:
+    if isinstance(body.get("prompt"), str):
+        return [body["prompt"]]
+    if isinstance(body.get("messages"), list):
+        return texts_of([read_turn(message) for message in body["messages"]])
+    raise Refusal(400, "prompt or messages must be given", "prompt")
+
+
+def _with_reasoning(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
+    """The answer with reasoning where the mode's model always has some."""
+    replies = sum(turn.role == "assistant" for turn in request.turns)
+    if not request.thinks or answer.reasoning or (request.empty_reasoning and replies % 2):
+        return answer
+    what = ", ".join(call.name for call in answer.calls) or "answer"
+    reasoning = f"Message {len(request.turns)} of {request.nonce}: next I {what}."
+    return replace(answer, reasoning=reasoning)
+
+
+def _with_call_ids(request: ModelRequest, answer: ScriptedAnswer, number: int) -> ScriptedAnswer:
+    """The answer with ids for its calls, bound to its reasoning where that must come back."""
+
+    def id_of(call: ToolCall, place: int) -> str:
+        if request.reasoning_format is None:
+            return call.id or f"call_{number}_{place}"
+        if request.short_ids:
+            return f"{request.nonce}{place}"
+        return call_id(request.nonce, answer.reasoning or "", place)
+
+    calls = [
+        call.model_copy(update={"id": id_of(call, place)})
+        for place, call in enumerate(answer.calls)
+    ]
+    return replace(answer, calls=tuple(calls))
