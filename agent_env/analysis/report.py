@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.completeness import marked
 from agent_env.analysis.figures import drawn, forest, forest_rows, rows_that_fit
 from agent_env.analysis.first_page import (
     FOREST,
@@ -325,10 +324,7 @@ def _tables(comparison: Comparison) -> Iterator[tuple[ResultTable, str]]:
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"
             yield table, "evidence" if is_evidence else "results" if is_result else "appendix"
     if len(comparison.study.arms) <= MOST_ROWS:
-        yield from (
-            (marked(breakdown(comparison, name), comparison.study), "appendix")
-            for name in comparison.groups
-        )
+        yield from ((breakdown(comparison, name), "appendix") for name in comparison.groups)
 
 
 def _figures(comparison: Comparison, prefix: str) -> dict[str, list[Block]]:

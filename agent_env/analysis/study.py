@@ -13,7 +13,6 @@ from typing import Any, Self
 
 from pydantic import BaseModel, JsonValue
 
-from agent_env.analysis.completeness import incomplete
 from agent_env.analysis.judges import answer_digest
 from agent_env.analysis.provenance import Provenance, Provenances
 from agent_env.analysis.tools_check import MARK, Arrival, arrival, served_notice, with_mark
@@ -314,7 +313,6 @@ def assemble(
         *_served(runs), *_differences(runs), *_gaps(arms),
         *(f"{run.name}: {run.broken} traces could not be read and are missing."
           for run in runs if run.broken),
-        *incomplete(runs, arms),
         *(f"{run.name}: {each}" for run in runs for each in left_out(run.manifest)),
     )  # fmt: skip
     if all(run.is_log for run in runs):
@@ -431,8 +429,6 @@ def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], 
         )
     if notes and strict:
         raise ConfigError(" ".join(notes))
-    if not shared and all(run.manifest.shard is not None for run in runs):
-        raise ConfigError("these are shards of one run: agent-env episodes merge makes it of them")
     if not shared:
         ids = "; ".join(f"{run.name} has {next(iter(run.samples), 'none')}, …" for run in runs)
         raise ConfigError(f"the runs have no sample in common, so nothing can be paired: {ids}")

@@ -1,4 +1,4 @@
-"""Commands on recorded episodes: list, replay, fork, merge."""
+"""Commands on recorded episodes: list, replay, fork."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.episodes.rerun.replay import ReplayResult
-    from agent_env.runs.merge import MergeOptions
     from agent_env.runs.options import ForkOptions, ReplayOptions
     from agent_env.runs.run import Run
 
@@ -168,20 +167,3 @@ def list_episodes(
         print_table(episode_table(rows, totals), wide)
 
     for_each_run(folder, show, as_json)
-
-
-@with_options("agent_env.runs.merge:MergeOptions")
-def merge(options: MergeOptions, as_json: AsJson = False) -> None:
-    """Make one run of the shards of `run --shard`; the digest is that of the run in one piece.
-
-    Example: agent-env episodes merge runs/night --out runs/whole
-    """
-    from agent_env.runs.merge import merge as merge_shards
-
-    merged = merge_shards(options, say)
-    print(json.dumps(asdict(merged)) if as_json else merged)
-    if merged.incomplete:
-        say(
-            f"INCOMPLETE, as all its tables say: {merged.incomplete}. Go on with the shards, then "
-            "merge all of them again, into a new folder."
-        )

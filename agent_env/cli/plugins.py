@@ -5,7 +5,6 @@ of somebody else's would do.
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -47,27 +46,19 @@ def list_registry(
 
 
 def new(
-    kind: Annotated[
-        str, typer.Argument(help="family, tool, scorer, metric, model or exporter; or shards.")
-    ],
-    name: Annotated[str, typer.Argument(help="Of the package or the scripts, such as leap-days.")],
+    kind: Annotated[str, typer.Argument(help="family, tool, scorer, metric, model or exporter.")],
+    name: Annotated[str, typer.Argument(help="Of the package, such as leap-days.")],
     out: Annotated[Path | None, Opt("The folder; default: NAME.")] = None,
 ) -> None:
     """Write a package with something of your own. It works as it is, and its test checks it.
 
-    `shards`: scripts that run the parts of a run on many machines, by Slurm or by ssh.
-
     Example: agent-env new family leap-days
     """
-    from agent_env.runs.skeleton import write_shards, write_skeleton
+    from agent_env.runs.skeleton import write_skeleton
 
-    skeleton = (write_shards if kind == "shards" else partial(write_skeleton, kind))(name, out)
+    skeleton = write_skeleton(kind, name, out)
     for file in skeleton.files:
         print(file)
-    if kind == "shards":
-        say("write the run into shard.sh, then: sbatch slurm.sh, or HOSTS into ssh.sh: sh ssh.sh")
-        say(f"then: {skeleton.command}")
-        return
     say(f"install it: pip install -e {skeleton.folder}")
     say(f"check it:   python -m pytest {skeleton.folder}")
     say(f"use it:     {skeleton.command}")

@@ -51,7 +51,6 @@ COMMANDS: Mapping[str, str] = {
     "episodes.forks": "episodes:forks",
     "episodes.label": "judge:label",
     "episodes.judge": "judge:judge",
-    "episodes.merge": "episodes:merge",
     "episodes.trust": "plugins:trust",
     "questions.generate": "generate:generate",
     "serve.model": "local:serve_model",

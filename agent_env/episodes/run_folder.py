@@ -109,9 +109,7 @@ class RunFolder:
         traced_run = getattr(events[0], "run", None)
         if traced_run in (None, run) or run is None:
             return None
-        if traced_run not in self.manifest.trace_ids:
-            return f"{trace}:1: is a trace of another run ({traced_run}, this one is {run})"
-        return None
+        return f"{trace}:1: is a trace of another run ({traced_run}, this one is {run})"
 
     def place(self, name: str) -> Path:
         """The path for this name in the folder; ConfigError if links lead elsewhere."""

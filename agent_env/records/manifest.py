@@ -210,46 +210,6 @@ class BatchSettings(Stored):
     """Whether the command ends when it has handed a wave in."""
 
 
-MOST_SHARDS = 99_999
-
-
-class Shard(Stored):
-    """Which part of a larger run this one asks, by itself."""
-
-    number: Plain[int] = Field(ge=1)
-    """From 1."""
-    of: Plain[int] = Field(ge=1, le=MOST_SHARDS)
-    """How many shards the larger run has."""
-    places: Plain[tuple[int, ...]] = Field(min_length=1)
-    """Of its samples among those of the larger run, from 0, ascending."""
-    whole_samples: Plain[int]
-    """Number of samples of the larger run."""
-    whole_digest: Plain[str]
-    """SHA-256 of their samples.jsonl."""
-
-
-class MergedShard(Stored):
-    """One of the shards that a run was merged from."""
-
-    number: Plain[int]
-    run: Plain[str]
-    """Its identity, which its traces bear."""
-
-
-class Merge(Stored):
-    """The shards that a run was merged from."""
-
-    of: Plain[int] = Field(ge=1, le=MOST_SHARDS)
-    """How many shards there should be."""
-    shards: tuple[MergedShard, ...]
-
-    @property
-    def missing(self) -> tuple[int, ...]:
-        """The numbers of shards that were not there."""
-        numbers = {shard.number for shard in self.shards}
-        return tuple(number for number in range(1, self.of + 1) if number not in numbers)
-
-
 class StudyUse(Stored):
     """The study that a run belongs to."""
 
@@ -366,10 +326,6 @@ class Manifest(Stored):
     """The study that asked for it."""
     imported: ImportSource | None = Field(default=None, exclude_if=lambda source: source is None)
     """The log of another tool that the run was imported from; None for a run of our own."""
-    shard: Shard | None = Field(default=None, exclude_if=lambda shard: shard is None)
-    """The part of a larger run that this one is; None for a whole run."""
-    merged: Merge | None = Field(default=None, exclude_if=lambda merge: merge is None)
-    """The shards that it was merged from; None where it was run as a whole."""
     changes: Plain[tuple[str, ...]] = ()
     """What was accepted as changed when the run was resumed, with the time."""
     server: ModelServer | None = Field(default=None, exclude_if=lambda server: server is None)
@@ -385,20 +341,6 @@ class Manifest(Stored):
         return text
 
     @property
-    def trace_ids(self) -> set[str | None]:
-        """The identities that its traces may bear."""
-        return {self.id, *(each.run for each in self.merged.shards)} if self.merged else {self.id}
-
-    @property
-    def lack(self) -> str:
-        """Which samples of the whole run are not here, as shards; "" where all are."""
-        if self.shard is not None:
-            return f"this is shard {self.shard.number} of {self.shard.of} only"
-        if self.merged is None or not (missing := self.merged.missing):
-            return ""
-        numbers = ", ".join(map(str, missing))
-        return f"of {self.merged.of} shards these are missing: {numbers}"
-
     def as_bytes(self) -> bytes:
         """run.json."""
         return (self.model_dump_json(indent=2) + "\n").encode()

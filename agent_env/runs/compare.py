@@ -233,7 +233,6 @@ def select_tables(
     comparison: Comparison, names: Sequence[str], by: Sequence[str]
 ) -> list[ResultTable]:
     """The named tables (`all` for every one that has rows), then the breakdowns."""
-    from agent_env.analysis.completeness import marked
     from agent_env.analysis.statistics import statistics_named, statistics_of
     from agent_env.analysis.statistics.results import breakdown
 
@@ -251,7 +250,7 @@ def select_tables(
             table = replace(table, columns=(), notes=(each.without_rows,))
         if table.rows or each.name in names:
             shown.append(table)
-    return [*shown, *(marked(breakdown(comparison, name), comparison.study) for name in by)]
+    return [*shown, *(breakdown(comparison, name) for name in by)]
 
 
 def write(

@@ -27,7 +27,6 @@ class RunKeywords(TypedDict, total=False):
     base_url: str | None
     serve: str | None
     api_key_envs: Sequence[str] | str
-    shard: str | None
     sandbox: str
     fsync: Literal["replies", "all", "none"]
     tokenizer: str

@@ -268,17 +268,6 @@ class RunOptions:
             reach=Reach.KEY,
         ),
     ] = ()
-    shard: Annotated[
-        str | None,
-        Opt(
-            "Only this part of the samples, with this part of --run-tokens and --run-cost-usd; "
-            "`episodes merge` makes one run of all parts.",
-            RUNNING,
-            metavar="K/N",
-            manifest="shard",
-            reach=Reach.NOTHING,
-        ),
-    ] = None
     sandbox: Annotated[
         str,
         Opt(

@@ -28,7 +28,6 @@ from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.serving import with_server
-from agent_env.runs.shards import part_of
 from agent_env.tasks.conditions import (
     LADDER,
     OUR_LOOP,
@@ -189,7 +188,6 @@ async def plan_run(
     copies = make_copies(parse_context_options(options.cited_from), sample_set.samples, note)
     if any(c.context == "cited" for c in conditions) and not options.cited_from:
         copies = await cited_pages(options, family_options, sample_set, build_pages, note)
-    sample_set = part_of(options, sample_set, task, about_calls, note)
     tables = samples_bytes(sample_set.tables)
     manifest = Manifest(
         **entries(options)
@@ -458,16 +456,14 @@ def made_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
         raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
     family = load_family(manifest.task, run.plugins)
     chosen = family.checked_options(manifest.options)
-    shard, count = manifest.shard, manifest.samples + len(manifest.left_out)
     options = RunOptions(
-        manifest.task, seed=manifest.seed or 0, limit=shard.whole_samples if shard else count,
+        manifest.task, seed=manifest.seed or 0, limit=manifest.samples + len(manifest.left_out),
         where=manifest.where, dataset=dataset if manifest.dataset is not None else None,
         objects=run.objects, permit=run.permit,
     )  # fmt: skip
     task = family.make_task(manifest.prompt, chosen, {})
     sample_set = select_samples(options, family, chosen, task, manifest.tier)
     kept = [sample for sample in sample_set.samples if sample.id not in manifest.left_out]
-    kept = kept if shard is None else [kept[n] for n in shard.places if n < len(kept)]
     return {
         "samples.jsonl": samples_bytes(kept),
         "materials.jsonl": samples_bytes(sample_set.tables),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,19 +83,16 @@ class RunScores:
 
     def sentences(self) -> ResultTable:
         """The first conclusions; no rows where there is nothing to conclude."""
-        from agent_env.analysis.completeness import marked
         from agent_env.analysis.statistics.conclusions import in_words
 
         words = in_words(self.comparison)
         more = len(words.rows) - SENTENCES
         rest = (f"{more} more, and the tests: agent-env compare {self.folder.path}",)
         told = replace(words, title=self.title, rows=words.rows[:SENTENCES])
-        told = replace(told, notes=rest if more > 0 else ())
-        return marked(told, self.comparison.study)
+        return replace(told, notes=rest if more > 0 else ())
 
     def tables(self) -> list[ResultTable]:
         """The summary and the other tables of `show`."""
-        from agent_env.analysis.completeness import marked
         from agent_env.analysis.judges import judge_table
         from agent_env.analysis.study import left_out
         from agent_env.analysis.summary import summary_table
@@ -106,11 +103,10 @@ class RunScores:
         notes += [f"{name}: up to {most} tries at a sample, where the run asks {asked}"
                   for name, (most, asked) in tries(self.folder, self.manifest).items()]  # fmt: skip
         notes += left_out(self.manifest)
-        tables = [summary_table(self.comparison, self.title, notes)]
+        tables = [summary_table(self.comparison, self.title, notes), *self._statistics()]
         if self.judges:
             tables.append(judge_table(self.judges, f"judges · {self.folder.path}"))
-        summary, *judged = (marked(table, self.comparison.study) for table in tables)
-        return [summary, *self._statistics(), *judged]
+        return tables
 
     def _statistics(self) -> list[ResultTable]:
         from agent_env.analysis.statistics import statistics_of, tables_of
@@ -183,6 +179,24 @@ class RunScores:
         return served_notice(self.manifest, seen)
 
 
+OF_CIRCUMSTANCES = {
+    "duration_s", "failed_calls", "uncounted_calls", "cache_hits", "cached_tokens", "paid",
+    "charged", "served_models", "judged",
+}  # fmt: skip
+"""What an episode tells of clocks, machines and money; and verdicts, which may come later."""
+
+
+def digest_of(manifest: Manifest, episodes: Iterable[Episode]) -> str:
+    """SHA-256 of a run's samples, conditions and these episodes, whatever their order: all that
+    was said and done, without times, run ids, retries and money. A run that was resumed has the
+    digest of one in a single piece, if the model says the same."""
+    from agent_env.episodes.run_folder import digest
+
+    rows = [manifest.samples_digest, *(each.model_dump_json() for each in manifest.conditions)]
+    rows += sorted(each.model_dump_json(exclude=OF_CIRCUMSTANCES) for each in episodes)
+    return digest("\n".join(rows).encode("utf-8", "surrogatepass"))
+
+
 def read_scores(
     run: Run, prices: Path | None, note: Callable[[str], None], keep: bool = True
 ) -> RunScores:
@@ -194,7 +208,6 @@ def read_scores(
     from agent_env.analysis.summary import after_cutoff
     from agent_env.episodes.contexts import describe_use
     from agent_env.episodes.results import against, earlier_scores
-    from agent_env.runs.merge import digest_of
 
     earlier = earlier_scores(run)
     task, manifest = run.task, run.manifest
@@ -207,7 +220,7 @@ def read_scores(
         folder=run,
         manifest=manifest,
         comparison=Comparison(Study.of([data], task)),
-        digest=digest_of(run, (episode for episode, _ in scored)),
+        digest=digest_of(manifest, (episode for episode, _ in scored)),
         rescored=against(earlier, [score for _, score in scored], task.scorer),
         judges=tuple(judge_agreements(run.samples_by_id, scored)),
         late=after_cutoff(run.samples, task.analysis.event_date, facts),

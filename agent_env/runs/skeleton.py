@@ -1,6 +1,4 @@
-"""What `new` does: writes a package with something of the user's own that conforms and works; or
-the scripts that run a run in shards.
-"""
+"""What `new` does: writes a package with something of the user's own that conforms and works."""
 
 from __future__ import annotations
 
@@ -37,14 +35,14 @@ class Skeleton:
     folder: Path
     files: tuple[Path, ...]
     command: str
-    """Uses what was written, once a package is installed, or shards have run."""
+    """Uses what was written, once the package is installed."""
 
 
 def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
     """Writes the package into `out`, by default a new folder NAME here; ConfigError for a name that
     cannot be used and a folder that holds something."""
     if kind not in KINDS:
-        raise ConfigError(f"no skeleton of a '{kind}'; write one of {', '.join(KINDS)}, shards")
+        raise ConfigError(f"no skeleton of a '{kind}'; write one of {', '.join(KINDS)}")
     package = _package(name)
     registry = registry_of("families" if kind == "family" else f"{kind}s")
     entry = package if kind in ("tool", "metric") else name
@@ -70,17 +68,6 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
     }
     texts = {file: Template(_text(text)).substitute(values) for file, text in names.items()}
     return Skeleton(folder, _write(folder, texts), KINDS[kind].format(entry=entry))
-
-
-def write_shards(name: str, out: Path | None = None) -> Skeleton:
-    """Writes the scripts that run the shards of a run, by Slurm and by ssh; ConfigError as for
-    `write_skeleton`."""
-    _package(name)
-    names = ("shard", "slurm", "ssh")
-    texts = {f"{each}.sh": _text(each).replace("NAME", name) for each in names}
-    folder = out or Path(name)
-    command = f"agent-env episodes merge {folder}/shards --out {folder}/run"
-    return Skeleton(folder, _write(folder, texts), command)
 
 
 def _text(name: str) -> str:

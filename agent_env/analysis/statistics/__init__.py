@@ -14,7 +14,6 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.completeness import marked
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.errors import ConfigError
 from agent_env.registry import Registry
@@ -51,7 +50,7 @@ class Statistic:
     def __call__(self, comparison: Comparison) -> ResultTable:
         """Its table of a study."""
         assert self.table is not None
-        return marked(self.table(comparison), comparison.study)
+        return self.table(comparison)
 
 
 STATISTICS = Registry(

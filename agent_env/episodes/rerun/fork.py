@@ -115,11 +115,11 @@ def make_forks(
         episode: Episode = fold(parent.events)
         part.write(PARENT, (episode.model_dump_json(indent=2) + "\n").encode())
         if pages.exists():
-            copy_pages(pages, part.pages)
+            _copy_pages(pages, part.pages)
         _begin_forks(part, manifest, beginnings, clock)
 
 
-def copy_pages(pages: Path, to: Path) -> None:
+def _copy_pages(pages: Path, to: Path) -> None:
     """Copies a page store; DatasetError where SQLite would reach outside its folder."""
     try:
         check_database(pages.parent, pages)

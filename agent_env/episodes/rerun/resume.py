@@ -40,15 +40,15 @@ def changes(
     """One line for each difference between the run as recorded, in its manifest and its
     unfinished traces, and as it would go on; empty where there is none. A value that the run did
     not record is not compared."""
-    lines = version_changes(manifest, wished, versions)
+    lines = _version_changes(manifest, wished, versions)
     for before, now in zip(manifest.mcp, wished.mcp, strict=True):
         lines += mcp_changes(before, now)
-    lines += setting_changes(_settings(manifest), _settings(wished))
+    lines += _setting_changes(_settings(manifest), _settings(wished))
     for start in _unfinished(folder):
         begun: dict[str, Any] = {"model": start.model}
         begun |= {f"limit {k}": v for k, v in (start.limits or {}).items()}
         settings = _settings(wished)  # an older run's do not have the limits that came since
-        lines += setting_changes(begun, {name: settings.get(name, begun[name]) for name in begun})
+        lines += _setting_changes(begun, {name: settings.get(name, begun[name]) for name in begun})
     return list(dict.fromkeys(lines))
 
 
@@ -59,7 +59,9 @@ COMPARED = {
 """Entries of run.json that are compared by their parts, or tell what was compared."""
 
 
-def version_changes(manifest: Manifest, wished: Manifest, versions: Mapping[str, str]) -> list[str]:
+def _version_changes(
+    manifest: Manifest, wished: Manifest, versions: Mapping[str, str]
+) -> list[str]:
     """Other versions of packages, and what is plugged in by another package, version or code."""
     lines = [
         f"{name}: {manifest.versions[name]} → {now}"
@@ -85,7 +87,7 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def setting_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _setting_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """A line for each that differs."""
     return [
         f"{name}: {_as_text(before.get(name))} → {_as_text(now.get(name))}"

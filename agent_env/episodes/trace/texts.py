@@ -90,11 +90,6 @@ class Texts:
             raise MissingText(f"text {digest[:12]}… was changed in {NAME}")
         return data.decode("utf-8", "surrogatepass")
 
-    def copy_from(self, other: Texts) -> None:
-        """Takes over the sound texts of another store, which may be somebody else's."""
-        for _, text in other.items():
-            self.put(text)
-
     def items(self) -> Iterator[tuple[str, str]]:
         """All sound texts with their digests, in the order of these."""
         with suppress(MissingText, ValueError, sqlite3.Error):
