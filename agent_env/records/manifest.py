@@ -340,7 +340,6 @@ class Manifest(Stored):
             raise ValueError("it is no time in ISO 8601 with its offset")
         return text
 
-    @property
     def as_bytes(self) -> bytes:
         """run.json."""
         return (self.model_dump_json(indent=2) + "\n").encode()
