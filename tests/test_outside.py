@@ -126,8 +126,8 @@ def test_no_command_over_a_hostile_folder_does_anything_outside(
     run = hostile(folder, tmp_path / "folder/run", plants, model)
     env = {"XDG_STATE_HOME": str(tmp_path / "mine"), "MY_SECRET": "sk-canary",
            "TMPDIR": str(tmp_path / "folder")}  # fmt: skip
-    sheet, logs = str(run.parent / "sheet.csv"), str(run.parent / "logs")
-    more = [("episodes", "trust", str(run)), ("episodes", "label", str(run), "--out", sheet),
+    logs = str(run.parent / "logs")
+    more = [("episodes", "trust", str(run)),
             ("episodes", "export", str(run), "--to", "inspect", "--out", logs)]  # fmt: skip
     for words in [*commands(run), *more]:
         with looking(tmp_path / "folder", tmp_path / "mine", tmp_path / "drawing") as done:

@@ -81,7 +81,7 @@ class Estimate:
     @classmethod
     def of_share(cls, values: Grouped) -> Self:
         """A share of 0/1 outcomes, with their clusters' names; one cluster counts as one sample."""
-        variance, groups = mean_variance(values)
+        variance, groups = _mean_variance(values)
         share = fmean(value for _, value in values)
         low, high = share_interval(share, variance, groups)
         return cls(share, low, high, samples=len(values))
@@ -171,23 +171,13 @@ def _bootstrap(rows: Sequence[Ints], values: Sequence[Floats], clusters: int) ->
     return np.concatenate([ratio(w @ sums, w @ counts) for w in weight_chunks(clusters)])
 
 
-def mean_variance(values: Grouped) -> tuple[float, int]:
+def _mean_variance(values: Grouped) -> tuple[float, int]:
     """The variance of the mean, in which clusters are drawn whole, and the number of clusters."""
     names = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
     column = np.array([value for _, value in values])[:, None]
     clusters, groups = np.array([names[name] for name, _ in values]), len(names)
     error = float(standard_errors(column, clusters)[0]) if groups > 1 else 0.0
     return error**2 * (groups - 1) / groups, groups
-
-
-def effective_size(values: Grouped) -> float:
-    """As many independent outcomes of 0 or 1 as tell as much of their share; see
-    `share_interval`."""
-    variance, groups = mean_variance(values)
-    share = fmean(value for _, value in values)
-    if variance <= 1e-24 or not 0 < share < 1:
-        return float(groups)
-    return min(share * (1 - share) / variance, float(len(values)))
 
 
 def share_interval(share: float, variance: float, groups: int) -> Interval:

@@ -13,7 +13,6 @@ from typing import Any, Self
 
 from pydantic import BaseModel, JsonValue
 
-from agent_env.analysis.judges import answer_digest
 from agent_env.analysis.provenance import Provenance, Provenances
 from agent_env.analysis.tools_check import MARK, Arrival, arrival, served_notice, with_mark
 from agent_env.analysis.totals import Totals, episode_cost, totals
@@ -75,10 +74,6 @@ class Observation:
     """Why the episode, or its scorer, failed."""
     failed_metrics: Mapping[str, str] = field(default_factory=dict)
     """By plugged-in metric, the error that it raised."""
-    answer_digest: str = ""
-    """Of its whole text, as `answer_digest` makes it."""
-    label: str | None = None
-    """The class that most people give its answer; None where nobody judged it."""
 
     @property
     def counts(self) -> bool:
@@ -118,7 +113,6 @@ def observe(
         saved_tokens=episode.saved_tokens,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
         failed_metrics=score.failed_metrics,
-        answer_digest=answer_digest(episode.answer or ""),
     )
 
 

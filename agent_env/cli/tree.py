@@ -49,7 +49,6 @@ COMMANDS: Mapping[str, str] = {
     "episodes.list": "episodes:list_episodes",
     "episodes.fork": "episodes:fork",
     "episodes.forks": "episodes:forks",
-    "episodes.label": "judge:label",
     "episodes.judge": "judge:judge",
     "episodes.trust": "plugins:trust",
     "questions.generate": "generate:generate",

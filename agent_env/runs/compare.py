@@ -90,13 +90,6 @@ class CompareOptions:
         str | None,
         Opt("Of logs and imported runs: draw samples of the same value of this field together."),
     ] = None
-    labels: Annotated[
-        tuple[Path, ...],
-        Opt(
-            "A sheet of `label` that a person filled in, for tables of the scorer against people. "
-            "Repeatable."
-        ),
-    ] = ()
     require: Annotated[
         tuple[str, ...],
         Opt(
@@ -176,10 +169,6 @@ def compare_folders(
     from agent_env.runs.studies.folder import contrasts_of
 
     study = read_study(options.runs, options.strict, note, objects, options.cluster)
-    if options.labels:
-        from agent_env.runs.label import with_labels
-
-        study = with_labels(study, read_manifests(options.runs), options.labels)
     return _comparison(options, study, *contrasts_of(find_runs(options.runs)))
 
 

@@ -1,4 +1,4 @@
-"""The command `judge`: selects answers of a run, lets a model judge them, measures agreement."""
+"""The command `judge`: selects answers of a run, and lets a model judge them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import JsonValue
 
-from agent_env.analysis.judges import JudgeAgreement, judge_agreements
+from agent_env.analysis.judges import JudgeRates, judge_rates
 from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.options import CallOptions, outage_of, priced_facts
@@ -145,12 +145,12 @@ async def judge_run(
     )
 
 
-def agreements(
+def rates(
     run: Path, note: Callable[[str], None], facts: Mapping[str, ModelFacts] | None = None
-) -> list[JudgeAgreement]:
-    """The agreement of the run's judges with its answer parser; empty without judges."""
+) -> list[JudgeRates]:
+    """What the judges of the run say; empty without judges."""
     folder = Run(run)
-    return judge_agreements(folder.samples_by_id, score_folder(folder, note), facts)
+    return judge_rates(folder.samples_by_id, score_folder(folder, note), facts)
 
 
 def _cases(

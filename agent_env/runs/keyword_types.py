@@ -146,7 +146,6 @@ class CompareKeywords(TypedDict, total=False):
     margin: float | None
     columns: Path | str | None
     cluster: str | None
-    labels: Sequence[Path | str] | Path | str
     require: Sequence[str] | str
     junit: Path | str | None
     strict: bool

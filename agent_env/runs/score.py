@@ -15,7 +15,7 @@ from agent_env.registry import NO_OBJECTS, Objects
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.judges import JudgeAgreement
+    from agent_env.analysis.judges import JudgeRates
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.analysis.summary import AfterCutoff
     from agent_env.analysis.totals import Totals
@@ -64,7 +64,7 @@ class RunScores:
     digest: str
     """Of what was said and done; see `digest_of`."""
     rescored: Rescoring
-    judges: tuple[JudgeAgreement, ...]
+    judges: tuple[JudgeRates, ...]
     late: AfterCutoff | None
     facts: ModelFacts | None
 
@@ -203,7 +203,7 @@ def read_scores(
     """Scores a run from its traces alone; `prices` replace its own. Writes the scores into its
     folder, where they are to be kept."""
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.judges import judge_agreements
+    from agent_env.analysis.judges import judge_rates
     from agent_env.analysis.study import RunData, Study
     from agent_env.analysis.summary import after_cutoff
     from agent_env.episodes.contexts import describe_use
@@ -222,7 +222,7 @@ def read_scores(
         comparison=Comparison(Study.of([data], task)),
         digest=digest_of(manifest, (episode for episode, _ in scored)),
         rescored=against(earlier, [score for _, score in scored], task.scorer),
-        judges=tuple(judge_agreements(run.samples_by_id, scored)),
+        judges=tuple(judge_rates(run.samples_by_id, scored)),
         late=after_cutoff(run.samples, task.analysis.event_date, facts),
         facts=facts,
     )

@@ -1,6 +1,5 @@
 """Every command that takes a run takes a study, too."""
 
-import csv
 import json
 import re
 
@@ -60,18 +59,6 @@ def test_an_error_of_one_run_does_not_keep_the_next_from_its_turn(study):
     assert done.returncode == 2
     lines = [line.partition(":")[0] for line in done.stderr.splitlines()]
     assert lines == RUNS
-
-
-def test_one_blind_sheet_has_answers_of_all_runs(study):
-    done = agent_env("episodes", "label", "s", "--out", "sheet.csv", cwd=study)
-    assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader((study / "sheet.csv").open()))
-    assert len({row["item"] for row in rows}) == len(rows) == 20
-    (study / "sheet.csv").write_text(
-        "\n".join(["item,label", *(f"{row['item']},correct" for row in rows)])
-    )
-    agreement = agent_env("episodes", "label", "s", "--read", "sheet.csv", "--json", cwd=study)
-    assert json.loads(agreement.stdout)["items"] == 20
 
 
 def test_compare_tells_each_task_by_itself_and_what_was_planned(study):

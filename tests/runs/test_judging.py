@@ -19,8 +19,7 @@ from agent_env.episodes.trace.lines import TraceError, is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.trace_events import Judged
-from agent_env.runs.judge import JudgeOptions, agreements, check_yes_or_no, judge_run
-from agent_env.runs.label import read_sheets, write_sheet
+from agent_env.runs.judge import JudgeOptions, check_yes_or_no, judge_run, rates
 from agent_env.runs.options import ReplayOptions, ResumeOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
@@ -30,7 +29,6 @@ from agent_env.tasks.sample_files import samples_bytes
 from tests.commands import agent_env, serving
 from tests.fake_server import FakeServer, script_policy
 from tests.plans import QUIET, finished
-from tests.runs.test_label import filled
 
 TRUTHFUL = (
     {"match": r"Right answer:\n(.+)\n[^§]*MY ANSWER: \1\n===", "text": "Same.\nVERDICT: CORRECT"},
@@ -92,9 +90,8 @@ def test_a_judge_that_tells_the_truth_agrees_with_the_reader(run):
     asked = judged(run, *TRUTHFUL)
     assert (asked.metric, asked.chosen, asked.kept) == ("exact_match", 8, 0)
     assert asked.says == {"right": 4, "wrong": 4}
-    (found,) = agreements(run, print)
-    assert (found.agreement.value, found.kappa.value, found.queries) == (1.0, 1.0, 4)
-    assert found.confusion == {"both": 4, "reader": 0, "judge": 0, "neither": 4}
+    (found,) = rates(run, print)
+    assert (found.right.value, found.agreement.value, found.queries) == (0.5, 1.0, 4)
 
 
 def test_an_episode_is_the_same_with_a_verdict_behind_it(run):
@@ -129,9 +126,8 @@ def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run):
     assert (again.chosen, again.kept, sum(again.says.values())) == (8, 3, 5)
     told = judged(run, {"match": ".", "text": "VERDICT: CORRECT"}, again=True)
     assert (told.kept, told.says) == (0, {"right": 8})
-    (found,) = agreements(run, print)  # the last verdict counts
-    assert found.confusion == {"both": 4, "reader": 0, "judge": 4, "neither": 0}
-    assert found.kappa.value == 0.0
+    (found,) = rates(run, print)  # the last verdict counts
+    assert (found.right.value, found.agreement.value) == (1.0, 0.5)
 
 
 def test_calls_are_retried_and_every_attempt_is_in_the_trace(run):
@@ -142,7 +138,7 @@ def test_calls_are_retried_and_every_attempt_is_in_the_trace(run):
     failed = [call for event in events for call in event.calls if call.reply is None]
     assert {call.error_kind for call in failed} == {"rate_limit", "server"}
     assert all(call.wait_s is not None for call in failed)
-    (found,) = agreements(run, print)
+    (found,) = rates(run, print)
     assert (found.calls, found.judged) == (8 + len(failed), 8)
     assert events[0].messages[0].content.startswith("You check an answer")
     assert events[0].verdict == {"metric": "exact_match", "says": "wrong"}
@@ -160,9 +156,9 @@ def test_a_call_that_fails_for_good_is_written_and_asked_again_the_next_time(run
     )  # fmt: skip
     assert asked.says == {"failed": 8}
     assert _last(next(Run(run).traces())).calls[0].status == 400
-    assert agreements(run, print)[0].failed == 8
+    assert rates(run, print)[0].failed == 8
     assert judged(run, *TRUTHFUL).says == {"right": 4, "wrong": 4}
-    assert agreements(run, print)[0].failed == 0
+    assert rates(run, print)[0].failed == 0
 
 
 def test_a_limit_of_tokens_stops_the_judge_and_the_next_start_goes_on(run):
@@ -184,16 +180,6 @@ def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run):
     trace.write_bytes(data[:-20])  # torn by a crash: the episode is as it was
     assert is_finished(trace)
     assert judged(run, *TRUTHFUL).kept == 7
-
-
-def test_people_are_held_against_the_judge_as_well(run):
-    judged(run, *TRUTHFUL)
-    sheet = run.parent / "sheet.csv"
-    write_sheet([run], 8, 1, None, sheet, print)
-    assert "compatible/j" not in sheet.read_text()
-    ada = filled(sheet, run.parent / "ada.csv", lambda n: "incorrect")
-    found = read_sheets([run], [ada], None, print).judges["compatible/j"]
-    assert (found.items, found.agreement, found.kappa) == (8, 0.5, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +204,7 @@ def test_a_metric_between_yes_and_no_is_refused(run):
         check_yes_or_no("f1", halves)
 
 
-def test_the_command_line_judges_and_score_tells_the_agreement(run):
+def test_the_command_line_judges_and_score_tells_the_rates(run):
     with serving(FakeServer(script_policy(script(run.parent, *TRUTHFUL)))) as url:
         done = agent_env(
             "episodes", "judge", str(run), "--model", "compatible/j", "--base-url", url, "--json"
@@ -228,7 +214,8 @@ def test_the_command_line_judges_and_score_tells_the_agreement(run):
     assert (said["says"], said["chosen"]) == ({"right": 4, "wrong": 4}, 8)
     told = json.loads(agent_env("show", str(run), "--json").stdout)
     (judge,) = told["judges"]
-    assert judge["agreement"]["value"] == judge["kappa"]["value"] == 1.0
+    assert (judge["right"]["value"], judge["judged"], judge["agreement"]["value"]) == (0.5, 8, 1.0)
+    assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
     shown = list(transcript(read_trace(next(Run(run).traces()))))
     assert shown[-1] == (
         "== judged by compatible/j: metric exact_match, says wrong\nAnother.\nVERDICT: INCORRECT"

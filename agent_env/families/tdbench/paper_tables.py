@@ -78,8 +78,6 @@ class ScoredAnswer:
     prompt: str = "default"
     is_closed: bool = False
     """Whether the question was asked without any rows."""
-    label: str | None = None
-    """What people say of the answer; None where nobody judged it."""
     table: MaterialTable | None = None
     """The first table of the sample."""
 
@@ -110,7 +108,7 @@ def answers_of(
                 book = arm.options.get("book") or sample.book
                 yield ScoredAnswer(
                     sample, one.metrics, row_of(arm), prompt or arm.prompt,
-                    book == "closed" and parts == ["base"], one.label, _table(comparison, sample),
+                    book == "closed" and parts == ["base"], _table(comparison, sample),
                 )  # fmt: skip
 
 
@@ -237,48 +235,6 @@ def by_span(answer: ScoredAnswer, only: Sequence[str] = ()) -> Cells:
         yield f"{year}-{year + SPAN_YEARS - 1}", answer.metrics.get("answer")
 
 
-def verdict(answer: ScoredAnswer, with_time: bool) -> str:
-    """The scorer's class of an answer, without or with its dates."""
-    time = "_time" if with_time and "correct_time" in answer.metrics else ""
-    for name in ("correct", "outdated"):
-        if answer.metrics.get(name + time) == 1:
-            return name
-    if answer.sample.kind == "current":
-        return "incorrect"
-    name = "answer_time" if with_time and "answer_time" in answer.metrics else "answer"
-    return "correct" if answer.metrics.get(name) == 1 else "incorrect"
-
-
-def _agreement(answer: ScoredAnswer, of: str, name: str, with_time: bool = True) -> Cells:
-    """Precision, recall and F1 of one class against people (paper, section D.2)."""
-    label = "incorrect" if answer.label == "unsure" else answer.label
-    called, true = verdict(answer, with_time) == name, label == name
-    yield f"{of} P", float(true) if called else None
-    yield f"{of} R", float(called) if true else None
-    yield f"{of} F1", (2.0 * (called and true), float(called + true))
-
-
-def classes_against_people(answer: ScoredAnswer) -> Cells:
-    """Table 19: each class, judged without and with T."""
-    for name in CLASSES:
-        yield from _agreement(answer, name, name, with_time=False)
-        yield from _agreement(answer, f"{name} +T", name)
-
-
-TASKS = {"current": "alignment", "relation": "reasoning"}
-"""The paper's names of kinds of questions; `multi-hop` is the third."""
-
-
-def tasks_against_people(answer: ScoredAnswer, with_parts: bool = False) -> Cells:
-    """Tables 8 and 23: the class correct, answer and dates, by task; reasoning by number of
-    answers, too."""
-    task = "multi-hop" if answer.sample.hops else TASKS.get(answer.sample.kind)
-    if task is not None:
-        yield from _agreement(answer, task, "correct")
-    if with_parts and task == "reasoning":
-        yield from _agreement(answer, f"reasoning {answer.sample.cardinality}", "correct")
-
-
 FROM_SQL = """\
 Put a query into words. It reads the table {table}({columns}), whose rows each held from a start \
 up to an end. Write {number} questions that ask for exactly its result, a line each, and nothing \
@@ -332,37 +288,19 @@ def is_current(answer: ScoredAnswer) -> bool:
     return answer.sample.kind == "current"
 
 
-def _has_label(answer: ScoredAnswer) -> bool:
-    return answer.label is not None
-
-
 _BY_HOP = "H_i: hop i + 1 wrong where hop i is right"
 _NO_TIME = "T and AT are not defined where there is no answer"
-_CORRECT = "of the class correct: answer and dates right"
 TABLES: dict[str, PaperTable] = {
     "table4": PaperTable("Table 4: what holds now, by domain", by_domain, is_current),
     "table5": PaperTable("Table 5: by number of answers", by_cardinality, is_relation, _NO_TIME),
     "table6": PaperTable("Tables 6 and 27: by hop", by_hops, is_hop, _BY_HOP),
     "table7": PaperTable("Table 7: by prompt, questions of several hops", by_prompt, is_hop, "AT"),
-    "table8": PaperTable(
-        "Table 8: the scorer against people, by task", tasks_against_people, _has_label, _CORRECT,
-        with_shortcuts=False,
-    ),
-    "table19": PaperTable(
-        "Table 19: classes of what holds now against people, without and with T",
-        classes_against_people, lambda a: is_current(a) and _has_label(a),
-        "of the scorer's class against that of people", with_shortcuts=False,
-    ),
     "classes": PaperTable(
         "Shares of the classes of Table 19, without and with T", classes, is_current
     ),
     "table22": PaperTable(
         "Table 22: by prompt and number of answers", by_prompt_and_cardinality, is_relation,
         "AT, and A where there is no answer",
-    ),
-    "table23": PaperTable(
-        "Table 23: the scorer against people, by part of a task",
-        partial(tasks_against_people, with_parts=True), _has_label, _CORRECT, with_shortcuts=False,
     ),
     "table24": PaperTable(
         "Table 24: invented tables, by number of answers", by_cardinality,
@@ -424,8 +362,7 @@ def _statistic(name: str, table: PaperTable, order: int) -> Statistic:
 
     return Statistic(
         name, make, order, "The paper's layouts",
-        without_rows="The runs hold no answers that it shows"
-        + ("." if table.with_shortcuts else "; --labels SHEET names what people say of them."),
+        without_rows="The runs hold no answers that it shows.",
     )  # fmt: skip
 
 

@@ -1,6 +1,5 @@
-"""Questions from temporal tables as a user types them: generate, run, label, import."""
+"""Questions from temporal tables as a user types them: generate, run, import."""
 
-import csv
 import json
 import shlex
 
@@ -45,30 +44,6 @@ def test_a_set_tells_what_made_it_and_is_answered(folder):
     assert (code, told["conditions"]["base"]["answer"]) == (0, 1.0)
     assert told["phrasings"]["base"]["queries"] == 4
     assert told["phrasings"]["base"]["same_answer"]["mean"] == 1.0
-
-
-def test_labels_are_read_back_for_a_run_of_tables(folder, tmp_path):
-    sheet = tmp_path / "sheet.csv"
-    code, out, _ = typed("episodes", "label", folder / "run", "--limit", 8, "--out", sheet)
-    assert (code, out.splitlines()[0][:20]) == (0, "8 answers in " + str(sheet)[:7])
-    with sheet.open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    labels = ["correct"] * 6 + ["incorrect", ""]
-    with sheet.open("w", newline="") as lines:
-        writer = csv.DictWriter(lines, rows[0])
-        writer.writeheader()
-        writer.writerows(r | {"label": label} for r, label in zip(rows, labels, strict=True))
-    code, out, _ = typed("episodes", "label", folder / "run", "--read", sheet, "--json")
-    told = json.loads(out)
-    assert (code, told["items"], told["metric"]) == (0, 7, "answer")
-    correct = next(each for each in told["classes"] if each["name"] == "correct")
-    assert (correct["precision"], correct["recall"]) == (pytest.approx(6 / 7), 1.0)
-    tables = ("--table", "table23", "--labels", sheet, "--json")
-    code, out, said = typed("compare", folder / "run", *tables)
-    assert code == 0, said
-    rows = {row["figure"]: row for row in json.loads(out)["table23"]["rows"]}
-    assert rows["reasoning P"]["% (95 % CI)"]["value"] == pytest.approx(600 / 7)
-    assert (rows["reasoning R"]["n"], rows["reasoning R"]["answers by"]) == (6, "base")
 
 
 def test_a_published_set_is_checked_and_written_as_samples(tmp_path):

@@ -7,9 +7,9 @@ from agent_env.families.tdbench.score import measure
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 
 
-def answered(sample, text, row="m", prompt="default", is_closed=False, label=None):
+def answered(sample, text, row="m", prompt="default", is_closed=False):
     metrics = measure(sample, text, TABLE)["metrics"]
-    return ScoredAnswer(sample, metrics, row, prompt, is_closed, label, TABLE)
+    return ScoredAnswer(sample, metrics, row, prompt, is_closed, TABLE)
 
 
 RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
@@ -60,35 +60,6 @@ def test_each_figure_has_its_own_number_and_interval():
     unique, none = found["unique A"], found["none A"]
     assert (unique.value, unique.samples, none.value, none.samples) == (100, 3, 0, 57)
     assert (unique.low, unique.high) == (pytest.approx(43.85, abs=0.01), 100)
-
-
-LABELLED = (
-    ("Gun Holm, since January 2015", "correct"), ("Gun Holm, since 1999", "incorrect"),
-    ("Eva Fors, since May 2006", "outdated"), ("Eva Fors, since May 2007", "incorrect"),
-    ("Ada Berg", "unsure"),
-)  # fmt: skip
-
-
-def test_table_19_sets_the_classes_against_people():
-    answers = [answered(current(), text, label=label) for text, label in LABELLED]
-    found = figures("table19", answers)
-    assert (found["correct P"], found["correct R"], found["correct F1"]) == (
-        50, 100, pytest.approx(66.67, abs=0.01),
-    )  # fmt: skip
-    assert (found["correct +T P"], found["correct +T R"], found["outdated +T P"]) == (100, 100, 100)
-
-
-def test_tables_8_and_23_are_by_task_and_need_labels():
-    answers = [
-        answered(question(1), RIGHT, label="correct"),
-        answered(question(), "No answer", label="correct"),
-        answered(question(1), "Carl Dahl", label="correct"),
-    ]  # fmt: skip
-    found = figures("table23", answers)
-    assert (found["reasoning P"], found["reasoning R"]) == (100, pytest.approx(66.67, abs=0.01))
-    assert (found["reasoning none R"], found["reasoning unique R"]) == (100, 50)
-    assert "alignment P" not in found
-    assert figures("table8", [answered(question(1), RIGHT)]) == {}
 
 
 def test_table_26_counts_the_tokens_of_both_ways():
