@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
-    from agent_env.models.addresses import served_name as served_name
     from agent_env.models.addresses import short_name as short_name
     from agent_env.models.apis.compatible import read_reply as read_reply
     from agent_env.models.chat import chat_message as chat_message

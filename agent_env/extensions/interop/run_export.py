@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from agent_env.sdk.commands import Opt
 from agent_env.sdk.errors import ConfigError
@@ -79,8 +79,16 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
         note(f"left out: {reason}")
 
     source = Source(run, run.task, on_broken, _choice(run, options))
-    where, counts = _write_folder(source, options)
-    return ExportResult(where, counts, source.left_out, len(broken))
+    write = own_plugins().find(EXPORTERS, options.to)
+    out = options.out or run.place(f"exports/{options.to}")
+    if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
+        raise ConfigError(f"{out} is there already; name a new folder with --out")
+    try:
+        with new_folder(out) as part:
+            counts = write(source, part)
+    except OSError as exc:
+        raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
+    return ExportResult(str(out), counts, source.left_out, len(broken))
 
 
 def _choice(run: Run, options: ExportOptions) -> Choice:
@@ -95,15 +103,3 @@ def _choice(run: Run, options: ExportOptions) -> Choice:
         rows, _ = run.episode_rows(options.where)
         names = frozenset(row.values["episode"] for row in rows)
     return Choice(names, options.metric, options.min_score)
-
-
-def _write_folder(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
-    write = own_plugins().find(EXPORTERS, options.to)
-    out = options.out or source.folder.place(f"exports/{options.to}")
-    if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
-        raise ConfigError(f"{out} is there already; name a new folder with --out")
-    try:
-        with new_folder(out) as part:
-            return str(out), write(source, part)
-    except OSError as exc:
-        raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc

@@ -6,14 +6,15 @@ calls and their results. What ATIF has no place for stands in `extra`; unknown f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.interop.export.chat import arguments_of, as_document
-from agent_env.extensions.interop.export.source import EpisodeRecord, Source, harness
+from agent_env.extensions.interop.export.chat import arguments_of
+from agent_env.extensions.interop.export.source import EpisodeRecord, Source
 from agent_env.sdk.models import chat_tool
-from agent_env.sdk.records import Message, ModelFacts, Reply, ToolCall, Usage
+from agent_env.sdk.records import Manifest, Message, ModelFacts, Reply, ToolCall, Usage
 
 SCHEMA = "ATIF-v1.8"
 Json = dict[str, Any]
@@ -30,14 +31,17 @@ def write(source: Source, out: Path) -> dict[str, int]:
             continue
         file = out / f"{record.name}.json"
         file.parent.mkdir(exist_ok=True)
-        file.write_bytes(as_document(_trajectory(record, source, steps)))
+        text = json.dumps(
+            _trajectory(record, source, steps), ensure_ascii=False, allow_nan=False, indent=2
+        )
+        file.write_bytes(text.encode("utf-8", "replace") + b"\n")
         count += 1
     return {"trajectories": count}
 
 
 def _trajectory(record: EpisodeRecord, source: Source, steps: list[Json]) -> Json:
     episode, score, tools = record.episode, record.score, list(map(chat_tool, record.start.tools))
-    name, version = harness(source.manifest)
+    name, version = _harness(source.manifest)
     notes = (
         f"Failed model calls: {episode.failed_calls}. They are no steps; the totals include their "
         "tokens where the server reported them."
@@ -79,6 +83,14 @@ def _trajectory(record: EpisodeRecord, source: Source, steps: list[Json]) -> Jso
             scores=score.metrics,
         ),
     )
+
+
+def _harness(manifest: Manifest) -> tuple[str, str]:
+    """What asked the model, and its version: we, or the tool of an imported log."""
+    if manifest.imported is None:
+        return "agent-env", manifest.versions.get("agent-env", "unknown")
+    name, _, version = manifest.imported.tool.partition(" ")
+    return name, version or "unknown"
 
 
 def _known(**fields: Any) -> Json:

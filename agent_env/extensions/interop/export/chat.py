@@ -15,12 +15,6 @@ def as_line(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=True) + "\n"
 
 
-def as_document(value: object) -> bytes:
-    """A JSON file as strict readers take it: UTF-8, and no numbers that JSON does not have."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
-    return text.encode("utf-8", "replace") + b"\n"
-
-
 def arguments_of(call: ToolCall) -> tuple[dict[str, Any], str | None]:
     """The arguments as an object; what is none is kept as text, with the reason."""
     try:

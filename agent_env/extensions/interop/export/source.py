@@ -47,14 +47,6 @@ class Choice:
     """Episodes with less, or without a score, are left out."""
 
 
-def harness(manifest: Manifest) -> tuple[str, str]:
-    """What asked the model, and its version: we, or the tool of an imported log."""
-    if manifest.imported is None:
-        return "agent-env", manifest.versions.get("agent-env", "unknown")
-    name, _, version = manifest.imported.tool.partition(" ")
-    return name, version or "unknown"
-
-
 @dataclass(slots=True)
 class Source:
     """A run to be exported; may be gone through more than once."""
