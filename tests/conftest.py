@@ -1,6 +1,6 @@
 """Blocks the network for the whole suite: only Unix sockets and loopback get through; keeps records
-of runs to itself; lets hypothesis take as long as a busy machine needs; and makes the small runs
-that most tests only read or copy."""
+of runs to itself; lets hypothesis take as long as a busy machine needs; says for what tests
+skipped; and makes the small runs that most tests only read or copy."""
 
 import atexit
 import ipaddress
@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.programs import Skips
 
 
 def _refuse_network(event, arguments):
@@ -46,6 +48,18 @@ def pytest_collection_finish():
     it. The tests and the package have theirs by now."""
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--skipped-last",
+        action="store_true",
+        help="ask what skipped in the last run for a program that was missing; here that fails",
+    )
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Skips(config))
 
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -15,7 +14,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agent_env.errors import SandboxError
 from agent_env.protocols import SandboxBackend
 from agent_env.sandbox.bubblewrap import bubblewrap, find_bubblewrap
 from agent_env.sandbox.docker import UIDS, Docker
@@ -25,6 +23,7 @@ from agent_env.sandbox.namespaces import namespaces
 from agent_env.sandbox.probe import why_it_does_not_hold
 from agent_env.sandbox.rootfs import import_image
 from agent_env.sandbox.watchdog import children_by_parent, descendants
+from tests.programs import need
 from tests.sandbox.hostile import KEY_NAME, LIMITS
 
 BACKENDS = ("namespaces", "bubblewrap", "docker")
@@ -88,8 +87,9 @@ def docker_host(tmp_path_factory):
     if named:
         yield prepared(named)
         return
-    if os.geteuid() != 0 or shutil.which("dockerd") is None:
-        pytest.skip("no Docker engine: needs root and dockerd, or AGENT_ENV_TEST_DOCKER")
+    need("a Docker engine")
+    if os.geteuid() != 0:
+        pytest.skip("only root starts a Docker engine; AGENT_ENV_TEST_DOCKER names another")
     folder = tmp_path_factory.mktemp("engine")
     try:
         started = subprocess.run(
@@ -116,10 +116,8 @@ async def make(name, limits, docker_host):
         return Docker(limits, docker_host)
     name, _, watchdog = name.partition("-")
     if name == "bubblewrap":
-        try:
-            return bubblewrap(limits, await find_bubblewrap(), use_cgroups=not watchdog)
-        except SandboxError as exc:
-            pytest.skip(str(exc))
+        need("bubblewrap")
+        return bubblewrap(limits, await find_bubblewrap(), use_cgroups=not watchdog)
     return namespaces(limits, use_cgroups=not watchdog)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 import subprocess
 from datetime import date
 from pathlib import Path
@@ -15,6 +14,7 @@ from agent_env.sandbox.choose import choose
 from agent_env.sandbox.docker import Docker
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.wiring.trust import own_call, own_plugins
+from tests.programs import needs
 from tests.sandbox.conftest import open_bench
 from tests.sandbox.hostile import LIMITS
 
@@ -180,9 +180,8 @@ def test_a_clock_that_cannot_be_set_is_an_error_and_never_the_real_clock(monkeyp
         clock.set_clock(0, None)
 
 
+@needs("binutils")
 def test_the_code_is_what_its_source_says(tmp_path):
-    if shutil.which("as") is None or shutil.which("objcopy") is None:
-        pytest.skip("no assembler")
     source = Path(__file__).with_name("clock.S")
     subprocess.run(["as", source, "-o", tmp_path / "o"], check=True)
     subprocess.run(["objcopy", "-O", "binary", "-j", ".text", tmp_path / "o", tmp_path / "b"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import ssl
 import subprocess
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,6 +18,7 @@ from agent_env.errors import ToolError
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.fetch_request import FetchLimits
 from agent_env.wiring.trust import own_call
+from tests.programs import needs
 
 Answer = bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]
 Made = TypeVar("Made")
@@ -241,7 +241,7 @@ def test_a_host_is_asked_by_two_at_a_time_and_waiting_costs_no_fetch_its_time():
     assert with_site({f"/{n}": slow for n in range(8)}, act) == 2
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+@needs("openssl")
 def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(tmp_path):
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out cert.pem"
     command += " -subj /CN=site.example.com -addext subjectAltName=DNS:site.example.com"

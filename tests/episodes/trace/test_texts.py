@@ -11,6 +11,7 @@ from agent_env.episodes.trace.texts import Texts
 from agent_env.records.schema import ToolCall, ToolResult
 from agent_env.records.trace_events import ToolCalled
 from tests.episodes.trace.test_lines import clock
+from tests.programs import needs
 
 LONG_TEXT = "A page. " * 200
 
@@ -38,7 +39,7 @@ print(len(read_trace(Path(sys.argv[1]))[0].result.output))" "$3"
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="mount namespaces are Linux's")
+@needs("unshare")
 def test_long_texts_are_read_from_a_disk_that_takes_no_writes(tmp_path):
     (trace,) = write_calls(tmp_path, ["a"])
     done = subprocess.run(

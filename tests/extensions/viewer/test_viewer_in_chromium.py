@@ -1,7 +1,6 @@
 """The viewer and the report in a real browser; skipped where there is none."""
 
 import re
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,21 +19,21 @@ from tests.extensions.viewer.stage import (
     viewer,
     write,
 )
+from tests.programs import needs, path_of
 
 if TYPE_CHECKING:
     pass
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 HOSTILE = "</pre><script>window.hacked=1</script><img src=http://127.0.0.9/x onerror=hacked=1>"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
+pytestmark = needs("Chromium")
 
 
 @pytest.fixture(scope="module")
 def browser():
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with api.sync_playwright() as play:
-        found = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        found = play.chromium.launch(executable_path=path_of("Chromium"), args=["--no-sandbox"])
         yield found
         found.close()
 
