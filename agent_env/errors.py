@@ -170,6 +170,8 @@ def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
     """The first of a pydantic error's problems as `field: what is wrong`."""
     first = problems[0]
     field = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"unknown field '{field}'"
     return f"{field}: {first['msg']}" if field else str(first["msg"])
 
 

@@ -40,6 +40,7 @@ atexit.register(_STATE.cleanup)
 os.environ["XDG_STATE_HOME"] = _STATE.name  # the user's own records are left alone
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ.pop("COLUMNS", None)  # xdist sets it: what tests print goes to a pipe without a width
+os.unsetenv("COLUMNS")  # readline sets it for processes that are started from here
 os.environ["SSL_CERT_DIR"] = _STATE.name  # reading all certificates takes longer than most tests
 
 

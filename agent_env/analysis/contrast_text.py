@@ -27,7 +27,7 @@ from agent_env.analysis.study import QUANTITIES, Arm
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_name, short_names
 from agent_env.records.schema import Condition
-from agent_env.tasks.conditions import OUR_LOOP, current_name, is_twin
+from agent_env.tasks.conditions import OUR_LOOP, is_twin
 
 DOSES = (*QUANTITIES, "tokens")
 """What a trend may be over; `tokens` are input and output tokens."""
@@ -283,7 +283,7 @@ class _Reader:
         return _Term(arms[0].condition.name, run, 1.0) if is_log else None
 
     def _condition(self, text: str) -> str:
-        name = current_name(text.strip())
+        name = text.strip()
         if name not in self._conditions:
             variants = [each for each in self._conditions if each.partition("~")[0] == name]
             if len(variants) == 1:  # such as web~schema, where every condition is held to a form

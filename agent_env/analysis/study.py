@@ -20,7 +20,7 @@ from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
-from agent_env.tasks.conditions import current_name, sample_under
+from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.shortcuts import Shortcut, answered_by
 from agent_env.tasks.task import AnalysisHooks, Task
 
@@ -372,7 +372,7 @@ def _arm(
     run: RunData, condition: Condition, model: str, is_one_of_several: bool, sample_ids: set[str]
 ) -> Arm:
     """The condition alone is the label of an arm of one run, of a log its name."""
-    name = current_name(with_mark(condition.name, run.manifest.problems))
+    name = with_mark(condition.name, run.manifest.problems)
     every = run.observations.get(condition.name, ())
     observations = tuple(each for each in every if each.sample in sample_ids)
     return Arm(
@@ -381,7 +381,7 @@ def _arm(
         in_text=run.manifest.is_in_text,
         run=run.name,
         model=run.manifest.model,
-        condition=condition.model_copy(update={"name": current_name(condition.name)}),
+        condition=condition,
         observations=observations,
         asked=len(sample_ids) * run.manifest.repeats,
         spent=run.spent.get(condition.name),

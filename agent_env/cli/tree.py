@@ -1,5 +1,5 @@
-"""The tree of commands: what stands on the first page of the help, what in which group, and what to
-type instead of a name that there is not.
+"""The tree of commands: what stands on the first page of the help, what in which group, and what is
+near a name that is not there.
 """
 
 from __future__ import annotations
@@ -74,19 +74,6 @@ COMMANDS: Mapping[str, str] = {
 """`module:function` of this package by the command's name, with a point after the name of each
 group. Those of families, extensions and other packages are entry points of `agent_env.commands`."""
 
-RENAMED = {
-    "score": "show",
-    "diagnose": "show {} --why",
-    "probe": "check",
-    "serve-model": "serve model",
-    "mcp serve": "serve mcp",
-    "serve": "serve http",
-    "episodes": "episodes list",
-    "study resume": "resume",
-    "study report": "compare {} --html report.html",
-}
-"""What replaces a command of an earlier version, where another word does; {} stands for its
-arguments, which else follow. One that has moved into a group is found there."""
 UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What typer raises for any mistake in the options; it has no public name of its own."""
 
@@ -118,13 +105,7 @@ class Commands(TyperGroup):
         if not args:
             print(ctx.get_help())
             ctx.exit(2)
-        words = list(args)  # parsing takes them away
-        try:
-            return super().parse_args(ctx, args)
-        except UsageError:
-            if self.prefix.removesuffix(".") not in RENAMED:
-                raise
-            ctx.fail(self._advice(words))
+        return super().parse_args(ctx, args)
 
     def get_command(self, ctx: typer.Context, name: str) -> Any:  # type: ignore[override]
         """The command, or the group of commands; None where there is none of that name."""
@@ -190,30 +171,20 @@ class Commands(TyperGroup):
         try:
             return super().resolve_command(ctx, args)
         except UsageError:
-            ctx.fail(self._advice(args))
+            ctx.fail(self._advice(ctx, args))
 
-    def _advice(self, args: Sequence[str]) -> str:
-        """What replaces the command, is in another group, or is called nearly so."""
+    def _advice(self, ctx: typer.Context, args: Sequence[str]) -> str:
+        """What is called nearly so, is in another group, or is known here."""
         everything = Commands()
         everything.add_installed()
-        groups = self.prefix.split(".")[:-1]
         paths = [each.split(".") for each in everything.paths]
         names = [name for path in paths for name in accumulate(path, "{}.{}".format)]
-        ends = {n: n.rpartition(".")[2] for n in names if n.startswith(self.prefix)}
-        close = get_close_matches(args[0], set(ends.values()), n=1)
-        problem, words = f"no command '{args[0]}'", [*groups, *args]
-        for length in (2, 1) if not (groups and close) else ():
-            if new := RENAMED.get(" ".join(words[:length])):
-                return f"{problem}; type: {_line(new, words[length:])}"
+        problem = f"no command '{args[0]}'"
         if places := [name for name in names if name.rpartition(".")[2] == args[0]]:
-            new = min(places, key=lambda name: name.count("."))
-            return f"{problem}; type: {_line(new.replace('.', ' '), args[1:])}"
-        if close:
-            near = [_line(name.replace(".", " ")) for name, end in ends.items() if end in close]
-            return f"{problem}; did you mean {' or '.join(near)}?"
-        return f"{problem}; {_line(' '.join([*groups, '--help']))} lists them"
-
-
-def _line(command: str, arguments: Sequence[str] = ()) -> str:
-    words = shlex.join(arguments)
-    return f"agent-env {command.format(words) if '{}' in command else f'{command} {words}'.strip()}"
+            place = min(places, key=lambda name: name.count(".")).replace(".", " ")
+            return f"{problem}; type: {shlex.join(['agent-env', *place.split(), *args[1:]])}"
+        ends = {n: n.rpartition(".")[2] for n in names if n.startswith(self.prefix)}
+        if close := get_close_matches(args[0], set(ends.values()), n=1):
+            near = [name.replace(".", " ") for name, end in ends.items() if end in close]
+            return f"{problem}; did you mean agent-env {' or agent-env '.join(near)}?"
+        return f"{problem}; known: {', '.join(self.list_commands(ctx))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from agent_env.records.imported import ImportSource
 from agent_env.records.mcp import McpServer
@@ -60,8 +60,7 @@ class WebSettings(Stored):
     as_of: Plain[str | None] = None
     """Pages dated later than this day are hidden; stored ones are read as of this day."""
     undated: Plain[Undated | None] = Field(default=None, exclude_if=lambda value: value is None)
-    """What is done with pages without a date; None without `as_of`, and in older runs, which served
-    them."""
+    """What is done with pages without a date; None without `as_of`."""
     as_of_tolerance: Plain[int | None] = Field(default=None, exclude_if=lambda days: days is None)
     """Most days between this day and when a version was last seen; None: any number."""
     block_leaks: Plain[bool] = False
@@ -245,7 +244,10 @@ OPTIONS = ByName(dict.fromkeys(_FILES, Reach.FILE), others=Reach.NOTHING)
 
 
 class Manifest(Stored):
-    """run.json: everything that determined a run; no secret."""
+    """run.json: everything that determined a run; no secret. A field that is not known is refused:
+    what it says of the run would be lost."""
+
+    model_config = ConfigDict(extra="forbid")
 
     v: Plain[int] = TRACE_VERSION
     id: Plain[str | None] = None
@@ -332,6 +334,13 @@ class Manifest(Stored):
     """The model's server, where the run starts it itself."""
     preflights: tuple[Preflight, ...] = ()
     """One before the first episode, and one more for each other server of a resumed run."""
+
+    @field_validator("v")
+    @classmethod
+    def _version(cls, version: int) -> int:
+        if version != TRACE_VERSION:
+            raise ValueError(f"version {version}; this agent-env reads version {TRACE_VERSION}")
+        return version
 
     @field_validator("created_at")
     @classmethod

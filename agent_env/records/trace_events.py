@@ -25,7 +25,7 @@ from agent_env.records.schema import (
 )
 
 TRACE_VERSION = 2
-"""1: no checksums, all texts in the trace. 2: a chained `crc` a line, long texts by digest."""
+"""Of a trace and of run.json."""
 
 
 class Event(Stored):
@@ -153,10 +153,8 @@ class ToolCalled(Event):
 
     @property
     def gave_nothing(self) -> bool:
-        """Whether the call failed or was cancelled, so that the model read no result; in version 1
-        such a call has an error and no output."""
-        return self.ended is not None or (self.v == 1 and self.result.error is not None
-                                          and not self.result.output)  # fmt: skip
+        """Whether the call failed or was cancelled, so that the model read no result."""
+        return self.ended is not None
 
 
 class EpisodeResumed(Event):

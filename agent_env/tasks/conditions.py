@@ -40,8 +40,6 @@ RUNGS = ("base", "explicit", "facts", "cited", "web-once", "web", "web+python")
 """Conditions that show at which step points are lost: a model is told nothing; the dates, so that
 it writes them down; the looked-up dates, so that it computes; the pages, so that it reads; it
 searches once; it searches freely; it also runs code."""
-FORMER_PARTS = {"ci": "python"}
-"""What parts were called in earlier versions: still understood, and in the names of old runs."""
 
 MCP = "mcp:"
 """Begins the part of an MCP server's tools."""
@@ -92,13 +90,6 @@ def parse_conditions(
         if context not in used:
             raise ConfigError(f"no condition uses {_option(context)}; add --condition {context}")
     return tuple(parsed)
-
-
-def current_name(name: str) -> str:
-    """The name of a condition, perhaps an old run's, with its parts as they are called today."""
-    parts, *suffixes = name.split("~")
-    now = "+".join(FORMER_PARTS.get(part, part) for part in parts.split("+"))
-    return "~".join([now, *suffixes])
 
 
 def wording_of(name: str) -> Wording:
@@ -169,8 +160,7 @@ def parse_condition(text: str, tools: Tools = NO_TOOLS, permit: Permit = NOTHING
 
 
 def _short(part: str) -> str:
-    """The alias of the tool where it has one, else the part itself, as it is called today."""
-    part = FORMER_PARTS.get(part, part)
+    """The alias of the tool where it has one, else the part itself."""
     return next((alias for alias, tools in ALIASES.items() if tools == (part,)), part)
 
 
@@ -328,7 +318,6 @@ def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[T
     tools = {traits.name: traits for each in conditions for traits in traits_of(each)}
     if name is None:
         return list(tools.values())
-    name = FORMER_PARTS.get(name, name)
     names = ALIASES.get(name, (name,))
     server = name.removeprefix(MCP) if name.startswith(MCP) else None
     return [

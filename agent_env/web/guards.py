@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_env.protocols import Fetcher, SearchProvider
-from agent_env.records.manifest import Undated, WebSettings
+from agent_env.records.manifest import WebSettings
 from agent_env.records.pages import Hit, Page, StatedDay
 from agent_env.records.schema import Sample
 from agent_env.scoring.evidence import holds_all, is_telling
@@ -91,9 +91,8 @@ class Guard:
         texts = [text for name in _TEXT_FIELDS for text in _texts(fields.get(name))]
         parts = tuple(dict.fromkeys(_plain(text) for text in texts))
         runs = tuple(dict.fromkeys(run for part in parts for run in _runs(part)))
-        default: Undated = "serve" if settings.as_of else "withhold"
         day = settings.as_of or today
-        as_of = AsOf(day, settings.undated or default) if day else None
+        as_of = AsOf(day, settings.undated or "withhold") if day else None
         return cls(parts, runs, sample.gold, as_of, settings.block_leaks)
 
     def page(self, page: Page) -> Page:

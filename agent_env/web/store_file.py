@@ -19,9 +19,7 @@ from agent_env.records.safe_files import check_journals
 
 APPLICATION = 0x61675077
 """Marks the file as ours (SQLite's application_id)."""
-FORMAT = 4
-OLDEST = 2
-"""Of the formats that are read."""
+FORMAT = 5
 BUSY_S = 30.0
 """How long to wait for another process that is writing."""
 
@@ -32,37 +30,17 @@ CREATE TABLE fetches (
     id INTEGER PRIMARY KEY, stands INTEGER NOT NULL, asked TEXT NOT NULL, url TEXT NOT NULL,
     fetched_at TEXT NOT NULL, status INTEGER, content_type TEXT, headers TEXT,
     body TEXT REFERENCES bodies (digest), text TEXT REFERENCES texts (digest), extractor TEXT,
-    title TEXT, language TEXT, published TEXT, modified TEXT, error TEXT
+    title TEXT, language TEXT, published TEXT, modified TEXT, error TEXT, dates TEXT, as_of TEXT,
+    valid_from TEXT, held_until TEXT
 );
-CREATE UNIQUE INDEX standing ON fetches (asked) WHERE stands;
-CREATE INDEX of_url ON fetches (url);
+CREATE UNIQUE INDEX standing ON fetches (asked, ifnull(as_of, '')) WHERE stands;
+CREATE INDEX versions ON fetches (asked, valid_from);
+CREATE INDEX of_url ON fetches (url, valid_from);
 CREATE TABLE searches (
     provider TEXT NOT NULL, query TEXT NOT NULL, most INTEGER NOT NULL, searched_at TEXT NOT NULL,
     hits TEXT, error TEXT, PRIMARY KEY (provider, query, most)
 ) WITHOUT ROWID;
 """
-_SECOND = "strftime('%Y-%m-%dT%H:%M:%SZ', CASE WHEN error IS NULL THEN fetched_at END)"
-_CHANGES = {
-    3: ("ALTER TABLE fetches ADD COLUMN dates TEXT",),
-    4: (
-        "ALTER TABLE fetches ADD COLUMN as_of TEXT",
-        "ALTER TABLE fetches ADD COLUMN valid_from TEXT",
-        "ALTER TABLE fetches ADD COLUMN held_until TEXT",
-        f"UPDATE fetches SET valid_from = {_SECOND}, held_until = {_SECOND}",
-        "DROP INDEX standing",
-        "DROP INDEX of_url",
-        "CREATE UNIQUE INDEX standing ON fetches (asked, ifnull(as_of, '')) WHERE stands",
-        "CREATE INDEX versions ON fetches (asked, valid_from)",
-        "CREATE INDEX of_url ON fetches (url, valid_from)",
-    ),
-}
-"""By format, what it adds to the format before; `_TABLES` are the oldest. A store that is opened
-for writing is brought to the newest."""
-_COLUMNS = {
-    3: "NULL AS dates",
-    4: f"NULL AS as_of, {_SECOND} AS valid_from, {_SECOND} AS held_until",
-}
-"""By format, what its new columns hold for the rows of an older store that is only read."""
 
 
 def open_store(file: Path, read_only: bool = False) -> sqlite3.Connection:
@@ -126,44 +104,19 @@ def reading(file: Path) -> sqlite3.Connection:
 def _check_format(connection: sqlite3.Connection, file: Path, read_only: bool) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    if application == APPLICATION and OLDEST <= version <= FORMAT:
-        check_schema(connection, _script(version), besides="search")
-        if version < FORMAT and read_only:
-            later = ", ".join(_COLUMNS[each] for each in range(version + 1, FORMAT + 1))
-            connection.execute(f"CREATE TEMP VIEW fetches AS SELECT *, {later} FROM main.fetches")
-        elif version < FORMAT:
-            _upgrade(connection)
+    if application == APPLICATION:
+        if version != FORMAT:
+            raise ConfigError(f"{file} is a page store of format {version}; this agent-env reads "
+                              f"format {FORMAT}")  # fmt: skip
+        check_schema(connection, _TABLES, besides="search")
         return
-    if application == APPLICATION or {"bodies", "pages"} <= tables:
-        version = version if application == APPLICATION else 1
-        age = "an older" if version < FORMAT else "a newer"
-        raise ConfigError(
-            f"{file} is a page store of {age} format ({version}); "
-            f"this version reads {OLDEST} to {FORMAT}"
-        )
-    if tables or application or read_only:
+    is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+    if application or read_only or not is_empty:
         raise ConfigError(f"{file} is no page store: it is another program's SQLite file")
     connection.executescript(
-        f"BEGIN IMMEDIATE; {_script(FORMAT)} PRAGMA application_id = {APPLICATION};"
+        f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {APPLICATION};"
         f"PRAGMA user_version = {FORMAT}; COMMIT;"
     )
-
-
-def _script(version: int) -> str:
-    """What makes the tables of this format."""
-    changes = (line for each in range(OLDEST + 1, version + 1) for line in _CHANGES[each])
-    return _TABLES + "".join(f"{line};" for line in changes)
-
-
-def _upgrade(connection: sqlite3.Connection) -> None:
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")  # another process may have done it by now
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        for each in range(version + 1, FORMAT + 1):
-            for line in _CHANGES[each]:
-                connection.execute(line)
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def check_schema(connection: sqlite3.Connection, schema: str, besides: str | None = None) -> None:

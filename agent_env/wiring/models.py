@@ -22,7 +22,6 @@ from agent_env.records.reach import Reach
 from agent_env.registry import NO_PLUGINS, PluginEntry, Plugins
 from agent_env.wiring.registry import (
     FAMILIES,
-    FORMER_SCRIPTS,
     MODELS,
     SCRIPTS,
     api_paths,
@@ -118,7 +117,7 @@ def head_of(model: str) -> tuple[str, str]:
     if match := _PLUGGED_IN.fullmatch(model):
         return match[1], match[2] or ""
     head, _, served_name = split_address(model)[0].partition("/")
-    return FORMER_SCRIPTS.get(head, head), served_name
+    return head, served_name
 
 
 def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry, str]:

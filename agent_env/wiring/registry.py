@@ -16,11 +16,7 @@ if TYPE_CHECKING:
     from agent_env.tasks.family import Family
 
 SCRIPTS = dict(sorted(ours("policies").items(), key=lambda each: "reference" not in each[0]))
-"""Scripted models by name."""
-FORMER_SCRIPTS = {"reader": "reference"}
-"""Former names, with those of now; runs stored under them are still resumed and replayed."""
-POLICIES = frozenset(SCRIPTS) | frozenset(FORMER_SCRIPTS)
-"""Those that a family has to bring a policy for."""
+"""Scripted models by name; a family brings a policy for each that it offers."""
 
 
 def task_names() -> tuple[str, ...]:

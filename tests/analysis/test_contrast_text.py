@@ -28,7 +28,7 @@ def weights(text, of=ONE):
 
 @pytest.mark.parametrize(
     "text",
-    ["web+python:web", "web+python-web", " web+python − web ", "(web+python):(web)", "web+ci:web"],
+    ["web+python:web", "web+python-web", " web+python − web ", "(web+python):(web)"],
 )
 def test_after_and_before_are_parted_by_a_colon_or_a_minus(text):
     assert weights(text) == [{"web+python": 1.0, "web": -1.0}]

@@ -14,7 +14,7 @@ import agent_env as ae
 from tests import TESTS
 from tests.pages import page_generator
 
-OLD_RUN = TESTS / "data/runs/version-1"
+OLD_RUN = TESTS / "data/runs/puzzle"
 
 
 @pytest.fixture

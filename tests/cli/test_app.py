@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.lines import read_trace
+from agent_env.episodes.trace.lines import read_lines, read_trace, seal
 from agent_env.extras import EXTRAS
 from agent_env.testing import puzzle
 from agent_env.wiring.models import make_model
@@ -154,12 +154,12 @@ def test_a_run_goes_on_at_the_server_that_is_named(tmp_path):
 
 def test_failed_and_missing_episodes_are_run_again_by_resume(copied):
     trace = copied / TRACE
-    lines = trace.read_text().splitlines()[:1]
+    first = trace.read_bytes().splitlines(keepends=True)[0]
     failed = (
-        '"seq":1,"at":"2026-01-01T00:00:00Z","kind":"episode_failed","error":"E","message":"m"}'
+        b'{"v":2,"episode":"explicit/tp-1-00001.1","seq":1,"at":"2026-01-01T00:00:00Z",'
+        b'"kind":"episode_failed","error":"E","message":"m"}'
     )
-    lines.append('{"v":1,"episode":"explicit/tp-1-00001.1",' + failed)
-    trace.write_text("\n".join(lines) + "\n")
+    trace.write_bytes(first + seal(failed, read_lines(trace, first).crc)[0])
     (copied / "episodes/base/tp-1-00002.1.jsonl").unlink()
     told = json.loads(agent_env("show", str(copied), "--json").stdout)["conditions"]
     assert (told["explicit"]["failed"], told["base"]["episodes"]) == (1, 1)

@@ -17,7 +17,7 @@ from tests import TESTS
 from tests.analysis.simulated import Plant, study
 from tests.analysis.studies import study_of
 
-RUN = TESTS / "data" / "runs" / "version-1"
+RUN = TESTS / "data" / "runs" / "puzzle"
 
 
 def raising_on(task, condition, error):

@@ -11,7 +11,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.tasks.where import parse_where
 
-RUN = Path(__file__).parents[1] / "data/runs/version-1"
+RUN = Path(__file__).parents[1] / "data/runs/puzzle"
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def names(index, *where):
 def test_episodes_are_filtered_and_summed(folder):
     index = Index(folder)
     assert index.update() == 5
-    assert names(index) == ["base", "explicit+cal", "web", "web+ci", "web-once"]
-    assert names(index, "exact_match=1") == ["explicit+cal", "web", "web+ci"]
+    assert names(index) == ["base", "explicit+cal", "web", "web+python", "web-once"]
+    assert names(index, "exact_match=1") == ["explicit+cal", "web", "web+python"]
     assert names(index, "condition=web,base", "exact_match=1") == ["web"]
     assert names(index, "stop_reason=time") == []
     totals = index.totals([parse_where("condition=web,base")])
@@ -70,7 +70,7 @@ def test_an_unknown_field_is_the_users_mistake(folder):
         names(index, "exact_match=x")
 
 
-PAGED = Path(__file__).parents[1] / "data/runs/version-1"
+PAGED = Path(__file__).parents[1] / "data/runs/puzzle"
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def shown(pages, wanted, offset=0, limit=9):
 
 def test_pages_follow_each_other_without_gap(pages):
     everything = shown(pages, EpisodeFilter())
-    assert everything == ["base", "explicit+cal", "web", "web+ci", "web-once"]
+    assert everything == ["base", "explicit+cal", "web", "web+python", "web-once"]
     assert shown(pages, EpisodeFilter(), 0, 2) + shown(pages, EpisodeFilter(), 2, 3) == everything
     assert pages.span(EpisodeFilter(), 4, 9).total == 5
 

@@ -38,7 +38,7 @@ def manifest():
         ),
         (
             puzzle("b").model_dump_json()[:-1] + ', "colour": 1}',
-            r"samples\.jsonl:2: colour: Extra inputs are not permitted",
+            r"samples\.jsonl:2: unknown field 'colour'",
         ),
     ],
 )

@@ -8,7 +8,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.start import check_run
 from tests import TESTS
 
-RUN = TESTS / "data/runs/version-1"
+RUN = TESTS / "data/runs/puzzle"
 
 
 def checked(model):

@@ -13,7 +13,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.running_scores import Spending
 from tests import TESTS
 
-RUN = TESTS / "data/runs/version-1"
+RUN = TESTS / "data/runs/puzzle"
 KEY = EpisodeKey("tp-0-1", "web", 1)
 
 
@@ -71,7 +71,7 @@ def test_a_line_of_a_log_has_each_condition(monkeypatch, capsys):
         progress.listener.end(EpisodeKey("tp-0-1", "web", 2), "failed")
     assert capsys.readouterr().err.splitlines()[1].partition("; about 8")[0] == (
         "5 of 5 episodes done (1 now), 1 failed; exact_match base 0.000 (1 of 1), "
-        "web 1.000 (1 of 1, 1 failed), web-once 0.000 (1 of 1), web+ci 1.000 (1 of 1), "
+        "web 1.000 (1 of 1, 1 failed), web-once 0.000 (1 of 1), web+python 1.000 (1 of 1), "
         "explicit+cal 1.000 (1 of 1)"
     )
 
@@ -143,7 +143,7 @@ def test_several_runs_have_a_row_for_each_condition_and_one_for_all(capsys, tmp_
         "          base          1/1        0  0.00          –     –",
         "          web           1/1        0  1.00          –     –",
         "          web-once      1/1        0  0.00          –     –",
-        "          web+ci        1/1        0  1.00          –     –",
+        "          web+python    1/1        0  1.00          –     –",
         "          explicit+cal  1/1        0  1.00          –     –",
         "qa/b      all           1/4        1  –             0:10  –",
         "          web           1          1  –             –     –",

@@ -14,7 +14,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.running_scores import RunningMean, SoFar, Spending, spending
 from tests import TESTS
 
-RUN = TESTS / "data/runs/version-1"
+RUN = TESTS / "data/runs/puzzle"
 PRICES = ModelFacts(input_per_million=1.0, output_per_million=2.0, date="2026-01-01", source="x")
 VALUES = st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from([0.0, 1.0])), min_size=1)
 

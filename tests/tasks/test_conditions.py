@@ -63,7 +63,6 @@ def test_a_name_says_wording_tools_and_strategy_in_one_order(text, name, wording
 
 def test_a_tools_name_is_a_part_and_its_alias_the_same_condition():
     assert parse_condition("python+calendars") == parse_condition("cal+python")
-    assert parse_condition("web+ci~auto").name == "web+python~auto"  # as it was called before
     assert parse_condition("query_events").name == "events"
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ConfigError, StorageError
-from agent_env.records.pages import Hit, StatedDay
+from agent_env.records.pages import Hit
 from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages, merge, problems
 from agent_env.web.store_file import Failure
@@ -158,57 +158,6 @@ def test_what_runs_as_of_a_day_record_is_theirs_and_answers_that_day_first(tmp_p
     assert len({store.digest() for store in (now, then, later)}) == 3
 
 
-FORMAT_2 = """
-CREATE TABLE bodies (digest TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, body BLOB NOT NULL);
-CREATE TABLE texts (digest TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, text BLOB NOT NULL);
-CREATE TABLE fetches (
-    id INTEGER PRIMARY KEY, stands INTEGER NOT NULL, asked TEXT NOT NULL, url TEXT NOT NULL,
-    fetched_at TEXT NOT NULL, status INTEGER, content_type TEXT, headers TEXT,
-    body TEXT REFERENCES bodies (digest), text TEXT REFERENCES texts (digest), extractor TEXT,
-    title TEXT, language TEXT, published TEXT, modified TEXT, error TEXT
-);
-CREATE UNIQUE INDEX standing ON fetches (asked) WHERE stands;
-CREATE INDEX of_url ON fetches (url);
-CREATE TABLE searches (
-    provider TEXT NOT NULL, query TEXT NOT NULL, most INTEGER NOT NULL, searched_at TEXT NOT NULL,
-    hits TEXT, error TEXT, PRIMARY KEY (provider, query, most)
-) WITHOUT ROWID;
-PRAGMA application_id = 1634160759;
-PRAGMA user_version = 2;
-"""
-
-
-def write_format_2(old, new):
-    """A store as format 2 wrote it, with what the other holds."""
-    with sqlite3.connect(old) as target:
-        target.executescript(FORMAT_2)
-        target.execute("ATTACH ? AS new", (str(new),))
-        for table in ("bodies", "texts"):
-            target.execute(f"INSERT INTO {table} SELECT * FROM new.{table}")
-        columns = ", ".join(row[1] for row in target.execute("PRAGMA main.table_info(fetches)"))
-        target.execute(f"INSERT INTO fetches SELECT {columns} FROM new.fetches")
-    target.close()
-
-
-@pytest.mark.parametrize("read_only", [True, False])
-def test_a_store_of_format_2_answers_as_before_and_by_day(read_only, store, tmp_path):
-    for text, at in (("One.", "2015-03-01T10:00:00+02:00"), ("Two.", "no time")):
-        put = page(A, text).model_copy(update={"fetched_at": at})
-        store.put_all([put])
-    store.keep(B, Failure("no host"), NOON)
-    old = tmp_path / "old.db"
-    write_format_2(old, store.file)
-    before = old.read_bytes()
-    again = SqlitePages(old, read_only)
-    assert again.digest() == store.digest()
-    assert list(again.fetches(False)) == list(store.fetches(False))
-    assert again.first_day() == "2015-03-01"
-    for made in (again, SqlitePages(old, read_only, as_of="2015-03-01")):
-        assert made.outcome(A).text == ("One." if made.as_of else "Two.")
-    assert (old.read_bytes() == before) is read_only
-    assert not list(problems(again))
-
-
 def test_verifying_names_what_was_changed_or_lost(store):
     digest = asyncio.run(store.put(page(A, "One.")))
     other = asyncio.run(store.put(page(B, "Two.")))
@@ -257,14 +206,10 @@ def broken(file):
     [
         (lambda file: file.write_text("not a database at all"), "it is not an SQLite file"),
         (_sql("CREATE TABLE mine (a);"), "it is another program's SQLite file"),
-        (
-            _sql("CREATE TABLE bodies (a); CREATE TABLE pages (a);"),
-            r"of an older format \(1\); this version reads 2 to 4",
-        ),
-        (newer, r"of a newer format \(99\); this version reads 2 to 4"),
+        (newer, "of format 99; this agent-env reads format 5"),
         (broken, "is a broken page store"),
     ],
-    ids=["plain", "foreign", "older", "newer", "broken"],
+    ids=["plain", "foreign", "newer", "broken"],
 )
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_file_that_is_no_store_of_this_format_is_named(make, said, read_only, tmp_path):
@@ -276,27 +221,6 @@ def test_a_file_that_is_no_store_of_this_format_is_named(make, said, read_only, 
     assert str(file) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert file.read_bytes() == before
-
-
-def test_a_store_of_format_2_is_read_as_it_is_and_upgraded_by_who_writes(store, tmp_path):
-    file = tmp_path / "old.db"
-    asyncio.run(store.put(page(A, "One.")))
-    write_format_2(file, store.file)
-    before = file.read_bytes()
-    reader = SqlitePages(file, read_only=True)
-    assert asyncio.run(reader.get(A)) == page(A, "One.")
-    assert list(problems(reader)) == []
-    assert file.read_bytes() == before
-    digest = reader.digest()
-    dated = page(B, "Two.").model_copy(
-        update={"dates": (StatedDay(day="2015-03", kind="published", source="url"),)}
-    )
-    writers = [SqlitePages(file), SqlitePages(file)]
-    assert [store.digest() for store in writers] == [digest, digest]
-    asyncio.run(writers[0].put(dated))
-    assert asyncio.run(writers[1].get(A)).dates is None
-    assert asyncio.run(writers[1].get(B)) == dated
-    assert asyncio.run(SqlitePages(file, read_only=True).get(B)) == dated
 
 
 def test_dates_that_are_none_are_named(store):

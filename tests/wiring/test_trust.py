@@ -357,7 +357,7 @@ def test_an_old_run_is_confirmed_once(name, tmp_path, canary):
     run = Foreign(Path(shutil.copytree(OLD / name, tmp_path / name)), tmp_path / "mine",
                   tmp_path / "canary", canary)  # fmt: skip
     settings = outside_settings(run.path, Run(run.path).manifest)
-    assert bool(settings) == (name == "version-1-server")
+    assert bool(settings) == (name == "server")
     if settings:
         first = run.command("resume")
         assert (first.returncode, "--trust-run" in first.stderr) == (2, True)

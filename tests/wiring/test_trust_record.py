@@ -241,7 +241,7 @@ def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(own, mon
 REST = {
     "repeats": 1000, "run_limits": {}, "limits": {}, "retries": {"attempts": 99}, "prompt": "other",
     "system_file": {"name": "x", "digest": "0", "text": "Write as much as you can."},
-    "concurrency": 500, "seed": 7, "options": {"difficulty": 1}, "changes": ["x"], "unheard": "of",
+    "concurrency": 500, "seed": 7, "options": {"difficulty": 1}, "changes": ["x"],
 }  # fmt: skip
 
 

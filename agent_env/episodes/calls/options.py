@@ -224,11 +224,6 @@ def _cache(
         return None
     cache = ReplyCache(Path(manifest.reply_cache), permit)
     stack.callback(cache.close)
-    if foreign := cache.foreign():
-        note(
-            f"{cache.file} holds {foreign} replies under another version of the key; "
-            "they are not found by this version"
-        )
     stack.callback(
         lambda: note(f"reply cache: {cache.hits} replies found, {cache.misses} asked for")
     )

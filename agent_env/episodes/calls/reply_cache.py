@@ -1,9 +1,8 @@
 """A cache of replies for repeated runs, in a file that the user names; off by default.
 
 Guarantees: a reply is reused only if everything that determines it is equal: model, base URL,
-parameters, messages, tools, the condition's settings and the repeat. The key has a version; replies
-under another version are counted and reported. Only replies are stored, no API key and no error.
-Several processes may share a file.
+parameters, messages, tools, the condition's settings and the repeat. Only replies are stored, no
+API key and no error. Several processes may share a file.
 """
 
 from __future__ import annotations
@@ -23,12 +22,9 @@ from agent_env.records.safe_files import check_journals
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
 from agent_env.web.store_file import check_schema
 
-KEY_VERSION = 1
-"""Raised whenever the same request would get another key."""
-
 TABLE = """
 CREATE TABLE IF NOT EXISTS replies (
-    key TEXT PRIMARY KEY, version INTEGER NOT NULL, at TEXT NOT NULL, reply TEXT NOT NULL
+    key TEXT PRIMARY KEY, at TEXT NOT NULL, reply TEXT NOT NULL
 ) WITHOUT ROWID
 """
 
@@ -63,11 +59,6 @@ class ReplyCache:
             reason = exc.strerror if isinstance(exc, OSError) else exc
             raise ConfigError(f"cannot use {file} as a reply cache: {reason}") from exc
 
-    def foreign(self) -> int:
-        """Number of replies under another key version; they are never found."""
-        row = self._execute("SELECT count(*) FROM replies WHERE version != ?", (KEY_VERSION,))
-        return int(row.fetchone()[0])
-
     def get(self, key: str) -> Reply | None:
         """The reply, with the time when it was first received."""
         row = self._execute("SELECT at, reply FROM replies WHERE key = ?", (key,)).fetchone()
@@ -81,9 +72,7 @@ class ReplyCache:
     def put(self, key: str, reply: Reply, at: str) -> None:
         """Stores a reply; the first one under a key stays."""
         text = reply.model_dump_json(exclude_none=True)
-        self._execute(
-            "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", (key, KEY_VERSION, at, text)
-        )
+        self._execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, at, text))
 
     def close(self) -> None:
         """Closes the file."""
@@ -100,7 +89,6 @@ def cache_key(asking: Asking, messages: Sequence[Message], tools: Sequence[ToolS
     """SHA-256 over everything that determines the reply, without fields at their defaults, so that
     a new field does not change the keys of requests without it."""
     whole = {
-        "version": KEY_VERSION,
         "model": asking.model,
         "parameters": {k: v for k, v in asking.parameters.items() if v is not None},
         "condition": asking.condition.model_dump(

@@ -1,8 +1,7 @@
 """Traces as files: one per episode, one line per event with a checksum, appended as it happens.
 
 A line ends in `,"crc":"xxxxxxxx"}`: CRC-32 of the text before it, continued from the line above.
-So a line that was changed, moved, doubled, removed or taken from another trace is detected. Lines
-of version 1 have no checksum and are read all the same.
+So a line that was changed, moved, doubled, removed or taken from another trace is detected.
 
 Guaranteed: an event goes to the operating system in one write before the episode continues, so a
 killed process loses no event; one process writes a trace at a time; a line that the disk takes
@@ -53,8 +52,8 @@ class TraceError(DatasetError):
         super().__init__(file, line, reason)
         self.sound = sound
         self.mendable = mendable
-        """Whether the episode may continue from the sound events; false if a later version of
-        agent-env wrote the rest."""
+        """Whether the episode may continue from the sound events; false if the rest is of another
+        version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def last_event(path: Path, data: bytes) -> Event | None:
         event = next(_without_verdicts(read), None)
     except ValidationError:  # sealed by somebody else; reading it whole says what is wrong
         event = next(_without_verdicts(reversed(read_lines(path, data).events)), None)
-    return event if event is not None and event.v <= TRACE_VERSION else None
+    return event if event is not None and event.v == TRACE_VERSION else None
 
 
 def _without_verdicts(events: Iterable[Event]) -> Iterator[Event]:
@@ -121,13 +120,13 @@ def _parse_line(
         event: Event = trace_event.validate_json(body)
     except ValidationError as exc:
         version = _version(body)
-        if version is not None and version > TRACE_VERSION:
-            return None, 0, _later(version), False
+        if version is not None and version != TRACE_VERSION:
+            return None, 0, _other(version), False
         return None, 0, f"not a trace event: {first_problem(exc.errors())}", True
-    if event.v > TRACE_VERSION:
-        return None, 0, _later(event.v), False
+    if event.v != TRACE_VERSION:
+        return None, 0, _other(event.v), False
     problem = _misplaced(event, above)
-    if problem is None and (written or event.v > 1) and written != b"%08x" % crc:
+    if problem is None and written != b"%08x" % crc:
         problem = (
             "its checksum does not fit; a byte was changed, or the line is from another trace"
             if written
@@ -163,11 +162,8 @@ def _version(body: bytes) -> int | None:
     return version if isinstance(version, int) else None
 
 
-def _later(version: int) -> str:
-    return (
-        f"was written by a later agent-env (trace version {version}; this one reads up to "
-        f"{TRACE_VERSION})"
-    )
+def _other(version: int) -> str:
+    return f"is of trace version {version}; this agent-env reads version {TRACE_VERSION}"
 
 
 PLACES = ("episodes", "interrupted", "broken")

@@ -3,7 +3,6 @@ model below: STUDY/TASK/MODEL."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -70,15 +69,6 @@ class StudyRecord(Stored):
         return digest(f"{self.begun_at}\0{self.digest}".encode())[:40]
 
 
-def _holds_plain_runs(folder: Path) -> bool:
-    """Whether study.json is of `traveler study`, a command of earlier versions."""
-    try:
-        content = json.loads(read_file(folder, folder / RECORD))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and "plan" in content and "name" not in content
-
-
 @dataclass(frozen=True, slots=True)
 class RunPlace:
     """One run of a study."""
@@ -109,7 +99,7 @@ class StudyFolder:
     def around(cls, path: Path) -> StudyFolder | None:
         """The study that was begun and that the path is, or lies in; None where there is none."""
         for folder in (path, path.parent, path.parent.parent):
-            if (folder / RECORD).exists() and not _holds_plain_runs(folder):
+            if (folder / RECORD).exists():
                 return cls(folder)
         return None
 

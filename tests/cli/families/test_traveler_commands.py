@@ -1,7 +1,5 @@
 """TRAVELER as a user runs it: by the tool and in the sandbox."""
 
-import shutil
-
 import pytest
 
 from agent_env.errors import ConfigError
@@ -47,13 +45,3 @@ def test_questions_on_one_list_are_one_cluster(twelve):
     told = " ".join(agent_env("compare", str(twelve)).stdout.split())
     assert "12 samples in 8 clusters." in told
     assert "Samples of one list of events are drawn together: 8 for 12 samples." in told
-
-
-def test_the_folder_of_a_former_study_is_compared_like_any_folder_of_runs(twelve, tmp_path):
-    shutil.copytree(twelve, tmp_path / "study" / "final-reference")
-    (tmp_path / "study" / "study.json").write_text(
-        '{"plan": {"models": ["reference"]}, "runs": [], "kept": [], "final": null}'
-    )
-    told = agent_env("compare", str(tmp_path / "study"), "--by", "category")
-    assert told.returncode == 0, told.stderr
-    assert "accuracy by category" in told.stdout

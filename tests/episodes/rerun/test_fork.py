@@ -18,7 +18,7 @@ from agent_env.runs.run import Run
 from tests import TESTS
 from tests.plans import QUIET
 
-RUN = TESTS / "data/runs/version-1"
+RUN = TESTS / "data/runs/puzzle"
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def test_a_live_model_gets_results_by_call_and_never_invented_ones(tmp_path):
 
 def test_a_live_model_is_recorded_in_a_run_of_its_own(tmp_path):
     source, out = tmp_path / "source", tmp_path / "out"
-    shutil.copytree(RUNS / "version-1", source)
+    shutil.copytree(RUNS / "puzzle", source)
     options = ReplayOptions(strict=False, model_live=True, out=out)
     results = asyncio.run(replay(Run(source), options, print))
     assert (results[0].episode, results[0].verdict) == ("base/tp-3-00001.1", "same")

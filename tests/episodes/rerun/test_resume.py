@@ -235,7 +235,7 @@ def test_time_used_before_counts_against_the_limit(tmp_path):
     assert (episode.stop_reason, again.asked, episode.steps) == ("time", 0, 2)
 
 
-RUN = TESTS / "data/runs/version-1"
+RUN = TESTS / "data/runs/puzzle"
 
 
 @pytest.fixture

@@ -28,13 +28,11 @@ from agent_env.graph.loop import AgentLoop, EpisodeState
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
 from agent_env.records.schema import Message, Reply, ToolSpec
-from agent_env.registry import NO_PLUGINS
 from agent_env.tasks.conditions import parse_condition
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.tools.toolbox import ToolSet
-from agent_env.wiring.models import make_model
 from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()
@@ -187,7 +185,3 @@ def test_a_page_that_cannot_be_opened_is_passed_over():
     lookup = Lookup("event", "the Falklands War", "year", "first")
     found = find_thoroughly(lookup, history, {"web_search", "open_page"})
     assert found.call == ("web_search", {"query": "Falklands War"})
-
-
-def test_a_run_stored_under_the_former_name_reader_finds_the_reference():
-    assert isinstance(make_model("reader", None, {}, NO_PLUGINS), Reference)
