@@ -174,17 +174,16 @@ class Commands(TyperGroup):
             ctx.fail(self._advice(ctx, args))
 
     def _advice(self, ctx: typer.Context, args: Sequence[str]) -> str:
-        """What is called nearly so, is in another group, or is known here."""
+        """What is in another group, is called nearly so, or is known here."""
         everything = Commands()
         everything.add_installed()
         paths = [each.split(".") for each in everything.paths]
         names = [name for path in paths for name in accumulate(path, "{}.{}".format)]
-        problem = f"no command '{args[0]}'"
+        problem, known = f"no command '{args[0]}'", self.list_commands(ctx)
         if places := [name for name in names if name.rpartition(".")[2] == args[0]]:
-            place = min(places, key=lambda name: name.count(".")).replace(".", " ")
-            return f"{problem}; type: {shlex.join(['agent-env', *place.split(), *args[1:]])}"
-        ends = {n: n.rpartition(".")[2] for n in names if n.startswith(self.prefix)}
-        if close := get_close_matches(args[0], set(ends.values()), n=1):
-            near = [name.replace(".", " ") for name, end in ends.items() if end in close]
-            return f"{problem}; did you mean agent-env {' or agent-env '.join(near)}?"
-        return f"{problem}; known: {', '.join(self.list_commands(ctx))}"
+            place = min(places, key=lambda name: name.count(".")).split(".")
+            return f"{problem}; type: {shlex.join(['agent-env', *place, *args[1:]])}"
+        if close := get_close_matches(args[0], known, n=1):
+            near = f"{self.prefix}{close[0]}".replace(".", " ")
+            return f"{problem}; did you mean agent-env {near}?"
+        return f"{problem}; known: {', '.join(known)}"
