@@ -11,7 +11,7 @@ from importlib import import_module
 from agent_env.errors import ConfigError
 
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "analysis": ("jinja2", "matplotlib", "pandas", "scipy"),
+    "analysis": ("jinja2", "matplotlib", "pandas"),
     "viewer": ("jinja2", "starlette", "uvicorn"),
     "serve": ("httptools", "starlette", "uvicorn"),
     "tdbench": ("duckdb", "sqlglot"),
@@ -28,7 +28,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "dev": ("hypothesis",),
 }
 FOR_FIGURES = ("matplotlib",)
-FOR_REPORT = ("jinja2", "matplotlib", "scipy")
+FOR_REPORT = ("jinja2", "matplotlib")
 
 
 def need_extra(*modules: str, extra: str | None = None, what: str = "this") -> None:

@@ -4,8 +4,7 @@ which must show in the metrics of the table `clock`; the script fails where one 
 exactly what the policy does.
 
 Run: python benchmarks/clock.py (some minutes, one core). `--questions N` asks fewer, `--score`
-takes the answers of all three from the tables and runs no episode. `--cutoffs N` instead plants N
-knowledge cutoffs a row and counts how many lie in the interval that is found.
+takes the answers of all three from the tables and runs no episode.
 """
 
 from __future__ import annotations
@@ -14,13 +13,8 @@ import argparse
 import asyncio
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from math import inf
 from pathlib import Path
-from random import Random
-from statistics import median
 
-from agent_env.analysis.cutoff import Cutoff, cutoff_of
 from agent_env.families.tdbench.sample import answer_in, rows_of
 from agent_env.records.schema import Condition, Episode, MaterialTable, Sample
 from agent_env.runs.day_options import DayOptions, on_their_days
@@ -42,12 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--score", action="store_true")
-    parser.add_argument("--cutoffs", type=int)
     arguments = parser.parse_args()
-    if arguments.cutoffs:
-        for row in ((18, 0.6, 10), (40, 0.5, 10), (60, 0.4, 10), (60, 0.7, 5), (200, 0.3, 10)):
-            planted_cutoffs(arguments.cutoffs, *row)
-        return
     options = RunOptions("tdbench", options=OPTIONS, limit=DRAWN * arguments.questions)
     made = samples_of(options)
     task = task_of(options, by_digest(made.tables))
@@ -72,39 +61,6 @@ def main() -> None:
                 for day in DAYS
             }
         report(name, samples, answers, metrics)
-
-
-def planted_cutoffs(runs: int, questions: int, known: float, lag: float) -> None:
-    """Of so many questions the model answers the share `known` as of its cutoff, half of the rest
-    as of some years before it (`lag`, a mean), and of the others four in ten at random."""
-    rng = Random(1)
-    found = [planted_cutoff(rng, questions, known, lag) for _ in range(runs)]
-    told = [(day, cutoff) for day, cutoff in found if cutoff.year is not None]
-    inside = sum(cutoff.low <= day <= cutoff.high for day, cutoff in told)
-    width = median(cutoff.high - cutoff.low for _, cutoff in told)
-    print(f"{questions} questions, {known:.0%} known: {inside} of {len(told)} in the interval, "
-          f"median width {width:.1f} years; {runs - len(told)} not told")  # fmt: skip
-
-
-def planted_cutoff(rng: Random, questions: int, known: float, lag: float) -> tuple[float, Cutoff]:
-    planted, spans = 1990 + rng.random() * 33, []
-    for question in range(questions):
-        changes = [1950 + 10 * rng.random()]
-        while changes[-1] < 2025:
-            changes.append(changes[-1] + rng.expovariate(1 / rng.choice((4, 6, 10))))
-        drawn = rng.random()
-        if drawn < known:
-            day = planted
-        elif drawn < (1 + known) / 2:
-            day = planted - rng.expovariate(1 / lag)
-        else:
-            day = rng.random() * 75 + 1950 if rng.random() < 0.4 else 0.0
-        spans += [
-            (str(question), since, until if until < 2025 else inf)
-            for since, until in pairwise(changes)
-            if since <= day < until
-        ]
-    return planted, cutoff_of(spans, 500, rng.randrange(10**6))
 
 
 def first_answer(sample: Sample, tables: Mapping[str, MaterialTable]) -> list[str]:

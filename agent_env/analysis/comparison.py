@@ -19,7 +19,7 @@ from agent_env.analysis.contrasts import (
     plan,
     unit_of,
 )
-from agent_env.analysis.intervals import FEWEST, Estimate, bootstrap_estimate, mean_estimates
+from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
 from agent_env.analysis.provenance import Provenance
 from agent_env.analysis.resampling import (
     Floats,
@@ -100,11 +100,6 @@ class Comparison:
     @property
     def cluster_count(self) -> int:
         return resampling.cluster_count(self.clusters)
-
-    @property
-    def has_few_clusters(self) -> bool:
-        """Whether they are too few for a bootstrap."""
-        return self.cluster_count < FEWEST
 
     @cached_property
     def weights(self) -> Floats:
@@ -194,10 +189,10 @@ class Comparison:
 
     def estimates(self, values: Floats, share: bool) -> list[Estimate]:
         """The means of columns over the study's samples."""
-        draws = np.empty((0, values.shape[1])) if share else self.resampled_means(values)
+        draws = np.empty((0, values.shape[1])) if share else self._resampled_means(values)
         return mean_estimates(values, self.clusters, draws, share)
 
-    def resampled_means(self, values: Floats) -> Floats:
+    def _resampled_means(self, values: Floats) -> Floats:
         """The means of columns, by resample; all calls share the resamples."""
         options = self.options
         if options.resamples * self.cluster_count <= MOST_WEIGHTS:
@@ -208,7 +203,7 @@ class Comparison:
     def ratio_of_means(self, values: Floats, base: Estimate) -> Estimate:
         """mean of column 0 over mean of column 1, with the bootstrap's interval."""
         share = float(np.nanmean(values[:, 0]) / np.nanmean(values[:, 1]))
-        draws = self.resampled_means(values)
+        draws = self._resampled_means(values)
         usable = draws[draws[:, 1] > 1e-12]
         if len(usable) < 0.99 * len(draws):
             return Estimate(share, method="the denominator is too uncertain", samples=base.samples)

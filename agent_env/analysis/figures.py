@@ -287,14 +287,13 @@ def _lines(
 
 
 def clock(comparison: Comparison) -> Figure | None:
-    """Over the days of the world, the answers that follow the clock and those of memory, a line for
-    each condition, a panel for each model, with its apparent knowledge cutoff. None without
-    days."""
+    """Over the days of the world, the answers that follow the clock, a line for each condition, a
+    panel for each model. None without days."""
     from agent_env.analysis.statistics import clock as days
 
-    arms, cutoffs = days.arms_on_days(comparison), days.cutoffs(comparison)
-    titles = short_names(list(cutoffs))
-    lines: dict[str, dict[str, list[Arm]]] = {model: {} for model in cutoffs}
+    arms = days.arms_on_days(comparison)
+    lines: dict[str, dict[str, list[Arm]]] = {arm.model: {} for arm in arms}
+    titles = short_names(list(lines))
     for arm in sorted(arms, key=lambda arm: arm.condition.today or ""):
         name = arm.condition.name.replace(f"~on-{arm.condition.today}", "")
         name += ", day said" if arm.condition.says_today else ""
@@ -304,31 +303,24 @@ def clock(comparison: Comparison) -> Figure | None:
     figure, axeses = panels(len(lines), sharey=True)
     names = list(dict.fromkeys(name for own in lines.values() for name in own))
     for axes, (model, own) in zip(axeses, lines.items(), strict=True):
-        cutoff = cutoffs[model]
-        if cutoff.year is not None and cutoff.low is not None and cutoff.high is not None:
-            axes.axvspan(cutoff.low, cutoff.high, color="#dddddd", label="apparent cutoff, 95 %")
-            axes.axvline(cutoff.year, color="#777777", linewidth=1)
         for name, of_name in own.items():
             look = _look(names.index(name))
             shift = (names.index(name) - (len(names) - 1) / 2) * 0.4  # so that bars stand apart
             today = (date.fromisoformat(arm.condition.today or "") for arm in of_name)
             at = [in_years(day) + shift for day in today]
-            for text, line, face, estimates in (
-                ("on its day", "-", look.colour, [days.follows(comparison, a) for a in of_name]),
-                ("memory", ":", "white", [days.memory(comparison, a, cutoff) for a in of_name]),
-            ):
-                if any(each.value is None for each in estimates):
-                    continue
-                values, lengths = bars_of(estimates)
-                axes.errorbar(
-                    at, values, lengths, label=literal(f"{name}: {text}"), color=look.colour,
-                    marker=look.marker, markerfacecolor=face, linestyle=line, capsize=2,
-                )  # fmt: skip
+            estimates = [days.follows(comparison, arm) for arm in of_name]
+            if any(each.value is None for each in estimates):
+                continue
+            values, lengths = bars_of(estimates)
+            axes.errorbar(
+                at, values, lengths, label=literal(name), color=look.colour, marker=look.marker,
+                capsize=2,
+            )  # fmt: skip
         axes.set_title(literal(titles[model]), fontsize=10)
         axes.set_ylim(-0.04, 1.04)
         clean(axes)
     figure.supxlabel(f"day of the world ({BARS})", fontsize=10)
-    figure.supylabel("share of answers", fontsize=10)
+    figure.supylabel("share right on the day", fontsize=10)
     legend(figure, axeses)
     return figure
 

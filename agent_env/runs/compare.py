@@ -65,7 +65,7 @@ class CompareOptions:
         tuple[str, ...],
         Opt(
             "Which tables: conclusions, conditions, shortcuts, differences, tools_check, use, "
-            "outcomes, noise, reliability, correlations, rankings, gap, tools, shapley, those of "
+            "outcomes, noise, reliability, gap, tools, those of "
             "the task's paper (table1, figure4, ...), or all. Repeatable.",
             flag="--table",
         ),
@@ -229,7 +229,6 @@ def select_tables(
         chosen = [statistic for statistic in statistics_of(comparison) if statistic.is_main]
     else:
         chosen = statistics_named(comparison, names)
-        need_extra(*(module for statistic in chosen for module in statistic.needs))
     if "all" in names:
         by = list(comparison.groups)
     shown = []

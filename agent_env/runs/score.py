@@ -117,7 +117,6 @@ class RunScores:
     def as_json(self, with_changes: bool) -> dict[str, object]:
         """The object that `--json` prints."""
         from agent_env.analysis.result_tables import as_objects
-        from agent_env.analysis.statistics.phrasings import consistency
         from agent_env.analysis.summary import summarise
         from agent_env.analysis.tools_check import tools_checks
 
@@ -131,8 +130,6 @@ class RunScores:
             "interrupted": interrupted_totals(self.folder, self.facts).as_json(),
             "after_cutoff": self.late.as_json() if self.late else None,
         }
-        if same := consistency(self.comparison):
-            fields["phrasings"] = {row.condition: row.as_json() for row in same}
         fields |= {
             "judges": [row.as_json() for row in self.judges],
             "tools_check": {

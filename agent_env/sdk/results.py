@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from agent_env.analysis.html import rendered as rendered
     from agent_env.analysis.intervals import Estimate as Estimate
     from agent_env.analysis.intervals import Measurement as Measurement
+    from agent_env.analysis.intervals import bootstrap_estimate as bootstrap_estimate
     from agent_env.analysis.intervals import mean_intervals as mean_intervals
     from agent_env.analysis.intervals import wilson as wilson
     from agent_env.analysis.result_tables import Cell as Cell
     from agent_env.analysis.result_tables import Column as Column
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.analysis.statistics import Statistic as Statistic
-    from agent_env.analysis.statistics.correlations import between_metrics as between_metrics
     from agent_env.analysis.statistics.noise import pass_hat as pass_hat
     from agent_env.analysis.study import QUANTITIES as QUANTITIES
     from agent_env.analysis.study import Arm as Arm

@@ -9,7 +9,6 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.result_tables import render
 from agent_env.analysis.statistics import statistics_of, tables_of
-from agent_env.analysis.statistics.correlations import between_rankings
 from agent_env.analysis.statistics.gains import gains_of
 from agent_env.analysis.statistics.noise import noise_of
 from agent_env.errors import ConfigError
@@ -137,15 +136,6 @@ def test_what_a_tool_buys_is_gain_over_what_it_uses_more(planted):
     assert found.per_unit["1,000 tokens"].value == pytest.approx((found.gain or 0) / 2)
     assert found.extra["cent"] is None
     assert found.per_unit["cent"].value is None
-
-
-def test_rankings_need_three_models():
-    effects = {"base": 0.0, "web": 0.1}
-    two = study(Plant(samples=60), effects, ("a", "b"), seed=1)
-    three = study(Plant(samples=60), effects, ("a", "b", "c"), seed=1)
-    assert between_rankings(compared(two)) == []
-    (found,) = between_rankings(compared(three))
-    assert found.n == 3
 
 
 def test_unknown_names_are_refused_with_the_known_ones(planted):

@@ -16,6 +16,7 @@ DO_WITHOUT = (
     ["show", "run"],
     ["show", "run", "--json"],
     ["compare", "run", "--by", "solutions"],
+    ["compare", "run", "--json"],
     ["show", "--why", "run"],
     ["show", "run/episodes/web/tp-1-00001.1.jsonl"],
     ["episodes", "export", "run", "--to", "atif"],
@@ -27,8 +28,6 @@ SAME = ("show run", "show run --json", "compare run --by solutions")
 NEED = {
     "compare run --html r.html": "analysis",
     "compare run --figures figures": "analysis",
-    "compare run --table correlations": "analysis",
-    "compare run --json": "analysis",
     "view run": "viewer",
     "serve http time-puzzles": "serve",
     "questions generate tdbench --limit 1 --out td.jsonl": "tdbench",

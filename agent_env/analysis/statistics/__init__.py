@@ -40,8 +40,6 @@ class Statistic:
     """Whether `show` shows it, too."""
     without_rows: str = ""
     """Why a table without rows has none, and what would give it some."""
-    needs: tuple[str, ...] = ()
-    """Modules of the extra `analysis`."""
 
     def of(self, table: Callable[[Comparison], ResultTable]) -> Statistic:
         """As a decorator: the statistic with this table."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import date
-from functools import partial
 from math import inf
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.cutoff import Cutoff, cutoff_of
-from agent_env.analysis.intervals import Estimate, wilson
+from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm, Observation
-from agent_env.models.addresses import short_names
 from agent_env.tasks.moving import (
     DATE_ASKED,
     EVER_RIGHT,
@@ -31,9 +28,8 @@ NOTES = (
     "Over the questions about the present whose answer is not the same on all days. Follows the "
     "clock: right on the condition's day. Another day: wrong there, and right on another of the "
     "run's days, which ‘right on’ names. The present: wrong there, and right in the present of "
-    "the tables; both may hold of one answer. Memory: wrong on its day, right on that of the "
-    "model's apparent knowledge cutoff (table cutoff). A later day: wrong there, right only "
-    "behind it. Years old: of the answers that were right before their day, how long ago that was.",
+    "the tables; both may hold of one answer. A later day: wrong there, right only behind it. "
+    "Years old: of the answers that were right before their day, how long ago that was.",
     "Date asked: a tool told the day that its arguments did not, or a search for the date did. "
     "Looks up: the web or a table was asked before the answer; both over all questions.",
 )
@@ -47,41 +43,14 @@ def clock(comparison: Comparison) -> ResultTable:
     """A row for each condition with a day."""
     arms = arms_on_days(comparison)
     days = sorted({arm.condition.today or "" for arm in arms})
-    by_model = cutoffs(comparison)
-    rows = tuple(tuple(_cells(comparison, arm, days, by_model[arm.model])) for arm in arms)
+    rows = tuple(tuple(_cells(comparison, arm, days)) for arm in arms)
     columns = (
         Column("condition"), Column("follows the clock"), Column("another day", rank=1),
-        Column("the present"), Column("memory"), Column("a later day", rank=2),
+        Column("the present"), Column("a later day", rank=2),
         Column("years old", 1), *(Column(f"right on {day}", rank=3) for day in days),
         Column("n", 0), Column("date asked"), Column("looks up", rank=2),
     )  # fmt: skip
     return ResultTable("clock", "Which day answers follow", columns, rows, NOTES)
-
-
-@Statistic(
-    "cutoff", order=22, section="Results", is_main=True, in_score=True,
-    without_rows="No condition has a day that its prompt does not say (--today).",
-).of  # fmt: skip
-def cutoff(comparison: Comparison) -> ResultTable:
-    """A row for each model with answers to questions about the present that were given without
-    evidence."""
-    rows, by_model = [], cutoffs(comparison)
-    names = short_names(list(by_model))
-    for model, own in by_model.items():
-        if own.questions:
-            share = None if own.share is None else (own.share, *wilson(own.share, own.questions))
-            rows.append((names[model], *own.months, share, own.questions, own.why or None))
-    columns = (
-        Column("model"), Column("apparent cutoff"), Column("95 % from"), Column("to"),
-        Column("answers explained"), Column("questions", 0), Column("why there is none"),
-    )  # fmt: skip
-    note = (
-        "The day on which most answers were right that were given about the present without "
-        "looking anything up and without being told the day; its interval by resampling the "
-        "questions; one that ends with the last change of any answer may end later. Questions: "
-        "those with an answer that was right on some day."
-    )
-    return ResultTable("cutoff", "Apparent knowledge cutoff", columns, tuple(rows), (note,))
 
 
 def arms_on_days(comparison: Comparison) -> list[Arm]:
@@ -89,39 +58,17 @@ def arms_on_days(comparison: Comparison) -> list[Arm]:
     return [arm for arm in comparison.study.arms if arm.condition.today is not None]
 
 
-def cutoffs(comparison: Comparison) -> Mapping[str, Cutoff]:
-    """The apparent cutoff by model, of those with a condition on a day."""
-    arms = arms_on_days(comparison)
-    return {
-        model: cutoff_of([
-            (each.sample, *span)
-            for arm in arms
-            if arm.model == model and not arm.condition.says_today
-            for each in arm.finished
-            if each.metrics.get(LOOKS_UP) == 0 and (span := _span(each)) is not None
-        ])
-        for model in dict.fromkeys(arm.model for arm in arms)
-    }  # fmt: skip
-
-
 def follows(comparison: Comparison, arm: Arm) -> Estimate:
     """The share of answers that are right on the condition's day."""
     return comparison.mean_of(comparison.column(arm, FOLLOWS))
 
 
-def memory(comparison: Comparison, arm: Arm, own: Cutoff) -> Estimate:
-    """The share that are wrong there and right on the day of the cutoff; unknown without one."""
-    value = partial(_is_memory, own)
-    return comparison.mean_of(comparison.by_sample(arm, value))
-
-
-def _cells(comparison: Comparison, arm: Arm, days: list[str], own: Cutoff) -> Iterator[Cell]:
+def _cells(comparison: Comparison, arm: Arm, days: list[str]) -> Iterator[Cell]:
     today = in_years(date.fromisoformat(arm.condition.today or ""))
     right = follows(comparison, arm)
     yield arm.label
     yield right.cell
     yield from _shares(comparison, arm, OTHER_DAY, PRESENT)
-    yield memory(comparison, arm, own).cell
     of_span: tuple[Callable[[Observation], float | None], ...] = (
         lambda each: _is_later(each, today),
         lambda each: _age(each, today),
@@ -141,13 +88,6 @@ def _span(each: Observation) -> tuple[float, float] | None:
     """When the answer was right, in years."""
     since = each.metrics.get(RIGHT_SINCE)
     return None if since is None else (since, each.metrics.get(RIGHT_UNTIL, inf))
-
-
-def _is_memory(own: Cutoff, each: Observation) -> float | None:
-    if EVER_RIGHT not in each.metrics or own.year is None:
-        return None
-    span = _span(each)
-    return float(span is not None and not each.metrics[FOLLOWS] and own.explains(*span))
 
 
 def _is_later(each: Observation, today: float) -> float | None:

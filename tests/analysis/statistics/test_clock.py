@@ -1,4 +1,4 @@
-"""The tables of days: what an answer follows, how old it is, and what the memory says."""
+"""The table of days: what an answer follows, and how old it is."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.figures import clock as clock_figure
-from agent_env.analysis.statistics.clock import clock, cutoff
+from agent_env.analysis.statistics.clock import clock
 from agent_env.records.schema import Episode, Sample, Score
 from tests.analysis.studies import study_of
 
@@ -45,48 +45,27 @@ def columns(table, row):
     return dict(zip((column.name for column in table.columns), table.rows[row], strict=True))
 
 
-def test_the_cutoff_is_that_of_answers_given_without_being_told_the_day_or_looking_up():
-    table = cutoff(study(OLD))
-    assert columns(table, 0)["apparent cutoff"] == "2005-05"
-    assert (columns(table, 0)["questions"], columns(table, 0)["answers explained"][0]) == (9, 1.0)
-    assert cutoff(study(OLD, said=True)).rows == ()
-    assert cutoff(study(OLD, looked=1.0)).rows == ()
-
-
-def test_of_few_questions_the_table_says_why_there_is_no_cutoff():
-    row = columns(cutoff(study({"q": (2000.0, 2010.0)})), 0)
-    assert row["apparent cutoff"] is None
-    assert row["why there is none"] == "only 1 questions have an answer that was ever right"
-
-
-def test_answers_of_memory_are_of_a_later_day_in_1995_and_years_old_in_2015():
+def test_old_answers_are_of_a_later_day_in_1995_and_years_old_in_2015():
     table = clock(study(OLD))
     early, late = columns(table, 0), columns(table, 1)
-    assert (early["memory"][0], early["a later day"][0], early["years old"]) == (
-        1.0, 1.0, (None, None, None),
-    )  # fmt: skip
-    assert (late["memory"][0], late["a later day"][0]) == (1.0, 0.0)
+    assert (early["a later day"][0], early["years old"]) == (1.0, (None, None, None))
+    assert late["a later day"][0] == 0.0
     assert late["years old"][0] == pytest.approx(5.41, abs=0.01)
 
 
-def test_where_no_history_is_known_later_days_and_memory_are_unknown_and_not_0():
+def test_where_no_history_is_known_later_days_are_unknown_and_not_0():
     plain = study(OLD)
     for arm in plain.study.arms:
         for each in arm.observations:
             del each.metrics["ever_right"]
     row = columns(clock(plain), 0)
-    assert row["a later day"] == row["memory"] == (None, None, None)
+    assert row["a later day"] == (None, None, None)
     assert row["follows the clock"][0] == 0.0
 
 
-def test_what_follows_the_clock_is_no_memory():
-    right = columns(clock(study({f"q{n}": (1990.0, 2020.0) for n in range(9)})), 0)
-    assert (right["follows the clock"][0], right["memory"][0]) == (1.0, 0.0)
-
-
-def test_the_figure_has_a_panel_for_the_model_and_its_cutoff_is_marked():
+def test_the_figure_has_a_panel_for_the_model_and_a_line_for_each_condition():
     figure = clock_figure(study(OLD))
     (axes,) = figure.axes
     assert axes.get_title() == "m"
     labels = axes.get_legend_handles_labels()[1]
-    assert labels == ["apparent cutoff, 95 %", "base: on its day", "base: memory"]
+    assert labels == ["base"]

@@ -27,9 +27,8 @@ def folder(tmp_path_factory):
     groups = "28 groups of laws by matter and status with less than two answers"
     assert told[1] == f"  left out: {groups}"
     run = ("--dataset", out / "td.jsonl", "--condition", "base", "--out", out / "run")
-    code, shown, said = typed("run", "tdbench", *run)
+    code, _, said = typed("run", "tdbench", *run)
     assert code == 0, said
-    assert "Phrasings of one query, verdict by answer" in shown
     return out
 
 
@@ -42,8 +41,6 @@ def test_a_set_tells_what_made_it_and_is_answered(folder):
     code, out, _ = typed("show", folder / "run", "--json")
     told = json.loads(out)
     assert (code, told["conditions"]["base"]["answer"]) == (0, 1.0)
-    assert told["phrasings"]["base"]["queries"] == 4
-    assert told["phrasings"]["base"]["same_answer"]["mean"] == 1.0
 
 
 def test_a_published_set_is_checked_and_written_as_samples(tmp_path):
