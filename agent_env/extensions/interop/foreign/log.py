@@ -24,7 +24,6 @@ from agent_env.sdk.records import (
     ImportSource,
     Manifest,
     Message,
-    Record,
     Sample,
     ToolSpec,
     Usage,
@@ -180,9 +179,10 @@ def texts(values: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-class ForeignFields(Record):
-    """What is known of another tool's sample."""
+class ForeignSample(Sample):
+    """A sample of another tool."""
 
+    id: str = Field(min_length=1)
     metadata: dict[str, str] = Field(default_factory=dict)
     content: str = ""
     """Digest of what it asks; empty where that is unknown."""
@@ -191,12 +191,6 @@ class ForeignFields(Record):
     def identity(self) -> str:
         """What tells whether two logs ask the same under one id."""
         return self.content
-
-
-class ForeignSample(ForeignFields, Sample):
-    """A sample of another tool."""
-
-    id: str = Field(min_length=1)
 
 
 def foreign_study(
@@ -261,7 +255,7 @@ def hooks_of(samples: Sequence[Sample], cluster: str | None = None) -> AnalysisH
 
 
 def _metadata(sample: Sample) -> Mapping[str, str]:
-    assert isinstance(sample, ForeignFields)
+    assert isinstance(sample, ForeignSample)
     return sample.metadata
 
 
@@ -312,7 +306,7 @@ def _observation(episode: ForeignEpisode, model: str) -> Observation:
     )
 
 
-class ImportedSample(ForeignFields, Sample):
+class ImportedSample(ForeignSample):
     """A sample of an imported run; `id` names its trace."""
 
     source_id: str
