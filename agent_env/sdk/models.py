@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from agent_env.models.chat import read_message as read_message
     from agent_env.models.chat import read_tool as read_tool
     from agent_env.models.chat import text_in as text_in
-    from agent_env.models.chat import written as written
     from agent_env.models.settings import ModelParameters as ModelParameters
     from agent_env.models.streams import LISTENER as LISTENER
     from agent_env.models.tokenizers import Estimate as Estimate

@@ -122,8 +122,7 @@ def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
     environment = _by_server("--mcp-env", options.environment, commands)
     modes = _modes(options.isolation, commands)
     return tuple(
-        server_at(
-            name,
+        _at(
             command,
             McpServer(
                 name=name if NAME.fullmatch(name) else _refuse(name),
@@ -150,8 +149,9 @@ def unread_tools(options: McpOptions, conditions: Iterable[str]) -> dict[str, To
     return tools
 
 
-def server_at(name: str, command: str | Sequence[str], like: McpServer) -> McpServer:
+def _at(command: str | Sequence[str], like: McpServer) -> McpServer:
     """The server `like` at a command or URL; ConfigError where it is neither."""
+    name = like.name
     if isinstance(command, str) and command.startswith(("http://", "https://")):
         parts = urlsplit(command)
         if parts.username or parts.password:

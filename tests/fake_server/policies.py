@@ -17,8 +17,9 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from agent_env.extensions.agents.apis.exchange import count_tokens, tool_call
+from agent_env.models.chat import written
 from agent_env.sdk.errors import ModelError
-from agent_env.sdk.models import Model, read_tool, written
+from agent_env.sdk.models import Model, read_tool
 from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
 from tests.fake_server.conversation import (
     HostedCall,
