@@ -60,8 +60,7 @@ async def fork(
 ) -> Run:
     """Creates the run of the forks, runs its episodes and returns it."""
     from agent_env.episodes.contexts import copied_files
-    from agent_env.episodes.rerun.fork import Beginning, make_forks, read_edits, step_of
-    from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.episodes.rerun.fork import make_forks, read_edits, step_of
     from agent_env.episodes.runner import utc_now
 
     source, recording = recorded_episode(trace, objects)
@@ -70,7 +69,10 @@ async def fork(
         raise ConfigError("--edit replaces a tool result of step K; --at 0 has none")
     edits = read_edits(options.edit, step) if options.edit and step else {}
     parent = Parent(
-        run=source.origin_name, episode=start.episode, step=options.at, edited=tuple(edits)
+        run=source.manifest.id or source.path.name,
+        episode=start.episode,
+        step=options.at,
+        edited=tuple(edits),
     )
     before = source.manifest
     manifest = await _forked_manifest(before, options, start.condition, parent, objects)
@@ -79,7 +81,6 @@ async def fork(
     )
     check_trust(source, manifest, listener.note, confirmed=options.trust_run, from_call=from_call)
     manifest = manifest.model_copy(update={"plugins": uses_in(manifest, source.permit)})
-    condition = manifest.conditions[0]
     now = datetime.now(UTC)
     run = Run(options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"), objects)
     async with AsyncExitStack() as stack:
@@ -88,18 +89,9 @@ async def fork(
         run.parts = Parts(await open_counted(manifest, listener.note, stack, plugins))
         if (sample := source.samples_by_id.get(start.sample)) is None:
             raise DatasetError(source.path / "samples.jsonl", None, f"no '{start.sample}'")
-        beginnings = [
-            Beginning(
-                EpisodeKey(start.sample, condition.name, n), condition, recording, parent, edits
-            )
-            for n in range(1, options.repeats + 1)
-        ]
-        materials, files = source.materials_bytes(), copied_files(source, before)
+        files = copied_files(source, before)
         try:
-            make_forks(
-                run, manifest, beginnings, [sample], materials, source.pages, utc_now, files,
-                recording,
-            )  # fmt: skip
+            make_forks(run, source, manifest, recording, edits, sample, files, utc_now)
         except OSError as exc:
             raise ConfigError(f"cannot write to {run.path}: {exc.strerror}") from exc
         record_run(run, listener.note, source)

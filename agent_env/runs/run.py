@@ -126,11 +126,6 @@ class Run(RunFolder):
                 "diagnose, judge and export take it"
             )
 
-    @property
-    def origin_name(self) -> str:
-        """What forks name their run by."""
-        return self.manifest.id or self.path.name
-
     # What was asked --------------------------------------------------------------------------
 
     @cached_property

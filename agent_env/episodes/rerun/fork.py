@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database, new_folder
-from agent_env.records.schema import Condition, Episode, Sample
-from agent_env.records.trace_events import EpisodeStarted, Event, ModelCalled, Parent, ToolCalled
+from agent_env.records.schema import Episode, Sample
+from agent_env.records.trace_events import EpisodeStarted, Event, ModelCalled, ToolCalled
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.web.store_file import reading
 
@@ -79,44 +78,32 @@ def step_of(recording: Recording, number: int) -> Step | None:
     return step
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """What a fork takes over of its parent."""
-
-    key: EpisodeKey
-    """Of the fork."""
-    condition: Condition
-    recording: Recording
-    parent: Parent
-    edits: Mapping[str, str] = field(default_factory=dict)
-    """New results of the last step, by call id."""
-
-
 def make_forks(
     folder: RunFolder,
+    source: RunFolder,
     manifest: Manifest,
-    beginnings: Iterable[Beginning],
-    samples: Sequence[Sample],
-    materials: bytes,
-    pages: Path,
-    clock: Clock,
+    recording: Recording,
+    edits: Mapping[str, str],
+    sample: Sample,
     files: Mapping[str, bytes],
-    parent: Recording,
+    clock: Clock,
 ) -> None:
-    """Creates the run of the forks; it appears whole or not at all. `manifest` names the model and
-    the conditions; `files` by their paths in the run."""
+    """Creates the run of the forks of a recorded episode of the `source`; it appears whole or not
+    at all. `manifest` names the parent, the model, the condition and how many forks there are;
+    `edits`: new results of the last step, by call id; `files` by their paths in the run."""
     if folder.path.exists() and any(folder.path.iterdir()):
         raise ConfigError(f"{folder.path} is not empty; name a new folder with --out")
-    lines = samples_bytes(samples)
-    asked = {"samples_digest": digest(lines), "samples": len(samples)}
+    lines = samples_bytes([sample])
+    asked = {"samples_digest": digest(lines), "samples": 1}
+    materials = source.materials_bytes()
     with new_folder(folder.path) as path:
         part = RunFolder(path)
         part.create(manifest.model_copy(update=asked), lines, materials, files)
-        episode: Episode = fold(parent.events)
+        episode: Episode = fold(recording.events)
         part.write(PARENT, (episode.model_dump_json(indent=2) + "\n").encode())
-        if pages.exists():
-            _copy_pages(pages, part.pages)
-        _begin_forks(part, manifest, beginnings, clock)
+        if source.pages.exists():
+            _copy_pages(source.pages, part.pages)
+        _begin_forks(part, manifest, recording, edits, clock)
 
 
 def _copy_pages(pages: Path, to: Path) -> None:
@@ -130,14 +117,19 @@ def _copy_pages(pages: Path, to: Path) -> None:
 
 
 def _begin_forks(
-    run: RunFolder, manifest: Manifest, beginnings: Iterable[Beginning], clock: Clock
+    run: RunFolder,
+    manifest: Manifest,
+    recording: Recording,
+    edits: Mapping[str, str],
+    clock: Clock,
 ) -> None:
     """Writes the beginning of each fork."""
-    texts = Texts(run.texts)
+    texts, (condition,) = Texts(run.texts), manifest.conditions
     try:
-        for each in beginnings:
-            trace = TraceWriter(run.trace(each.key), each.key.name, clock, texts)
-            _write(trace, each, manifest)
+        for repeat in range(1, manifest.repeats + 1):
+            key = EpisodeKey(recording.start.sample, condition.name, repeat)
+            trace = TraceWriter(run.trace(key), key.name, clock, texts)
+            _write(trace, recording, edits, manifest, repeat)
             trace.close()
     except OSError as exc:
         raise StorageError(f"cannot write to {run.path}: {exc.strerror}") from exc
@@ -154,12 +146,19 @@ def read_parent(folder: RunFolder) -> Episode:
         raise DatasetError(file, None, first_problem(exc.errors())) from exc
 
 
-def _write(trace: TraceWriter, fork: Beginning, manifest: Manifest) -> None:
-    recording, parent = fork.recording, fork.parent
+def _write(
+    trace: TraceWriter,
+    recording: Recording,
+    edits: Mapping[str, str],
+    manifest: Manifest,
+    repeat: int,
+) -> None:
+    (condition,), parent = manifest.conditions, manifest.parent
+    assert parent is not None
     start = _fields(recording.start) | {
         "run": manifest.id,
-        "condition": fork.condition,
-        "repeat": fork.key.repeat,
+        "condition": condition,
+        "repeat": repeat,
         "model": manifest.model,
         "limits": manifest.limits,
         "parent": parent,
@@ -169,8 +168,8 @@ def _write(trace: TraceWriter, fork: Beginning, manifest: Manifest) -> None:
         trace.write(ModelCalled, **_fields(step.call), replayed=True)
         for event in step.results:
             fields = _fields(event)
-            if number == parent.step and event.call.id in fork.edits:
-                output = fork.edits[event.call.id]
+            if number == parent.step and event.call.id in edits:
+                output = edits[event.call.id]
                 fields["result"] = event.result.model_copy(
                     update={"output": output, "error": None, "fault": None}
                 )
