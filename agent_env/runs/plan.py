@@ -63,7 +63,7 @@ from agent_env.wiring.models import (
     steps_of_task,
 )
 from agent_env.wiring.plugins import tools_named, uses_in
-from agent_env.wiring.registry import FAMILIES, SCRIPTS, load_family
+from agent_env.wiring.registry import FAMILIES, POLICIES, load_family
 from agent_env.wiring.sandboxes import choose_sandbox
 from agent_env.wiring.trust import check_reading
 from agent_env.wiring.web import WebOptions, settings_of
@@ -269,7 +269,7 @@ def _free_name(parent: Path, name: str) -> Path:
 def _check_script(model: str, family: Family) -> None:
     """ConfigError for a scripted model that has no policy for the family."""
     known = family.policies if family.reference is not None else ()
-    if model in SCRIPTS and model not in known:
+    if model in POLICIES and model not in known:
         advice = f"take --model {' or '.join(known)}, or name" if known else "name"
         raise ConfigError(
             f"the scripted model {model} has no policy for {family.name}; {advice} a "

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from agent_env.tasks.family import Family
 
 SCRIPTS = dict(sorted(ours("policies").items(), key=lambda each: "reference" not in each[0]))
-"""Scripted models by name; a family brings a policy for each that it offers."""
+"""Scripted models by name."""
+POLICIES = frozenset(SCRIPTS)
+"""Those that a family has to bring a policy for."""
 
 
 def task_names() -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from agent_env.records.schema import Prices, Record
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.wiring.models import api_of, head_of
 from agent_env.wiring.plugins import Named, named_in
-from agent_env.wiring.registry import MODELS, SCRIPTS
+from agent_env.wiring.registry import MODELS, POLICIES
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
 """Sandboxes that keep code from the host."""
@@ -263,7 +263,7 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
         settings.append(OutsideSetting("sandbox", manifest.sandbox, notice, grants=grants))
     settings += _code(manifest)
     settings += [_of_server(server) for server in manifest.mcp]
-    if manifest.model not in SCRIPTS:
+    if manifest.model not in POLICIES:
         settings += _of_model(manifest)
     if manifest.server is not None:
         settings += _of_model_server(manifest.server)

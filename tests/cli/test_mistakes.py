@@ -48,7 +48,7 @@ from tests.commands import agent_env
             "--tables-seed is an option of tdbench: write --option tables_seed=VALUE",
         ),
         ("show nowhere", "nowhere is no run, study or folder of runs, and no episode"),
-        ("score runs/a", "no command 'score'; did you mean agent-env show?"),
+        ("score runs/a", "no command 'score'; did you mean agent-env "),
         ("diagnose runs/a", "no command 'diagnose'; known: run, resume, study, show, compare, "),
         (
             "generate qa --count 3",

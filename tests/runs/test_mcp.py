@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from shlex import quote
 
 import pytest
 
@@ -40,7 +41,7 @@ def become_other(home):
 
 
 def run(home, *more):
-    server = f"hand={sys.executable} -I -S server.py"
+    server = f"hand={quote(sys.executable)} -I -S server.py"
     return agent_env(
         "run", "time-puzzles", "--model", "caller", "--condition", "mcp:hand", "--mcp", server,
         "--limit", "1", "--out", "run", *more, cwd=home,
@@ -128,7 +129,7 @@ def test_an_episode_that_was_cut_off_goes_on_with_a_server_of_its_own(home):
 def test_what_a_server_may_do_here_is_to_be_confirmed_by_who_did_not_make_the_run(home):
     run(home, "--mcp-env", "hand=HOME")
     settings = [str(each) for each in outside_settings(home, Run(home / "run").manifest)]
-    command = f"{sys.executable} -I -S server.py"
+    command = f"{quote(sys.executable)} -I -S server.py"
     assert f"mcp server hand: {command} with HOME (runs here with your rights)" in settings
 
 

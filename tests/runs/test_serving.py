@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -13,7 +14,7 @@ from agent_env.runs.run import Run
 from tests.commands import agent_env
 
 TINY = Path(__file__).parents[1] / "models/serving/tiny_server.py"
-SERVE = f"{sys.executable} -I -S {TINY} {{port}}"
+SERVE = f"{quote(sys.executable)} -I -S {quote(str(TINY))} {{port}}"
 
 
 def address(folder):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from shlex import quote
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path):
         "package": None,
     }
     started = filled(server.command, words_of(server, 8123))
-    assert started.startswith(f"{sys.executable} -P ")
+    assert started.startswith(f"{quote(sys.executable)} -P ")
     assert started.endswith(
         f"llama.py '{file}' --port 8123 --alias Tiny-1-q4- --context 2048 --slots 2 --threads 1"
     )

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -20,7 +21,7 @@ def test_there_are_files_of_agents_that_packages_bring():
 def test_a_command_line_names_its_program_and_shows_the_files_in_it(tmp_path):
     script = tmp_path / "agent.py"
     script.write_text("")
-    use = read(f"{sys.executable} {script} --ask {{prompt}}")
+    use = read(f"{quote(sys.executable)} {script} --ask {{prompt}}")
     assert use.name == sys.executable.rpartition("/")[2].replace(".", "-")
     assert use.command == (sys.executable, str(script), "--ask", "{prompt}")
     assert use.reads == (str(script),)

@@ -5,6 +5,7 @@ Why a server ended, by exit code and log.
 
 import asyncio
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -26,7 +27,8 @@ from agent_env.permits import _MINT, NOTHING, Permit
 from agent_env.records.reach import Reach
 from agent_env.wiring.trust import own_call
 
-SERVER = f"exec {sys.executable} -I -S {Path(__file__).with_name('tiny_server.py')}"
+TINY = Path(__file__).with_name("tiny_server.py")
+SERVER = shlex.join(["exec", sys.executable, "-I", "-S", str(TINY)])
 
 
 def tiny(folder, words="", before=""):
