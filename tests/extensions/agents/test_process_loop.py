@@ -3,10 +3,10 @@
 import asyncio
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
-from shlex import quote
 
 import pytest
 
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def command(mode="solve", *words):
-    return f"{quote(sys.executable)} {quote(str(AGENT))} {mode} {' '.join(map(str, words))} {{prompt_file}}"
+    return f"{shlex.join([sys.executable, str(AGENT), mode, *map(str, words)])} {{prompt_file}}"
 
 
 def run_by(out, mode="solve", *words, **options):
@@ -112,7 +112,9 @@ def test_both_sides_are_played_back_to_it(solved):
 def test_the_first_difference_is_named_where_it_asks_for_something_else(tmp_path):
     script = tmp_path / "agent.py"
     script.write_bytes(AGENT.read_bytes())
-    run, _ = run_by(tmp_path / "run", agents=(command().replace(quote(str(AGENT)), str(script)),))
+    run, _ = run_by(
+        tmp_path / "run", agents=(command().replace(shlex.quote(str(AGENT)), str(script)),)
+    )
     script.write_text(script.read_text().replace("Be brief.", "Be very brief."))
     done = agent_env("replay", str(run.path))
     assert done.returncode == 1
@@ -255,9 +257,8 @@ def test_an_attacker_gets_nowhere(tmp_path, monkeypatch):
     monkeypatch.setenv("AGENT_ENV_TEST", "s3cret")
     attacker = AGENT.with_name("attacker.py")
     files = f"{canary},{tmp_path}/run/samples.jsonl,{Path.cwd()}/pyproject.toml"
-    run, episode = run_by(
-        tmp_path / "run", agents=(f"{quote(sys.executable)} {attacker} {files} {{prompt_file}}",)
-    )
+    words = shlex.join([sys.executable, str(attacker), files])
+    run, episode = run_by(tmp_path / "run", agents=(f"{words} {{prompt_file}}",))
     (file,) = (run.path / "agents").iterdir()
     assert json.loads(file.read_text().splitlines()[-1]) == []
     assert episode.stop_reason == "answered"
