@@ -60,7 +60,7 @@ class Skips:
         self.pytest_runtest_logreport(report)
 
     def pytest_sessionfinish(self, session):
-        if hasattr(self._config, "workerinput"):
+        if hasattr(self._config, "workerinput") or not hasattr(self._config, "cache"):
             return
         if not self._config.option.skipped_last:
             self._config.cache.set(REMEMBERED, self._for_programs())
