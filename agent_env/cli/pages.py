@@ -144,8 +144,7 @@ def leaks(
     as_of: Annotated[str, Opt("YYYY-MM-DD: the day of which pages are to be.")],
     as_json: AsJson = False,
 ) -> None:
-    """Count and list pages that may tell of days after one, with what shows it: those that a run as
-    of the day would get, or where a store has none, all that it has.
+    """Count and list a store's pages that may tell of days after one, with what shows it.
 
     Example: agent-env web pages leaks runs/first --as-of 2020-01-01
     """
@@ -187,7 +186,7 @@ def merge(
     out: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
     others: Annotated[list[Path], typer.Argument(help="Stores to take in.")],
 ) -> None:
-    """Take other stores into one; where both have an answer, that of the first goes on to stand.
+    """Take other stores into one; where both have an answer, that of the first is kept.
 
     Example: agent-env web pages merge all.db runs/first runs/second
     """

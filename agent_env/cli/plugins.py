@@ -70,8 +70,8 @@ def trust(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Show what a run or study asks for outside its folder (commands, addresses, keys, files,
-    code, hosts, prices), and what of it you allowed; nothing is done. --trust-run allows it.
+    """Show what a run or study asks for outside its folder, and what of it you allowed; nothing is
+    done. --trust-run allows it.
 
     Example: agent-env episodes trust runs/from-a-colleague
     """
