@@ -1,8 +1,11 @@
 """Blocks the network for the whole suite: only Unix sockets and loopback get through; keeps records
 of runs to itself; lets hypothesis take as long as a busy machine needs; says for what tests
-skipped; and makes the small runs that most tests only read or copy."""
+skipped; runs tests that are coroutines; and makes the small runs that most tests only read or
+copy."""
 
+import asyncio
 import atexit
+import inspect
 import ipaddress
 import os
 import shutil
@@ -61,6 +64,16 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.pluginmanager.register(Skips(config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test that is a coroutine has a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

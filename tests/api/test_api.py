@@ -58,21 +58,18 @@ def test_the_keywords_for_editors_are_those_of_the_options():
 # Where it runs -----------------------------------------------------------------------------------
 
 
-def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path):
-    async def main():
-        async def one(model):
-            task = ae.task("time-puzzles", limit=1)
-            return await ae.run(
-                task, model=model, conditions=["web"], out=tmp_path / model, progress=False
-            )
-
-        both = await asyncio.gather(one("reference"), one("reference-static"))
-        again = ae.run_sync(
-            "time-puzzles", limit=1, conditions="explicit", out=tmp_path / "sync", progress=False
+async def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path):
+    async def one(model):
+        task = ae.task("time-puzzles", limit=1)
+        return await ae.run(
+            task, model=model, conditions=["web"], out=tmp_path / model, progress=False
         )
-        return [*both, again]
 
-    runs = asyncio.run(main())
+    both = await asyncio.gather(one("reference"), one("reference-static"))
+    again = ae.run_sync(
+        "time-puzzles", limit=1, conditions="explicit", out=tmp_path / "sync", progress=False
+    )
+    runs = [*both, again]
     assert [len(list(run.episodes(status="finished"))) for run in runs] == [1, 1, 1]
     assert [result.verdict for run in runs for result in run.replay()] == ["same"] * 3
 
@@ -99,14 +96,10 @@ def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop():
         asyncio.run(main())
 
 
-def test_one_folder_is_run_once_at_a_time(run):
+async def test_one_folder_is_run_once_at_a_time(run):
     next(run.path.glob("episodes/*/*.jsonl")).unlink()
-
-    async def main():
-        again = [run.resume(progress=False, accept_changes=True) for _ in range(2)]
-        return await asyncio.gather(*again, return_exceptions=True)
-
-    first, second = asyncio.run(main())
+    again = [run.resume(progress=False, accept_changes=True) for _ in range(2)]
+    first, second = await asyncio.gather(*again, return_exceptions=True)
     assert repr(first) == f"Run({str(run.path)!r}: time-puzzles, reference, 5 of 5 episodes)"
     assert isinstance(second, ae.ConfigError)
     assert str(second) == f"{run.path} is being run already, by this process or another"

@@ -48,7 +48,7 @@ def told(spent):
     return {name: sum(row[name] for row in spent.values()) for name in TOKENS}
 
 
-def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(tmp_path, monkeypatch):
+async def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(tmp_path, monkeypatch):
     """Four of five requests fail. What the server saw, the traces tell, no more and no less; what
     still fails at the end of its tries is failed and resumed, not lost."""
     monkeypatch.setattr(model_wiring, "MODEL_TIMEOUT_S", 2.0)
@@ -62,17 +62,13 @@ def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(tmp_path, mo
         concurrency=12,
         calls=CallOptions(retries=Retries(attempts=12, first_wait_s=0.001), breaker=None),
     )
-
-    async def go():
-        async with serve(Reference(), errors=EVERY_CLASS, seed=3) as server:
-            await start_run(replace(asked, base_url=server.url), QUIET)
-            for _ in range(9):
-                if all(e["kind"] != "episode_failed" for e in in_the_traces(out)):
-                    break
-                await run_episodes(Run(out), None, QUIET)
-            return dict(server.counts)
-
-    counts = asyncio.run(go())
+    async with serve(Reference(), errors=EVERY_CLASS, seed=3) as server:
+        await start_run(replace(asked, base_url=server.url), QUIET)
+        for _ in range(9):
+            if all(e["kind"] != "episode_failed" for e in in_the_traces(out)):
+                break
+            await run_episodes(Run(out), None, QUIET)
+        counts = dict(server.counts)
     events = in_the_traces(out)
     ends = [event["episode"] for event in events if event["kind"] == "episode_finished"]
     assert len(ends) == len(set(ends)) == 6

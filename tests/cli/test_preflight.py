@@ -104,7 +104,7 @@ def test_anyway_it_runs_and_is_marked(tmp_path):
 
 
 @pytest.mark.parametrize(("reply_timeout_s", "error_kind"), [(None, "timeout"), (30.0, None)])
-def test_a_test_call_may_take_as_long_as_a_reply_of_the_run(
+async def test_a_test_call_may_take_as_long_as_a_reply_of_the_run(
     tmp_path, monkeypatch, reply_timeout_s, error_kind
 ):
     monkeypatch.setattr(preflight, "CALL_S", 0.3)
@@ -114,13 +114,9 @@ def test_a_test_call_may_take_as_long_as_a_reply_of_the_run(
         return await policy()(turns, offers)
 
     given = {} if reply_timeout_s is None else {"reply_timeout_s": reply_timeout_s}
-
-    async def go():
-        async with FakeServer(slow) as server:
-            options = asked(tmp_path / "run", server.url, conditions=("base",), parameters=given)
-            return (await check_run(options, print)).manifest.preflights[0].probes
-
-    (probe,) = asyncio.run(go())
+    async with FakeServer(slow) as server:
+        options = asked(tmp_path / "run", server.url, conditions=("base",), parameters=given)
+        (probe,) = (await check_run(options, print)).manifest.preflights[0].probes
     assert probe.error_kind == error_kind
 
 
@@ -137,15 +133,11 @@ def test_its_tokens_count_against_the_runs_limit(tmp_path):
 
 
 @pytest.mark.parametrize(("fence", "text_calls"), [("json", "lenient"), ("tool_call", None)])
-def test_under_the_text_protocol_fences_make_the_reading_lenient(tmp_path, fence, text_calls):
+async def test_under_the_text_protocol_fences_make_the_reading_lenient(tmp_path, fence, text_calls):
     server = FakeServer(policy(fence=fence))
     options = asked(tmp_path / "run", "", parameters={"tool_protocol": "text"})
-
-    async def go():
-        async with server:
-            return (await check_run(replace(options, base_url=server.url), print)).manifest
-
-    manifest = asyncio.run(go())
+    async with server:
+        manifest = (await check_run(replace(options, base_url=server.url), print)).manifest
     assert manifest.model_parameters.get("text_calls") == text_calls
     assert not (tmp_path / "run").exists()
     assert server.counts[CHAT] == 2
@@ -254,16 +246,12 @@ def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_i
     assert Run(out).manifest.problems == {}
 
 
-def test_a_check_prints_what_the_run_will_use_and_can_show(capsys, tmp_path):
+async def test_a_check_prints_what_the_run_will_use_and_can_show(capsys, tmp_path):
     server = FakeServer(policy())
-
-    async def serve():
-        async with server:
-            options = asked(tmp_path / "run", server.url, conditions=("base", "web"))
-            await asyncio.to_thread(print_checks, [options], False)
-            await asyncio.to_thread(print_checks, [options], True)
-
-    asyncio.run(serve())
+    async with server:
+        options = asked(tmp_path / "run", server.url, conditions=("base", "web"))
+        await asyncio.to_thread(print_checks, [options], False)
+        await asyncio.to_thread(print_checks, [options], True)
     text, _, data = capsys.readouterr().out.rpartition('{"runs"')
     lines = [line.split() for line in text.splitlines()]
     (run,) = json.loads('{"runs"' + data)["runs"]

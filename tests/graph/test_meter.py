@@ -88,7 +88,7 @@ def test_the_episodes_time_stands_still_in_waits_that_are_ours():
 
 
 @pytest.mark.parametrize("limit_s", [1000, None])
-def test_a_wait_that_is_ours_moves_the_deadline_of_the_call_even_where_it_fails(limit_s):
+async def test_a_wait_that_is_ours_moves_the_deadline_of_the_call_even_where_it_fails(limit_s):
     clock = Clock()
     meter = Meter(clock=clock)
 
@@ -98,17 +98,14 @@ def test_a_wait_that_is_ours_moves_the_deadline_of_the_call_even_where_it_fails(
             clock.now += 30.0
             raise KeyError
 
-    async def waits():
-        async with asyncio.timeout(limit_s) as timer:
-            before = timer.when()
-            with meter.timed(timer), pytest.raises(KeyError):
-                await fails(timer)
-            during = timer.when()
-            with meter.unclocked():  # after the timed call: its timer is left alone
-                clock.now += 30.0
-            return before, during, timer.when()
-
-    before, during, after = asyncio.run(waits())
+    async with asyncio.timeout(limit_s) as timer:
+        before = timer.when()
+        with meter.timed(timer), pytest.raises(KeyError):
+            await fails(timer)
+        during = timer.when()
+        with meter.unclocked():  # after the timed call: its timer is left alone
+            clock.now += 30.0
+        before, during, after = before, during, timer.when()
     assert during == after == (before and before + 30.0)
 
 

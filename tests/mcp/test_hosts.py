@@ -200,41 +200,35 @@ def test_a_kill_at_any_moment_costs_no_call_its_answer(tmp_path):
     assert all(result.error is None or result.error.startswith("crashed:") for result in outputs)
 
 
-def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(tmp_path, monkeypatch):
+async def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(module, "PAUSES_S", ())
     notes = []
-
-    async def main():
-        known = await read(by_hand(), tmp_path)
-        gone = known.model_copy(update={"command": ("/no/such/server",)})
-        async with Hosts([gone], tmp_path, notes.append, permit=own_call()).episode() as episode:
-            with pytest.raises(McpError, match="there is no program '/no/such/server'"):
-                await call(episode, known, "echo")
-        before = {call_key("echo", {"text": "hi"}): ToolResult(output="as recorded")}
-        forked = Hosts([gone], tmp_path, notes.append, recorded=before, permit=own_call())
-        async with forked.episode() as episode:
-            assert (await call(episode, known, "echo")).output == "as recorded"
-            other = await call(episode, known, "echo", "other")
-            assert (other.error or "").endswith("the run that this one forks has no such call")
-
-    asyncio.run(main())
+    known = await read(by_hand(), tmp_path)
+    gone = known.model_copy(update={"command": ("/no/such/server",)})
+    async with Hosts([gone], tmp_path, notes.append, permit=own_call()).episode() as episode:
+        with pytest.raises(McpError, match="there is no program '/no/such/server'"):
+            await call(episode, known, "echo")
+    before = {call_key("echo", {"text": "hi"}): ToolResult(output="as recorded")}
+    forked = Hosts([gone], tmp_path, notes.append, recorded=before, permit=own_call())
+    async with forked.episode() as episode:
+        assert (await call(episode, known, "echo")).output == "as recorded"
+        other = await call(episode, known, "echo", "other")
+        assert (other.error or "").endswith("the run that this one forks has no such call")
     assert len(notes) == 1
 
 
-def test_drift_is_told_once_and_what_is_gone_is_the_servers_error(tmp_path):
-    async def main():
-        known = await read(by_hand(), tmp_path)
-        notes = []
-        moved = known.model_copy(update={"command": by_hand("other").command})
-        hosts = Hosts([moved], tmp_path, notes.append, permit=own_call())
-        async with hosts.episode() as episode:
-            await call(episode, moved, "echo")
-            await call(episode, moved, "die")
-            await call(episode, moved, "echo")
-        await hosts.close()
-        return notes
-
-    notes = asyncio.run(main())
+async def test_drift_is_told_once_and_what_is_gone_is_the_servers_error(tmp_path):
+    known = await read(by_hand(), tmp_path)
+    notes = []
+    moved = known.model_copy(update={"command": by_hand("other").command})
+    hosts = Hosts([moved], tmp_path, notes.append, permit=own_call())
+    async with hosts.episode() as episode:
+        await call(episode, moved, "echo")
+        await call(episode, moved, "die")
+        await call(episode, moved, "echo")
+    await hosts.close()
     assert "mcp hand: version: 1 → 2; the run keeps what it recorded" in notes
     assert len(set(notes)) == len(notes)
 

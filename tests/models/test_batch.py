@@ -81,29 +81,7 @@ def test_the_client_of_anthropic_makes_reads_and_cancels_batches(messages_server
     assert [each.id for each in batches.list()] == [other.id, made.id]
 
 
-@pytest.mark.parametrize(
-    ("requests", "error"),
-    [
-        ([request("a b")], "BadRequestError"),
-        ([request("a" * 65)], "BadRequestError"),
-        ([request("a"), request("a")], "BadRequestError"),
-        ([request("a", stream=True)], "BadRequestError"),
-        ([], "BadRequestError"),
-        ([request("a"), request("b"), request("c")], "BadRequestError"),
-        ([request("a", "long" * 999)], "ContentTooLargeError"),
-    ],
-)
-def test_what_anthropic_takes_for_no_batch_is_refused(messages_server, requests, error):
-    sdk = pytest.importorskip("anthropic")
-    messages_server.most_calls, messages_server.most_bytes = 2, 2000
-    client = sdk.Anthropic(api_key="k", base_url=root(messages_server), max_retries=0)
-    with pytest.raises(sdk.APIStatusError) as refusal:
-        client.messages.batches.create(requests=requests)
-    assert type(refusal.value).__name__ == error
-    assert not messages_server.batches
-
-
-def test_the_client_of_google_makes_reads_and_cancels_batches(gemini_server):
+def test_the_client_of_google_makes_and_cancels_batches_and_gives_files(gemini_server, tmp_path):
     genai = pytest.importorskip("google.genai", reason="needs the extra dev")
     options = genai.types.HttpOptions(base_url=root(gemini_server))
     client = genai.Client(api_key="k", http_options=options)
@@ -126,12 +104,6 @@ def test_the_client_of_google_makes_reads_and_cancels_batches(gemini_server):
     gemini_server.most_bytes = 100
     with pytest.raises(genai.errors.ClientError, match="payload size exceeds"):
         client.batches.create(model=GEMINI, src=asked, config={"display_name": "large"})
-
-
-def test_the_client_of_google_gives_a_file_and_gets_one(gemini_server, tmp_path):
-    genai = pytest.importorskip("google.genai", reason="needs the extra dev")
-    options = genai.types.HttpOptions(base_url=root(gemini_server))
-    client = genai.Client(api_key="k", http_options=options)
     body = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
     (tmp_path / "in.jsonl").write_text(json.dumps({"key": "a", "request": body}) + "\n")
     file = client.files.upload(file=tmp_path / "in.jsonl", config={"mime_type": "jsonl"})
@@ -156,17 +128,14 @@ async def ended(batches, id):
 
 
 @pytest.mark.parametrize("path", ["", "/v1"])
-def test_our_batches_of_messages_are_those_of_the_api(messages_server, path):
-    async def go():
-        batches, endpoint = opened(AnthropicBatches, messages_server, anthropic.API, path=path)
-        body = PARAMS | {"messages": [ASK | {"content": "Refuse this"}]}
-        id = await batches.submit("ours", [batches.line("a", PARAMS), batches.line("b", body)])
-        state = await ended(batches, id)
-        await batches.cancel(id)
-        await endpoint.close()
-        return state.word, {r.call: r for r in map(batches.read, state.lines)}
-
-    word, results = asyncio.run(go())
+async def test_our_batches_of_messages_are_those_of_the_api(messages_server, path):
+    batches, endpoint = opened(AnthropicBatches, messages_server, anthropic.API, path=path)
+    body = PARAMS | {"messages": [ASK | {"content": "Refuse this"}]}
+    id = await batches.submit("ours", [batches.line("a", PARAMS), batches.line("b", body)])
+    state = await ended(batches, id)
+    await batches.cancel(id)
+    await endpoint.close()
+    word, results = state.word, {r.call: r for r in map(batches.read, state.lines)}
     assert word == "ended, 1 of 2 replied"
     assert results["a"].body["content"] == [{"type": "text", "text": "You said: Hello"}]
     message = {"type": "invalid_request_error", "message": "this is refused"}
@@ -174,26 +143,22 @@ def test_our_batches_of_messages_are_those_of_the_api(messages_server, path):
 
 
 @pytest.mark.parametrize("by_file", [False, True])
-def test_our_batches_of_gemini_are_those_of_the_api(gemini_server, by_file):
+async def test_our_batches_of_gemini_are_those_of_the_api(gemini_server, by_file):
     gemini_server.by_file = by_file
-
-    async def go():
-        batches, endpoint = opened(GeminiBatches, gemini_server, google.API, GEMINI, "/v1beta")
-        lines = [
-            batches.line(words, {"contents": [{"role": "user", "parts": [{"text": words}]}]})
-            for words in ("Hello", "Refuse this")
-        ]
-        ids = [await batches.submit(name, lines) for name in ("one", "two", "three")]
-        assert [await batches.find(n, (), datetime.now(UTC)) for n in ("two", "four")] == [
-            ids[1], None,
-        ]  # fmt: skip
-        await batches.cancel(ids[1])
-        gemini_server.fails = {3: 8}
-        states = [await ended(batches, id) for id in ids]
-        await endpoint.close()
-        return states, {r.call: r for r in map(batches.read, states[0].lines)}
-
-    states, results = asyncio.run(go())
+    batches, endpoint = opened(GeminiBatches, gemini_server, google.API, GEMINI, "/v1beta")
+    lines = [
+        batches.line(words, {"contents": [{"role": "user", "parts": [{"text": words}]}]})
+        for words in ("Hello", "Refuse this")
+    ]
+    ids = [await batches.submit(name, lines) for name in ("one", "two", "three")]
+    assert [await batches.find(n, (), datetime.now(UTC)) for n in ("two", "four")] == [
+        ids[1], None,
+    ]  # fmt: skip
+    await batches.cancel(ids[1])
+    gemini_server.fails = {3: 8}
+    states = [await ended(batches, id) for id in ids]
+    await endpoint.close()
+    states, results = states, {r.call: r for r in map(batches.read, states[0].lines)}
     assert [s.word for s in states] == [
         "succeeded, 1 of 2 replied", "cancelled, 0 of 2 replied", "failed, 0 of 2 replied",
     ]  # fmt: skip
@@ -205,28 +170,25 @@ def test_our_batches_of_gemini_are_those_of_the_api(gemini_server, by_file):
     assert results["Refuse this"] == BatchResult("Refuse this", error=message, status=400)
 
 
-def test_a_batch_of_messages_is_ours_when_its_results_name_our_calls(messages_server):
+async def test_a_batch_of_messages_is_ours_when_its_results_name_our_calls(messages_server):
     """Nobody knows while one of the same size is under way; nothing is handed in meanwhile."""
     now = datetime.now(UTC)
-
-    async def go():
-        batches, endpoint = opened(AnthropicBatches, messages_server, anthropic.API)
-        messages_server.moves = False
-        find = batches.find("ours", ("a", "b"), now)
-        assert await find is None
-        lines = [batches.line(name, PARAMS) for name in "abcd"]
-        theirs = await batches.submit("theirs", lines[2:])
-        with pytest.raises(ModelError, match="is known when it has ended"):
-            await batches.find("ours", ("a", "b"), now)
-        ours = await batches.submit("ours", lines[:2])
-        await batches.submit("larger", lines)
-        for id in (theirs, ours) * 2:
-            await messages_server.tick(id)
-        found = [await batches.find("ours", ("a", "b"), at) for at in (now, LATER)]
-        await endpoint.close()
-        return found == [ours, None]
-
-    assert asyncio.run(go())
+    batches, endpoint = opened(AnthropicBatches, messages_server, anthropic.API)
+    messages_server.moves = False
+    find = batches.find("ours", ("a", "b"), now)
+    assert await find is None
+    lines = [batches.line(name, PARAMS) for name in "abcd"]
+    theirs = await batches.submit("theirs", lines[2:])
+    with pytest.raises(ModelError, match="is known when it has ended"):
+        await batches.find("ours", ("a", "b"), now)
+    ours = await batches.submit("ours", lines[:2])
+    await batches.submit("larger", lines)
+    for id in (theirs, ours) * 2:
+        await messages_server.tick(id)
+    found = [await batches.find("ours", ("a", "b"), at) for at in (now, LATER)]
+    await endpoint.close()
+    found_ = found == [ours, None]
+    assert found_
 
 
 LATER = datetime.now(UTC) + timedelta(days=1)

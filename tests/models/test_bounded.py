@@ -1,6 +1,5 @@
 """A server's answer takes no more memory than it may, however it is packed."""
 
-import asyncio
 import gzip
 import resource
 import zlib
@@ -65,24 +64,18 @@ def test_what_was_asked_for_is_unpacked_and_nothing_else():
         assert "packed" in str(failure(ChatCompletions, packed(body, how)))
 
 
-def test_questions_about_a_server_are_bounded_too():
-    async def go():
-        async with RawServer(packed(bomb())) as server:
-            assert not await Health(server.url, permit=own_call()).is_up()
-            assert (await server_facts("x", server.url, None, own_call())).models is None
-            assert await server_identity(server.url, own_call()) == (None, None)
-
-    asyncio.run(go())
+async def test_questions_about_a_server_are_bounded_too():
+    async with RawServer(packed(bomb())) as server:
+        assert not await Health(server.url, permit=own_call()).is_up()
+        assert (await server_facts("x", server.url, None, own_call())).models is None
+        assert await server_identity(server.url, own_call()) == (None, None)
 
 
-def test_events_may_go_on_where_their_reader_bounds_each():
+async def test_events_may_go_on_where_their_reader_bounds_each():
     body = b"data: x\n\n" * 200_000
-
-    async def go():
-        async with (
-            RawServer(reply(body, kind="text/event-stream")) as server,
-            httpx2.AsyncClient(event_hooks=hooks(1 << 20, 1000, each_event=True)) as client,
-        ):
-            return len((await client.get(server.url)).content)
-
-    assert asyncio.run(go()) == len(body)
+    async with (
+        RawServer(reply(body, kind="text/event-stream")) as server,
+        httpx2.AsyncClient(event_hooks=hooks(1 << 20, 1000, each_event=True)) as client,
+    ):
+        found_ = len((await client.get(server.url)).content)
+    assert found_ == len(body)

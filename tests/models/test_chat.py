@@ -94,22 +94,23 @@ def test_a_field_that_another_one_holds_again_is_stored_once():
         1,
         1,
     )
-
-
-def test_of_several_details_each_is_a_part_of_the_one_stored_text():
     parts = [{"index": n, "text": f"{n}. {THOUGHTS}"} for n in range(3)]
     got, _ = ask(ChatCompletions, completion({"reasoning_details": parts}))
     assert got.message.model_dump_json().count("First the year") == 60
     assert sent_after(got.message)["reasoning_details"] == parts
 
 
-def test_nothing_is_kept_of_a_message_that_holds_nothing_else():
+def test_nothing_is_kept_where_nothing_is_said_and_a_moved_server_gets_its_own():
     empty = {"refusal": None, "annotations": [], "audio": None, "function_call": None}
     got, _ = ask(ChatCompletions, completion({"content": "Hello"} | empty))
     assert got.message.provider_fields is None
     assert sent_after(got.message) == {
         "role": "assistant", "content": "Hello", "tool_calls": [CALL],
     }  # fmt: skip
+    got, _ = ask(ChatCompletions, completion(KEPT["vllm"]))
+    before = got.message.provider_fields.origin.partition(" at ")[2]
+    moved = sent_after(got.message, is_same_server=False, former_urls=[before])
+    assert moved["reasoning"] == THOUGHTS
 
 
 @pytest.mark.parametrize("how", [{"is_same_server": False}, {"echo": "never"}])
@@ -119,13 +120,6 @@ def test_nothing_goes_to_another_server_or_where_nothing_shall_go_back(how):
     assert sent_after(got.message, **how) == {
         "role": "assistant", "content": "Friday", "tool_calls": [CALL],
     }  # fmt: skip
-
-
-def test_a_server_that_has_moved_gets_back_what_it_said():
-    got, _ = ask(ChatCompletions, completion(KEPT["vllm"]))
-    before = got.message.provider_fields.origin.partition(" at ")[2]
-    moved = sent_after(got.message, is_same_server=False, former_urls=[before])
-    assert moved["reasoning"] == THOUGHTS
 
 
 @pytest.mark.parametrize("name", ["gemini", "openrouter", "a function's", "another type"])

@@ -135,18 +135,18 @@ def test_messages_behind_a_tools_output_become_its_end(status, text):
     ]
 
 
-def test_stop_sequences_that_a_model_refuses_are_left_out():
+def test_stop_sequences_and_limits_go_as_the_server_takes_them():
     error = {"message": "Unsupported parameter: 'stop' is not supported with this model."}
     before, after, notes = taught({"error": error}, "400 Bad Request", [QUESTION])
     assert (before["stop"], "stop" in after) == (["```tool_result"], False)
     assert notes[0].startswith("stop is not sent any more: ")
-
-
-def test_the_output_limit_goes_by_the_name_that_the_server_asks_for():
     text = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     before, after, _ = taught({"error": {"message": text}}, "400 Bad Request", [QUESTION])
     assert before["max_tokens"] == after["max_completion_tokens"] == 400
     assert "max_tokens" not in after
+    text = "max_tokens must be less than 100"
+    _, after, notes = taught({"error": {"message": text}}, "400 Bad Request", [QUESTION])
+    assert (after["max_tokens"], notes) == (400, [])
 
 
 def test_a_reasoning_field_that_the_server_misses_is_sent_empty():
@@ -157,9 +157,3 @@ def test_a_reasoning_field_that_the_server_misses_is_sent_empty():
     assert notes[0].startswith("reasoning_content is sent empty where the model gave none: ")
     _, after, notes = taught({"error": {"message": text}}, "400 Bad Request", history, echo="never")
     assert ("reasoning_content" in after["messages"][1], notes) == (False, [])
-
-
-def test_a_limit_that_is_too_large_teaches_nothing():
-    text = "max_tokens must be less than 100"
-    _, after, notes = taught({"error": {"message": text}}, "400 Bad Request", [QUESTION])
-    assert (after["max_tokens"], notes) == (400, [])

@@ -68,20 +68,6 @@ def test_retry_after_is_told():
     assert (error.kind, error.retry_after_s) == ("rate_limit", 7.0)
 
 
-def test_what_is_refused_is_named_as_the_user_sets_it():
-    chosen = Parameters(temperature=0.5)
-    sent = said("Unsupported value", param="temperature")
-    error = failure(ChatCompletions, reply(sent, "400 Bad Request"), parameters=chosen)
-    assert "this model refuses temperature; leave --temperature" in str(error)
-
-
-def test_a_conversation_that_is_too_long_is_called_that():
-    sent = said("too long", code="context_length_exceeded")
-    error = failure(ChatCompletions, reply(sent, "400 Bad Request"))
-    assert "the conversation is longer than the model reads" in str(error)
-    assert not error.retryable
-
-
 @two_ways
 @pytest.mark.parametrize(
     ("answer", "found"),
@@ -116,14 +102,10 @@ def test_a_body_that_is_cut_is_worth_a_retry(kind, stream):
 
 
 @each_adapter
-def test_an_error_inside_a_stream_is_told(kind):
+def test_an_error_or_what_cannot_be_read_inside_a_stream_is_told(kind):
     error = failure(kind, events(said("it broke", code=503)), stream=True)
     assert "it broke" in str(error)
     assert (error.status, error.retryable) == (503, True)
-
-
-@each_adapter
-def test_a_stream_that_is_not_utf_8_or_not_json_is_an_error(kind):
     for line in (b'data: {"a": "\xff"}\n\n', b"data: {\n\n"):
         error = failure(kind, reply(line, kind="text/event-stream"), stream=True)
         assert "sent what cannot be read" in str(error)
@@ -131,35 +113,24 @@ def test_a_stream_that_is_not_utf_8_or_not_json_is_an_error(kind):
 
 
 @each_adapter
-def test_invalid_utf_8_in_a_whole_body_is_replaced(kind):
+def test_letters_that_cannot_be_are_replaced_and_an_echoed_key_is_hidden(kind):
     answer = whole(kind, "Fri?day").replace(b"?", b"\xff")
     got, _ = ask(kind, answer)
     assert got.message.content == "Fri\ufffdday"
-
-
-@each_adapter
-def test_lone_surrogates_are_replaced_both_ways(kind):
     got, sent = ask(
         kind, whole(kind, "a \ud83d b"), messages=[Message(role="user", content="\udc00")]
     )
     assert got.message.content == "a \ufffd b"
     assert Reply.model_validate_json(got.model_dump_json()) == got
     assert "\ufffd" in json.dumps(sent, ensure_ascii=False)
-
-
-@each_adapter
-def test_a_server_that_echoes_the_key_does_not_get_it_into_a_reply(kind):
     got, _ = ask(kind, whole(kind, f"your key is {KEY}"))
     assert got.message.content == "your key is ***"
     assert KEY not in got.model_dump_json()
 
 
-def test_items_that_are_nested_too_deeply_are_an_error():
+def test_deep_items_are_an_error_and_numbers_that_json_does_not_know_none():
     deep = '{"output": [{"type": "message", "x": ' + "[" * 100 + "]" * 100 + "}]}"
     assert "nested more than 64 levels deep" in str(failure(Responses, reply(deep)))
-
-
-def test_numbers_that_json_does_not_know_are_none_in_items():
     answer = reply('{"output": [{"type": "message", "content": [], "score": NaN}]}')
     got, _ = ask(Responses, answer)
     assert got.message.provider_items[0]["score"] is None

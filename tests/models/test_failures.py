@@ -55,9 +55,16 @@ def test_an_error_without_a_status_is_classed_by_its_labels(error, kind, retryab
     assert (group.kind, group.retryable) == (kind, retryable)
 
 
-def test_credit_that_is_used_up_is_final_though_it_comes_as_429():
+def test_used_up_credit_is_final_and_a_reply_as_long_as_the_context_a_mistake():
     group = classify(429, "You exceeded your quota", {"code": "insufficient_quota"}, {})
     assert (group.retryable, group.advice) == (False, "the account has no credit left")
+    error = {"type": "exceed_context_size_error", "n_prompt_tokens": 1407, "n_ctx": 256}
+    assert overflow(400, "too long", error) == Overflow(256, 1407)
+    said = "max_tokens is too large: 5000. This model's maximum context length is 4096 tokens"
+    group = classify(400, said, {}, {"max_tokens": 5000})
+    assert (group.kind, group.advice) == (
+        "bad_request", "lower --max-output-tokens far below 4096",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -160,19 +167,6 @@ def test_an_overflow_is_known_by_its_words_with_the_sizes_that_they_tell(
 ):
     assert overflow(status, said, {}) == Overflow(context, request_)
     assert classify(status, said, {}, {}).kind == "context_overflow"
-
-
-def test_llama_cpp_tells_the_sizes_in_fields():
-    error = {"type": "exceed_context_size_error", "n_prompt_tokens": 1407, "n_ctx": 256}
-    assert overflow(400, "too long", error) == Overflow(256, 1407)
-
-
-def test_a_reply_that_may_be_as_long_as_the_context_is_a_mistake_in_the_request():
-    said = "max_tokens is too large: 5000. This model's maximum context length is 4096 tokens"
-    group = classify(400, said, {}, {"max_tokens": 5000})
-    assert (group.kind, group.advice) == (
-        "bad_request", "lower --max-output-tokens far below 4096",
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -47,18 +47,17 @@ def facts(places, model="smollm2"):
         server.server_close()
 
 
-def test_vllm_tells_its_models_and_their_context():
+def test_a_server_tells_its_models_its_context_and_its_template():
     found = facts({"/v1/models": json.dumps(VLLM).encode()}, "Qwen/Qwen3-8B")
     assert found == ServerFacts(models=("Qwen/Qwen3-8B", "other"), context_tokens=40960)
-
-
-def test_llama_cpp_tells_its_slot_and_whether_its_template_knows_tools():
     models = {"data": [{"id": "/models/smollm2.gguf", "aliases": ["smollm2"]}]}
     found = facts({"/v1/models": json.dumps(models).encode(),
                    "/props": json.dumps(LLAMA_CPP).encode()})  # fmt: skip
     assert found.models == ("/models/smollm2.gguf", "smollm2")
     assert (found.context_tokens, found.supports_tools, found.is_single) == (8192, False, True)
     assert (found.template_digest or "")[:8] == "f24189f0"
+    found = asyncio.run(server_facts("m", "http://127.0.0.1:9/v1", None, own_call()))
+    assert found == ServerFacts()
 
 
 @pytest.mark.parametrize(
@@ -78,11 +77,6 @@ def test_what_a_server_sends_amiss_is_unknown(body):
     assert (found.context_tokens, found.supports_tools, found.template_digest) == (None, None, None)
     assert len(found.models or ()) <= 100
     assert all(len(name) <= 200 for name in found.models or ())
-
-
-def test_a_server_that_is_not_there_tells_nothing():
-    found = asyncio.run(server_facts("m", "http://127.0.0.1:9/v1", None, own_call()))
-    assert found == ServerFacts()
 
 
 @pytest.mark.parametrize(
@@ -155,18 +149,13 @@ LLAMA = reply('{"data": [{"id": "m", "owned_by": "llamacpp"}]}')
         ([LLAMA, reply('{"status": "ok"}')], True),
     ],
 )
-def test_a_server_is_up_where_it_answers_for_itself(answers, is_up):
-    async def go():
-        async with RawServer(*answers) as server:
-            return await Health(server.url, permit=own_call()).is_up()
-
-    assert asyncio.run(go()) is is_up
+async def test_a_server_is_up_where_it_answers_for_itself(answers, is_up):
+    async with RawServer(*answers) as server:
+        found_ = await Health(server.url, permit=own_call()).is_up()
+    assert found_ is is_up
 
 
-def test_nobody_at_the_address_is_away():
-    async def go():
-        async with RawServer() as server:
-            url = server.url
-        return await Health(url, permit=own_call()).is_up()
-
-    assert asyncio.run(go()) is False
+async def test_nobody_at_the_address_is_away():
+    async with RawServer() as server:
+        url = server.url
+    assert await Health(url, permit=own_call()).is_up() is False

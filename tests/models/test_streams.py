@@ -73,29 +73,20 @@ def ask(*pieces, times=1, idle_s=0.3, timeout_s=20.0):
     return asyncio.run(go())
 
 
-def test_a_stream_that_stops_is_a_timeout_with_what_it_had_said():
+def test_a_stream_that_stops_or_ends_keeps_what_it_had_said():
     (error,) = ask(HEAD, said("Let me "), said(f"see {KEY}"), 60.0)
     assert (error.kind, error.retryable, error.partial) == ("timeout", True, "Let me see ***")
     assert "stopped for 0.3 s; raise --idle-s or --reply-timeout-s, or try again" in str(error)
-
-
-def test_comments_that_keep_the_connection_alive_are_signs_of_life():
-    pings = [part for _ in range(8) for part in (PING, 0.15)]
-    assert ask(HEAD, *pings, *HELLO, idle_s=1.1) == ["Hello"]
-
-
-def test_before_it_has_ever_answered_a_server_has_the_time_of_a_whole_reply():
-    assert ask(1.0, HEAD, *HELLO, idle_s=0.2) == ["Hello"]
-
-
-def test_a_server_that_never_says_a_byte_ends_with_the_time_of_a_reply():
     (error,) = ask(60.0, timeout_s=0.5)
     assert (error.kind, error.partial) == ("timeout", None)
-
-
-def test_a_stream_that_ends_too_early_keeps_what_it_had_said():
     (error,) = ask(HEAD, said("Half a"))
     assert (error.kind, error.partial) == ("connection", "Half a")
+
+
+def test_a_server_that_is_alive_is_waited_for():
+    pings = [part for _ in range(8) for part in (PING, 0.15)]
+    assert ask(HEAD, *pings, *HELLO, idle_s=1.1) == ["Hello"]
+    assert ask(1.0, HEAD, *HELLO, idle_s=0.2) == ["Hello"]
 
 
 def test_a_call_that_is_cancelled_tells_what_its_stream_had_said():
@@ -134,7 +125,7 @@ def test_responses_that_stop_keep_what_they_had_said():
     assert asyncio.run(go()).partial == "It is"
 
 
-def test_the_first_byte_is_waited_for_by_the_slowest_so_far_and_the_prompts_length():
+def test_the_pace_bounds_the_first_byte_and_a_whole_reply():
     pace = Pace(idle_s=60.0, reply_s=600.0)
     assert pace.first_byte_s(1000) == 600.0
     pace.add_first_byte(1000, 20.0)
@@ -142,10 +133,6 @@ def test_the_first_byte_is_waited_for_by_the_slowest_so_far_and_the_prompts_leng
     pace.add_first_byte(8000, 5.0)
     assert pace.first_byte_s(9) == 80.0
     assert Pace(slowest_first_s=0.1).first_byte_s(1) == 60.0
-
-
-def test_a_reply_in_one_piece_is_bounded_by_its_greatest_length_at_the_slowest_pace():
-    pace = Pace(idle_s=60.0, reply_s=600.0)
     assert pace.whole_s(100) == 600.0
     pace.add_reply(50, 5.0)
     pace.add_reply(100, 2.0)

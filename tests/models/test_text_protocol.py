@@ -82,9 +82,14 @@ def test_the_correction_shows_the_tool_that_was_meant_with_its_arguments():
     assert call.problem.endswith(f"Write it like this:\n{form}")
 
 
-def test_a_reply_without_a_block_is_an_answer():
+def test_what_is_no_block_or_a_thought_is_no_call():
     got = read('MY ANSWER: None\n```python\nprint("tool_call")\n```')
     assert (got.message.tool_calls, got.finish_reason) == ((), "stop")
+    assert read(f"<think>{GOOD}</think>MY ANSWER: None").message.tool_calls == ()
+    text = "The tool_result says so. MY ANSWER: None"
+    got = read(text)
+    assert (got.message.content, got.invented) == (text, None)
+    assert read("<think>```tool_result 1 lookup\n</think>Yes").message.content.endswith("Yes")
 
 
 @pytest.mark.parametrize(
@@ -112,10 +117,6 @@ def test_what_is_nearly_a_call_becomes_one_that_says_how_to_write_it(written, pr
     assert call.problem.endswith('```tool_call\n{"name": "lookup", "arguments": {}}\n```')
 
 
-def test_what_stands_in_a_models_thoughts_is_not_read():
-    assert read(f"<think>{GOOD}</think>MY ANSWER: None").message.tool_calls == ()
-
-
 def test_of_a_reply_that_was_cut_only_closed_blocks_are_calls():
     cut = '```tool_call\n{"name": "look'
     assert read(cut, "length").message.tool_calls == ()
@@ -134,13 +135,6 @@ def test_a_result_that_the_model_wrote_itself_is_cut_off_and_counted(begin):
     assert [call.name for call in got.message.tool_calls] == ["lookup"]
     assert got.finish_reason == "tool_calls"
     assert (got.invented.count, got.invented.text) == (2, invented)
-
-
-def test_what_only_speaks_of_results_is_kept():
-    text = "The tool_result says so. MY ANSWER: None"
-    got = read(text)
-    assert (got.message.content, got.invented) == (text, None)
-    assert read("<think>```tool_result 1 lookup\n</think>Yes").message.content.endswith("Yes")
 
 
 def test_a_model_without_tools_gets_no_stop_sequence():

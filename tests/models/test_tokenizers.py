@@ -72,14 +72,11 @@ def test_a_million_of_one_letter_is_counted(o200k, letter):
     assert o200k.count(letter * 1_000_000 + "x") > 7_000
 
 
-def test_an_unknown_encoding_lists_the_known_ones():
+def test_a_tokenizer_that_cannot_be_is_refused(monkeypatch, tmp_path):
     with pytest.raises(
         ConfigError, match="no tokenizer 'x'; known: o200k_base, cl100k_base, estimate, server"
     ):
         Tiktoken("x")
-
-
-def test_without_ranks_the_error_names_the_extra(monkeypatch, tmp_path):
     monkeypatch.setattr(tokenizers, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'agent-env\[tokenizers\]'"):
         Tiktoken("o200k_base", tmp_path)
@@ -117,27 +114,17 @@ def usages(tokenizer, *replies, in_text=False):
     return found
 
 
-def test_nothing_is_counted_where_the_provider_reports_usage():
+def test_usage_is_told_or_counted_once_and_half_of_it_is_none():
     told = Usage(input_tokens=5, output_tokens=6, source="provider")
     tokenizer = Counting()
     assert usages(tokenizer, answer("Hello", told)) == [told]
     assert tokenizer.texts == []
-
-
-def test_what_nobody_told_is_counted_and_marked_and_each_text_once():
-    tokenizer = Counting()
     first, second = usages(tokenizer, calls(("find", "{}")), answer("12345678"))
     assert first == Usage(input_tokens=2, output_tokens=2, source="estimate")
     assert second == Usage(input_tokens=2 + 2 + 1, output_tokens=2, source="estimate")
     assert tokenizer.texts == ["12345678", "find{}", "find{}", "abcd", "12345678"]
-
-
-def test_half_a_usage_is_none():
     (found,) = usages(Estimate(), answer("1234", Usage(input_tokens=9, source="provider")))
     assert (found.input_tokens, found.output_tokens, found.source) == (2, 1, "estimate")
-
-
-def test_calls_that_stand_in_the_text_are_not_counted_twice():
     call = ToolCall(id="a", name="find", arguments="{}")
     said = Reply(message=Message(role="assistant", content="12345678", tool_calls=(call,)))
     (found,) = usages(Estimate(), said, in_text=True)
@@ -175,41 +162,33 @@ def test_what_the_server_does_not_tell_its_tokenizer_counts():
     """The question has eight letters, the tool's schema 165."""
     usage = generated("vllm", tools=(LOOKUP,)).usage
     assert usage == Usage(input_tokens=2 + 42, output_tokens=1 + 2 + 2, source="server tokenizer")
-
-
-def test_llama_cpp_words_the_conversation_first():
-    """`<|im_start|>user`, a line break, eight letters, `<|im_end|>` and a line break: 36 bytes."""
+    # `<|im_start|>user`, a line break, eight letters, `<|im_end|>` and a line break: 36 bytes.
     usage = generated("llama.cpp").usage
     assert usage == Usage(input_tokens=9, output_tokens=5, source="server tokenizer")
 
 
 @pytest.mark.parametrize("kind", ["vllm", "llama.cpp"])
-def test_a_text_is_counted_and_none_costs_no_request(kind):
-    async def go():
-        async with FakeServer(says, tokenizer=kind) as server:
-            tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
-            await tokenizer.open()
-            asked = server.counts["/tokenize"]
-            found = [await tokenizer.counted(text) for text in ("", "12345", "é" * 4)]
-            assert server.counts["/tokenize"] == asked + 2
-            await tokenizer.close()
-            return found
-
-    assert asyncio.run(go()) == [Count(n, "server tokenizer") for n in (0, 2, 2)]
-
-
-def test_a_server_that_is_gone_leaves_estimates_that_say_so():
-    async def go():
-        async with FakeServer(says) as server:
-            tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
-            await tokenizer.open()
-        counted = await tokenizer.counted("12345")
-        said = Reply(message=Message(role="assistant", content="12345678"))
-        usage = await tokenizer.usage({"messages": []}, [ASKED, ASKED], said)
+async def test_a_text_is_counted_and_none_costs_no_request(kind):
+    async with FakeServer(says, tokenizer=kind) as server:
+        tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
+        await tokenizer.open()
+        asked = server.counts["/tokenize"]
+        found = [await tokenizer.counted(text) for text in ("", "12345", "é" * 4)]
+        assert server.counts["/tokenize"] == asked + 2
         await tokenizer.close()
-        return counted, usage, tokenizer
+        found_ = found
+    assert found_ == [Count(n, "server tokenizer") for n in (0, 2, 2)]
 
-    counted, usage, tokenizer = asyncio.run(go())
+
+async def test_a_server_that_is_gone_leaves_estimates_that_say_so():
+    async with FakeServer(says) as server:
+        tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
+        await tokenizer.open()
+    counted = await tokenizer.counted("12345")
+    said = Reply(message=Message(role="assistant", content="12345678"))
+    usage = await tokenizer.usage({"messages": []}, [ASKED, ASKED], said)
+    await tokenizer.close()
+    counted, usage, tokenizer = counted, usage, tokenizer
     assert counted == Count(2, "estimate")
     assert usage == Usage(input_tokens=4, output_tokens=2, source="estimate")
     assert tokenizer.failures == 2

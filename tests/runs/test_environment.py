@@ -82,18 +82,15 @@ def test_limits_end_an_episode_as_in_any_run(tmp_path):
     _with(_options(tmp_path / "r", limits={"steps": 2}), use)
 
 
-def test_a_folder_opened_again_goes_on_counting(tmp_path):
-    async def main():
-        folder, repeats = await make_environment(_options(tmp_path / "r")), []
-        for _ in range(2):
-            async with open_environment(folder) as environment:
-                episode = await _first(environment)
-                await episode.reset()
-                turn = await episode.step("MY ANSWER: None")
-                repeats.append(turn.episode.repeat)
-        return repeats
-
-    assert asyncio.run(main()) == [1, 2]
+async def test_a_folder_opened_again_goes_on_counting(tmp_path):
+    folder, repeats = await make_environment(_options(tmp_path / "r")), []
+    for _ in range(2):
+        async with open_environment(folder) as environment:
+            episode = await _first(environment)
+            await episode.reset()
+            turn = await episode.step("MY ANSWER: None")
+            repeats.append(turn.episode.repeat)
+    assert repeats == [1, 2]
 
 
 def test_an_episode_given_up_stays_unfinished(tmp_path):

@@ -1,6 +1,5 @@
 """A run whose model repeats itself: what its trace, its score and its replay say."""
 
-import asyncio
 import json
 
 import agent_env as ae
@@ -13,15 +12,12 @@ async def loops(turns, offers):
     return ScriptedAnswer(TEXT)
 
 
-def test_a_run_says_how_replies_were_cut_and_what_that_saved(tmp_path):
-    async def go():
-        async with FakeServer(loops, piece_delay_s=0.0005) as server:
-            return await ae.run(
-                "time-puzzles", model="compatible/fake", base_url=server.url, limit=1, stream=True,
-                conditions=["base"], max_output_tokens=5_000, out=tmp_path / "run", progress=False,
-            )  # fmt: skip
-
-    run = asyncio.run(go())
+async def test_a_run_says_how_replies_were_cut_and_what_that_saved(tmp_path):
+    async with FakeServer(loops, piece_delay_s=0.0005) as server:
+        run = await ae.run(
+            "time-puzzles", model="compatible/fake", base_url=server.url, limit=1, stream=True,
+            conditions=["base"], max_output_tokens=5_000, out=tmp_path / "run", progress=False,
+        )  # fmt: skip
     (trace,) = (run.path / "episodes" / "base").glob("*.jsonl")
     events = [json.loads(line) for line in trace.read_text().splitlines()]
     reply, end = events[1]["reply"], events[-1]

@@ -355,56 +355,50 @@ async def ask(waves, *episodes):
     return replies
 
 
-def test_a_batch_that_was_handed_in_as_the_process_was_killed_is_found_again(tmp_path):
-    async def go():
-        provider = Provider()
-        provider.most_bytes = 1000
-        waves = opened(tmp_path, provider)
-        waves.begin()
-        assert await ask(waves, "a", "b") == [None, None]
-        with pytest.raises(Killed):
-            await waves.submit()
-        provider.is_killing = False
-        again = opened(tmp_path, provider)
-        await again.collect()
-        again.begin()
-        replies = await ask(again, "a", "b")
-        assert [set(reply) for reply in replies] == [{"said"}, {"said"}]
-        assert replies[0] != replies[1]  # the same question of two episodes is two calls
-        assert not again.new
-        assert len(provider.got) == 1
+async def test_a_batch_that_was_handed_in_as_the_process_was_killed_is_found_again(tmp_path):
+    provider = Provider()
+    provider.most_bytes = 1000
+    waves = opened(tmp_path, provider)
+    waves.begin()
+    assert await ask(waves, "a", "b") == [None, None]
+    with pytest.raises(Killed):
+        await waves.submit()
+    provider.is_killing = False
+    again = opened(tmp_path, provider)
+    await again.collect()
+    again.begin()
+    replies = await ask(again, "a", "b")
+    assert [set(reply) for reply in replies] == [{"said"}, {"said"}]
+    assert replies[0] != replies[1]  # the same question of two episodes is two calls
+    assert not again.new
+    assert len(provider.got) == 1
 
-        lost = opened(tmp_path, provider)
-        lost.begin()
-        await ask(lost, "c")
-        provider.is_killing = True
-        with pytest.raises(Killed):
-            await lost.submit()
-        provider.got.popitem()  # it never got there
-        provider.is_killing = False
-        anew = opened(tmp_path, provider)
-        await anew.collect()
-        anew.begin()
-        assert await ask(anew, "c") == [None]
-        assert await anew.submit() == 1
-
-    asyncio.run(go())
+    lost = opened(tmp_path, provider)
+    lost.begin()
+    await ask(lost, "c")
+    provider.is_killing = True
+    with pytest.raises(Killed):
+        await lost.submit()
+    provider.got.popitem()  # it never got there
+    provider.is_killing = False
+    anew = opened(tmp_path, provider)
+    await anew.collect()
+    anew.begin()
+    assert await ask(anew, "c") == [None]
+    assert await anew.submit() == 1
 
 
-def test_a_wave_is_split_by_what_one_batch_may_have(tmp_path):
-    async def go():
-        provider = Provider()
-        provider.is_killing = False
-        waves = opened(tmp_path, provider)
-        waves.begin()
-        await ask(waves, *"abcde")
-        assert await waves.submit() == 5  # two lines are more than 100 bytes
-        provider.most_bytes = 1000
-        await ask(waves, *"fghij")
-        assert await waves.submit() == 3
-        assert sorted(map(len, provider.got.values())) == [1, 1, 1, 1, 1, 1, 2, 2]
-
-    asyncio.run(go())
+async def test_a_wave_is_split_by_what_one_batch_may_have(tmp_path):
+    provider = Provider()
+    provider.is_killing = False
+    waves = opened(tmp_path, provider)
+    waves.begin()
+    await ask(waves, *"abcde")
+    assert await waves.submit() == 5  # two lines are more than 100 bytes
+    provider.most_bytes = 1000
+    await ask(waves, *"fghij")
+    assert await waves.submit() == 3
+    assert sorted(map(len, provider.got.values())) == [1, 1, 1, 1, 1, 1, 2, 2]
 
 
 def test_a_journal_of_somebody_else_leads_nowhere(tmp_path):

@@ -202,18 +202,15 @@ def test_what_is_no_proper_http_is_an_error(answer):
     assert refused({"/": answer})
 
 
-def test_a_dead_host_and_a_name_that_is_none_are_errors():
+async def test_a_dead_host_and_a_name_that_is_none_are_errors():
     async def nowhere(host, port):
         raise OSError("unknown")
 
-    async def dead():
-        fetcher = fetching(allow=lambda ip: True, resolve=nowhere)
-        with pytest.raises(ToolError, match="took no connection"):
-            await fetcher.fetch("http://127.0.0.1:1024/")
-        with pytest.raises(ToolError, match=r"there is no host gone\.example\.com"):
-            await fetcher.fetch("http://gone.example.com/")
-
-    asyncio.run(dead())
+    fetcher = fetching(allow=lambda ip: True, resolve=nowhere)
+    with pytest.raises(ToolError, match="took no connection"):
+        await fetcher.fetch("http://127.0.0.1:1024/")
+    with pytest.raises(ToolError, match=r"there is no host gone\.example\.com"):
+        await fetcher.fetch("http://gone.example.com/")
 
 
 def test_cancelling_a_fetch_cancels_it_and_frees_its_place():

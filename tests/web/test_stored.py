@@ -51,15 +51,11 @@ def store():
     return SqlitePages(Path(":memory:"))
 
 
-def test_many_who_ask_at_once_get_one_page_by_one_request(store):
+async def test_many_who_ask_at_once_get_one_page_by_one_request(store):
     live = Changing()
     kept = StoredFetcher(store, live)
-
-    async def ask():
-        asks = (kept.fetch(url) for url in [A, f"{A}#part", " HTTPS://A.EXAMPLE ", A] * 5)
-        return list(await asyncio.gather(*asks))
-
-    assert {got.text for got in asyncio.run(ask())} == {"Number 1."}
+    asks = (kept.fetch(url) for url in [A, f"{A}#part", " HTTPS://A.EXAMPLE ", A] * 5)
+    assert {got.text for got in list(await asyncio.gather(*asks))} == {"Number 1."}
     assert live.asked == 1
 
 
@@ -83,17 +79,13 @@ def test_a_failure_stands_for_a_run_and_is_tried_again_by_the_next(store):
     assert asyncio.run(StoredFetcher(store, Changing()).fetch(A)).text == "Number 1."
 
 
-def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store):
+async def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store):
     kept = StoredFetcher(store, Changing())
-
-    async def ask():
-        first = asyncio.create_task(kept.fetch(A))
-        second = asyncio.create_task(kept.fetch(A))
-        await asyncio.sleep(0.001)
-        first.cancel()
-        return (await second).text
-
-    assert asyncio.run(ask()) == "Number 2."
+    first = asyncio.create_task(kept.fetch(A))
+    second = asyncio.create_task(kept.fetch(A))
+    await asyncio.sleep(0.001)
+    first.cancel()
+    assert (await second).text == "Number 2."
     assert not kept._turns._locks
 
 

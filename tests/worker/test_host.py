@@ -84,17 +84,14 @@ def test_a_cancelled_call_ends_its_process(worker):
     assert len(set(children()) - before) == 1
 
 
-def test_a_process_that_is_killed_fails_its_call_alone(worker):
-    async def main():
-        before = set(children())
-        call = asyncio.ensure_future(worker.ask(query(ENDLESS), cpu_s=60.0))
-        own = await started(before)
-        other = await worker.ask(query("SELECT 1 AS a"))
-        for pid in own:
-            os.kill(pid, signal.SIGKILL)
-        return (*await asyncio.gather(call, return_exceptions=True), other)
-
-    failure, other = asyncio.run(main())
+async def test_a_process_that_is_killed_fails_its_call_alone(worker):
+    before = set(children())
+    call = asyncio.ensure_future(worker.ask(query(ENDLESS), cpu_s=60.0))
+    own = await started(before)
+    other = await worker.ask(query("SELECT 1 AS a"))
+    for pid in own:
+        os.kill(pid, signal.SIGKILL)
+    failure, other = (*await asyncio.gather(call, return_exceptions=True), other)
     assert isinstance(failure, WorkerFailed)
     assert (str(failure), other) == ("ended the process (signal 9)", "a\n1")
 

@@ -71,21 +71,18 @@ def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named():
     )
 
 
-def test_a_call_waits_while_others_may_give_back_what_they_do_not_use():
-    async def go():
-        budget, told = RunBudget(RunLimits(tokens=NEED + 50)), []
+async def test_a_call_waits_while_others_may_give_back_what_they_do_not_use():
+    budget, told = RunBudget(RunLimits(tokens=NEED + 50)), []
 
-        async def call(name):
-            async with budget.share(ASKED, []) as share:
-                told.append(f"{name} begins with {budget.tokens} spent")
-                await asyncio.sleep(0.01)
-                share.used = Usage(input_tokens=10, output_tokens=10)
+    async def call(name):
+        async with budget.share(ASKED, []) as share:
+            told.append(f"{name} begins with {budget.tokens} spent")
+            await asyncio.sleep(0.01)
+            share.used = Usage(input_tokens=10, output_tokens=10)
 
-        await asyncio.gather(call("a"), call("b"))
-        assert (budget.tokens, budget.in_flight) == (40, 0)
-        return told
-
-    assert asyncio.run(go()) == ["a begins with 0 spent", "b begins with 20 spent"]
+    await asyncio.gather(call("a"), call("b"))
+    assert (budget.tokens, budget.in_flight) == (40, 0)
+    assert told == ["a begins with 0 spent", "b begins with 20 spent"]
 
 
 @settings(deadline=None, max_examples=60)
@@ -135,36 +132,30 @@ def test_rate_limits_that_are_tried_again_do_not_count_as_failures():
         breaker.note(busy, is_last=True)
 
 
-def test_no_more_calls_are_in_flight_than_the_limit():
-    async def go():
-        pace, most = ConcurrencyLimit(most=3), 0
+async def test_no_more_calls_are_in_flight_than_the_limit():
+    pace, most = ConcurrencyLimit(most=3), 0
 
-        async def call():
-            nonlocal most
-            async with pace.place():
-                most = max(most, pace.in_flight)
-                await asyncio.sleep(0)
+    async def call():
+        nonlocal most
+        async with pace.place():
+            most = max(most, pace.in_flight)
+            await asyncio.sleep(0)
 
-        await asyncio.gather(*(call() for _ in range(20)))
-        assert pace.in_flight == 0
-        return most
-
-    assert asyncio.run(go()) == 3
+    await asyncio.gather(*(call() for _ in range(20)))
+    assert pace.in_flight == 0
+    assert most == 3
 
 
-def test_a_burst_of_rate_limits_halves_the_limit_once():
-    async def go():
-        pace = ConcurrencyLimit(most=16)
-        async with AsyncExitStack() as stack:
-            rounds = [await stack.enter_async_context(pace.place()) for _ in range(16)]
-        for round_ in rounds:
-            pace.limited(round_)
-        assert (pace.limit, pace.halvings) == (8.0, 1)
-        async with pace.place() as later:
-            pace.limited(later)
-        assert pace.limit == 4.0
-
-    asyncio.run(go())
+async def test_a_burst_of_rate_limits_halves_the_limit_once():
+    pace = ConcurrencyLimit(most=16)
+    async with AsyncExitStack() as stack:
+        rounds = [await stack.enter_async_context(pace.place()) for _ in range(16)]
+    for round_ in rounds:
+        pace.limited(round_)
+    assert (pace.limit, pace.halvings) == (8.0, 1)
+    async with pace.place() as later:
+        pace.limited(later)
+    assert pace.limit == 4.0
 
 
 def test_the_limit_never_falls_below_one_call_nor_grows_beyond_the_most():

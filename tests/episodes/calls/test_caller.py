@@ -218,28 +218,24 @@ def test_a_cost_limit_ends_an_episode(tmp_path):
     assert (episode.stop_reason, episode.steps) == ("cost", 3)
 
 
-def test_a_run_cancelled_in_a_wait_leaves_its_episode_to_be_resumed(tmp_path):
+async def test_a_run_cancelled_in_a_wait_leaves_its_episode_to_be_resumed(tmp_path):
     patient = Calls(ConcurrencyLimit(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
+    failed = asyncio.Event()
 
-    async def go():
-        failed = asyncio.Event()
+    class Failing(Shaky):
+        async def generate(self, messages, tools, options=None):
+            failed.set()
+            raise error("server", 500)
 
-        class Failing(Shaky):
-            async def generate(self, messages, tools, options=None):
-                failed.set()
-                raise error("server", 500)
-
-        made = runner(tmp_path, lambda s: Failing([]), patient)
-        asking = asyncio.create_task(
-            made.run([puzzle("tp-0-0")], [parse_condition("web")], 1, lambda key, ending: None)
-        )
-        await failed.wait()
-        await asyncio.sleep(0.05)  # the wait before the next call has begun
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-
-    asyncio.run(go())
+    made = runner(tmp_path, lambda s: Failing([]), patient)
+    asking = asyncio.create_task(
+        made.run([puzzle("tp-0-0")], [parse_condition("web")], 1, lambda key, ending: None)
+    )
+    await failed.wait()
+    await asyncio.sleep(0.05)  # the wait before the next call has begun
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
     (episode,) = episodes_of(RunFolder(tmp_path), print)
     assert episode.status == "unfinished"
     assert patient.pace.in_flight == 0

@@ -1,6 +1,5 @@
 """Traces as files: what is written is read, and what was changed is found."""
 
-import asyncio
 import json
 import os
 from datetime import UTC, datetime, timedelta
@@ -224,38 +223,30 @@ def test_a_pause_is_no_work(tmp_path):
 
 
 @pytest.mark.parametrize(("fsync", "synced"), [("replies", 2), ("all", 2), ("none", 0)])
-def test_a_paid_reply_is_forced_to_the_disk_before_the_next_step(
+async def test_a_paid_reply_is_forced_to_the_disk_before_the_next_step(
     tmp_path, monkeypatch, fsync, synced
 ):
     files = []
     monkeypatch.setattr(os, "fsync", lambda fd: files.append(os.readlink(f"/proc/self/fd/{fd}")))
     file = tmp_path / "episodes/web/a.1.jsonl"
-
-    async def go():
-        trace = TraceWriter(file, "web/a.1", clock, fsync=fsync)
-        trace.write(ModelCalled, request="r", reply=answer("x"), latency_s=0.1)
-        await trace.settle()
-        trace.write(ModelCalled, request="r", reply=answer("y"), latency_s=0.1)
-        await trace.settle()
-        await trace.settle()  # nothing is due
-        trace.close()
-
-    asyncio.run(go())
+    trace = TraceWriter(file, "web/a.1", clock, fsync=fsync)
+    trace.write(ModelCalled, request="r", reply=answer("x"), latency_s=0.1)
+    await trace.settle()
+    trace.write(ModelCalled, request="r", reply=answer("y"), latency_s=0.1)
+    await trace.settle()
+    await trace.settle()  # nothing is due
+    trace.close()
     assert files.count(str(file)) == synced
     assert (str(file.parent) in files) == (synced > 0)  # its name too, once
 
 
-def test_an_event_that_cost_nothing_waits_for_the_next_reply(tmp_path, monkeypatch):
+async def test_an_event_that_cost_nothing_waits_for_the_next_reply(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", synced.append)
-
-    async def go():
-        trace = TraceWriter(tmp_path / "a.jsonl", "web/a.1", clock, fsync="replies")
-        await trace.settle()
-        before = len(synced)
-        trace.write(ModelCalled, request="r", error="busy", latency_s=0.1)
-        await trace.settle()
-        assert len(synced) == before
-        trace.close()
-
-    asyncio.run(go())
+    trace = TraceWriter(tmp_path / "a.jsonl", "web/a.1", clock, fsync="replies")
+    await trace.settle()
+    before = len(synced)
+    trace.write(ModelCalled, request="r", error="busy", latency_s=0.1)
+    await trace.settle()
+    assert len(synced) == before
+    trace.close()

@@ -50,7 +50,7 @@ def entry(id_, words="an entry"):
     return Message(role="tool", content=words, tool_call_id=id_)
 
 
-def test_a_request_has_its_limit_its_version_and_marks_for_the_cache():
+def test_a_request_has_its_limit_its_version_and_marks_that_live_as_long_as_the_user_says():
     _, sent = ask(Messages, HELLO, messages=[SYSTEM, USER], tools=[LOOKUP])
     assert (
         sent
@@ -70,9 +70,6 @@ def test_a_request_has_its_limit_its_version_and_marks_for_the_cache():
         }
         | MARK
     )
-
-
-def test_all_marks_live_as_long_as_the_user_says():
     parameters = Parameters(extra_body={"cache_control": {"ttl": "1h"}})
     heard = [SYSTEM, USER]
     _, sent = ask(Messages, HELLO, messages=heard, tools=[LOOKUP], parameters=parameters)
@@ -180,7 +177,7 @@ STREAM = (
 )  # fmt: skip
 
 
-def test_a_stream_is_the_message_it_stands_for():
+def test_a_stream_is_the_message_it_stands_for_also_where_it_ends_early_or_with_an_error():
     streamed, sent = ask(Messages, events(*STREAM), stream=True)
     whole, _ = ask(Messages, CALLED)
     assert sent["stream"] is True
@@ -188,12 +185,13 @@ def test_a_stream_is_the_message_it_stands_for():
     assert streamed.finish_reason == "tool_calls"
     assert streamed.usage.input_tokens == 28
     assert (streamed.usage.cached_tokens, streamed.usage.output_tokens) == (20, 7)
-
-
-def test_a_stream_that_ends_early_tells_what_was_said():
     error = failure(Messages, events(*STREAM[:15]), stream=True)
     assert (error.kind, error.retryable) == ("connection", True)
     assert error.partial == 'Let me see.Wait.{"wor'
+    error = failure(
+        Messages, events(STREAM[0], oops("overloaded_error", "Overloaded")), stream=True
+    )
+    assert (error.kind, error.retryable) == ("server", True)
 
 
 @pytest.mark.parametrize(
@@ -209,12 +207,9 @@ def test_the_reason_of_the_end_is_ours(reason, ours):
     assert got.finish_reason == ours
 
 
-def test_a_reply_as_long_as_it_may_be_is_cut_whatever_a_proxy_says():
+def test_a_cut_reply_and_a_refusal_without_words_say_why():
     got, _ = ask(Messages, HELLO, parameters=Parameters(max_output_tokens=7))
     assert got.finish_reason == "length"
-
-
-def test_a_refusal_without_words_says_why():
     details = {"type": "refusal", "explanation": "That could do harm."}
     got, _ = ask(Messages, reply(body(stop="refusal", stop_details=details)))
     assert (got.message.content, got.finish_reason) == ("That could do harm.", "refused")
@@ -274,7 +269,7 @@ def test_a_schema_and_stop_sequences_are_named_as_the_api_does():
     assert sent["stop_sequences"] == ["seven"]
 
 
-def test_hosted_tools_are_offered_and_what_they_did_is_read():
+def test_hosted_tools_are_offered_and_what_they_did_is_read_with_citations_of_streams():
     searched = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
     hits = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [
         {"type": "web_search_result", "url": "https://a.example/", "title": "A"}]}  # fmt: skip
@@ -288,9 +283,6 @@ def test_hosted_tools_are_offered_and_what_they_did_is_read():
     assert got.usage.hosted_calls == {"search": 1}
     assert got.citations == ("https://a.example/",)
     assert got.hosted_pages == (PageRef(url="https://a.example/", how="returned"),)
-
-
-def test_a_streamed_citation_is_kept():
     note = {"type": "web_search_result_location", "url": "https://a.example/"}
     delta = {"type": "citations_delta", "citation": note}
     block = ({"type": "content_block_start", "index": 0, "content_block": said("Friday")},
@@ -325,20 +317,6 @@ def test_errors_are_ours(status, error, kind, retryable, words):
     with pytest.raises(Exception, match=words) as caught:
         ask(forced, reply(error, status), tools=[LOOKUP], options=ReplyOptions("required"))
     assert (caught.value.kind, caught.value.retryable) == (kind, retryable)
-
-
-def test_a_rate_limit_says_how_long_to_wait():
-    answer = reply(
-        oops("rate_limit_error", "Slow down"), "429 Too Many", headers="retry-after: 7\r\n"
-    )
-    assert failure(Messages, answer).retry_after_s == 7.0
-
-
-def test_an_error_inside_a_stream_is_read():
-    error = failure(
-        Messages, events(STREAM[0], oops("overloaded_error", "Overloaded")), stream=True
-    )
-    assert (error.kind, error.retryable) == ("server", True)
 
 
 def test_it_takes_no_seed():

@@ -95,7 +95,7 @@ def test_usage_that_nobody_told_is_none_and_has_no_source(usage):
     assert got.usage.source is None
 
 
-def test_parallel_tool_calls_are_read():
+def test_calls_are_read_with_unique_ids_and_their_arguments_as_json():
     calls = [call("a", '{"word": "x"}'), call("b", "not json")]
     got, _ = ask(ChatCompletions, completion({"content": None, "tool_calls": calls}, "tool_calls"))
     assert got.message.content == ""
@@ -104,17 +104,19 @@ def test_parallel_tool_calls_are_read():
         ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),
         ToolCall(id="b", name="lookup", arguments="not json"),
     )
-
-
-def test_repeated_and_empty_call_ids_are_made_unique():
     calls = [call("a", "{}"), call("a", "{}"), call("", "{}"), call("", "{}")]
     got, _ = ask(ChatCompletions, completion({"tool_calls": calls}))
     assert [each.id for each in got.message.tool_calls] == ["a", "a_2", "call_1", "call_1_2"]
-
-
-def test_arguments_sent_as_an_object_are_written_as_json():
     got, _ = ask(ChatCompletions, completion({"tool_calls": [call("a", {"word": "ä"})]}))
     assert got.message.tool_calls[0].arguments == '{"word": "ä"}'
+    asked = Message(role="assistant", tool_calls=(ToolCall(id="a", name="f", arguments="{}"),))
+    result = Message(role="tool", content="x", tool_call_id="a")
+    got, _ = ask(
+        ChatCompletions,
+        completion({"tool_calls": [call("a", "{}")]}),
+        messages=[USER, asked, result],
+    )
+    assert got.message.tool_calls[0].id == "a_2"
 
 
 @pytest.mark.parametrize(
@@ -134,12 +136,9 @@ def test_finish_reasons_are_read(said, read):
     assert got.finish_reason == read
 
 
-def test_a_refusal_is_the_text_of_a_refused_reply():
+def test_refusals_and_citations_are_read():
     got, _ = ask(ChatCompletions, completion({"content": None, "refusal": "I will not."}))
     assert (got.message.content, got.finish_reason) == ("I will not.", "refused")
-
-
-def test_cited_urls_are_kept_once_each():
     note = {"type": "url_citation", "url_citation": {"url": "https://a.example/"}}
     got, _ = ask(ChatCompletions, completion({"content": "x", "annotations": [note, note]}))
     assert got.citations == ("https://a.example/",)
@@ -211,11 +210,26 @@ def test_only_parameters_that_are_set_go_out():
     }
 
 
-def test_an_answer_that_is_begun_is_to_be_continued():
+def test_own_seeds_more_fields_and_an_answer_that_is_begun_go_out():
     begun = [USER, Message(role="assistant", content='JSON = {"explanation":')]
     _, sent = ask(ChatCompletions, HELLO, messages=begun)
     assert (sent["continue_final_message"], sent["add_generation_prompt"]) == (True, False)
     assert sent["messages"][-1]["role"] == "assistant"
+    _, own = ask(
+        ChatCompletions, HELLO, options=ReplyOptions(seed=5), parameters=Parameters(seed=7)
+    )
+    _, all_calls = ask(ChatCompletions, HELLO, parameters=Parameters(seed=7))
+    assert (own["seed"], all_calls["seed"]) == (5, 7)
+    chosen = Parameters(extra_body={"top_k": 20}, parallel_tool_calls=False)
+    _, bare = ask(ChatCompletions, HELLO, parameters=chosen)
+    _, sent = ask(ChatCompletions, HELLO, tools=[LOOKUP], parameters=chosen)
+    assert bare == {"model": "m-1", "messages": [{"role": "user", "content": "Which day?"}],
+                    "top_k": 20}  # fmt: skip
+    assert sent["parallel_tool_calls"] is False
+    system = Message(role="system", content="Be brief.")
+    chosen = Parameters(system_role="user")
+    _, sent = ask(ChatCompletions, HELLO, messages=[system, USER], parameters=chosen)
+    assert sent["messages"] == [{"role": "user", "content": "Be brief.\n\nWhich day?"}]
 
 
 @pytest.mark.parametrize(("choice", "sent_as"), [("required", "required"), ("none", "none")])
@@ -228,45 +242,10 @@ def test_the_tool_choice_of_a_call_goes_out_where_there_are_tools(choice, sent_a
     assert "tool_choice" not in free
 
 
-def test_a_calls_own_seed_goes_before_the_models():
-    _, own = ask(
-        ChatCompletions, HELLO, options=ReplyOptions(seed=5), parameters=Parameters(seed=7)
-    )
-    _, all_calls = ask(ChatCompletions, HELLO, parameters=Parameters(seed=7))
-    assert (own["seed"], all_calls["seed"]) == (5, 7)
-
-
-def test_more_fields_go_out_beside_ours_and_parallel_calls_only_with_tools():
-    chosen = Parameters(extra_body={"top_k": 20}, parallel_tool_calls=False)
-    _, bare = ask(ChatCompletions, HELLO, parameters=chosen)
-    _, sent = ask(ChatCompletions, HELLO, tools=[LOOKUP], parameters=chosen)
-    assert bare == {"model": "m-1", "messages": [{"role": "user", "content": "Which day?"}],
-                    "top_k": 20}  # fmt: skip
-    assert sent["parallel_tool_calls"] is False
-
-
 @pytest.mark.parametrize("name", ["messages", "tool_choice", "stream", "temperature"])
 def test_a_field_that_is_set_otherwise_is_refused_in_the_extra_body(name):
     with pytest.raises(ConfigError, match=f"--extra-body: '{name}' is set otherwise"):
         Parameters(temperature=0.5, extra_body={name: 1})
-
-
-def test_for_models_without_a_system_role_the_system_text_opens_the_question():
-    system = Message(role="system", content="Be brief.")
-    chosen = Parameters(system_role="user")
-    _, sent = ask(ChatCompletions, HELLO, messages=[system, USER], parameters=chosen)
-    assert sent["messages"] == [{"role": "user", "content": "Be brief.\n\nWhich day?"}]
-
-
-def test_ids_that_a_server_uses_again_in_a_later_reply_are_made_unique():
-    asked = Message(role="assistant", tool_calls=(ToolCall(id="a", name="f", arguments="{}"),))
-    result = Message(role="tool", content="x", tool_call_id="a")
-    got, _ = ask(
-        ChatCompletions,
-        completion({"tool_calls": [call("a", "{}")]}),
-        messages=[USER, asked, result],
-    )
-    assert got.message.tool_calls[0].id == "a_2"
 
 
 @pytest.mark.parametrize(
@@ -317,19 +296,13 @@ def test_a_stream_gives_the_reply_that_a_whole_body_gives():
     assert got.usage == Usage(input_tokens=3, output_tokens=2, source="provider")
 
 
-def test_streamed_calls_without_an_index_are_told_apart_by_their_ids():
+def test_streamed_calls_halves_of_letters_and_ends_are_put_together():
     both = {"tool_calls": [call("a", "{}"), call("b", '{"word": "y"}')]}
     got, _ = ask(ChatCompletions, events(chunk(both, "tool_calls")), stream=True)
     assert [each.arguments for each in got.message.tool_calls] == ["{}", '{"word": "y"}']
-
-
-def test_a_stream_without_a_finish_reason_was_cut():
     error = failure(ChatCompletions, events(chunk({"content": "Fri"})), stream=True)
     assert "ended the stream before the reply was complete" in str(error)
     assert error.retryable
-
-
-def test_a_pair_of_surrogates_that_two_chunks_share_is_one_letter():
     halves = events(chunk({"content": "\ud83d"}), chunk({"content": "\ude00"}, "stop"))
     got, _ = ask(ChatCompletions, halves, stream=True)
     assert got.message.content == "😀"

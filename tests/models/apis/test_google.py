@@ -118,7 +118,7 @@ def test_thinking_is_a_budget_or_a_level_by_the_models_generation(model, effort,
     assert (google._thinking_config(model, effort) or None) == config
 
 
-def test_the_parts_of_a_turn_go_back_as_they_were_and_results_are_one_turn_with_their_ids():
+def test_parts_go_back_as_they_were_with_their_ids_or_without():
     sent = conversation(THOUGHT, SIGNED, SECOND)
     assert sent["contents"] == [
         {"role": "user", "parts": [{"text": "Which day?"}]},
@@ -131,18 +131,12 @@ def test_the_parts_of_a_turn_go_back_as_they_were_and_results_are_one_turn_with_
             ],
         },
     ]
-
-
-def test_calls_without_ids_get_none_on_the_way_back():
     bare = {"functionCall": {"name": "lookup", "args": {}}}
     sent = conversation(bare, bare)
     assert sent["contents"][1]["parts"] == [bare, bare]
     assert [list(each["functionResponse"]) for each in sent["contents"][2]["parts"]] == [
         ["name", "response"]
     ] * 2
-
-
-def test_an_id_that_was_there_before_is_changed_on_both_sides():
     first, _ = ask(Gemini, reply(said(SIGNED)))
     messages = [USER, first.message, result("c1", "nothing")]
     again, _ = ask(Gemini, reply(said(SIGNED)), messages=messages, tools=[LOOKUP])
@@ -183,15 +177,12 @@ def test_a_streams_texts_are_joined_but_never_across_a_signature():
     assert (got.finish_reason, got.usage.output_tokens, got.model) == ("tool_calls", 2, "m-1")
 
 
-def test_a_stream_that_ends_early_or_reports_an_error_is_no_reply():
+def test_a_stream_that_ends_early_reports_an_error_or_loops():
     piece = {"candidates": [{"content": {"parts": [{"text": "Fri"}, SIGNED]}}]}
     error = failure(Gemini, events(piece), stream=True)
     assert (error.retryable, error.partial) == (True, 'Frilookup{"word": "x"}')
     status = {"error": {"code": 503, "message": "Overloaded.", "status": "UNAVAILABLE"}}
     assert failure(Gemini, events(piece, status), stream=True).kind == "server"
-
-
-def test_a_loop_in_a_stream_is_cut():
     pieces = [
         {"candidates": [{"content": {"parts": [{"text": "and so it goes on "}]}}]}
         for _ in range(400)

@@ -1,6 +1,5 @@
 import pytest
 
-from agent_env.errors import ConfigError
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
@@ -68,7 +67,7 @@ def test_reasoning_text_and_calls_are_read_and_the_items_kept_as_they_were():
     assert got.finish_reason == "tool_calls"
 
 
-def test_the_items_of_a_turn_go_back_as_they_were():
+def test_a_turn_goes_back_as_it_was_or_is_put_into_items():
     first, _ = ask(Responses, reply(response(REASONING, CALL)))
     entry = Message(role="tool", content="an entry", tool_call_id="a")
     system = Message(role="system", content="Be brief.")
@@ -93,17 +92,6 @@ def test_the_items_of_a_turn_go_back_as_they_were():
             }
         ],
     }
-
-
-@pytest.mark.parametrize("how", [{"is_same_server": False}, {"echo": "never"}])
-def test_items_do_not_go_to_another_server_or_where_nothing_shall_go_back(how):
-    first, _ = ask(Responses, reply(response(REASONING, CALL)))
-    _, sent = ask(Responses, HELLO, messages=[USER, first.message], **how)
-    call = {"type": "function_call", "call_id": "a", "name": "lookup"}
-    assert sent["input"][1:] == [call | {"arguments": '{"word": "x"}'}]
-
-
-def test_a_turn_from_elsewhere_is_put_into_items():
     call = ToolCall(id="a", name="lookup", arguments="broken")
     turn = Message(role="assistant", content="Wait.", tool_calls=(call,))
     _, sent = ask(Responses, HELLO, messages=[USER, turn])
@@ -116,6 +104,14 @@ def test_a_turn_from_elsewhere_is_put_into_items():
             "arguments": '{"unreadable": "broken"}',
         },
     ]
+
+
+@pytest.mark.parametrize("how", [{"is_same_server": False}, {"echo": "never"}])
+def test_items_do_not_go_to_another_server_or_where_nothing_shall_go_back(how):
+    first, _ = ask(Responses, reply(response(REASONING, CALL)))
+    _, sent = ask(Responses, HELLO, messages=[USER, first.message], **how)
+    call = {"type": "function_call", "call_id": "a", "name": "lookup"}
+    assert sent["input"][1:] == [call | {"arguments": '{"word": "x"}'}]
 
 
 def test_repeated_and_empty_call_ids_are_made_unique_in_the_items_too():
@@ -154,20 +150,10 @@ def test_only_parameters_that_are_set_go_out():
     }
 
 
-def test_a_seed_is_refused_when_the_model_is_made():
-    with pytest.raises(
-        ConfigError, match="the Responses API takes no seed; leave --model-seed out"
-    ):
-        Responses("n", "m", "http://127.0.0.1:1/v1", None, Parameters(seed=1), 1.0)
-
-
-def test_an_incomplete_response_ended_at_its_length():
+def test_cut_filtered_and_refused_responses_say_so():
     details = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     got, _ = ask(Responses, reply(response(said(text("Fri")), **details)))
     assert (got.message.content, got.finish_reason) == ("Fri", "length")
-
-
-def test_a_filtered_response_and_a_refusal_are_refused():
     details = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
     filtered, _ = ask(Responses, reply(response(said(text("")), **details)))
     refusal = {"type": "refusal", "refusal": "I will not."}
@@ -183,7 +169,7 @@ def test_cited_urls_are_kept_once_each():
     assert got.citations == ("https://a.example/",)
 
 
-def test_a_stream_gives_the_response_of_its_last_event():
+def test_a_stream_gives_the_response_of_its_last_event_or_of_its_items_and_else_was_cut():
     streamed = events(
         {"type": "response.created", "response": response(status="in_progress")},
         {"type": "response.output_text.delta", "delta": "Fri"},
@@ -192,18 +178,12 @@ def test_a_stream_gives_the_response_of_its_last_event():
     got, sent = ask(Responses, streamed, stream=True)
     assert sent["stream"] is True
     assert (got.message.content, got.finish_reason) == ("Friday", "stop")
-
-
-def test_items_come_from_their_own_events_where_the_last_one_leaves_them_out():
     streamed = events(
         {"type": "response.output_item.done", "item": CALL},
         {"type": "response.completed", "response": response()},
     )
     got, _ = ask(Responses, streamed, stream=True)
     assert got.message.provider_items == (CALL,)
-
-
-def test_a_stream_without_a_last_event_was_cut():
     error = failure(Responses, events({"type": "response.created", "response": {}}), stream=True)
     assert "ended the stream before the reply was complete" in str(error)
     assert error.retryable

@@ -1,6 +1,5 @@
 """A model API is one file."""
 
-import asyncio
 import sys
 
 import pytest
@@ -51,15 +50,12 @@ def polite(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("polite")
-def test_its_requests_and_replies_are_its_own(monkeypatch):
-    async def ask():
-        async with RawServer(reply({"said": "Friday"})) as server:
-            monkeypatch.setenv("POLITE_URL", server.url)
-            model = make_model("polite/x", None, {"max_output_tokens": 9}, own_plugins())
-            got = await model.generate([USER], [LOOKUP], ReplyOptions("required"))
-            return got.message.content, server.bodies[0], server.heads[0]
-
-    said, body, head = asyncio.run(ask())
+async def test_its_requests_and_replies_are_its_own(monkeypatch):
+    async with RawServer(reply({"said": "Friday"})) as server:
+        monkeypatch.setenv("POLITE_URL", server.url)
+        model = make_model("polite/x", None, {"max_output_tokens": 9}, own_plugins())
+        got = await model.generate([USER], [LOOKUP], ReplyOptions("required"))
+        said, body, head = got.message.content, server.bodies[0], server.heads[0]
     assert (said, head.split()[1]) == ("Friday", b"/v1/please")
     assert b"Bearer a-polite-key" in head
     assert body == {
@@ -69,18 +65,14 @@ def test_its_requests_and_replies_are_its_own(monkeypatch):
 
 
 @pytest.mark.usefixtures("polite")
-def test_its_key_goes_in_headers_of_its_own(tmp_path, monkeypatch):
+async def test_its_key_goes_in_headers_of_its_own(tmp_path, monkeypatch):
     own = 'headers=lambda key: {"x-key": key, "x-version": "7"}, path='
     (tmp_path / "formal.py").write_text(POLITE.replace("path=", own))
     monkeypatch.delitem(sys.modules, "agent_env.models.apis.formal", raising=False)
-
-    async def ask():
-        async with RawServer(reply({"said": "Friday"})) as server:
-            monkeypatch.setenv("POLITE_URL", server.url)
-            await make_model("formal/x", None, {}, own_plugins()).generate([USER], [])
-            return server.heads
-
-    (head,) = asyncio.run(ask())
+    async with RawServer(reply({"said": "Friday"})) as server:
+        monkeypatch.setenv("POLITE_URL", server.url)
+        await make_model("formal/x", None, {}, own_plugins()).generate([USER], [])
+        (head,) = server.heads
     assert b"x-key: a-polite-key" in head
     assert b"x-version: 7" in head
     assert b"authorization" not in head.lower()
@@ -99,13 +91,17 @@ def test_what_it_does_not_know_is_said(monkeypatch):
         make_model("polite/x", None, {}, own_plugins())
 
 
-def test_its_path_names_the_model_and_whether_it_is_a_stream():
+def test_its_path_and_the_fields_of_the_user_are_put_together():
     api = Api(
         path="/v2/models/{model}:say", stream_path="/v2/models/{model}:stream?alt=sse",
         request=lambda parts: {}, whole=lambda events: events[-1], reply=lambda body, heard: body,
     )  # fmt: skip
     assert api.path_for("a b", "http://h", stream=False) == "/v2/models/a%20b:say"
     assert api.path_for("x", "http://h/v2/", stream=True) == "/models/x:stream?alt=sse"
+    parameters = Parameters(extra_body={"reasoning": {"summary": "auto"}, "top_k": 3})
+    assert parameters.body({"reasoning": {"effort": "low"}, "seed": None}) == {
+        "reasoning": {"effort": "low", "summary": "auto"}, "top_k": 3,
+    }  # fmt: skip
 
 
 def test_a_name_without_its_provider_is_answered_with_the_right_one():
@@ -113,10 +109,3 @@ def test_a_name_without_its_provider_is_answered_with_the_right_one():
         ConfigError, match=r"write openai/gpt-5\.2, with your key in OPENAI_API_KEY"
     ):
         make_model("gpt-5.2", None, {}, own_plugins())
-
-
-def test_the_fields_of_the_user_are_added_inside_ours():
-    parameters = Parameters(extra_body={"reasoning": {"summary": "auto"}, "top_k": 3})
-    assert parameters.body({"reasoning": {"effort": "low"}, "seed": None}) == {
-        "reasoning": {"effort": "low", "summary": "auto"}, "top_k": 3,
-    }  # fmt: skip

@@ -88,14 +88,11 @@ def test_wide_rows_of_long_texts_cost_this_process_nothing():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # kB
 
 
-def test_other_episodes_are_answered_beside_queries_without_end():
-    async def main():
-        own = [Sql([TABLE], cpu_s=0.1) for _ in range(12)]
-        queries = [ENDLESS.format("max(i)")] * 6 + ["SELECT count(*) AS n FROM posts"] * 6
-        calls = (tool.run({"query": query}) for tool, query in zip(own, queries, strict=True))
-        return await asyncio.gather(*calls, return_exceptions=True)
-
-    results = asyncio.run(main())
+async def test_other_episodes_are_answered_beside_queries_without_end():
+    own = [Sql([TABLE], cpu_s=0.1) for _ in range(12)]
+    queries = [ENDLESS.format("max(i)")] * 6 + ["SELECT count(*) AS n FROM posts"] * 6
+    calls = (tool.run({"query": query}) for tool, query in zip(own, queries, strict=True))
+    results = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(each).__name__ for each in results] == ["ToolError"] * 6 + ["ToolResult"] * 6
 
 
