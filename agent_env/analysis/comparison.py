@@ -84,13 +84,9 @@ class Comparison:
     def clusters(self) -> Ints:
         """The cluster of each sample: samples that share an event, else each alone."""
         numbers: dict[str, int] = {}
-        clusters = [numbers.setdefault(name, len(numbers)) for name in self.cluster_names]
+        names = [self.hooks.cluster(sample) or f"/{sample.id}" for sample in self.study.samples]
+        clusters = [numbers.setdefault(name, len(numbers)) for name in names]
         return np.array(clusters, dtype=np.int64)
-
-    @cached_property
-    def cluster_names(self) -> list[str]:
-        """By sample: what it shares with others, else a name of its own."""
-        return [self.hooks.cluster(sample) or f"/{sample.id}" for sample in self.study.samples]
 
     @cached_property
     def shortcut_arms(self) -> tuple[Arm, ...]:
@@ -111,15 +107,12 @@ class Comparison:
         """A metric or quantity by sample: its mean over the finished repeats, NaN where none."""
         key = arm.label, quantity
         if key not in self._columns:
-            self._columns[key] = self._column(arm, quantity)
+            means = SampleMeans()
+            for each in arm.finished:
+                of = each.used if quantity in QUANTITIES else each.metrics
+                means.add(each.sample, of.get(quantity))  # None where it is not defined
+            self._columns[key] = self._by_row(means)
         return self._columns[key]
-
-    def _column(self, arm: Arm, quantity: str) -> Floats:
-        means = SampleMeans()
-        for each in arm.finished:
-            of = each.used if quantity in QUANTITIES else each.metrics
-            means.add(each.sample, of.get(quantity))  # None where it is not defined
-        return self._by_row(means)
 
     def by_sample(self, arm: Arm, value: Callable[[Observation], float | None]) -> Floats:
         """By sample: the mean of those finished episodes that have a value, NaN without one."""
@@ -333,26 +326,19 @@ class Comparison:
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """Remarks that must accompany the figures."""
-        return (*self.study.notes, *self._cluster_remarks(), *self._source_remarks())
-
-    def _cluster_remarks(self) -> Sequence[str]:
+        remarks = [*self.study.notes]
         n, groups = len(self._row), self.cluster_count
         if n == 1:
-            return ["There is one sample only: no interval and no test is due."]
-        if groups < n:
+            remarks.append("There is one sample only: no interval and no test is due.")
+        elif groups < n:
             rough = " So few clusters make the intervals rough." if groups < FEW_CLUSTERS else ""
-            return [
-                f"Samples of one {self.hooks.shared} are drawn together: {groups} for {n} samples."
-                + rough
-            ]
-        return []
-
-    def _source_remarks(self) -> Sequence[str]:
+            drawn = f"Samples of one {self.hooks.shared} are drawn together: {groups} for {n}"
+            remarks.append(f"{drawn} samples.{rough}")
         sources = {s for arm in self.study.arms for o in arm.observations for s in o.usage_sources}
         if len(sources) > 1:
-            names = ", ".join(sorted(sources))
-            return [f"Token counts come from different sources ({names}); compare them with care."]
-        return []
+            text = f"Token counts come from different sources ({', '.join(sorted(sources))})"
+            remarks.append(f"{text}; compare them with care.")
+        return tuple(remarks)
 
 
 def _numbers_first(item: tuple[str, list[int]]) -> tuple[bool, float, str]:

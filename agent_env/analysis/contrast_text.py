@@ -57,7 +57,7 @@ def parse_contrasts(
         lines = "; ".join(f"contrast '{text}': {why}" for text, why in mistakes.items())
         raise ConfigError(f"{lines}; {_known(arms)}")
     reader = _Reader(arms)
-    before = {each.key for text in planned for each in reader.readable(text)}
+    before = {e.key for text in readable_contrasts(planned, arms) for e in reader.read(text)}
     contrasts = dict[object, PlannedContrast]()
     for each in (each for text in texts for each in reader.read(text)):
         contrasts.setdefault(each.key, replace(each, is_exploratory=each.key not in before))
@@ -111,18 +111,23 @@ class _Reader:
         self._agents = {arm.condition.agent.name for arm in arms if arm.condition.agent is not None}
         self._models = {arm.run: (arm.model, arm.model_label) for arm in arms}
 
-    def readable(self, text: str) -> list[PlannedContrast]:
-        """The text's contrasts; none where it cannot be read against these arms."""
-        try:
-            return self.read(text)
-        except _UnreadableError:
-            return []
-
     def read(self, text: str) -> list[PlannedContrast]:
         """One contrast, or one for each run that has the conditions."""
         word, colon, rest = text.strip().partition(":")
         if colon and word == "trend" and word not in self._conditions:
-            return self._trends(rest)
+            body, at, model = rest.partition("@")
+            dose, bracket, inner = body.strip().partition("(")
+            if dose not in DOSES:
+                raise _UnreadableError(f"no dose '{dose}'; write one of {', '.join(DOSES)}")
+            if bracket and not inner.endswith(")"):
+                raise _UnreadableError("its parenthesis is not closed")
+            names = [self._condition(name) for name in inner[:-1].split(",")] if bracket else None
+            runs = [self._run(model)] if at else list(self._models)
+            trends = [self._trend(dose, run, names) for run in runs]
+            planned = [each for each in trends if each is not None]
+            if not planned:
+                raise _UnreadableError("a trend needs at least two conditions of one model")
+            return planned
         if pairs := self._pairs_of_agents(word, rest):
             return [contrast for pair in pairs for contrast in self.read(pair)]
         terms = self._effect(text)
@@ -163,9 +168,13 @@ class _Reader:
         ]
 
     def _contrast(self, terms: Sequence[_Term]) -> PlannedContrast:
-        arms = [self._arm(term) for term in terms]
+        arms: list[Arm] = []
         weights: dict[str, float] = {}
-        for arm, term in zip(arms, terms, strict=True):
+        for term in terms:
+            arm = self._arms.get((term.run or "", term.condition))
+            if arm is None:
+                raise _UnreadableError(f"{term.run} has no condition '{term.condition}'")
+            arms.append(arm)
             weights[arm.label] = weights.get(arm.label, 0.0) + term.weight
         nonzero = tuple((label, weight) for label, weight in weights.items() if weight)
         if not nonzero:
@@ -177,27 +186,6 @@ class _Reader:
             return difference(*ends)
         name = contrast_name(arms, [term.weight for term in terms])
         return PlannedContrast(name, after, before, nonzero, is_interaction=True)
-
-    def _arm(self, term: _Term) -> Arm:
-        arm = self._arms.get((term.run or "", term.condition))
-        if arm is None:
-            raise _UnreadableError(f"{term.run} has no condition '{term.condition}'")
-        return arm
-
-    def _trends(self, text: str) -> list[PlannedContrast]:
-        body, at, model = text.partition("@")
-        dose, bracket, inner = body.strip().partition("(")
-        if dose not in DOSES:
-            raise _UnreadableError(f"no dose '{dose}'; write one of {', '.join(DOSES)}")
-        if bracket and not inner.endswith(")"):
-            raise _UnreadableError("its parenthesis is not closed")
-        names = [self._condition(name) for name in inner[:-1].split(",")] if bracket else None
-        runs = [self._run(model)] if at else list(self._models)
-        trends = [self._trend(dose, run, names) for run in runs]
-        planned = [each for each in trends if each is not None]
-        if not planned:
-            raise _UnreadableError("a trend needs at least two conditions of one model")
-        return planned
 
     def _trend(self, dose: str, run: str, names: Sequence[str] | None) -> PlannedContrast | None:
         """None where the run has fewer than two of the conditions; those that give the answer away

@@ -12,7 +12,7 @@ association, no effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from statistics import NormalDist
@@ -153,21 +153,16 @@ def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ..
     runs: dict[str, list[Arm]] = {}
     for arm in arms:
         runs.setdefault(arm.run, []).append(arm)
-    pairs = _pairs(runs) if baseline is None else _against(baseline, arms)
+    if baseline is None:
+        pairs = [(arm, _plain(arm, own) or own[0]) for own in runs.values() for arm in own[1:]]
+        first, *later_runs = runs.values()
+        by_name = {arm.condition.name: arm for arm in first}
+        later = (arm for own in later_runs for arm in own if arm.condition.name in by_name)
+        pairs += [(arm, by_name[arm.condition.name]) for arm in later]
+    else:
+        pairs = _against(baseline, arms)
     plans = [difference(after, before) for after, before in pairs]
     return (*plans, *(each for arms_of_run in runs.values() for each in _interactions(arms_of_run)))
-
-
-def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
-    first, *later_runs = runs.values()
-    pairs = [(arm, _plain(arm, arms) or arms[0]) for arms in runs.values() for arm in arms[1:]]
-    by_name = {arm.condition.name: arm for arm in first}
-    return pairs + [
-        (arm, by_name[arm.condition.name])
-        for arms in later_runs
-        for arm in arms
-        if arm.condition.name in by_name
-    ]
 
 
 def _plain(arm: Arm, arms: Sequence[Arm]) -> Arm | None:
@@ -297,13 +292,6 @@ def contrast_values(
     return ContrastValues(tops, bottoms)
 
 
-def _linear(values: ContrastValues) -> Floats:
-    """Columns whose means are the contrasts and whose standard errors are theirs: a ratio's
-    linearisation, for a difference the values themselves."""
-    slopes = ratio(np.nansum(values.tops, axis=0), np.nansum(values.bottoms, axis=0))
-    return slopes + ratio(values.tops - slopes * values.bottoms, means(values.bottoms))
-
-
 @dataclass(frozen=True, slots=True)
 class Scale:
     """What the scores are that are compared, and what is wanted of them."""
@@ -331,7 +319,10 @@ def measure(
     """Estimate, test and weigh each planned contrast."""
     if not plans:
         return ()
-    linear = _linear(values)
+    # columns whose means are the contrasts and whose standard errors are theirs: a ratio's
+    # linearisation, for a difference the values themselves
+    slopes = ratio(np.nansum(values.tops, axis=0), np.nansum(values.bottoms, axis=0))
+    linear = slopes + ratio(values.tops - slopes * values.bottoms, means(values.bottoms))
     draws = ratio(
         bootstrap_means(values.tops, clusters, weights),
         bootstrap_means(values.bottoms, clusters, weights),
@@ -341,8 +332,9 @@ def measure(
     contrasts = []
     for k, planned in enumerate(plans):
         top, line, error = values.tops[:, k], linear[:, k], float(errors[k])
-        bare = _estimated(planned, top, line, clusters, error, draws[:, k], scale)
-        contrasts.append(_tested(bare, planned, line, clusters, error, p_values[k], scale))
+        contrasts.append(
+            _contrast(planned, top, line, clusters, error, draws[:, k], p_values[k], scale)
+        )
     adjusted = holm([contrast.p_value for contrast in contrasts])
     equivalent = holm([contrast.p_equivalence for contrast in contrasts])
     intervals = _simultaneous(contrasts, errors, draws, scale)
@@ -352,16 +344,17 @@ def measure(
     )
 
 
-def _estimated(
+def _contrast(
     planned: PlannedContrast,
     top: Floats,
     line: Floats,
     clusters: Ints,
     error: float,
     draws: Floats,
+    p_value: float | None,
     scale: Scale,
 ) -> Contrast:
-    """The contrast with its interval and counts, without tests."""
+    """The contrast with its interval and counts, and with tests and power where they are due."""
     better, worse = int((top > 1e-12).sum()), int((top < -1e-12).sum())
     has_value = ~np.isnan(line)
     pairs, groups = int(has_value.sum()), len(np.unique(clusters[has_value]))
@@ -377,30 +370,22 @@ def _estimated(
         estimate = Estimate(centre, *ends, "Bonett-Price, as all pairs agree", pairs, groups)
     else:
         estimate = Estimate(centre, None, None, "all differences equal", pairs, groups)
-    return Contrast(planned, estimate, pairs, len(line) - pairs, better, worse)
-
-
-def _tested(
-    contrast: Contrast,
-    planned: PlannedContrast,
-    line: Floats,
-    clusters: Ints,
-    error: float,
-    p_value: float | None,
-    scale: Scale,
-) -> Contrast:
-    """The contrast with tests and power, where they are due."""
-    is_trend, groups = planned.dose is not None, contrast.difference.clusters
-    due = groups > 1 and contrast.better + contrast.worse > 0
+    is_trend, groups = planned.dose is not None, estimate.clusters
+    due = groups > 1 and better + worse > 0
     by_counts = due and scale.share and scale.single and planned.is_simple
     varies = groups > 1 and error > 1e-12
-    needed = samples_needed(error, contrast.pairs, scale.target_effect) if varies else None
+    needed = samples_needed(error, pairs, scale.target_effect) if varies else None
     reach = planned.reach if scale.bounded else None
-    return replace(
-        contrast,
+    return Contrast(
+        planned=planned,
+        difference=estimate,
+        pairs=pairs,
+        unpaired=len(line) - pairs,
+        better=better,
+        worse=worse,
         p_value=p_value if due else None,
-        p_mcnemar=mcnemar_exact(contrast.better, contrast.worse) if by_counts else None,
-        p_mcnemar_mid=mcnemar_mid(contrast.better, contrast.worse) if by_counts else None,
+        p_mcnemar=mcnemar_exact(better, worse) if by_counts else None,
+        p_mcnemar_mid=mcnemar_mid(better, worse) if by_counts else None,
         detectable=minimum_detectable_effect(error) if varies else None,
         needed=None if is_trend else needed,
         p_equivalence=None

@@ -19,7 +19,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Literal, get_args
 
 from agent_env.records.schema import Condition, Episode, Message, Record, Score
@@ -85,11 +85,19 @@ def failure_mode(
         return "loop", "the same call"
     last = next((m for m in reversed(episode.messages) if m.role == "assistant"), None)
     text = episode.answer or (last.content or last.reasoning or "" if last else "")
-    if score.answer is None and repeats_itself(text):
+    if score.answer is not None:
+        return None
+    tail = text[-TAIL:].encode("utf-8", "replace")
+    if len(tail) >= TAIL / 2 and len(zlib.compress(tail)) * REPEATS < len(tail):
         return "loop", "the same text"
-    if score.answer is None and is_echo(episode):
-        return "echo of the prompt", ""
-    return None
+    prompts = [m.content for m in episode.messages if m.role in ("system", "user")]
+    prompt_lines = {line.strip() for prompt in prompts for line in prompt.split("\n")}
+    reply = (episode.answer or "").strip()
+    lines = [line.strip() for line in reply.split("\n")]
+    total = sum(map(len, lines))
+    same = sum(len(line) for line in lines if line in prompt_lines)
+    is_echo = same >= ECHO * total or any(reply in prompt for prompt in prompts)
+    return ("echo of the prompt", "") if total > 0 and is_echo else None
 
 
 def is_without_call(episode: Episode, condition: Condition, calls: Sequence[Call]) -> bool:
@@ -104,23 +112,6 @@ def is_without_call(episode: Episode, condition: Condition, calls: Sequence[Call
     )
 
 
-def repeats_itself(text: str) -> bool:
-    """Whether the end of the text says the same again and again."""
-    tail = text[-TAIL:].encode("utf-8", "replace")
-    return len(tail) >= TAIL / 2 and len(zlib.compress(tail)) * REPEATS < len(tail)
-
-
-def is_echo(episode: Episode) -> bool:
-    """Whether most of the reply stands, line for line, in what was prompts."""
-    prompts = [m.content for m in episode.messages if m.role in ("system", "user")]
-    prompt_lines = {line.strip() for text in prompts for line in text.split("\n")}
-    reply = (episode.answer or "").strip()
-    lines = [line.strip() for line in reply.split("\n")]
-    total = sum(map(len, lines))
-    same = sum(len(line) for line in lines if line in prompt_lines)
-    return total > 0 and (same >= ECHO * total or any(reply in text for text in prompts))
-
-
 # Calls ------------------------------------------------------------------------------------------
 
 REJECTIONS = ("Error: wrong arguments: ", "Error: there is no tool '", "Error: the arguments ")
@@ -130,11 +121,13 @@ REJECTIONS = ("Error: wrong arguments: ", "Error: there is no tool '", "Error: t
 def calls_of(messages: Iterable[Message]) -> list[Call]:
     """All calls in order, with the output that the model read."""
     all_messages = list(messages)
-    outputs: dict[str, str] = {}
+    outputs: dict[str | None, str] = {}
     calls: list[Call] = []
     for place, message in enumerate(all_messages):
-        if message.tool_calls:
-            outputs = _outputs_after(all_messages, place)
+        if message.tool_calls:  # the tool messages up to the next reply; ids may come again later
+            after = all_messages[place + 1 :]
+            own = takewhile(lambda each: each.role != "assistant", after)
+            outputs = {each.tool_call_id: each.content for each in own if each.role == "tool"}
         for call in message.tool_calls:
             output = outputs.get(call.id)
             calls.append(
@@ -147,17 +140,6 @@ def calls_of(messages: Iterable[Message]) -> list[Call]:
                 )
             )
     return calls
-
-
-def _outputs_after(messages: Sequence[Message], place: int) -> dict[str, str]:
-    """The tool messages up to the next reply; ids may come again later."""
-    outputs: dict[str, str] = {}
-    for message in messages[place + 1 :]:
-        if message.role == "assistant":
-            break
-        if message.role == "tool" and message.tool_call_id is not None:
-            outputs[message.tool_call_id] = message.content
-    return outputs
 
 
 def repeated(calls: Sequence[Call]) -> Iterable[Repeated]:

@@ -371,11 +371,16 @@ def frontier(comparison: Comparison) -> Figure | None:
     """The main metric against cost per episode (tokens where the cost is not known for all); the
     line joins what nothing cheaper equals. Without conditions that give the answer away; points at
     one place are moved apart. None where neither is known."""
-    known = {across: _costs(comparison, across) for across in ("cost_usd", "tokens")}
+    means = comparison.means
+    tokens = [
+        None if a.value is None or b.value is None else a.value + b.value
+        for a, b in zip(means["input_tokens"], means["output_tokens"], strict=True)
+    ]
+    known = {"cost_usd": [each.value for each in means["cost_usd"]], "tokens": tokens}
     across = next((name for name, values in known.items() if None not in values), None)
     if across is None:
         return None
-    scores, costs = comparison.means[comparison.metric], known[across]
+    scores, costs = means[comparison.metric], known[across]
     arms = comparison.study.arms
     points = [
         (cost, score.value, i)
@@ -389,7 +394,11 @@ def frontier(comparison: Comparison) -> Figure | None:
     shifts = dodged([point[:2] for point in points], (wide, tall or 1.0))
     figure = Figure(figsize=(7.5, 5.2), layout="constrained")
     axes = figure.subplots()
-    best = _pareto_front(points, comparison.is_error)
+    best: list[Point] = []  # the points that are better than every cheaper one
+    sign = -1 if comparison.is_error else 1
+    for point in sorted(points, key=lambda p: (p[0], -sign * p[1])):
+        if not best or sign * point[1] > sign * best[-1][1]:
+            best.append(point)
     _costs_and_scores(axes, comparison, points, shifts)
     moved = dict(zip(points, shifts, strict=True))
     axes.plot([p[0] + moved[p] for p in best], [p[1] for p in best], color="#888888", linewidth=1,
@@ -428,26 +437,6 @@ def _costs_and_scores(
         axes.plot([], [], linestyle="none", color="#777777", marker="o", markersize=9,
                   fillstyle=fillings[indices[0]], markerfacecoloralt="white",
                   label=literal(title))  # fmt: skip
-
-
-def _costs(comparison: Comparison, across: str) -> list[float | None]:
-    if across == "cost_usd":
-        return [e.value for e in comparison.means["cost_usd"]]
-    parts = (comparison.means["input_tokens"], comparison.means["output_tokens"])
-    return [
-        None if a.value is None or b.value is None else a.value + b.value
-        for a, b in zip(*parts, strict=True)
-    ]
-
-
-def _pareto_front(points: list[Point], is_error: bool) -> list[Point]:
-    """The points that are better than every cheaper one."""
-    best: list[Point] = []
-    sign = -1 if is_error else 1
-    for point in sorted(points, key=lambda p: (p[0], -sign * p[1])):
-        if not best or sign * point[1] > sign * best[-1][1]:
-            best.append(point)
-    return best
 
 
 def reliability(comparison: Comparison) -> Figure | None:

@@ -56,13 +56,26 @@ class FirstPage:
 
 def first_page(comparison: Comparison, prefix: str = "") -> FirstPage:
     """The first page of a comparison; `prefix` begins its ids."""
+    study = comparison.study
+    tools: dict[str, str] = {}
+    for arm in study.arms:
+        names = () if arm.condition.disturbance else arm.condition.tools
+        offered = f" ({', '.join(names)})" if names else ""
+        tools.setdefault(arm.name_in_run, f"{arm.name_in_run}{offered}")
+    ways = f"under {_listed(list(tools.values()), 'and', 'conditions')}"
+    each = max((arm.asked for arm in study.arms), default=0) / (len(study.samples) or 1)
+    times = f", {each:.3g} times each" if each > 1 else ""
+    means = zip(study.arms, comparison.means[comparison.metric], strict=True)
+    scores = [f"{_cut(arm.label)} {Column('').text(mean.cell)}" for arm, mean in means]
+    metric = f"{comparison.metric.replace('_', ' ')}{', the less the better' * comparison.is_error}"
+    values = f": {', '.join(scores)}" if len(scores) <= NAMES else ""
     return FirstPage(
         question=question_of(comparison),
-        setting=_setting(comparison),
+        setting=f"{_number(len(study.samples), 'question')} {ways}{times}. Mean {metric}{values}.",
         figure=_figure(comparison, prefix),
         sentences=conclusions(comparison)[:SENTENCES],
-        caveats=tuple(_caveats(comparison)),
-        cost=tuple(_cost(comparison.study.arms)),
+        caveats=list(_caveats(comparison)),
+        cost=list(_cost(comparison.study.arms)),
     )
 
 
@@ -96,23 +109,6 @@ def _listed(names: Sequence[str], last: str, nouns: str) -> str:
 
 def _cut(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
-def _setting(comparison: Comparison) -> str:
-    study = comparison.study
-    tools: dict[str, str] = {}
-    for arm in study.arms:
-        names = () if arm.condition.disturbance else arm.condition.tools
-        offered = f" ({', '.join(names)})" if names else ""
-        tools.setdefault(arm.name_in_run, f"{arm.name_in_run}{offered}")
-    ways = f"under {_listed(list(tools.values()), 'and', 'conditions')}"
-    each = max((arm.asked for arm in study.arms), default=0) / (len(study.samples) or 1)
-    times = f", {each:.3g} times each" if each > 1 else ""
-    means = zip(study.arms, comparison.means[comparison.metric], strict=True)
-    scores = [f"{_cut(arm.label)} {Column('').text(mean.cell)}" for arm, mean in means]
-    metric = f"{comparison.metric.replace('_', ' ')}{', the less the better' * comparison.is_error}"
-    values = f": {', '.join(scores)}" if len(scores) <= NAMES else ""
-    return f"{_number(len(study.samples), 'question')} {ways}{times}. Mean {metric}{values}."
 
 
 def _number(count: int, noun: str) -> str:

@@ -22,8 +22,8 @@ from agent_env.records.forecast import (
     Forecast,
     Way,
 )
-from agent_env.records.manifest import Manifest, Preflight, Probe
-from agent_env.records.schema import Condition, ModelFacts, Usage
+from agent_env.records.manifest import Manifest, Probe
+from agent_env.records.schema import Condition, Usage
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
@@ -135,7 +135,19 @@ def _condition(
     used = _at_tier(mean.usage, asked_tier(manifest.model_parameters))
     tokens = None if used is None else (used.input_tokens or 0) + (used.output_tokens or 0)
     cost = None if used is None else used.cost_usd(manifest.model_facts)
-    most = _most_tokens(manifest)
+    # of one episode, by its limits and the model's context
+    limits = manifest.limits
+    steps, context = _number(limits, "steps"), None
+    if manifest.preflights:
+        context = manifest.preflights[-1].context_tokens
+    sides = _number(limits, "input_tokens"), _number(limits, "output_tokens")
+    bounds = [
+        _number(limits, "tokens"),
+        None if steps is None or context is None else steps * context,
+        None if sides[0] is None or sides[1] is None else sides[0] + sides[1],
+    ]
+    known = [bound for bound in bounds if bound is not None]
+    most = round(min(known)) if known else None
     amounts = Amounts(
         expected_tokens=None if tokens is None else tokens * episodes,
         most_tokens=None if most is None else most * episodes,
@@ -205,58 +217,30 @@ def _guess(manifest: Manifest, condition: Condition) -> Mean:
         return Mean("nothing tells", None, None)
     growth = OUTPUT + TOOL_OUTPUT
     requests = [first[condition.name] + step * growth for step in range(steps)]
+    longest, time_s = max(preflight.probes, key=_output), None
+    if longest.latency_s is not None and (produced := _output(longest)) >= LEAST_OUTPUT:
+        time_s = steps * longest.latency_s * max(1.0, OUTPUT / produced)
     return Mean(
         basis=f"guess: {steps} call{'s' if steps > 1 else ''}",
         usage=Usage(input_tokens=sum(requests), output_tokens=steps * OUTPUT),
-        time_s=_guessed_time(preflight, steps),
+        time_s=time_s,
         repeated_tokens=sum(requests[:-1]),
     )
-
-
-def _guessed_time(preflight: Preflight, steps: int) -> float | None:
-    """By the speed of the longest test call; None where none was long enough to tell it."""
-    longest = max(preflight.probes, key=_output)
-    if longest.latency_s is None or (produced := _output(longest)) < LEAST_OUTPUT:
-        return None
-    return steps * longest.latency_s * max(1.0, OUTPUT / produced)
 
 
 def _output(probe: Probe) -> int:
     return probe.usage.output_tokens or 0
 
 
-def _most_tokens(manifest: Manifest) -> int | None:
-    """Of one episode, by its limits and the model's context."""
-    limits = manifest.limits
-    steps, context = _number(limits, "steps"), None
-    if manifest.preflights:
-        context = manifest.preflights[-1].context_tokens
-    sides = _number(limits, "input_tokens"), _number(limits, "output_tokens")
-    bounds = [
-        _number(limits, "tokens"),
-        None if steps is None or context is None else steps * context,
-        None if sides[0] is None or sides[1] is None else sides[0] + sides[1],
-    ]
-    known = [bound for bound in bounds if bound is not None]
-    return round(min(known)) if known else None
-
-
 def _most_cost(manifest: Manifest, tokens: int | None) -> float | None:
     """Of one episode: as many of its tokens as can be are of the dearer kind."""
-    facts, limits = manifest.model_facts, manifest.limits
-    limit = _number(limits, "cost_usd")
-    cost = None if facts is None or tokens is None else _dearest(facts, tokens, manifest)
-    known = [each for each in (limit, cost) if each is not None]
-    return min(known) if known else None
-
-
-def _dearest(facts: ModelFacts, tokens: int, manifest: Manifest) -> float | None:
-    prices = facts.prices_of(asked_tier(manifest.model_parameters))
-    into, out = (
-        (None, None) if prices is None else (prices.input_per_million, prices.output_per_million)
-    )
+    facts, most_usd = manifest.model_facts, _number(manifest.limits, "cost_usd")
+    prices = None if facts is None else facts.prices_of(asked_tier(manifest.model_parameters))
+    if tokens is None or prices is None:
+        return most_usd
+    into, out = prices.input_per_million, prices.output_per_million
     if into is None or out is None:
-        return None
+        return most_usd
     steps, each = _number(manifest.limits, "steps"), manifest.model_parameters.get(LONGEST)
     most = [float(tokens)]
     if isinstance(each, int) and steps is not None:
@@ -264,7 +248,8 @@ def _dearest(facts: ModelFacts, tokens: int, manifest: Manifest) -> float | None
     if (limit := _number(manifest.limits, "output_tokens")) is not None:
         most.append(limit)
     output = min(most) if out > into else 0.0
-    return (output * out + (tokens - output) * into) / MILLION
+    cost = (output * out + (tokens - output) * into) / MILLION
+    return cost if most_usd is None else min(most_usd, cost)
 
 
 def added(parts: Sequence[Amounts]) -> Amounts:
@@ -326,25 +311,22 @@ def detectable_differences(
 ) -> tuple[DetectableDifference, ...]:
     """What each contrast of a plan can show, by the variance of paired differences in an earlier
     run, whose conditions are taken by name, of the same model where it has them."""
-    return tuple(_detectable(each, planned, earlier) for each in planned.plans if not each.dose)
-
-
-def _detectable(
-    contrast: PlannedContrast, planned: Comparison, earlier: Comparison | None
-) -> DetectableDifference:
-    samples = len(planned.study.samples)
-    error, basis = (None, "") if earlier is None else _earlier_error(contrast, planned, earlier)
-    if error is None:
-        pairs = sum(abs(weight) for _, weight in contrast.weights) / 2
-        error = (DISAGREEMENT * pairs / planned.cluster_count) ** 0.5
-        basis = f"guess: {100 * DISAGREEMENT:.0f} % of pairs differ{basis and f' ({basis})'}"
-    return DetectableDifference(
-        task=planned.study.task,
-        contrast=contrast.name,
-        samples=samples,
-        difference=minimum_detectable_effect(error),
-        basis=basis,
-    )
+    found = []
+    for contrast in (each for each in planned.plans if not each.dose):
+        error, basis = (None, "") if earlier is None else _earlier_error(contrast, planned, earlier)
+        if error is None:
+            error = (DISAGREEMENT * contrast.reach / planned.cluster_count) ** 0.5
+            basis = f"guess: {100 * DISAGREEMENT:.0f} % of pairs differ{basis and f' ({basis})'}"
+        found.append(
+            DetectableDifference(
+                task=planned.study.task,
+                contrast=contrast.name,
+                samples=len(planned.study.samples),
+                difference=minimum_detectable_effect(error),
+                basis=basis,
+            )
+        )
+    return tuple(found)
 
 
 def _earlier_error(

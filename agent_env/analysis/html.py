@@ -10,7 +10,6 @@ import base64
 import hashlib
 import io
 import re
-from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
 
-    from agent_env.analysis.result_tables import Cell, Column, ResultTable
+    from agent_env.analysis.result_tables import Cell, Column
 
 PORTRAIT = 104
 """Characters of a printed table's line; a wider table stands on a landscape page."""
@@ -106,9 +105,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: Mapping[str, object] = {"weight": _weight}
-    environment.filters |= filters
-    environment.tests["wide"] = _is_wide
+
+    def weight(cell: Cell, column: Column) -> str:  # what a table is sorted by; empty for unknown
+        value = cell[0] if isinstance(cell, tuple) else cell
+        return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
+
+    environment.filters["weight"] = weight
+    environment.tests["wide"] = lambda t: t.name != "settings" and not fits(t, PORTRAIT)
     return environment
 
 
@@ -116,13 +119,3 @@ def _source(name: str) -> str:
     loader = _environment().loader
     assert loader is not None
     return loader.get_source(_environment(), name)[0]
-
-
-def _weight(cell: Cell, column: Column) -> str:
-    """What a table is sorted by; empty for what is unknown."""
-    value = cell[0] if isinstance(cell, tuple) else cell
-    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
-
-
-def _is_wide(table: ResultTable) -> bool:
-    return table.name != "settings" and not fits(table, PORTRAIT)

@@ -81,9 +81,12 @@ class Estimate:
     @classmethod
     def of_share(cls, values: Grouped) -> Self:
         """A share of 0/1 outcomes, with their clusters' names; one cluster counts as one sample."""
-        variance, groups = _mean_variance(values)
+        names = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
+        column = np.array([value for _, value in values])[:, None]
+        clusters, groups = np.array([names[name] for name, _ in values]), len(names)
+        error = float(standard_errors(column, clusters)[0]) if groups > 1 else 0.0
         share = fmean(value for _, value in values)
-        low, high = share_interval(share, variance, groups)
+        low, high = share_interval(share, error**2 * (groups - 1) / groups, groups)
         return cls(share, low, high, samples=len(values))
 
     @classmethod
@@ -169,15 +172,6 @@ def _bootstrap(rows: Sequence[Ints], values: Sequence[Floats], clusters: int) ->
         np.add.at(sums[:, k], indices, column[:, 0])
         np.add.at(counts[:, k], indices, 1.0)
     return np.concatenate([ratio(w @ sums, w @ counts) for w in weight_chunks(clusters)])
-
-
-def _mean_variance(values: Grouped) -> tuple[float, int]:
-    """The variance of the mean, in which clusters are drawn whole, and the number of clusters."""
-    names = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
-    column = np.array([value for _, value in values])[:, None]
-    clusters, groups = np.array([names[name] for name, _ in values]), len(names)
-    error = float(standard_errors(column, clusters)[0]) if groups > 1 else 0.0
-    return error**2 * (groups - 1) / groups, groups
 
 
 def share_interval(share: float, variance: float, groups: int) -> Interval:

@@ -1,8 +1,8 @@
-"""What the judges of a run say of its answers, and how far the answer parser agrees.
+"""What the judges of a run say of its answers.
 
 An answer counts where the metric is defined for it and the judge said right or wrong; all others
 are counted by their reason. Intervals are Wilson's at 95 %, in which the answers to one query (its
-phrasings, conditions and repeats) count as one sample as far as they are alike.
+conditions and repeats) count as one sample as far as they are alike.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.totals import sum_known
-from agent_env.records.schema import Episode, ModelFacts, Sample, Score, Verdict
+from agent_env.records.schema import Episode, JudgeCall, ModelFacts, Sample, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,6 @@ class JudgeRates:
     """Clusters among the judged ones."""
     right: Estimate
     """The share that the judge calls right."""
-    agreement: Estimate
-    """The share on which the answer parser says the same."""
     calls: int
     input_tokens: int | None
     """None where any reply's figure is unknown, like the next."""
@@ -46,11 +44,8 @@ class JudgeRates:
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
-        figures = {
-            name: {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-            for name, estimate in (("right", self.right), ("agreement", self.agreement))
-        }
-        return asdict(self) | figures
+        right = {"value": self.right.value, "low": self.right.low, "high": self.right.high}
+        return asdict(self) | {"right": right}
 
 
 def judge_rates(
@@ -60,10 +55,43 @@ def judge_rates(
 ) -> list[JudgeRates]:
     """One for each judge and metric of which a trace tells, sorted; `facts` are prices by judge."""
     pairs = {(one.judge, one.metric) for episode, _ in scored for one in episode.judged}
-    return [
-        _rates(judge, metric, samples, scored, (facts or {}).get(judge))
-        for judge, metric in sorted(pairs)
-    ]
+    rates = []
+    for judge, metric in sorted(pairs):
+        counts: Counter[str] = Counter()
+        right: list[tuple[str, float]] = []
+        calls: list[JudgeCall] = []
+        for episode, score in scored:
+            for one in episode.judged:
+                calls += one.calls if (one.judge, one.metric) == (judge, metric) else ()
+            if episode.status != "finished" or metric not in score.metrics:
+                continue
+            says = last_verdict(episode, judge, metric)
+            counts[says or "not asked"] += 1
+            if says in ("right", "wrong"):
+                sample = samples[episode.sample]
+                query = str(getattr(sample, "query", sample.id))  # drawn together
+                right.append((query, float(says == "right")))
+        known = (call.reply.usage if call.reply is not None else call.usage for call in calls)
+        usages = [usage for usage in known if usage is not None]
+        price = (facts or {}).get(judge)
+        rates.append(
+            JudgeRates(
+                judge=judge,
+                metric=metric,
+                answers=sum(counts.values()),
+                judged=counts["right"] + counts["wrong"],
+                unparsable=counts["unparsable"],
+                failed=counts["failed"],
+                not_asked=counts["not asked"],
+                queries=len({query for query, _ in right}),
+                right=Estimate.of_share(right) if right else Estimate(None),
+                calls=len(calls),
+                input_tokens=sum_known([u.input_tokens for u in usages]),
+                output_tokens=sum_known([u.output_tokens for u in usages]),
+                cost_usd=sum_known([usage.cost_usd(price) for usage in usages]),
+            )
+        )
+    return rates
 
 
 def last_verdict(episode: Episode, judge: str, metric: str) -> str | None:
@@ -73,63 +101,16 @@ def last_verdict(episode: Episode, judge: str, metric: str) -> str | None:
     return next(reversed(readable or verdicts), None)
 
 
-def _rates(
-    judge: str,
-    metric: str,
-    samples: Mapping[str, Sample],
-    scored: Sequence[tuple[Episode, Score]],
-    facts: ModelFacts | None,
-) -> JudgeRates:
-    counts: Counter[str] = Counter()
-    right: list[tuple[str, float]] = []
-    agreed: list[tuple[str, float]] = []
-    calls: list[Verdict] = []
-    for episode, score in scored:
-        calls += [j for j in episode.judged if (j.judge, j.metric) == (judge, metric)]
-        if episode.status != "finished" or metric not in score.metrics:
-            continue
-        says = last_verdict(episode, judge, metric)
-        counts[says or "not asked"] += 1
-        if says in ("right", "wrong"):
-            sample = samples[episode.sample]
-            query = str(getattr(sample, "query", sample.id))  # whose phrasings are drawn together
-            right.append((query, float(says == "right")))
-            agreed.append((query, float((score.metrics[metric] == 1) == (says == "right"))))
-    tried = (call for one in calls for call in one.calls)
-    known = (call.reply.usage if call.reply is not None else call.usage for call in tried)
-    usages = [usage for usage in known if usage is not None]
-    return JudgeRates(
-        judge=judge,
-        metric=metric,
-        answers=sum(counts.values()),
-        judged=counts["right"] + counts["wrong"],
-        unparsable=counts["unparsable"],
-        failed=counts["failed"],
-        not_asked=counts["not asked"],
-        queries=len({query for query, _ in right}),
-        right=Estimate.of_share(right) if right else Estimate(None),
-        agreement=Estimate.of_share(agreed) if agreed else Estimate(None),
-        calls=sum(len(one.calls) for one in calls),
-        input_tokens=sum_known([u.input_tokens for u in usages]),
-        output_tokens=sum_known([u.output_tokens for u in usages]),
-        cost_usd=sum_known([usage.cost_usd(facts) for usage in usages]),
-    )
-
-
 def judge_table(rates: Sequence[JudgeRates], title: str) -> ResultTable:
     """A line for each judge and metric."""
     heads = ("judged", "unparsable", "failed", "not asked")
     columns = (
         Column("judge"), Column("metric"), *(Column(head, 0) for head in heads), Column("right"),
-        Column("agreement"),
     )  # fmt: skip
     rows = tuple(
         (row.judge, row.metric, row.judged, row.unparsable, row.failed, row.not_asked,
-         row.right.cell, row.agreement.cell)
+         row.right.cell)
         for row in rates
     )  # fmt: skip
-    note = (
-        "Right to the judge; agreement with the answer parser; 95 % intervals in which "
-        "the answers to one query count together."
-    )
+    note = "Right to the judge; 95 % intervals in which the answers to one query count together."
     return ResultTable("judges", title, columns, rows, (note,))

@@ -498,7 +498,10 @@ class TraceProvenance:
         if episode.stop_reason not in (None, "answered"):
             return f"limit: {episode.stop_reason}"
         if self.score.answer is None and self.score.outcome != "read":
-            return self._why_unreadable()
+            in_text = set(_DATE.findall(episode.answer or ""))
+            is_there = bool(self.sample.gold) and in_text == set(self.sample.gold)
+            rule = self.score.rule or "no rule fits"
+            return f"unreadable: {rule}{'; the text holds the right dates' if is_there else ''}"
         if agreement == "planted answer" and self.attack is not None:
             return f"attack: {self.attack.name}"
         if agreement == "unchanged world":
@@ -512,13 +515,6 @@ class TraceProvenance:
         if self._gave_up and self.calls and episode.tool_errors == len(self.calls):
             return "no call worked"
         return stage
-
-    def _why_unreadable(self) -> str:
-        """The parsing rule; with a remark where the text holds exactly the gold dates."""
-        dates = set(_DATE.findall(self.episode.answer or ""))
-        is_there = bool(self.sample.gold) and dates == set(self.sample.gold)
-        rule = self.score.rule or "no rule fits"
-        return f"unreadable: {rule}{'; the text holds the right dates' if is_there else ''}"
 
     def _stage(self) -> str:
         """By the constraints that the errors point to."""

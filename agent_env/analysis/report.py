@@ -37,26 +37,25 @@ Block = ResultTable | SvgFigure
 
 def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> list[str]:
     """Paragraphs to copy; what differs between the runs stands in the table of settings."""
-    return [
-        _design_text(comparison, manifests),
-        outcome_text(comparison.study.arms),
-        _test_text(comparison),
-        *comparison.remarks,
-    ]
-
-
-def _design_text(comparison: Comparison, manifests: Mapping[str, Manifest]) -> str:
     study = comparison.study
     models = ", ".join(short_names(arm.model for arm in study.arms).values())
     conditions = ", ".join(dict.fromkeys(arm.name_in_run for arm in study.arms))
     repeats = sorted({manifest.repeats for manifest in manifests.values()})
     each = " or ".join(map(str, repeats)) if repeats else "an unknown number of"
-    return (
+    design = (
         f"Task {study.task}: {len(study.samples)} samples that all runs share, under the "
         f"conditions {conditions}, {each} episode{'s' if repeats != [1] else ''} of each sample "
         f"and condition. Models: {models}.{_first_steps(comparison)}"
         f"{''.join(f' {note}' for note in on_forms(arm.condition for arm in study.arms))}"
     )
+    options, clusters = comparison.options, comparison.cluster_count
+    test = (
+        f"Main metric: {comparison.metric}. Intervals are at 95 %: Wilson's for shares, else a "
+        f"bootstrap of {clusters} clusters of samples. Differences are paired by sample and tested "
+        "by a sign-flip permutation of whole clusters (two-sided, mid-p), corrected by Holm over "
+        f"the table; {options.resamples:,} resamples, seed {options.seed}."
+    )
+    return [design, outcome_text(study.arms), test, *comparison.remarks]
 
 
 def _first_steps(comparison: Comparison) -> str:
@@ -80,16 +79,6 @@ def _first_steps(comparison: Comparison) -> str:
         did = f"; {obeyed:,} of {required:,} did" if required else ""
         texts.append(f"under {', '.join(checks)} it {asked}{did}")
     return f" The first step: {'. '.join(texts)}; later steps were free." if texts else ""
-
-
-def _test_text(comparison: Comparison) -> str:
-    options, clusters = comparison.options, comparison.cluster_count
-    return (
-        f"Main metric: {comparison.metric}. Intervals are at 95 %: Wilson's for shares, else a "
-        f"bootstrap of {clusters} clusters of samples. Differences are paired by sample and tested "
-        "by a sign-flip permutation of whole clusters (two-sided, mid-p), corrected by Holm over "
-        f"the table; {options.resamples:,} resamples, seed {options.seed}."
-    )
 
 
 def settings(manifests: Mapping[str, Manifest]) -> ResultTable:
@@ -239,25 +228,11 @@ class Chapter:
 
 
 def chapter_of(
-    comparison: Comparison,
-    manifests: Mapping[str, Manifest],
-    title: str = "",
+    comparison: Comparison, manifests: Mapping[str, Manifest], title: str = ""
 ) -> Chapter:
-    """The chapter of a comparison; the title tells several apart."""
+    """The chapter of a comparison, with the sections that have something; the title tells several
+    apart."""
     prefix = f"{re.sub('[^A-Za-z0-9]+', '-', title)}-" if title else ""
-    sections = _sections(comparison, manifests, prefix)
-    return Chapter(title, prefix, first_page(comparison, prefix), sections)
-
-
-def report_of(chapters: Sequence[Chapter], title: str) -> str:
-    """One page with all chapters."""
-    return page("report.html", title=title, chapters=chapters)
-
-
-def _sections(
-    comparison: Comparison, manifests: Mapping[str, Manifest], prefix: str
-) -> list[Section]:
-    """Results, evidence, method, appendix: those that have something."""
     results: list[Block] = []
     evidence: list[Block] = []
     appendix: list[Block] = []
@@ -293,7 +268,13 @@ def _sections(
         Section("method", "Method", _settings_tables(manifests), method),
         Section("appendix", "Appendix", appendix, is_printed=False),
     ]
-    return [section for section in sections if section.blocks or section.words]
+    sections = [section for section in sections if section.blocks or section.words]
+    return Chapter(title, prefix, first_page(comparison, prefix), sections)
+
+
+def report_of(chapters: Sequence[Chapter], title: str) -> str:
+    """One page with all chapters."""
+    return page("report.html", title=title, chapters=chapters)
 
 
 def _sentences(title: str, sentences: Sequence[str]) -> list[ResultTable]:

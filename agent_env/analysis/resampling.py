@@ -99,25 +99,20 @@ def _flip_column(sums: Floats, resamples: int, seed: int) -> float | None:
     if exact:
         totals = np.abs(np.array(list(product((-1.0, 1.0), repeat=sums.size))) @ sums)
     else:
-        totals = _flipped(sums, resamples, seed)
+        # |Σ ±sum| under random signs, whose bits are drawn packed
+        rng = np.random.default_rng(seed)
+        totals = np.empty(resamples)
+        width = -(-sums.size // 8)
+        for first in range(0, resamples, CHUNK):
+            number = min(CHUNK, resamples - first)
+            packed = np.frombuffer(rng.bytes(number * width), dtype=np.uint8).reshape(number, width)
+            bits = np.unpackbits(packed, axis=1, count=sums.size)
+            totals[first : first + number] = np.abs(2.0 * (bits @ sums) - sums.sum())
     beyond = float((totals > observed + slack).sum())
     equal = float((np.abs(totals - observed) <= slack).sum())
     if exact:
         return (beyond + 0.5 * equal) / totals.size
     return (beyond + 0.5 * (equal + 1)) / (totals.size + 1)  # the data are one of the draws
-
-
-def _flipped(sums: Floats, resamples: int, seed: int) -> Floats:
-    """|Σ ±sum| under random signs, whose bits are drawn packed."""
-    rng = np.random.default_rng(seed)
-    totals = np.empty(resamples)
-    width = -(-sums.size // 8)
-    for first in range(0, resamples, CHUNK):
-        number = min(CHUNK, resamples - first)
-        packed = np.frombuffer(rng.bytes(number * width), dtype=np.uint8).reshape(number, width)
-        bits = np.unpackbits(packed, axis=1, count=sums.size)
-        totals[first : first + number] = np.abs(2.0 * (bits @ sums) - sums.sum())
-    return totals
 
 
 def ratio(above: Floats, below: Floats) -> Floats:

@@ -295,7 +295,14 @@ def assemble(
         raise ConfigError(f"runs of different tasks cannot be compared: {', '.join(tasks)}")
     common, notes = _common(runs, strict)
     sample_ids = {sample.id for sample in common}
-    labels = _model_labels(runs)
+    # by run: the short name of its model where that tells runs apart, else the run's name
+    names = [run.name for run in runs]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"a run is named twice: {', '.join(names)}")
+    models = short_names(run.manifest.model for run in runs)
+    in_study = any(run.manifest.study is not None for run in runs)  # which names its models
+    by_model = len(models) == len(runs) and not (in_study and len(runs) > 1)
+    labels = {run.name: models[run.manifest.model] if by_model else run.name for run in runs}
     arms = tuple(
         _arm(run, condition, labels[run.name], len(runs) > 1, sample_ids)
         for run in runs
@@ -322,6 +329,13 @@ def shortcuts_of(task: Task) -> Shortcuts:
         scored = answered_by(
             task, shortcut, samples, lambda sample, exc: errors.append((sample.id, exc))
         )
+        note = ""
+        if errors:
+            name, first = errors[0]
+            note = (
+                f"failed on {len(errors)} of {len(samples)} samples, which it does not count "
+                f"({name}: {type(first).__name__}: {first})"
+            )
         return Arm(
             label=f"{Shortcut.ROW}{shortcut.name}",
             run=ORACLE if shortcut.sees_gold else Shortcut.CONDITION,
@@ -329,21 +343,10 @@ def shortcuts_of(task: Task) -> Shortcuts:
             condition=Condition(name=Shortcut.CONDITION),
             observations=tuple(observe(*each) for each in scored),
             asked=len(samples),
-            note=_failures(errors, len(samples)),
+            note=note,
         )
 
     return lambda samples: tuple(arm(shortcut, samples) for shortcut in task.shortcuts)
-
-
-def _failures(errors: Sequence[tuple[str, Exception]], samples: int) -> str:
-    """How many samples a shortcut has no answer to, and the first error; "" without one."""
-    if not errors:
-        return ""
-    sample, first = errors[0]
-    return (
-        f"failed on {len(errors)} of {samples} samples, which it does not count "
-        f"({sample}: {type(first).__name__}: {first})"
-    )
 
 
 def _scales(arms: Sequence[Arm], metrics: Sequence[str]) -> Iterator[str]:
@@ -389,17 +392,6 @@ def _arm(
         options=run.manifest.options,
         model_label=model,
     )
-
-
-def _model_labels(runs: Sequence[RunData]) -> dict[str, str]:
-    """By run: the short name of its model where that tells runs apart, else the run's name."""
-    names = [run.name for run in runs]
-    if len(set(names)) < len(names):
-        raise ConfigError(f"a run is named twice: {', '.join(names)}")
-    models = short_names(run.manifest.model for run in runs)
-    in_study = any(run.manifest.study is not None for run in runs)  # which names its models
-    by_model = len(models) == len(runs) and not (in_study and len(runs) > 1)
-    return {run.name: models[run.manifest.model] if by_model else run.name for run in runs}
 
 
 def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], list[str]]:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import is_listed
 from agent_env.records.manifest import Manifest
@@ -165,14 +165,14 @@ def tools_check_table(rows: Sequence[tuple[str, ToolsCheck]]) -> ResultTable:
         Column("with a call", 2), Column("required obeyed"),
         Column("calls in text", 0, if_any=True),
     )  # fmt: skip
-    return ResultTable(
-        "tools_check",
-        "Tools check",
-        columns,
-        tuple(_cells(label, row) for label, row in rows),
-        tuple(tools_check_notes(rows)),
-        brief=_brief([row for _, row in rows]),
-    )
+    cells = tuple(
+        (label, row.first_step, row.added_input_tokens,
+         row.called / row.episodes if row.episodes else None,
+         f"{row.obeyed} of {row.required}" if row.required else None, row.calls_in_text)
+        for label, row in rows
+    )  # fmt: skip
+    brief, notes = _brief([row for _, row in rows]), tuple(_notes(rows))
+    return ResultTable("tools_check", "Tools check", columns, cells, notes, brief)
 
 
 def _brief(rows: Sequence[ToolsCheck]) -> str:
@@ -187,39 +187,25 @@ def _brief(rows: Sequence[ToolsCheck]) -> str:
     return f"Tools check: tools were called in {called} of the {episodes} episodes that had them."
 
 
-def _cells(label: str, row: ToolsCheck) -> tuple[Cell, ...]:
-    return (
-        label,
-        row.first_step,
-        row.added_input_tokens,
-        row.called / row.episodes if row.episodes else None,
-        f"{row.obeyed} of {row.required}" if row.required else None,
-        row.calls_in_text,
-    )
-
-
-def tools_check_notes(rows: Sequence[tuple[str, ToolsCheck]]) -> list[str]:
+def _notes(rows: Sequence[tuple[str, ToolsCheck]]) -> Iterator[str]:
     """What the columns mean, and what is wrong."""
-    notes = [
-        "Added tokens in: of the first call, over the same samples without tools.",
-        "Required obeyed: first steps that had to call a tool and did; one that was cut did not.",
-    ]
+    yield "Added tokens in: of the first call, over the same samples without tools."
+    yield "Required obeyed: first steps that had to call a tool and did; one that was cut did not."
     for label, row in rows:
         if row.problem is not None:
-            notes.append(f"{label}: cannot mean anything: {row.problem}.")
+            yield f"{label}: cannot mean anything: {row.problem}."
         elif row.added_input_tokens is not None and row.added_input_tokens <= 0:
-            notes.append(f"{label}: the first calls had no more input tokens than without tools.")
+            yield f"{label}: the first calls had no more input tokens than without tools."
         if row.calls_in_text:
-            notes.append(
+            yield (
                 f"{label}: {row.calls_in_text} of {row.episodes} answers hold a tool call as text "
                 f"({', '.join(row.forms)}), which nobody ran: {remedy(row.in_text, row.forms)}."
             )
         if row.invented:
-            notes.append(
+            yield (
                 f"{label}: in {row.invented} of {row.episodes} episodes the model wrote results of "
                 "tools itself; they were cut off, and the model was sent the tools' own."
             )
-    return notes
 
 
 def with_mark(name: str, problems: Mapping[str, str]) -> str:

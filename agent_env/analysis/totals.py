@@ -47,6 +47,9 @@ def totals(episodes: Iterable[Episode], facts: ModelFacts | None) -> Totals:
     hits = sum(e.cache_hits for e in every)
     failed = sum(e.failed_calls for e in every)
     charged = [e.charged for e in every if e.charged != Usage()]
+    sums: Counter[str] = Counter()
+    for episode in every:
+        sums.update(episode.tiers)
     return Totals(
         episodes=len(every),
         calls=sum(e.steps for e in every) + failed - hits,
@@ -62,15 +65,8 @@ def totals(episodes: Iterable[Episode], facts: ModelFacts | None) -> Totals:
         output_tokens=sum_known([e.output_tokens for e in every]),
         reasoning_tokens=sum_known([e.reasoning_tokens for e in every]),
         cost_usd=sum_known([episode_cost(e, facts) for e in every]),
-        tiers=_tiers(every),
+        tiers=dict(sums),
     )
-
-
-def _tiers(episodes: Iterable[Episode]) -> dict[str, int]:
-    sums: Counter[str] = Counter()
-    for episode in episodes:
-        sums.update(episode.tiers)
-    return dict(sums)
 
 
 def episode_cost(episode: Episode, facts: ModelFacts | None) -> float | None:

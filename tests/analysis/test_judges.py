@@ -57,7 +57,7 @@ def test_every_answer_is_counted_once_by_what_became_of_it():
     (found,) = judge_rates(samples, scored)
     assert (found.judge, found.metric, found.answers) == (J, "answer", 7)
     assert (found.judged, found.unparsable, found.failed, found.not_asked) == (4, 1, 1, 1)
-    assert (found.right.value, found.agreement.value) == (0.5, 0.5)
+    assert found.right.value == 0.5
     assert (found.calls, found.input_tokens, found.output_tokens) == (7, 600, 60)
     assert found.cost_usd is None
 
@@ -74,11 +74,11 @@ def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts():
     assert [(row.judge, row.metric) for row in rows] == [
         (J, "answer"), (J, "answer_time"), ("openai/k", "answer"),
     ]  # fmt: skip
-    assert [row.agreement.value for row in rows] == [1.0, None, 0.0]
+    assert [row.right.value for row in rows] == [1.0, None, 0.0]
 
 
-def test_phrasings_of_one_query_count_together():
-    cells = [(1, "right")] * 10 + [(0, "wrong")] * 6 + [(1, "wrong")] * 4
+def test_answers_to_one_query_count_together():
+    cells = [(1, "right")] * 16 + [(1, "wrong")] * 4
     _, scored = made(*cells)
     apart, _ = made(*cells)
     together = {
@@ -87,18 +87,15 @@ def test_phrasings_of_one_query_count_together():
     }
     (alone,), (clustered,) = judge_rates(apart, scored), judge_rates(together, scored)
     assert (alone.queries, clustered.queries) == (20, 5)
-    assert alone.agreement.value == clustered.agreement.value == 0.8
-    assert (alone.agreement.low, alone.agreement.high) == pytest.approx((0.584, 0.919), abs=0.001)
-    assert (clustered.agreement.low, clustered.agreement.high) == pytest.approx(
-        (0.376, 0.964), abs=0.001
-    )
-    assert alone.right.value == clustered.right.value == 0.5
+    assert alone.right.value == clustered.right.value == 0.8
+    assert (alone.right.low, alone.right.high) == pytest.approx((0.584, 0.919), abs=0.001)
+    assert (clustered.right.low, clustered.right.high) == pytest.approx((0.376, 0.964), abs=0.001)
 
 
-def test_where_all_agree_the_interval_is_wilsons():
-    samples, scored = made((1, "right"), (1, "right"), (0, "wrong"), (0, "wrong"))
-    (found,) = judge_rates(samples, scored)
-    assert (found.agreement.value, found.agreement.high) == (1.0, 1.0)
-    assert round(found.agreement.low or 0, 3) == 0.51
+def test_where_all_are_right_the_interval_is_wilsons():
+    (found,) = judge_rates(*made(*[(1, "right")] * 4))
+    assert (found.right.value, found.right.high, found.right.samples) == (1.0, 1.0, 4)
+    assert round(found.right.low or 0, 3) == 0.51
+    (found,) = judge_rates(*made(*[(1, "right")] * 2, *[(0, "wrong")] * 2))
     assert (found.right.value, found.right.samples) == (0.5, 4)
     assert (found.right.low or 0) < 0.5 < (found.right.high or 0)

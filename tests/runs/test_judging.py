@@ -86,12 +86,12 @@ def judged(run, *lines, errors=None, model="compatible/j", **options):
     return asyncio.run(go())
 
 
-def test_a_judge_that_tells_the_truth_agrees_with_the_reader(run):
+def test_a_judge_says_right_of_its_share(run):
     asked = judged(run, *TRUTHFUL)
     assert (asked.metric, asked.chosen, asked.kept) == ("exact_match", 8, 0)
     assert asked.says == {"right": 4, "wrong": 4}
     (found,) = rates(run, print)
-    assert (found.right.value, found.agreement.value, found.queries) == (0.5, 1.0, 4)
+    assert (found.right.value, found.queries) == (0.5, 4)
 
 
 def test_an_episode_is_the_same_with_a_verdict_behind_it(run):
@@ -127,7 +127,7 @@ def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run):
     told = judged(run, {"match": ".", "text": "VERDICT: CORRECT"}, again=True)
     assert (told.kept, told.says) == (0, {"right": 8})
     (found,) = rates(run, print)  # the last verdict counts
-    assert (found.right.value, found.agreement.value) == (1.0, 0.5)
+    assert found.right.value == 1.0
 
 
 def test_calls_are_retried_and_every_attempt_is_in_the_trace(run):
@@ -214,7 +214,7 @@ def test_the_command_line_judges_and_score_tells_the_rates(run):
     assert (said["says"], said["chosen"]) == ({"right": 4, "wrong": 4}, 8)
     told = json.loads(agent_env("show", str(run), "--json").stdout)
     (judge,) = told["judges"]
-    assert (judge["right"]["value"], judge["judged"], judge["agreement"]["value"]) == (0.5, 8, 1.0)
+    assert (judge["right"]["value"], judge["judged"]) == (0.5, 8)
     assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
     shown = list(transcript(read_trace(next(Run(run).traces()))))
     assert shown[-1] == (

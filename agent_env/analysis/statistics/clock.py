@@ -84,12 +84,6 @@ def _shares(comparison: Comparison, arm: Arm, *metrics: str) -> Iterator[Cell]:
         yield comparison.mean_of(comparison.column(arm, name)).cell
 
 
-def _span(each: Observation) -> tuple[float, float] | None:
-    """When the answer was right, in years."""
-    since = each.metrics.get(RIGHT_SINCE)
-    return None if since is None else (since, each.metrics.get(RIGHT_UNTIL, inf))
-
-
 def _is_later(each: Observation, today: float) -> float | None:
     if EVER_RIGHT not in each.metrics:
         return None
@@ -98,5 +92,6 @@ def _is_later(each: Observation, today: float) -> float | None:
 
 def _age(each: Observation, today: float) -> float | None:
     """How many years ago an answer of before the day was last right."""
-    span = _span(each)
+    since = each.metrics.get(RIGHT_SINCE)
+    span = None if since is None else (since, each.metrics.get(RIGHT_UNTIL, inf))
     return None if span is None or span[1] > today else today - span[1]

@@ -139,18 +139,15 @@ class _Rule:
         unused = "".join(f"; {text}" for text in unused_tools(self._arms))
         return f"{mark}{self._statement()}{unused}."
 
-    def _without_value(self) -> str:
-        is_lacking = all(arm.finished for arm in self._arms)
-        what = f"a value of {self._metric}" if is_lacking else "a finished episode"
-        return f"{self._subject()}: no sample has {what} in all its conditions"
-
     def _statement(self) -> str:
         difference, margin = self._contrast.difference, self._comparison.options.margin
         for arm in self._arms:
             if arm.problem is not None:
                 return f"{self._subject()}: no conclusion, as {arm.label} failed: {arm.problem}"
         if difference.value is None:
-            return self._without_value()
+            is_lacking = all(arm.finished for arm in self._arms)
+            what = f"a value of {self._metric}" if is_lacking else "a finished episode"
+            return f"{self._subject()}: no sample has {what} in all its conditions"
         if difference.low is None or difference.high is None:
             return f"{self._subject()}: {self._signed()} without interval ({difference.method})"
         is_apart = difference.low > 0 or difference.high < 0
@@ -164,8 +161,15 @@ class _Rule:
             )
         if self._contrast.p_value is None:
             return f"{self._subject()}: {self._metric} equal on all samples: {self._signed()}"
+        contrast = self._contrast
+        holm = contrast.p_holm
+        text = ""
+        if contrast.p_value is not None and contrast.p_value < 0.05 and holm is not None:
+            text = f"; p = {contrast.p_value:.3f} is {holm:.3f} after Holm's correction"
+        if contrast.detectable is not None:
+            text += f"; minimum detectable effect {contrast.detectable:.3f}"
         return f"{self._subject()}: no difference in {self._metric} shown: {self._signed()}" + (
-            self._power()
+            text
         )
 
     def _claim(self, difference: Estimate) -> str:
@@ -189,16 +193,6 @@ class _Rule:
             f"{self._metric} was {'higher' if is_rise else 'lower'} by {self._size()} with "
             f"{self._after.label} than with {self._before.label}, {self._n()}"
         )
-
-    def _power(self) -> str:
-        contrast = self._contrast
-        holm = contrast.p_holm
-        text = ""
-        if contrast.p_value is not None and contrast.p_value < 0.05 and holm is not None:
-            text = f"; p = {contrast.p_value:.3f} is {holm:.3f} after Holm's correction"
-        if contrast.detectable is not None:
-            text += f"; minimum detectable effect {contrast.detectable:.3f}"
-        return text
 
     def _subject(self) -> str:
         if self._planned.is_simple and self._after.run == self._before.run:

@@ -8,7 +8,7 @@ fact (finding it), its address but not its dates (opening it), or all dates (usi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 
@@ -55,7 +55,12 @@ def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
     )
     result = {}
     for model, arms in runs.items():
-        if own := dict(_of_run(comparison, _by_name(arms))):
+        # the arms by their conditions' names; `web~schema` also as web where no other could be
+        names = {arm.condition.name: arm for arm in arms}
+        plain = [arm for arm in arms if arm.condition.disturbance is None]
+        short = [arm.condition.name.partition("~")[0] for arm in plain]
+        only = {name: arm for name, arm in zip(short, plain, strict=True) if short.count(name) == 1}
+        if own := dict(_of_run(comparison, only | names)):
             tops = np.column_stack(list(own.values()))
             values = ContrastValues(tops, np.where(np.isnan(tops), np.nan, 1.0))
             result[model] = measure(
@@ -63,15 +68,6 @@ def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
                 comparison.options.seed,
             )  # fmt: skip
     return result
-
-
-def _by_name(arms: Sequence[Arm]) -> dict[str, Arm]:
-    """The arms by their conditions' names; `web~schema` also as web where no other could be."""
-    names = {arm.condition.name: arm for arm in arms}
-    plain = [arm for arm in arms if arm.condition.disturbance is None]
-    short = [arm.condition.name.partition("~")[0] for arm in plain]
-    only = {name: arm for name, arm in zip(short, plain, strict=True) if short.count(name) == 1}
-    return only | names
 
 
 def _of_run(

@@ -14,7 +14,6 @@ from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import Arm
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +29,24 @@ class Noise:
 
 def noise_of(comparison: Comparison) -> list[Noise]:
     """The noise floor of every arm, of the main metric, 0/1 or not."""
-    return [_noise(comparison, arm) for arm in comparison.study.arms]
-
-
-def _noise(comparison: Comparison, arm: Arm) -> Noise:
-    scores = comparison.scores(arm)
-    flips = np.full((len(scores), 1), np.nan)
-    variances = []
-    for row, row_scores in enumerate(scores):
-        if len(row_scores) >= 2:
-            pairs = comb(len(row_scores), 2)
-            same = sum(comb(n, 2) for n in np.unique(row_scores, return_counts=True)[1])
-            flips[row, 0] = 1 - same / pairs
-            variances.append(float(np.var(row_scores, ddof=1)))
-    if not variances:
-        return Noise(arm.label, Estimate(None, method="no repeats"), None)
-    (estimate,) = comparison.estimates(flips, share=True)
-    error = (2 * float(np.mean(variances)) / len(variances)) ** 0.5
-    return Noise(arm.label, estimate, NormalDist().inv_cdf(0.975) * error)
+    noises = []
+    for arm in comparison.study.arms:
+        scores = comparison.scores(arm)
+        flips = np.full((len(scores), 1), np.nan)
+        variances = []
+        for row, row_scores in enumerate(scores):
+            if len(row_scores) >= 2:
+                pairs = comb(len(row_scores), 2)
+                same = sum(comb(n, 2) for n in np.unique(row_scores, return_counts=True)[1])
+                flips[row, 0] = 1 - same / pairs
+                variances.append(float(np.var(row_scores, ddof=1)))
+        estimate, floor = Estimate(None, method="no repeats"), None
+        if variances:
+            (estimate,) = comparison.estimates(flips, share=True)
+            error = (2 * float(np.mean(variances)) / len(variances)) ** 0.5
+            floor = NormalDist().inv_cdf(0.975) * error
+        noises.append(Noise(arm.label, estimate, floor))
+    return noises
 
 
 LITERATURE = (0.05, 0.15)

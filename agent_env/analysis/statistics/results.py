@@ -80,7 +80,13 @@ def differences(comparison: Comparison) -> ResultTable:
         Column("minimum detectable effect", rank=1), Column(f"n for {effect:g}", 0, rank=2),
         Column("pairs", 0), Column("unpaired", 0, if_any=True),
     )  # fmt: skip
-    rows = tuple(_difference_row(c) for c in comparison.contrasts)
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (c.name, "exploratory" if c.planned.is_exploratory else None, c.difference.cell,
+         c.simultaneous and (None, *c.simultaneous), c.better, c.worse, c.p_value, c.p_holm,
+         c.p_mcnemar, c.p_mcnemar_mid, c.p_equivalence, c.p_equivalence_holm, c.detectable,
+         c.needed, c.pairs, c.unpaired)
+        for c in comparison.contrasts
+    )  # fmt: skip
     tested = sum(c.p_value is not None for c in comparison.contrasts)
     how = (
         "p: sign-flip permutation test, mid-p, two-sided; Holm's correction over the "
@@ -89,14 +95,15 @@ def differences(comparison: Comparison) -> ResultTable:
     notes = (
         f"Paired by sample, repeats averaged. {how if tested else 'Nothing was to be tested.'}",
         "p McNemar, exact: conservative; its mid-p form is close to its level.",
-        *_on_kinds(comparison.contrasts, margin),
-        *_on_power(comparison.contrasts, effect),
+        *_on_columns(comparison.contrasts, margin, effect),
         *noise_notes(comparison),
     )
     return ResultTable("differences", "Differences, paired by sample", columns, rows, notes)
 
 
-def _on_kinds(contrasts: Sequence[Contrast], margin: float | None) -> Iterator[str]:
+def _on_columns(
+    contrasts: Sequence[Contrast], margin: float | None, effect: float
+) -> Iterator[str]:
     """What the rarer columns and rows mean, where there are any."""
     if any(c.simultaneous is not None for c in contrasts):
         yield "Simultaneous intervals hold for all rows together (bootstrap max-t)."
@@ -112,23 +119,10 @@ def _on_kinds(contrasts: Sequence[Contrast], margin: float | None) -> Iterator[s
         )
     if any(c.planned.is_exploratory for c in contrasts):
         yield "Exploratory: in no plan that was made before the data."
-
-
-def _on_power(contrasts: Sequence[Contrast], effect: float) -> Iterator[str]:
-    """What the columns on power mean, where they say anything."""
     if any(c.detectable is not None for c in contrasts):
-        yield ("Minimum detectable effect: the true difference found in 80 % of cases at 5 %.")
+        yield "Minimum detectable effect: the true difference found in 80 % of cases at 5 %."
     if any(c.needed is not None for c in contrasts):
         yield f"n for {effect:g}: samples that show such a difference in 80 % of cases at 5 %."
-
-
-def _difference_row(c: Contrast) -> tuple[Cell, ...]:
-    return (
-        c.name, "exploratory" if c.planned.is_exploratory else None, c.difference.cell,
-        c.simultaneous and (None, *c.simultaneous), c.better, c.worse, c.p_value, c.p_holm,
-        c.p_mcnemar, c.p_mcnemar_mid, c.p_equivalence, c.p_equivalence_holm, c.detectable,
-        c.needed, c.pairs, c.unpaired,
-    )  # fmt: skip
 
 
 @Statistic("tools_check", order=30, section="Results", is_main=True, in_score=True).of
@@ -156,14 +150,7 @@ def use(comparison: Comparison) -> ResultTable:
     )
     columns = (
         Column("condition"),
-        *(
-            Column(
-                name,
-                DIGITS.get(name, 0),
-                rank=RANKS.get(name, 0),
-            )
-            for name in present
-        ),
+        *(Column(name, DIGITS.get(name, 0), rank=RANKS.get(name, 0)) for name in present),
     )
     unknown = [name for name in QUANTITIES if name not in present]
     notes = ["Means over samples, repeats averaged first; cluster bootstrap intervals."]
