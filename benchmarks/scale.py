@@ -13,7 +13,7 @@ import resource
 import sys
 import tempfile
 import time
-from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ def main() -> None:
         traces = [file.stat().st_size for file in folder.traces()]
         texts = sum(file.stat().st_size for file in folder.path.glob("texts.db*"))
         print(f"disk: {sum(traces) / number:.0f} bytes a trace, {texts / number:.0f} of texts each")
-        for name in ("jsonl", "parquet", "sft", "rollouts", "inspect_log"):
+        for name in ("jsonl", "parquet", "sft", "verifiers", "inspect"):
             _export(folder, name, Path(where) / name)
 
 
@@ -100,7 +100,8 @@ def _export(folder: RunFolder, name: str, out: Path) -> None:
     out.mkdir()
     source = Source(folder, folder.task, print)
     before, cpu = _rss_mb(), time.process_time()
-    import_module(f"agent_env.extensions.interop.export.{name}").write(source, out)
+    (exporter,) = entry_points(group="agent_env.exporters", name=name)
+    exporter.load()(source, out)
     cpu = time.process_time() - cpu
     size = sum(file.stat().st_size for file in out.iterdir()) / 1e6
     print(
