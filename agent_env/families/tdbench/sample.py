@@ -131,9 +131,9 @@ class TdbenchSample(Sample):
     wording_prompt: None = None
     """Always None."""
     generator: int | None = None
-    """Version of the generator that made it; None for published sets and those made before."""
+    """Version of the generator that made it; None for published sets."""
     certificate: Certificate | None = None
-    """Of imported questions; None for all others and for imports made before."""
+    """Of imported questions; None for all others."""
 
 
 def tdbench_sample(sample: Sample) -> TdbenchSample:

@@ -43,7 +43,7 @@ class TimeQuestion(Sample):
     scale_items: int = 0
     """Of the gold answers of the same split, kind and unit in the generated set."""
     generator: int | None = None
-    """Version of the generator; None for published sets and for sets from before it had one."""
+    """Version of the generator; None for published sets."""
 
     @property
     def spec(self) -> AnswerSpec:

@@ -73,7 +73,7 @@ class TimePuzzle(Sample):
     obscurity: float | None = Field(default=None, exclude_if=lambda value: value is None)
     """The event's: share of a panel of models that could not date it; None where unknown."""
     difficulty: Difficulty | None = None
-    """None for a puzzle of generator 1 or 2 and for a foreign one."""
+    """None for a foreign puzzle."""
     seed_date: str = ""
     """The hidden date on which the facts hold; empty without a solution."""
     years: str = Field(default="1800-2050", pattern=r"^\d{4}-\d{4}$")

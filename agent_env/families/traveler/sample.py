@@ -55,7 +55,7 @@ class TravelerSample(Sample):
     curves: str | None = None
     """Their origin: `parametric` or a file's name and digest."""
     generator: int | None = None
-    """Version of the generator that made it; None for published sets and those made before."""
+    """Version of the generator that made it; None for published sets."""
 
 
 def traveler_sample(sample: Sample) -> TravelerSample:
