@@ -1,4 +1,4 @@
-"""Probing any server that speaks one of the two APIs, for `check` and docs/compatibility."""
+"""Probing any server that speaks one of the two APIs, for `check`."""
 
 from __future__ import annotations
 

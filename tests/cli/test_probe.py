@@ -8,12 +8,10 @@ import pytest
 from agent_env.episodes.calls import preflight
 from agent_env.errors import ModelError
 from agent_env.runs.probe import ProbeOptions, probe_server
-from tests import TESTS
 from tests.commands import agent_env as command
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.fake_server.conversation import Tokens
 from tests.fake_server.modes import MODES
-from tests.pages import page_generator
 
 
 async def calling(turns, offers):
@@ -172,9 +170,3 @@ def test_mistakes_are_one_line(words, said):
     done = command("check", *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
-
-
-def test_the_table_of_servers_is_made_of_the_records():
-    servers_page = page_generator("compatibility")["servers_page"]
-    page = (TESTS.parent / "docs/compatibility/README.md").read_text(encoding="utf-8")
-    assert page == servers_page(), "make it again: python .ci/pages/compatibility.py"
