@@ -104,11 +104,6 @@ class CompareOptions:
     )
 
 
-ONE_CONDITION = (
-    "there is one condition only; a comparison needs two, but --table NAME shows a table of one"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class TaskComparison:
     """The comparison of one task's runs."""
@@ -186,7 +181,10 @@ def _comparison(
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
     alone = options.tables or options.html or options.require
     if len(study.arms) < 2 and not alone:
-        raise ConfigError(ONE_CONDITION)
+        raise ConfigError(
+            "there is one condition only; a comparison needs two, but --table NAME shows a table "
+            "of one"
+        )
     contrasts = options.contrasts
     if not contrasts and added and options.baseline is None:
         contrasts = readable_contrasts((*planned, *added), study.arms)

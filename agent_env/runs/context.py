@@ -23,8 +23,7 @@ from agent_env.wiring.trust import own_call
 from agent_env.wiring.web import check_store, site_of, store_path
 
 if TYPE_CHECKING:
-    from agent_env.episodes.contexts import BuildRules, ContextComparison, EpisodePages
-    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.episodes.contexts import ContextComparison
     from agent_env.protocols import Fetcher
     from agent_env.records.manifest import Manifest
     from agent_env.web.page_store import SqlitePages
@@ -93,7 +92,13 @@ def build(
     note: Callable[[str], None] = lambda text: None,
 ) -> BuildResult:
     """Write the file; `fetcher` takes the place of the live one."""
-    from agent_env.episodes.contexts import BuildRules, read_sources
+    from agent_env.episodes.contexts import (
+        BuildRules,
+        Stores,
+        build_contexts,
+        fetch_missing,
+        read_sources,
+    )
 
     folder = Run(options.run)
     manifest = folder.manifest
@@ -102,51 +107,47 @@ def build(
         kinds=_kinds(options.kinds),
         budget=options.budget,
         page_budget=min(options.page_budget, options.budget),
-        repeat=_repeat(options, manifest),
+        repeat=options.repeat,
     )
+    if options.repeat > manifest.repeats:
+        raise ConfigError(
+            f"--repeat {options.repeat}: {options.run} asked each sample {manifest.repeats} times"
+        )
     if options.allow_hosts and not options.fetch:
         raise ConfigError("--allow-host is for pages that are fetched; say --fetch too")
-    if options.fetch:
-        _check_fetching(rules.condition, manifest)
+    built_of = [c for c in manifest.conditions if c.name == rules.condition]
+    if options.fetch and needs_web(built_of) and manifest.web in ("sealed", "frozen"):
+        raise ConfigError(
+            f"--fetch: condition '{rules.condition}' had a {manifest.web} web, whose pages are all "
+            "in its store; build without --fetch"
+        )
     pages = store_path(folder.path, note, options.trust_run)
     sources = read_sources(folder, folder.task, rules)
-    built = asyncio.run(_build(folder, manifest, rules, sources, options, pages, fetcher))
+    hosts = frozenset(map(site_of, options.allow_hosts))
+
+    async def made() -> BuildResult:
+        with ExitStack() as stack:
+            as_of = manifest.web_settings.as_of if manifest.web in ("record", "frozen") else None
+            run = _opened(pages, stack, as_of=as_of)
+            dead: Mapping[str, str] = {}
+            check_store(folder, folder.path / FETCHED)
+            if options.fetch:
+                from agent_env.web.fetch import HttpFetcher
+
+                fetched = _opened(folder.path / FETCHED, stack, make=True)
+                assert fetched is not None  # made where it was not
+                stores = Stores(run, fetched)
+                live = fetcher or HttpFetcher(permit=own_call(), open_hosts=hosts)
+                dead = await fetch_missing(sources, stores, fetched, live)
+            else:
+                stores = Stores(run, _opened(folder.path / FETCHED, stack))
+            tokenizer = make_tokenizer(options.tokenizer)
+            contexts = await build_contexts(folder, manifest, sources, rules, stores, tokenizer)
+        return BuildResult(contexts, dead)
+
+    built = asyncio.run(made())
     write_whole(options.out, built.contexts.data())
     return built
-
-
-async def _build(
-    folder: RunFolder,
-    manifest: Manifest,
-    rules: BuildRules,
-    sources: Sequence[EpisodePages],
-    options: BuildOptions,
-    pages: Path,
-    fetcher: Fetcher | None,
-) -> BuildResult:
-    from agent_env.episodes.contexts import Stores, build_contexts, fetch_missing
-
-    with ExitStack() as stack:
-        as_of = manifest.web_settings.as_of if manifest.web in ("record", "frozen") else None
-        run = _opened(pages, stack, as_of=as_of)
-        dead: Mapping[str, str] = {}
-        check_store(folder, folder.path / FETCHED)
-        if options.fetch:
-            fetched = _opened(folder.path / FETCHED, stack, make=True)
-            assert fetched is not None  # made where it was not
-            stores = Stores(run, fetched)
-            dead = await fetch_missing(sources, stores, fetched, fetcher or _live(options))
-        else:
-            stores = Stores(run, _opened(folder.path / FETCHED, stack))
-        tokenizer = make_tokenizer(options.tokenizer)
-        contexts = await build_contexts(folder, manifest, sources, rules, stores, tokenizer)
-    return BuildResult(contexts, dead)
-
-
-def _live(options: BuildOptions) -> Fetcher:
-    from agent_env.web.fetch import HttpFetcher
-
-    return HttpFetcher(permit=own_call(), open_hosts=frozenset(map(site_of, options.allow_hosts)))
 
 
 def _opened(
@@ -177,29 +178,11 @@ def _condition(options: BuildOptions, manifest: Manifest) -> str:
     raise ConfigError(f"name the condition whose pages you want: --condition {'|'.join(names)}")
 
 
-def _repeat(options: BuildOptions, manifest: Manifest) -> int:
-    if options.repeat > manifest.repeats:
-        raise ConfigError(
-            f"--repeat {options.repeat}: {options.run} asked each sample {manifest.repeats} times"
-        )
-    return options.repeat
-
-
 def _kinds(names: Sequence[str]) -> tuple[Kind, ...]:
     for name in names:
         if name not in KINDS:
             raise ConfigError(f"unknown kind of page '{name}'; known: {', '.join(KINDS)}")
     return tuple(kind for kind in KINDS if kind in names)
-
-
-def _check_fetching(condition: str, manifest: Manifest) -> None:
-    """Nothing of a closed web is to be had from the open one."""
-    built_of = [c for c in manifest.conditions if c.name == condition]
-    if needs_web(built_of) and manifest.web in ("sealed", "frozen"):
-        raise ConfigError(
-            f"--fetch: condition '{condition}' had a {manifest.web} web, whose pages are all in "
-            "its store; build without --fetch"
-        )
 
 
 def verify(runs: Sequence[Path]) -> list[ContextComparison]:

@@ -99,7 +99,13 @@ def on_their_days(
     samples, left_out = list[Sample](), dict[str, str]()
     for sample in sample_set.samples:
         try:
-            fields = {day: _on_day(sample, day, task) for day in days}
+            fields: dict[str, dict[str, JsonValue]] = {}
+            for day in days:
+                on = task.on_day(sample, date.fromisoformat(day)) if task.on_day else {}
+                later = (d for proof in sample.proofs for d in proof.dates if d > day[: len(d)])
+                if not on and any(later):  # it does not depend on the day
+                    raise CannotShift(f"what they ask about lies behind {day}")
+                fields[day] = dict(on)
             moving = {day: others for day, others in fields.items() if others}
             if moving and all(others["gold"] == list(sample.gold) for others in moving.values()):
                 raise CannotShift("the answer is on each of the days that of the present")
@@ -111,16 +117,6 @@ def on_their_days(
     if not samples:
         raise ConfigError(f"--today: no sample can be asked: {next(iter(left_out.values()))}")
     return replace(sample_set, samples=tuple(samples)), left_out
-
-
-def _on_day(sample: Sample, day: str, task: Task) -> dict[str, JsonValue]:
-    """What is other on that day. CannotShift for a question that does not depend on it and whose
-    proving dates lie behind it."""
-    fields = dict(task.on_day(sample, date.fromisoformat(day))) if task.on_day else {}
-    later = (d for proof in sample.proofs for d in proof.dates if d > day[: len(d)])
-    if not fields and any(later):
-        raise CannotShift(f"what they ask about lies behind {day}")
-    return fields
 
 
 def _check(condition: Condition, options: RunOptions) -> None:

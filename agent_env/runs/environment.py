@@ -154,10 +154,16 @@ class Environment:
         from agent_env.episodes.driven import DrivenEpisode
 
         async def run(model: Model) -> None:
-            await self._run(key, sample, condition, protocol(model))
+            opened = self.opener.open(key)
+            if opened is None:
+                raise ConfigError(f"{self.folder.trace(key)} is left alone: see the message above")
+            runner = replace(self.runner, open_seams=_with_model(self.components, protocol(model)))
+            await runner.episode(key, sample, condition, self.loop, *opened)
 
         def judge() -> tuple[Episode, Score]:
-            return self._judge(key, sample)
+            episode = self.recorded(key)
+            assert episode is not None  # it ended
+            return episode, self.task.score(sample, episode)
 
         return DrivenEpisode(policy or self.name, run, judge, self.task.metrics[0])
 
@@ -188,20 +194,6 @@ class Environment:
             key = EpisodeKey(sample.id, condition.name, number)
             if not self.folder.trace(key).exists():
                 return key
-
-    async def _run(
-        self, key: EpisodeKey, sample: Sample, condition: Condition, model: Model
-    ) -> None:
-        opened = self.opener.open(key)
-        if opened is None:
-            raise ConfigError(f"{self.folder.trace(key)} is left alone: see the message above")
-        runner = replace(self.runner, open_seams=_with_model(self.components, model))
-        await runner.episode(key, sample, condition, self.loop, *opened)
-
-    def _judge(self, key: EpisodeKey, sample: Sample) -> tuple[Episode, Score]:
-        episode = self.recorded(key)
-        assert episode is not None  # it ended
-        return episode, self.task.score(sample, episode)
 
 
 def _with_model(components: RunComponents, model: Model) -> OpenSeams:

@@ -100,16 +100,6 @@ async def fork(
     return run
 
 
-def _check_loop(condition: Condition) -> None:
-    """ConfigError for the episodes of an agent of somebody else."""
-    if condition.agent is not None:
-        raise ConfigError(
-            f"episodes of {condition.agent.name} cannot go on from a step in the middle: what the "
-            "agent holds in memory and in its folder is not recorded; replay plays them from the "
-            "start"
-        )
-
-
 async def _forked_manifest(
     before: Manifest,
     options: ForkOptions,
@@ -118,7 +108,12 @@ async def _forked_manifest(
     objects: Objects,
 ) -> Manifest:
     """The parent's manifest for one sample and condition, with the fork's changes."""
-    _check_loop(condition)
+    if condition.agent is not None:
+        raise ConfigError(
+            f"episodes of {condition.agent.name} cannot go on from a step in the middle: what the "
+            "agent holds in memory and in its folder is not recorded; replay plays them from the "
+            "start"
+        )
     manifest, chosen, sandbox = fresh_manifest(before, NOTHING), condition, before.sandbox
     if options.condition:
         chosen = parse_condition(options.condition, own_tools(manifest.conditions), own_call())

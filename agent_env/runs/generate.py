@@ -94,7 +94,9 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
     """Generates and writes a set."""
     family = load_family(options.task, own_plugins())
     chosen = family.read_options(options.options, options.difficulty)
-    _check_format(options, family)
+    known = ("samples",) if family.write_foreign is None else ("samples", "published")
+    if options.form not in known:
+        raise ConfigError(f"unknown format '{options.form}'; known: {', '.join(known)}")
     _check_writable(options.out)
     if options.screened_by:
         chosen = await _screened(chosen, family, options, listener)
@@ -119,12 +121,6 @@ def solved_by_shortcuts(
         for shortcut in task.shortcuts
         if not shortcut.sees_gold
     )  # fmt: skip
-
-
-def _check_format(options: GenerateOptions, family: Family) -> None:
-    known = ("samples",) if family.write_foreign is None else ("samples", "published")
-    if options.form not in known:
-        raise ConfigError(f"unknown format '{options.form}'; known: {', '.join(known)}")
 
 
 def _check_writable(out: Path) -> None:

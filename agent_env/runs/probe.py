@@ -56,7 +56,9 @@ async def probe_server(
     options: ProbeOptions, note: Callable[[str], None]
 ) -> tuple[Preflight, ServerProbe]:
     """What the server shows; ConfigError for a mistake, ModelError where it does not answer."""
-    key, permit = _key(options.api_key_env), own_call()
+    key, permit = os.environ.get(options.api_key_env or KEY), own_call()
+    if options.api_key_env is not None and not key:
+        raise ConfigError(f"--api-key-env {options.api_key_env}: the variable is not set")
     facts = await server_facts(options.model or "", options.url, key, permit)
     if facts.models is None and not await Health(options.url, permit=permit).is_up():
         raise ConfigError(f"{options.url} does not answer; check that the server runs, and the URL")
@@ -92,14 +94,6 @@ async def probe_server(
         note=options.note,
     )
     return preflight, record
-
-
-def _key(variable: str | None) -> str | None:
-    if variable is None:
-        return os.environ.get(KEY)
-    if not (key := os.environ.get(variable)):
-        raise ConfigError(f"--api-key-env {variable}: the variable is not set")
-    return key
 
 
 def _only_model(url: str, facts: ServerFacts) -> str:

@@ -19,8 +19,6 @@ from agent_env.records.escaping import visible
 from agent_env.runs.terminal import VisibleStream, can_redraw, guard_streams, raw, say
 
 if TYPE_CHECKING:
-    from rich.live import Live
-
     from agent_env.analysis.intervals import Estimate
     from agent_env.episodes.calls.budget import RunLimits
     from agent_env.episodes.run_folder import EpisodeKey
@@ -415,8 +413,12 @@ def choose_display(lines: Lines, table: Table) -> Display:
     """The table where a terminal has none yet: two at once would overwrite each other."""
     if (handle := _notebook_handle()) is not None:
         return NotebookText(handle, lines)
-    can_move = can_redraw(sys.stderr)
-    return TerminalTable(table) if can_move and not _has_table() else PlainLines(lines)
+    if can_redraw(sys.stderr):
+        from rich.file_proxy import FileProxy  # a table's, in the place of standard error
+
+        if not isinstance(raw(sys.stderr), FileProxy):
+            return TerminalTable(table)
+    return PlainLines(lines)
 
 
 class PlainLines(Display):
@@ -442,7 +444,17 @@ class TerminalTable(Display):
     """A table while the runs go on, lines before and after."""
 
     def __init__(self, table: Table) -> None:
-        self._live = _live(table)
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        console = Console(file=raw(sys.stderr))
+        self._live = Live(
+            get_renderable=lambda: Text(table(*console.size), no_wrap=True, overflow="crop"),
+            console=console,
+            refresh_per_second=2,
+            transient=True,
+        )
 
     def begin(self, text: str) -> None:
         say(text)
@@ -490,24 +502,3 @@ def _notebook_handle() -> Any:
     from IPython.display import DisplayHandle
 
     return DisplayHandle()  # type: ignore[no-untyped-call]
-
-
-def _has_table() -> bool:
-    """Whether a table stands: it puts a stream of its own in the place of standard error."""
-    from rich.file_proxy import FileProxy
-
-    return isinstance(raw(sys.stderr), FileProxy)
-
-
-def _live(table: Table) -> Live:
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    console = Console(file=raw(sys.stderr))
-    return Live(
-        get_renderable=lambda: Text(table(*console.size), no_wrap=True, overflow="crop"),
-        console=console,
-        refresh_per_second=2,
-        transient=True,
-    )

@@ -62,7 +62,8 @@ async def resume(
         stack.callback(run.drop_objects)
         if _was_refused(run):
             changed = changed.model_copy(update={"preflights": ()})
-        is_other = _server(changed) != _server(manifest)
+        one, other = (m.model_parameters.get("base_url") for m in (changed, manifest))
+        is_other = (changed.model, one) != (manifest.model, other)
         if is_unfinished:
             changed = await start_server(run, changed, listener.note, stack)
         if manifest.preflights and (not changed.preflights or is_other):
@@ -103,10 +104,6 @@ def _was_refused(run: Run) -> bool:
     if not manifest.preflights or next(run.traces(), None) is not None:
         return False
     return refusal(manifest.preflights[-1], manifest.is_in_text) is not None
-
-
-def _server(manifest: Manifest) -> tuple[str, object]:
-    return manifest.model, manifest.model_parameters.get("base_url")
 
 
 def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None]) -> Manifest:

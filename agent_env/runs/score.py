@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from agent_env.analysis.judges import JudgeRates
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.analysis.summary import AfterCutoff
-    from agent_env.analysis.totals import Totals
     from agent_env.episodes.results import Rescoring
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.records.manifest import Manifest
@@ -119,23 +118,31 @@ class RunScores:
         from agent_env.analysis.result_tables import as_objects
         from agent_env.analysis.summary import summarise
         from agent_env.analysis.tools_check import tools_checks
+        from agent_env.analysis.totals import sum_known, totals
+        from agent_env.episodes.calls.options import interrupted
+        from agent_env.episodes.trace.fold import fold
 
         missing = never_began(self.folder, self.manifest)
+        attempts = (fold(events) for events in interrupted(self.folder))
+        usages = [probe.usage for each in self.manifest.preflights for probe in each.probes]
         fields: dict[str, object] = {
             "run": str(self.folder.path),
             "digest": self.digest,
             "conditions": {row.condition: row.as_json() for row in summarise(self.comparison)},
             "never_began": {name: number for name, (number, _) in missing.items()},
             "tries": {name: most for name, (most, _) in tries(self.folder, self.manifest).items()},
-            "interrupted": interrupted_totals(self.folder, self.facts).as_json(),
+            "interrupted": totals(attempts, self.facts).as_json(),
             "after_cutoff": self.late.as_json() if self.late else None,
-        }
-        fields |= {
             "judges": [row.as_json() for row in self.judges],
             "tools_check": {
                 row.condition: row.as_json() for _, row in tools_checks(self.comparison.study.arms)
             },
-            "preflight": preflight_totals(self.manifest, self.facts),
+            "preflight": {
+                "calls": len(usages),
+                "input_tokens": sum_known([usage.input_tokens for usage in usages]),
+                "output_tokens": sum_known([usage.output_tokens for usage in usages]),
+                "cost_usd": sum_known([usage.cost_usd(self.facts) for usage in usages]),
+            },
             "served_models": self._served(),
             "tables": as_objects(self._statistics()),
         }
@@ -225,15 +232,6 @@ def read_scores(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TraceContext:
-    """A trace's manifest, sample and assessment; None outside of a run's folder."""
-
-    manifest: Manifest | None
-    sample: Sample | None
-    verdict: Assessment
-
-
 def episode_text(trace: Path, full: bool = False, objects: Objects = NO_OBJECTS) -> Iterator[str]:
     """An episode readably, in parts: how it was asked, what was said, its score and diagnosis; long
     texts cut unless `full`."""
@@ -243,15 +241,16 @@ def episode_text(trace: Path, full: bool = False, objects: Objects = NO_OBJECTS)
     events = read_trace(trace)
     if not events:
         raise DatasetError(trace, None, "holds no event")
-    run = trace_context(trace, events, objects)
-    facts = run.manifest.model_facts if run.manifest else None
-    parameters = run.manifest.model_parameters if run.manifest else None
+    manifest, sample, verdict = _context_of(trace, events, objects)
+    facts = manifest.model_facts if manifest else None
+    parameters = manifest.model_parameters if manifest else None
     yield from transcript(events, full, facts, parameters)
-    verdict = run.verdict
-    yield "\n".join(verdict_lines(run.sample, verdict.score, verdict.provenance, verdict.why_not))
+    yield "\n".join(verdict_lines(sample, verdict.score, verdict.provenance, verdict.why_not))
 
 
-def trace_context(trace: Path, events: list[Event], objects: Objects = NO_OBJECTS) -> TraceContext:
+def _context_of(
+    trace: Path, events: list[Event], objects: Objects
+) -> tuple[Manifest | None, Sample | None, Assessment]:
     """The manifest, sample and assessment of a trace in a run's folder; the assessment names what
     is missing."""
     from agent_env.runs.assessment import Assessment
@@ -260,46 +259,19 @@ def trace_context(trace: Path, events: list[Event], objects: Objects = NO_OBJECT
 
     path = trace.absolute().parent.parent.parent
     if not (path / "run.json").exists():
-        return _unknown(f"run.json is not beside: {path} is no run's folder")
+        why = f"run.json is not beside: {path} is no run's folder"
+        return None, None, Assessment(None, None, why)
     run = Run(path, objects)
     try:
         manifest = run.manifest
     except AgentEnvError as exc:
-        return _unknown(str(exc))
+        return None, None, Assessment(None, None, str(exc))
     if not isinstance(events[0], EpisodeStarted):
-        return TraceContext(manifest, None, Assessment(None, None, "the trace has no beginning"))
+        return manifest, None, Assessment(None, None, "the trace has no beginning")
     verdict = run.assess(events)
     sample = run.sample(events[0].sample) if verdict.score else None
     asked = sample and sample_under(sample, events[0].condition)
-    return TraceContext(manifest, asked, verdict)
-
-
-def _unknown(why: str) -> TraceContext:
-    from agent_env.runs.assessment import Assessment
-
-    return TraceContext(None, None, Assessment(None, None, why))
-
-
-def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
-    """Totals of interrupted attempts, which are in no score."""
-    from agent_env.analysis.totals import totals
-    from agent_env.episodes.calls.options import interrupted
-    from agent_env.episodes.trace.fold import fold
-
-    return totals((fold(events) for events in interrupted(folder)), facts)
-
-
-def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, float | None]:
-    """Totals of the preflight's calls, which are in no episode's sums."""
-    from agent_env.analysis.totals import sum_known
-
-    usages = [probe.usage for each in manifest.preflights for probe in each.probes]
-    return {
-        "calls": len(usages),
-        "input_tokens": sum_known([usage.input_tokens for usage in usages]),
-        "output_tokens": sum_known([usage.output_tokens for usage in usages]),
-        "cost_usd": sum_known([usage.cost_usd(facts) for usage in usages]),
-    }
+    return manifest, asked, verdict
 
 
 def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:

@@ -28,7 +28,6 @@ from agent_env.wiring.models import facts_of_server
 if TYPE_CHECKING:
     from agent_env.runs.run import Run
 
-Entries = dict[str, object]
 LOCAL_SLOTS = 2
 """Requests at a time that our own server has room for."""
 
@@ -74,20 +73,17 @@ def _with_local(options: RunOptions, note: Callable[[str], None]) -> tuple[RunOp
     file = server.file
     licence = f", licence {file.licence}" if file.licence else ""
     note(f"{name}: {file.quantisation or 'unknown quantisation'}{licence}, by {server.build}")
-    changed = replace(
-        options,
-        model=name,
-        base_url=_address(free_port()),
-        concurrency=slots,
-    )
-    return changed, server
+    url = _address(free_port())
+    return replace(options, model=name, base_url=url, concurrency=slots), server
 
 
 def _address(port: int) -> str:
     return f"http://127.0.0.1:{port}/v1"
 
 
-def other_server(model: str | None, url: str | None) -> tuple[str | None, str | None, Entries]:
+def other_server(
+    model: str | None, url: str | None
+) -> tuple[str | None, str | None, dict[str, object]]:
     """Of the options of `resume` and `fork`: the other model's name in run.json, its address, and
     the entry of the server that we start for it, or do not start any more."""
     if model is not None and is_local(model):

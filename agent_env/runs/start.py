@@ -7,14 +7,18 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.calls.options import allow_open_files
-from agent_env.errors import ConfigError
+from agent_env.episodes.calls.retries import Breaker
+from agent_env.episodes.run_folder import EpisodeKey
+from agent_env.errors import ConfigError, RunStopped, RunWaits
 from agent_env.models.addresses import split_address, variable_in
-from agent_env.records.manifest import ContextCheck, Manifest, Preflight
+from agent_env.records.manifest import BatchSettings, ContextCheck, Manifest, Preflight
+from agent_env.records.waits import doubled_s
 from agent_env.runs.batch_options import NO_SERVER
 from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.plan import Plan, plan_run
@@ -35,12 +39,16 @@ from agent_env.wiring.trust import record_run
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget, RunLimits
-    from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.episodes.waves import Waves
+    from agent_env.episodes.runner import Runner
     from agent_env.records.schema import Condition, Sample, ToolSpec
 
 PROMPTS = 50
 """At most so many samples' prompts are measured for each condition."""
+FIRST_POLL_S = 1.0
+LONGEST_POLL_S = 60.0
+"""Between two looks at batches that have not ended."""
+NOTED_AT = (1, 6)
+"""Looks after which it is said where the batches stand; then after each thirtieth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +292,12 @@ async def run_episodes(
     """Runs every episode without a complete trace, also on resume. `limits` override those of the
     run; if `strict`, an episode fails whose requests differ from the recorded ones. `budget`: None
     for one of this run alone; `detach`: of a run by batch, None as it was begun."""
-    from agent_env.episodes.calls.options import change_run_limits, open_calls
+    from agent_env.episodes.calls.options import (
+        batch_tier,
+        change_run_limits,
+        open_calls,
+        retries_of,
+    )
     from agent_env.episodes.pending import pending
     from agent_env.episodes.rerun.resume import limits_of
 
@@ -301,7 +314,7 @@ async def run_episodes(
             return
         from agent_env.episodes.runner import Runner
         from agent_env.episodes.watch import Watch
-        from agent_env.runs.waves import run_waves
+        from agent_env.episodes.waves import Waves
 
         manifest = await begin_server(run, listener.note, stack)
         components = run.components or await open_components(
@@ -315,7 +328,16 @@ async def run_episodes(
         stack.callback(telling.cancel)
         waves = None
         if manifest.batch is not None:
-            waves = _open_waves(run, manifest, listener.note, stack)
+            waves = Waves(
+                folder=run.path,
+                run=manifest.id or run.path.name,
+                api=open_batches(manifest, stack, run.plugins),
+                tier=batch_tier(manifest),
+                attempts=retries_of(manifest).attempts,
+                note=listener.note,
+                clock=lambda: datetime.now(UTC),
+            )
+            waves.read()
             model, tokenizer = await open_counted(
                 manifest, listener.note, stack, run.plugins, waves.post
             )
@@ -343,24 +365,70 @@ async def run_episodes(
         else:
             if detach is not None:
                 settings = settings.model_copy(update={"detach": detach})
-            await run_waves(settings, runner, asked, listener)
+            await _run_waves(settings, runner, asked, listener)
 
 
-def _open_waves(
-    run: Run, manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
-) -> Waves:
-    """What the run has in batches, and the API for more."""
-    from agent_env.episodes.calls.options import batch_tier, retries_of
-    from agent_env.episodes.waves import Waves
+async def _run_waves(
+    settings: BatchSettings,
+    runner: Runner,
+    asked: tuple[Sequence[Sample], Sequence[Condition], int],
+    listener: Listener,
+) -> None:
+    """A run by batch, wave after wave: runs the episodes as far as their calls have replies, hands
+    the other calls in, and goes on when there are results. RunWaits where the run is to end
+    meanwhile."""
+    failed: set[EpisodeKey] = set()
+    last = replace(runner, left=failed)
+    # A call waits a wave anyway, and one expired batch is many failures.
+    retries = replace(last.calls.retries, first_wait_s=0.0, longest_wait_s=0.0)
+    calls = replace(last.calls, retries=retries, breaker=Breaker(None))
+    runner, waves = replace(last, calls=calls), runner.waves
+    assert waves is not None  # else there is no batch
 
-    waves = Waves(
-        folder=run.path,
-        run=manifest.id or run.path.name,
-        api=open_batches(manifest, stack, run.plugins),
-        tier=batch_tier(manifest),
-        attempts=retries_of(manifest).attempts,
-        note=note,
-        clock=lambda: datetime.now(UTC),
-    )
-    waves.read()
-    return waves
+    def end(key: EpisodeKey, status: str) -> None:
+        if status == "failed":
+            failed.add(key)
+        listener.end(key, status)
+
+    number = 0
+    while True:
+        await waves.collect()
+        waves.begin()
+        runner.calls.budget.unpark()
+        stop: RunStopped | None = None
+        try:
+            await runner.run(*asked, end)
+        except RunStopped as exc:
+            if exc.reason in ("failures", "time"):
+                raise
+            stop = exc  # the calls that fit are still made
+        number_new = len(waves.new)
+        if not number_new and not waves.waiting:
+            if stop is not None:
+                raise stop
+            await waves.cancel()
+            return
+        if number_new <= settings.until and not waves.waiting and number > 0:
+            listener.note(f"the last {number_new} calls go by the normal API (--batch-until)")
+            waves.is_live = True
+            runner.calls.budget.unpark()
+            await last.run(*asked, end)
+            return
+        if number_new:
+            number, batches = number + 1, await waves.submit()
+            some = "one batch" if batches == 1 else f"{batches} batches"
+            listener.note(f"wave {number}: {number_new} calls in {some}")
+        if not settings.detach:
+            for poll in count(1):  # until a batch ends, or turns out never to have been handed in
+                before = len(waves.open)
+                standing = await waves.collect()
+                if len(waves.open) < before:
+                    break
+                if standing and (poll in NOTED_AT or poll % 30 == 0):
+                    listener.note("; ".join(standing))
+                await asyncio.sleep(doubled_s(poll, FIRST_POLL_S, LONGEST_POLL_S))
+            continue
+        number_open, standing = len(waves.open), await waves.collect()
+        if len(waves.open) == number_open:
+            go_on = f"go on with: agent-env resume {runner.folder.path}"
+            raise RunWaits(f"waits for its batches ({'; '.join(standing)}); {go_on}")

@@ -12,25 +12,24 @@ Result = TypeVar("Result")
 
 def wait_for(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """The coroutine's result. Where this thread's event loop runs, as in a notebook, the coroutine
-    runs in a thread of its own, and the loop stands still until it ends."""
+    runs in a thread of its own, and the loop stands still until it ends; Ctrl-C cancels it, waits
+    for its end, and is raised again."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    return _in_thread(coroutine)
-
-
-def _in_thread(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Ctrl-C cancels the coroutine, waits for its end, and is raised again."""
     loop = asyncio.new_event_loop()
     results: list[Result] = []
     errors: list[BaseException] = []
     task = loop.create_task(coroutine)
 
+    async def result() -> Result:
+        return await task
+
     def work() -> None:
         try:
             with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                results.append(runner.run(_result_of(task)))
+                results.append(runner.run(result()))
         except BaseException as exc:
             errors.append(exc)
 
@@ -45,7 +44,3 @@ def _in_thread(coroutine: Coroutine[Any, Any, Result]) -> Result:
     if errors:
         raise errors[0]
     return results[0]
-
-
-async def _result_of(task: asyncio.Task[Result]) -> Result:
-    return await task

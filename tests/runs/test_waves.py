@@ -23,7 +23,7 @@ from agent_env.models.batch import (
     OpenAiLines,
 )
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
-from agent_env.runs import waves as orchestrator
+from agent_env.runs import start as orchestrator
 from agent_env.wiring.trust import own_call
 from tests.batch_server import BatchServer
 from tests.commands import agent_env, serving

@@ -249,7 +249,7 @@ class StudyFolder:
         refused = [
             (lines.line(field.split(".")), f"{field} was {was} at the start and is {now} now")
             for field, (was, now) in fields.items()
-            if not _may_change(field, was)
+            if field.rpartition(".")[2] not in CHANGEABLE and was != "absent"
         ]
         if refused:
             advice = f"only {', '.join(sorted(CHANGEABLE))}, and new tasks and models may change"
@@ -346,17 +346,13 @@ def changed_fields(before: StudyPlan, now: StudyPlan) -> dict[str, tuple[Any, An
         if table and not all(any(n.startswith(f"{table}.") for n in each) for each in (old, new))
     }
     fields: dict[str, tuple[Any, Any]] = {
-        table: ("absent", "new") for table in whole if _has(new, table)
+        table: ("absent", "new") for table in whole if any(n.startswith(f"{table}.") for n in new)
     }
-    fields |= {table: ("there", "absent") for table in whole if _has(old, table)}
+    fields |= {table: ("there", "absent") for table in whole if table not in fields}
     for name in dict.fromkeys([*old, *new]):
         if name.rpartition(".")[0] not in whole and old.get(name) != new.get(name):
             fields[name] = old.get(name), new.get(name)
     return fields
-
-
-def _has(fields: Mapping[str, Any], table: str) -> bool:
-    return any(name.startswith(f"{table}.") for name in fields)
 
 
 def _flat(plan: StudyPlan) -> dict[str, Any]:
@@ -367,7 +363,3 @@ def _flat(plan: StudyPlan) -> dict[str, Any]:
         entries = {**scope_entries, **scope.options_of_run}
         fields |= {".".join((*place, name)): value for name, value in entries.items()}
     return fields
-
-
-def _may_change(field: str, was: Any) -> bool:
-    return field.rpartition(".")[2] in CHANGEABLE or was == "absent"

@@ -43,31 +43,27 @@ class RunStatus:
 
 def status_of(study: StudyFolder) -> list[RunStatus]:
     """A row for each run that the plan asks for, in its order."""
-    return [
-        _status(place.name, Run(place.path))
-        if place.is_begun
-        else RunStatus(place.name, "not begun")
-        for place in study.places()
-    ]
-
-
-def _status(name: str, run: Run) -> RunStatus:
     from agent_env.runs.running_scores import SoFar
 
-    try:
-        manifest, so_far = run.manifest, SoFar(run)
-        ends = Counter(ending for _, ending in so_far.read())
-    except AgentEnvError as exc:
-        return RunStatus(name, str(exc))
-    planned = manifest.planned_episodes
-    failed = ends["failed"]
-    finished = ends.total() - failed - ends[""]
-    state = "done" if finished == planned else "unfinished"
-    if run.is_locked:
-        state = "running"
-    return RunStatus(
-        name, state, finished, failed, planned, so_far.metric, so_far.estimates, so_far.spent
-    )
+    rows = []
+    for place in study.places():
+        run = Run(place.path)
+        try:
+            if not place.is_begun:
+                rows.append(RunStatus(place.name, "not begun"))
+                continue
+            planned, so_far = run.manifest.planned_episodes, SoFar(run)
+            ends = Counter(ending for _, ending in so_far.read())
+        except AgentEnvError as exc:
+            rows.append(RunStatus(place.name, str(exc)))
+            continue
+        failed = ends["failed"]
+        finished = ends.total() - failed - ends[""]
+        state = "done" if finished == planned else "unfinished"
+        state = "running" if run.is_locked else state
+        scores = so_far.metric, so_far.estimates, so_far.spent
+        rows.append(RunStatus(place.name, state, finished, failed, planned, *scores))
+    return rows
 
 
 def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
@@ -80,20 +76,13 @@ def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
         Column("metric", rank=1), Column("score"), Column("tokens", rank=2),
         Column("USD", 4, rank=2),
     )  # fmt: skip
-    return ResultTable(
-        "status",
-        f"study {folder}",
-        columns,
-        tuple(
-            (
-                row.run, row.state, row.finished, row.planned, row.failed, row.metric,
-                scores_text(row.scores),
-                None if row.spent is None else row.spent.tokens,
-                None if row.spent is None else row.spent.cost_usd,
-            )
-            for row in rows
-        ),
+    cells = tuple(
+        (row.run, row.state, row.finished, row.planned, row.failed, row.metric,
+         scores_text(row.scores), getattr(row.spent, "tokens", None),
+         getattr(row.spent, "cost_usd", None))
+        for row in rows
     )  # fmt: skip
+    return ResultTable("status", f"study {folder}", columns, cells)
 
 
 def status_json(folder: Path, rows: Sequence[RunStatus]) -> dict[str, object]:

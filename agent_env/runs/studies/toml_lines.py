@@ -35,7 +35,11 @@ class TomlLines:
         try:
             self.data: dict[str, Any] = _plain(tomllib.loads(text))
         except (ValueError, RecursionError) as exc:  # also an integer of too many digits
-            raise _syntax_error(file, str(exc)) from None
+            problem = str(exc)
+            place = re.search(r" \(at line (\d+), column \d+\)", problem)
+            line_number = int(place[1]) if place else None
+            problem = problem[: place.start()] if place else problem
+            raise DatasetError(file, line_number, f"is not TOML: {problem}") from None
         self._lines = _lines(text)
 
     def line(self, place: Sequence[str | int]) -> int | None:
@@ -43,13 +47,6 @@ class TomlLines:
         whole = tuple(place)
         ends = range(len(whole), 0, -1)
         return next((self._lines[whole[:end]] for end in ends if whole[:end] in self._lines), None)
-
-
-def _syntax_error(file: Path, problem: str) -> DatasetError:
-    match = re.search(r" \(at line (\d+), column \d+\)", problem)
-    if match is None:
-        return DatasetError(file, None, f"is not TOML: {problem}")
-    return DatasetError(file, int(match[1]), f"is not TOML: {problem[: match.start()]}")
 
 
 def _lines(text: str) -> dict[Place, int]:
@@ -95,17 +92,17 @@ def _plain(value: Any) -> Any:
 
 def toml_text(data: Mapping[str, Any]) -> str:
     """The entries as TOML: plain values first, a table for each mapping of mappings."""
-    tables = {key: value for key, value in data.items() if _is_tables(value)}
+    tables = {
+        key: value
+        for key, value in data.items()
+        if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values())
+    }
     lines = [f"{_key(key)} = {_value(v)}\n" for key, v in data.items() if key not in tables]
     for kind, table in tables.items():
         for name, entries in table.items():
             lines.append(f"\n[{_key(kind)}.{_key(name)}]\n")
             lines += [f"{_key(key)} = {_value(value)}\n" for key, value in entries.items()]
     return "".join(lines)
-
-
-def _is_tables(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(each, Mapping) for each in value.values())
 
 
 def _key(text: str) -> str:

@@ -15,24 +15,46 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agent_env.episodes.results import earlier_scores, traces_of, version_of
 from agent_env.episodes.run_folder import EpisodeKey, digest
 from agent_env.episodes.trace.begun import begun_in
 from agent_env.episodes.trace.lines import PLACES
 from agent_env.errors import AgentEnvError, DatasetError, EpisodeError, boundary
+from agent_env.protocols import Model
 from agent_env.records.options import Opt
 from agent_env.records.safe_files import is_safe
-from agent_env.records.schema import Episode, Score
-from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, Event, ModelCalled
+from agent_env.records.schema import Condition, Episode, Sample, Score
+from agent_env.records.trace_events import (
+    EpisodeResumed,
+    EpisodeStarted,
+    Event,
+    ModelCalled,
+    ToolCalled,
+)
+from agent_env.registry import NO_PLUGINS
 from agent_env.runs.options import ReplayOptions, TrustRun
 from agent_env.runs.run import Run
-from agent_env.runs.verify import Judgement, Verdict
+from agent_env.tasks.conditions import parse_condition, sample_under
+from agent_env.tasks.family import by_digest
+from agent_env.tasks.sample_files import parse_samples
+from agent_env.tasks.task import Task
 from agent_env.wiring.components import versions
+from agent_env.wiring.models import make_model
+from agent_env.wiring.registry import load_family
+
+if TYPE_CHECKING:
+    from agent_env.web.page_store import SqlitePages
+
+Verdict = Literal["holds", "fails", "unchecked"]
+Judgement = tuple[Verdict, str, Sequence[str]]
+"""The verdict, what was checked, and where each contradiction is."""
+PAGES = "pages.db"
 
 NAME = "{}/{}.{}"
 """An episode's, of its condition, sample and repeat."""
@@ -212,10 +234,57 @@ def _as_made(line: bytes) -> dict[str, Any] | None:
 
 async def _gold(case: Case) -> Judgement:
     """The golds are found by the family's second solver, which reads the question's words and
-    shares no code with the generator."""
-    from agent_env.runs.verify.gold import solved_again
+    shares no code with the generator: of the wording that states everything, and of each wording
+    that is asked and has another gold. There the solver looks up the shipped tables, and where it
+    misses the gold that proves nothing."""
+    run, manifest = case.run, case.run.manifest
+    if manifest.imported is not None:
+        return "unchecked", f"the golds are those of {manifest.imported.file}", []
+    _ = run.task  # ConfigError for code that is not trusted
+    family = load_family(manifest.task, run.plugins)
+    if family.reference is None:
+        return "unchecked", f"{manifest.task} has no second solver: its golds are the file's", []
+    options = family.checked_options(manifest.options)
+    task = family.make_task("default", options, by_digest(run.materials()))
+    # of a file that was changed, too: the claim on the questions says so
+    samples = parse_samples(run.path / "samples.jsonl", run.read("samples.jsonl"), task.sample_type)
+    wordings = dict.fromkeys(each.wording for each in manifest.conditions)
+    asked = [parse_condition("base" if each == "implicit" else each) for each in wordings]
+    explicit, solver = parse_condition("explicit"), make_model("reference", None, {}, NO_PLUGINS)
+    with_tables = make_model("rememberer", None, {}, NO_PLUGINS)
+    findings, missed = [], 0
+    for sample in samples:
+        gold = sample_under(sample, explicit).gold
+        if (answer := await _wrong_answer(task, sample, explicit, solver)) is not None:
+            findings.append(f"{sample.id}: the gold is {', '.join(gold or ()) or 'none'}, and the "
+                            f"second solver finds {answer}")  # fmt: skip
+            continue
+        others = [each for each in asked if sample_under(sample, each).gold != gold]
+        wrong = [await _wrong_answer(task, sample, each, with_tables) for each in others]
+        missed += any(answer is not None for answer in wrong)
+    solved = len(samples) - len(findings) - missed
+    text = f"{solved} of {len(samples)} golds are found by a second solver from the question"
+    if findings and manifest.dataset is not None:
+        text += f"; {manifest.dataset} may have other conventions, so the others prove nothing"
+        return "unchecked", text, findings
+    return ("fails" if findings else "unchecked" if missed else "holds"), text, findings
 
-    return await solved_again(case.run)
+
+async def _wrong_answer(
+    task: Task, sample: Sample, condition: Condition, solver: Model
+) -> str | None:
+    """What the solver answers; None where that is right."""
+    messages = task.prompt_under(sample, condition)
+    reply = (await solver.generate(messages, ())).message
+    episode = Episode(
+        sample=sample.id, condition=condition.name, repeat=1, model=solver.name,
+        messages=(*messages, reply), status="finished", answer=reply.content,
+        stop_reason="answered",
+    )  # fmt: skip
+    score = task.score(sample, episode)
+    if score.metrics.get(task.right_metric) == 1:
+        return None
+    return ", ".join(score.answer or ()) or reply.content[:100]
 
 
 # What was said and done ---------------------------------------------------------------------------
@@ -241,9 +310,81 @@ async def _requests(case: Case) -> Judgement:
 
 
 async def _pages(case: Case) -> Judgement:
-    from agent_env.runs.verify.pages import checked_pages
+    """Every page has the digest that is its name, the whole store that of run.json, and every
+    opened page and cited context is among them."""
+    from agent_env.web.page_store import problems
 
-    return checked_pages(case.run, case.traces)
+    run, manifest, traces = case.run, case.run.manifest, case.traces
+    plain = {c.name for c in manifest.conditions if c.disturbance is None and c.today is None}
+    opened = {
+        (name, page.url, page.digest)
+        for name, events in traces.items()
+        if name.partition("/")[0] in plain
+        for event in events
+        if isinstance(event, ToolCalled)
+        for page in event.result.pages
+        if page.digest is not None
+    }
+    findings = list(_context_problems(run, traces))
+    contexts = f"{len(manifest.contexts)} files of cited pages" if manifest.contexts else ""
+    if manifest.web is None:
+        text = contexts or "no condition has a web"
+        return _by_findings(text, findings)
+    store = _store(run)
+    if store is None:
+        text = f"{len(opened)} pages were opened in a live web, and none was kept"
+        return ("fails" if findings else "unchecked"), text, findings
+    with closing(store):
+        rows = list(store.fetches(stands_only=False))
+        for problem in problems(store):
+            places = [row.asked for row in rows if (row.digest or "none") in problem]
+            findings.append(f"{PAGES}: {problem}{' at ' if places else ''}{', '.join(places)}")
+        if manifest.web_settings.pages_digest not in (None, store.digest()):
+            findings.append(f"{PAGES}: its digest is not the one in run.json")
+        have = {(url, row.digest) for row in rows for url in (row.asked, row.url)}
+        digests = {digest for _, digest in have}
+        for name, url, digest in sorted(opened):
+            if digest not in digests:
+                findings.append(f"{name}: the page {url} that was opened is not in the store")
+            elif (url, digest) not in have:
+                findings.append(f"{name}: the page {url} has another content in the store")
+        number = sum(1 for _ in store.urls())
+    text = f"{number:,} pages have their digests, {len(opened)} opened ones among them"
+    if made := [each.name for each in manifest.conditions if each.tools and each.name not in plain]:
+        text += f"; the pages of {', '.join(made)} are made for each sample, and are not compared"
+    return _by_findings(f"{text}{contexts and f'; {contexts}'}", findings)
+
+
+def _store(run: Run) -> SqlitePages | None:
+    """The run's own store, else the one that it names, else the sealed web, made again."""
+    from agent_env.web.page_store import SqlitePages
+    from agent_env.wiring.web import check_store, open_sealed, store_path
+
+    manifest, settings = run.manifest, run.manifest.web_settings
+    day = settings.as_of if manifest.web in ("record", "frozen") else None
+    if is_safe(run.path, run.path / PAGES):
+        check_store(run, run.path / PAGES)
+        return SqlitePages(run.path / PAGES, read_only=True, as_of=day)
+    if settings.pages is not None:
+        return SqlitePages(store_path(run.path), read_only=True, as_of=day)
+    if manifest.web == "sealed":
+        web = open_sealed(settings, Path(":memory:"), run.materials())
+        assert web.store is not None  # it is a store
+        return web.store
+    return None
+
+
+def _context_problems(run: Run, traces: Mapping[str, Sequence[Event]]) -> Iterator[str]:
+    """Episodes under cited pages whose text is not that of the run's file."""
+    from agent_env.episodes.contexts import episode_contexts, read_copies
+
+    copies = read_copies(run, run.manifest)
+    for read in episode_contexts(run) if copies else ():
+        row = copies[read.context].by_sample.get(read.sample)
+        start = next(iter(traces.get(read.episode, ())), None)
+        given = start.context if isinstance(start, EpisodeStarted) else None
+        if row is None or read.digest is None or given != row.digest:
+            yield f"{read.episode}: its pages are not those of {read.context}"
 
 
 async def _model(case: Case) -> Judgement:

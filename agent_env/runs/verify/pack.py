@@ -128,8 +128,17 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
         listed.write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n")
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
-            with new_file(out) as part:
-                _write_zip(part, {DIGESTS: listed, **files})
+            whole = {DIGESTS: listed, **files}
+            with (
+                new_file(out) as part,
+                zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+            ):
+                for name in sorted(whole):
+                    entry = zipfile.ZipInfo(name, FIXED_TIME)
+                    entry.compress_type = zipfile.ZIP_DEFLATED
+                    entry.create_system = 3
+                    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+                    archive.writestr(entry, read_file(whole[name].parent, whole[name]))
         except OSError as exc:
             raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
         pages = _licences(files.get(f"{FOLDER}pages.db"))
@@ -176,16 +185,6 @@ def _copy_database(source: Path, target: Path) -> None:
         for offset in (24, 92, 96):
             file.seek(offset)
             file.write(b"\0\0\0\1")
-
-
-def _write_zip(file: Path, files: dict[str, Path]) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, FIXED_TIME)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3
-            entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            archive.writestr(entry, read_file(files[name].parent, files[name]))
 
 
 def sha256_of(file: Path) -> str:
