@@ -235,7 +235,7 @@ def test_a_body_that_is_nested_beyond_reading_loses_its_depth_and_is_read(depth)
 
 
 def test_a_stream_that_is_nested_beyond_reading_is_an_error_that_says_so():
-    deep = 'data: {"choices": [{"delta": {"blob": %s}}]}\n\n' % ("[" * 2000 + "]" * 2000)
+    deep = 'data: {"choices": [{"delta": {"blob": %s}}]}\n\n' % ("[" * 99_999 + "]" * 99_999)
     error = failure(ChatCompletions, reply(deep, kind="text/event-stream"), stream=True)
     assert "nested" in str(error)
 

@@ -46,6 +46,7 @@ class FakeService:
         self.battles = battles
         self.troubles = dict(troubles or {})
         self.queries = []
+        self.held = []
         self.heads = []
 
     async def __aenter__(self):
@@ -62,7 +63,9 @@ class FakeService:
         self.heads.append(head)
         self.queries.append(parse_qs((await reader.readexactly(length)).decode())["query"][0])
         trouble = self.troubles.pop(len(self.queries), None)
-        if trouble != b"hang":
+        if trouble == b"hang":
+            self.held.append(writer)  # or Python 3.13 closes it
+        else:
             good = reply(self._answer(self.queries[-1]))
             writer.write(good if trouble is None else trouble)
             await writer.drain()

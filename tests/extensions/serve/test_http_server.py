@@ -210,7 +210,7 @@ def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path):
         409, 404, 404, 404, 400, 409, 415, 400, 404, 421, 409, 409,
     ]  # fmt: skip
     assert told[2][1].startswith("there is no sample 'x' here; POST /episodes begins one")
-    assert told[4][1].startswith("sampel: Extra inputs are not permitted; known fields: sample")
+    assert told[4][1].startswith("unknown field 'sampel'; known fields: sample")
     assert "step 2 of" in told[5][1]
     assert "is over (answered)" in told[10][1]
 
