@@ -12,15 +12,11 @@ def recordings(tmp_path_factory):
     return Recordings(tmp_path_factory.mktemp("recordings") / "runs", "missing")
 
 
-def test_the_same_arguments_give_the_recorded_run_and_others_another(recordings):
+def test_the_recorded_run_is_given_again_and_what_is_missing_asked(recordings):
     run = recordings.run("tempreason", **ASKED)
     again = recordings.run("tempreason", **ASKED)
     assert (again.path, again.manifest.id) == (run.path, run.manifest.id)
     assert recordings.run("tempreason", **ASKED | {"limit": 1}).path != run.path
-
-
-def test_an_episode_that_is_missing_is_asked(recordings):
-    run = recordings.run("tempreason", **ASKED)
     next(run.traces()).unlink()
     assert sum(1 for _ in recordings.run("tempreason", **ASKED).traces()) == 5
 
@@ -34,13 +30,10 @@ def test_a_requirement_that_is_not_met_or_not_known_fails_the_test(recordings):
         recordings.require(run, "cost <= 1")
 
 
-def test_nothing_is_asked_where_that_is_forbidden(tmp_path):
+def test_nothing_is_asked_where_that_is_forbidden_and_all_asks_each_run_once(tmp_path):
     forbidden = Recordings(tmp_path / "runs", "none")
     with pytest.raises(pytest.fail.Exception, match="--agent-env-record=missing"):
         forbidden.run("tempreason", **ASKED)
-
-
-def test_all_asks_each_run_anew_and_once(tmp_path):
     first = Recordings(tmp_path / "runs", "missing").run("tempreason", **ASKED).manifest.id
     anew = Recordings(tmp_path / "runs", "all")
     second = anew.run("tempreason", **ASKED).manifest.id

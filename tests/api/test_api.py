@@ -26,15 +26,12 @@ def run(tmp_path):
 # The public names --------------------------------------------------------------------------------
 
 
-def test_the_listing_for_editors_names_what_is_imported_at_run_time():
+def test_public_names_are_listed_for_editors_and_have_docstrings():
     tree = ast.parse(Path(ae.__file__).read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     listed = {(node.module, alias.name) for node in imports for alias in node.names}
     assert listed == {(module, name) for module, names in ae.PUBLIC.items() for name in names}
-
-
-def test_every_public_name_has_a_docstring():
     for module, names in ae.PUBLIC.items():
         for name in names:
             public = getattr(ae, name)
@@ -135,12 +132,9 @@ def test_a_wrong_option_is_named(keywords, kind, text, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_keyword_that_is_needed_is_named(run):
+def test_keywords_and_tables_that_are_needed_are_named(run):
     with pytest.raises(TypeError, match=r"fork\(\) needs the keyword 'at'"):
         asyncio.run(run.episode("base/tp-3-00001.1").fork())
-
-
-def test_a_study_lists_its_tables_where_one_is_not_there(run):
     study = ae.compare(run)
     assert "differences" in dir(study)
     with pytest.raises(AttributeError, match="no table 'difference'; known: conclusions, cond"):

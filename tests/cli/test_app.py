@@ -36,7 +36,9 @@ def run(tmp_path_factory):
     return out, told["conditions"]
 
 
-def test_reference_gets_all_right_with_the_web(run):
+def test_reference_gets_all_right_and_the_same_seed_gives_the_same_samples_and_scores(
+    run, tmp_path
+):
     _, conditions = run
     assert list(conditions) == ["base", "web", "explicit"]
     assert conditions["web"]["exact_match"] == 1.0
@@ -44,18 +46,12 @@ def test_reference_gets_all_right_with_the_web(run):
     wanted = {"episodes", "failed", "unreadable", "exact_match", "f1", "jaccard", "input_tokens",
               "output_tokens", "steps", "tool_calls"}  # fmt: skip
     assert wanted <= conditions["web"].keys()
-
-
-def test_scores_are_made_again_from_the_traces_alone(run):
     out, conditions = run
     before = (out / "scores.jsonl").read_bytes()
     (out / "scores.jsonl").unlink()
     done = agent_env("show", str(out), "--json")
     assert json.loads(done.stdout)["conditions"] == conditions
     assert (out / "scores.jsonl").read_bytes() == before
-
-
-def test_the_same_seed_gives_the_same_samples_and_scores(run, tmp_path):
     again = run_puzzles(tmp_path / "again", limit=4, conditions=CONDITIONS)
     for name in ("samples.jsonl", "scores.jsonl"):
         assert (again / name).read_bytes() == (run[0] / name).read_bytes()
@@ -79,7 +75,7 @@ def test_show_prints_the_episode_and_says_what_is_missing_beside_a_trace(run, tm
     assert "tool protocol and sampling: not known without run.json" in alone
 
 
-def test_a_dataset_is_asked_instead_and_filtered(tmp_path):
+def test_a_dataset_is_asked_instead_and_filtered_up_to_the_limit(tmp_path):
     file = tmp_path / "own.jsonl"
     samples = [puzzle("one"), puzzle("two", [])]
     file.write_text("".join(sample.model_dump_json() + "\n" for sample in samples))
@@ -90,9 +86,6 @@ def test_a_dataset_is_asked_instead_and_filtered(tmp_path):
     assert json.loads(done.stdout)["conditions"]["base"]["episodes"] == 1
     manifest = json.loads((tmp_path / "run/run.json").read_text())
     assert (manifest["dataset"], manifest["where"]) == ("own.jsonl", ["solution_count=0"])
-
-
-def test_where_is_filled_up_to_the_limit(tmp_path):
     out = run_puzzles(tmp_path / "run", "--where", "solution_count=3", limit=2)
     rows = (out / "samples.jsonl").read_text().splitlines()
     assert [json.loads(row)["solution_count"] for row in rows] == [3, 3]
@@ -198,7 +191,7 @@ def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path):
     assert (told["stdout"], told["value"], told["status"]) == ("1\n", "42", "ok")
 
 
-def test_help_shows_ten_commands_and_the_groups_without_importing_rich():
+def test_the_help_shows_ten_commands_and_the_options_of_a_task():
     """rich alone would take longer than the 0.3 s in which help answers."""
     shown = agent_env("--help").stdout
     first, groups = shown.split("\nCommands:\n")[1].split("\nGroups of commands:\n")
@@ -216,9 +209,6 @@ def test_help_shows_ten_commands_and_the_groups_without_importing_rich():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "The web:\n  --web " in done.stdout
     assert done.stdout.endswith("False\n")
-
-
-def test_the_help_of_a_command_with_a_task_lists_the_options_of_the_task():
     shown = agent_env("run", "time-puzzles", "--help").stdout
     listed = shown.split("\nOptions of time-puzzles, each as --option KEY=VALUE:\n")[1]
     assert "facts=<str> Facts per puzzle: 5 or 4-6. [default: 4-6]" in " ".join(listed.split())

@@ -59,15 +59,12 @@ def readers(runs):
     return runs, ask(runs / "readers", wanted, cited_from=both(runs))
 
 
-def test_the_pages_of_an_agentic_searcher_help_more_than_those_of_a_one_off(readers):
+def test_run_json_says_whose_pages_help_how_much(readers):
     """Figure 2 of the Time Puzzles paper in miniature: the same reader, other pages."""
     _, share = readers
     assert list(share) == ["base", "cited:agentic", "cited:static"]
     assert share["cited:agentic"] == 1.0
     assert share["base"] < share["cited:static"] < 1.0
-
-
-def test_run_json_says_whose_pages_they_are(readers):
     here, _ = readers
     first, second = json.loads((here / "readers/run.json").read_text())["contexts"]
     assert (first["name"], first["file"]) == ("cited:agentic", "contexts/cited-agentic.jsonl")
@@ -111,13 +108,22 @@ def _of(context, rows):
     return [row for row in rows if row.context == context]
 
 
-def test_a_copy_that_was_changed_is_not_resumed(readers, tmp_path):
+def test_a_fork_of_a_reader_keeps_its_pages_and_a_changed_copy_is_not_resumed(readers, tmp_path):
     run = Run(shutil.copytree(readers[0] / "readers", tmp_path / "readers"))
     next(run.traces()).unlink()  # something is left to run
     copy = run.path / "contexts/cited-static.jsonl"
     copy.write_bytes(copy.read_bytes().replace(b'"budget":8000', b'"budget":9000'))
     with pytest.raises(DatasetError, match="was changed after the run"):
         asyncio.run(run_episodes(run, None, QUIET))
+    here, _ = readers
+    trace = here / "readers/episodes/cited:agentic/tp-1-00002.1.jsonl"
+    made = asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "fork"), QUIET))
+    (row,) = verify([tmp_path / "fork"])
+    assert row.is_equal
+    (played,) = asyncio.run(replay(made, ReplayOptions(), print))
+    assert played.verdict == "same"
+    with pytest.raises(ConfigError, match="keeps its parent's question, pages included"):
+        asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "x", condition="python"), QUIET))
 
 
 @pytest.mark.parametrize("live", [(), ("tools",), ("model",)])
@@ -131,18 +137,6 @@ def test_a_reader_replays_from_its_own_pages(live, readers, tmp_path):
     if "model" in live:  # what was recorded is a run that proves its pages too
         rows = verify([tmp_path / "asked", here / "readers"])
         assert [row.is_equal for row in rows] == [True] * 2 * COUNT
-
-
-def test_a_fork_of_a_reader_keeps_its_pages(readers, tmp_path):
-    here, _ = readers
-    trace = here / "readers/episodes/cited:agentic/tp-1-00002.1.jsonl"
-    made = asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "fork"), QUIET))
-    (row,) = verify([tmp_path / "fork"])
-    assert row.is_equal
-    (played,) = asyncio.run(replay(made, ReplayOptions(), print))
-    assert played.verdict == "same"
-    with pytest.raises(ConfigError, match="keeps its parent's question, pages included"):
-        asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "x", condition="python"), QUIET))
 
 
 def test_show_prints_what_a_sample_is_given(runs):
@@ -174,12 +168,9 @@ def test_pages_that_cannot_be_given_are_refused(conditions, files, reason, tmp_p
     assert not (tmp_path / "run").exists()
 
 
-def test_without_a_file_the_scripted_reference_finds_the_pages(tmp_path):
+def test_without_a_file_the_scripted_reference_finds_the_pages_where_there_are_any(tmp_path):
     run = finished(tmp_path / "run", conditions=("base", "cited"), limit=2)
     assert [each.source_model for each in run.manifest.contexts] == ["reference"]
-
-
-def test_without_a_file_questions_without_proof_are_refused(tmp_path):
     words = f"run traveler --condition cited --limit 2 --out {tmp_path}/run"
     done = agent_env(*words.split())
     assert done.returncode == 2

@@ -23,12 +23,21 @@ def runs(tmp_path_factory):
     return out
 
 
-def test_each_model_has_a_run_over_the_same_samples(runs):
+def test_each_model_has_a_run_over_the_same_samples_and_the_main_tables(runs):
     one, two = (runs / name / "samples.jsonl" for name in ("reference", "reference-static"))
     assert one.read_bytes() == two.read_bytes()
+    text = agent_env("compare", str(runs / "reference"), str(runs / "reference-static")).stdout
+    assert "Conditions of time-puzzles" in text
+    assert "Differences, paired by sample" in text
+    assert text.startswith("Conclusions\n- web raised exact match by ")
+    shown = agent_env("compare", str(runs), "--table", "ablation", "--table", "faults")
+    assert shown.returncode == 0
+    assert "No condition has faults of tools; run --faults makes one that has." in shown.stdout
+    assert "No condition has a blocked or shifted web" in shown.stdout
+    assert "──" not in shown.stdout
 
 
-def test_one_retriever_gains_significantly_and_the_other_does_not(runs):
+def test_what_compare_and_diagnosis_say_of_each_run(runs):
     told = json.loads(agent_env("compare", str(runs), "--json").stdout)
     rows = {row["difference"]: row for row in told["differences"]["rows"]}
     assert rows["reference web − reference base"]["p (Holm)"] < 0.01
@@ -37,13 +46,17 @@ def test_one_retriever_gains_significantly_and_the_other_does_not(runs):
     assert rows["reference-static base − reference base"]["p"] is None
     assert [row["model"] for row in told["gap"]["rows"]] == ["reference", "reference-static"]
     assert told["by-solutions"]["rows"]
-
-
-def test_on_a_terminal_it_shows_the_two_main_tables(runs):
-    text = agent_env("compare", str(runs / "reference"), str(runs / "reference-static")).stdout
-    assert "Conditions of time-puzzles" in text
-    assert "Differences, paired by sample" in text
-    assert text.startswith("Conclusions\n- web raised exact match by ")
+    # reference-static trusts the first snippet, so what it gets wrong it never opened.
+    told = json.loads(agent_env("show", "--why", str(runs), "--json").stdout)
+    reference, static = told["runs"]
+    by_condition = {row["condition"]: row for row in reference["answers"]["rows"]}
+    assert by_condition["web"]["read"] == by_condition["web"]["right"] == 12
+    assert by_condition["base"]["read"] == 0
+    wrong = next(e for e in static["episodes"] if e["failure"] == "not opened")
+    name = f"web/{wrong['sample']}.1"
+    text = agent_env("show", str(runs / "reference-static" / name)).stdout
+    assert f"== where it came from: {name}: read: it cites a page that was shown" in text
+    assert "  failed first: not opened\n" in text
 
 
 def test_tables_are_written_in_each_format(runs, tmp_path):
@@ -82,20 +95,6 @@ def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path
         assert outside not in text
 
 
-def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs):
-    """reference-static trusts the first snippet, so what it gets wrong it never opened."""
-    told = json.loads(agent_env("show", "--why", str(runs), "--json").stdout)
-    reference, static = told["runs"]
-    by_condition = {row["condition"]: row for row in reference["answers"]["rows"]}
-    assert by_condition["web"]["read"] == by_condition["web"]["right"] == 12
-    assert by_condition["base"]["read"] == 0
-    wrong = next(e for e in static["episodes"] if e["failure"] == "not opened")
-    name = f"web/{wrong['sample']}.1"
-    text = agent_env("show", str(runs / "reference-static" / name)).stdout
-    assert f"== where it came from: {name}: read: it cites a page that was shown" in text
-    assert "  failed first: not opened\n" in text
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -122,14 +121,6 @@ def test_folders_without_runs_models_named_twice_and_unknown_episodes(runs, tmp_
     assert (twice.returncode, "named twice" in twice.stderr) == (2, True)
     unknown = agent_env("show", str(runs / "reference" / "base/x.1"))
     assert (unknown.returncode, "x.1.jsonl is no trace" in unknown.stderr) == (2, True)
-
-
-def test_a_named_table_without_rows_says_why_it_has_none(runs):
-    shown = agent_env("compare", str(runs), "--table", "ablation", "--table", "faults")
-    assert shown.returncode == 0
-    assert "No condition has faults of tools; run --faults makes one that has." in shown.stdout
-    assert "No condition has a blocked or shifted web" in shown.stdout
-    assert "──" not in shown.stdout
 
 
 def test_requirements_are_told_and_give_the_exit_code(runs, tmp_path):

@@ -65,12 +65,9 @@ def site(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_page_of_the_site_is_told_by_its_address(site):
+def test_a_page_of_the_site_is_told_by_its_address_and_those_that_are_there(site):
     done = command("docs", "models")
     assert (done.returncode, done.stdout) == (0, f"{(site / 'models.html').as_uri()}\n")
-
-
-def test_a_page_that_is_not_there_is_a_mistake_and_those_that_are_are_listed(site):
     done = command("docs", "nope")
     assert (done.returncode, done.stderr) == (
         2, "agent-env: no page 'nope'; pages: index, models\n",

@@ -102,15 +102,12 @@ def test_a_near_miss_is_told_what_was_meant(words, says):
     assert says in done.stderr
 
 
-def test_a_gold_that_is_no_date_is_refused_by_line(tmp_path):
+def test_bad_golds_passwords_and_sandboxes_that_are_not_there_are_said(tmp_path):
     file = tmp_path / "own.jsonl"
     file.write_text(puzzle().model_dump_json().replace("1982-04-02", "1982-02-30") + "\n")
     done = agent_env("run", "time-puzzles", "--dataset", str(file))
     assert done.returncode == 2
     assert f"{file}:1: gold: Value error, day " in done.stderr
-
-
-def test_a_password_in_the_address_is_refused(tmp_path):
     url = "http://user:secret@127.0.0.1:9/v1"
     done = agent_env(
         "run", "time-puzzles", "--out", str(tmp_path / "run"), "--model", "compatible/x",
@@ -118,9 +115,6 @@ def test_a_password_in_the_address_is_refused(tmp_path):
     )  # fmt: skip
     assert (done.returncode, "secret" in done.stderr) == (2, False)
     assert not (tmp_path / "run").exists()
-
-
-def test_a_named_sandbox_that_is_not_there_is_said_with_its_name(tmp_path):
     done = agent_env(
         "run", "time-puzzles", "--condition", "python", "--sandbox", "docker", "--out",
         str(tmp_path / "run"), env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"},

@@ -51,20 +51,9 @@ def test_headings_wrap_then_figures_are_short_then_columns_are_left_out_by_rank(
     assert (f"More columns with --wide: {hidden}." in told) is (hidden is not None)
 
 
-def test_where_no_column_fits_beside_another_a_row_is_a_sentence(capsys, monkeypatch):
+def test_where_no_column_fits_and_in_plain_text_a_row_is_a_sentence(capsys, monkeypatch):
     lines = printed(capsys, monkeypatch, five_columns(), 24)
     assert lines[1:4] == ["web: exact_match 1.000,", "  0.760 to 1.000; f1", "  1.000; tool calls"]
-
-
-def test_with_wide_and_in_a_pipe_all_columns_stand_unwrapped(capsys, monkeypatch):
-    wide = printed(capsys, monkeypatch, five_columns(), 40, wide=True)
-    assert wide[1].split() == "condition exact_match f1 tool calls tokens in".split()
-    monkeypatch.delenv("COLUMNS")
-    print_table(five_columns())
-    assert capsys.readouterr().out.splitlines() == wide
-
-
-def test_plain_text_has_a_sentence_for_each_row_and_no_rule(capsys, monkeypatch):
     monkeypatch.setenv("AGENT_ENV_PLAIN", "1")
     assert printed(capsys, monkeypatch, five_columns(), 40) == [
         "runs",
@@ -75,11 +64,26 @@ def test_plain_text_has_a_sentence_for_each_row_and_no_rule(capsys, monkeypatch)
     ]
 
 
-def test_cells_are_no_markup_and_wide_letters_keep_the_columns(capsys):
+def test_with_wide_and_in_a_pipe_all_columns_stand_unwrapped(capsys, monkeypatch):
+    wide = printed(capsys, monkeypatch, five_columns(), 40, wide=True)
+    assert wide[1].split() == "condition exact_match f1 tool calls tokens in".split()
+    monkeypatch.delenv("COLUMNS")
+    print_table(five_columns())
+    assert capsys.readouterr().out.splitlines() == wide
+
+
+def test_small_tables_say_none_or_what_is_brief_and_keep_markup(capsys):
     rows = (("[b]:x:\\", ":cat:"), ("日本", "b"), ("שלום", "c"))
     print_table(ResultTable("t", "runs", (Column("name"), Column("text")), rows))
     lines = capsys.readouterr().out.splitlines()
     assert lines[3:6] == ["[b]:x:\\  :cat:", "日本     b", "שלום     c"]
+    print_table(ResultTable("t", "runs", (Column("a"), Column("b")), ()))
+    assert capsys.readouterr().out == "runs\n  none\n\n"
+    table = ResultTable("t", "runs", (Column("a"),), (("row",),), brief="All is well.")
+    print_table(table)
+    assert capsys.readouterr().out == "All is well.\n\n"
+    print_table(table, wide=True)
+    assert "row" in capsys.readouterr().out
 
 
 def test_a_name_of_200_letters_has_four_lines(capsys, monkeypatch):
@@ -88,19 +92,6 @@ def test_a_name_of_200_letters_has_four_lines(capsys, monkeypatch):
     lines = printed(capsys, monkeypatch, table, 40)
     assert [line.split()[0] for line in lines[3:7]] == ["m" * 33, "m" * 33, "…", "m" + "z"]
     assert lines[3].split()[1] == "0.500"
-
-
-def test_without_rows_it_says_none(capsys):
-    print_table(ResultTable("t", "runs", (Column("a"), Column("b")), ()))
-    assert capsys.readouterr().out == "runs\n  none\n\n"
-
-
-def test_what_it_says_in_brief_stands_in_its_place_unless_all_is_asked_for(capsys):
-    table = ResultTable("t", "runs", (Column("a"),), (("row",),), brief="All is well.")
-    print_table(table)
-    assert capsys.readouterr().out == "All is well.\n\n"
-    print_table(table, wide=True)
-    assert "row" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("width", [40, 80, 100])

@@ -43,7 +43,7 @@ def scored(folder):
     return score_run(folder, task, lambda reason: None)
 
 
-def test_the_other_episodes_are_scored_and_the_failed_one_says_why(scored):
+def test_the_failed_one_says_why_and_its_provenance_blames_nobody(scored, folder):
     outcomes = {episode.condition: score.outcome for episode, score in scored}
     assert outcomes.pop("web") == "scorer_failed"
     assert "scorer_failed" not in outcomes.values()
@@ -51,16 +51,20 @@ def test_the_other_episodes_are_scored_and_the_failed_one_says_why(scored):
     assert failed.rule.startswith("the scorer raised RecursionError: too deep at ")
     assert failed.metrics == {}
     assert failed.answer is None
+    task = folder.task
+    samples = {sample.id: sample for sample in folder.samples}
+    known = {condition.name: condition for condition in folder.manifest.conditions}
+    ((episode, score),) = [pair for pair in scored if pair[1].outcome == "scorer_failed"]
+    sample = samples[episode.sample]
+    found = TraceProvenance(sample, episode, score, known["web"], task.right_metric, None).record()
+    assert (found.verdict, found.because, found.failure) == ("not scored", score.rule, "")
 
 
-def test_a_scorer_that_gives_no_score_has_failed(folder):
+def test_a_scorer_that_gives_no_score_has_failed_and_what_the_user_can_mend_stops(folder):
     task = replace(folder.task, scorer=lambda sample, episode: {"near": 1.0})
     outcomes = {score.rule for _, score in score_run(folder, task, lambda reason: None)}
     (rule,) = outcomes
     assert rule.startswith("the scorer raised TypeError: it gave dict, not a Score")
-
-
-def test_what_the_user_can_mend_still_stops_the_command(folder):
     task = raising_on(folder.task, "web", ConfigError("needs the extra 'answers'"))
     with pytest.raises(ConfigError, match="needs the extra"):
         score_run(folder, task, lambda reason: None)
@@ -78,16 +82,6 @@ def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(scored):
     alone = study_of([pair for pair in pairs if pair[0].condition == "base"], ("base",), ("f1",))
     shown = [column.name for column in summary_table(alone, "t").without_empty().columns]
     assert "scorer failed" not in shown
-
-
-def test_its_provenance_blames_nobody(folder, scored):
-    task = folder.task
-    samples = {sample.id: sample for sample in folder.samples}
-    known = {condition.name: condition for condition in folder.manifest.conditions}
-    ((episode, score),) = [pair for pair in scored if pair[1].outcome == "scorer_failed"]
-    sample = samples[episode.sample]
-    found = TraceProvenance(sample, episode, score, known["web"], task.right_metric, None).record()
-    assert (found.verdict, found.because, found.failure) == ("not scored", score.rule, "")
 
 
 def test_a_comparison_counts_it_in_no_figure_not_even_as_zero():

@@ -28,9 +28,7 @@ def finished(run):
     return sum('"episode_finished"' in file.read_text() for file in run.glob("episodes/*/*.jsonl"))
 
 
-def test_a_model_that_fails_does_not_keep_the_next_from_its_turn_and_each_outcome_is_told(
-    half_done,
-):
+def test_a_model_that_fails_does_not_keep_the_next_from_its_turn_and_each_is_told(half_done):
     assert finished(half_done / "both/x") == 0
     assert finished(half_done / "both/reference") == 3
     *_, first, second, again, compare = (half_done / "stderr").read_text().splitlines()
@@ -38,6 +36,11 @@ def test_a_model_that_fails_does_not_keep_the_next_from_its_turn_and_each_outcom
     assert second == "reference: done"
     assert again == "agent-env resume both goes on with all of them."
     assert compare == "agent-env compare both compares the models."
+    refused = agent_env("resume", "both", "--model", "reference", cwd=half_done)
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines() == [
+        "agent-env: both holds several models; change one of them: agent-env resume both/reference"
+    ]
 
 
 def test_resume_of_the_parent_goes_on_with_all_also_with_those_that_never_began(
@@ -61,11 +64,3 @@ def test_resume_of_the_parent_goes_on_with_all_also_with_those_that_never_began(
     told = agent_env("compare", "two", "--json", cwd=tmp_path)
     assert told.returncode == 0
     assert json.loads(told.stdout)
-
-
-def test_another_model_is_not_for_several_runs(half_done):
-    refused = agent_env("resume", "both", "--model", "reference", cwd=half_done)
-    assert refused.returncode == 2
-    assert refused.stderr.splitlines() == [
-        "agent-env: both holds several models; change one of them: agent-env resume both/reference"
-    ]

@@ -54,14 +54,11 @@ def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(study, comman
     assert [each["run"] for each in value["runs"]] == [f"s/{run}" for run in RUNS]
 
 
-def test_an_error_of_one_run_does_not_keep_the_next_from_its_turn(study):
+def test_an_error_of_one_run_does_not_keep_the_next_and_compare_tells_each_task(study):
     done = agent_env("show", "s", "--prices", "none.toml", cwd=study)
     assert done.returncode == 2
     lines = [line.partition(":")[0] for line in done.stderr.splitlines()]
     assert lines == RUNS
-
-
-def test_compare_tells_each_task_by_itself_and_what_was_planned(study):
     done = agent_env("compare", "s", "--json", "--resamples", "1000", cwd=study)
     assert done.returncode == 0, done.stderr
     tasks = json.loads(done.stdout)["tasks"]

@@ -50,7 +50,7 @@ def folder(tmp_path):
     return folder
 
 
-def test_cited_pages_come_first_then_the_opened_ones(folder):
+def test_cited_pages_come_first_and_kinds_are_chosen(folder):
     one = built(folder).contexts.by_sample["one"]
     assert [(p.url, p.kind, p.cut, p.store) for p in one.pages] == [
         (A, "cited", "whole", "run"),
@@ -60,14 +60,11 @@ def test_cited_pages_come_first_then_the_opened_ones(folder):
     assert "Text of C." not in one.text
     assert one.pages[1].digest == sha256(b"<p>Text of B.</p>").hexdigest()
     assert one.pages[1].read_digest is None
-
-
-def test_kinds_are_chosen_and_their_order_is_fixed(folder):
     one = built(folder, kinds=("returned", "cited")).contexts.by_sample["one"]
     assert [(p.url, p.kind) for p in one.pages] == [(A, "cited"), (C, "returned")]
 
 
-def test_what_is_missing_is_named_and_its_sample_stays(folder):
+def test_what_is_missing_is_named_and_the_same_run_gives_the_same_bytes(folder):
     made = built(folder)
     two, three = made.contexts.by_sample["two"], made.contexts.by_sample["three"]
     assert (two.text, two.missing) == ("", (MissingPage(url=f"{B}/lost", kind="cited"),))
@@ -75,18 +72,12 @@ def test_what_is_missing_is_named_and_its_sample_stays(folder):
     header = made.contexts.header
     assert (header.samples, header.empty, header.missing) == (3, 2, 1)
     assert made.counts() == {"cited": 2, "opened": 1, "whole": 2, "not_stored": 1}
-
-
-def test_the_same_run_gives_the_same_bytes(folder):
     out = folder.path.parent / "pages.jsonl"
     built(folder)
     first = out.read_bytes()
     built(folder)
     assert out.read_bytes() == first
     assert read_contexts(out).data() == first
-
-
-def test_an_unreadable_or_absent_episode_is_said(folder):
     (folder.path / "episodes/web/one.1.jsonl").write_text("garbage\n")
     (folder.path / "episodes/web/two.1.jsonl").unlink()
     rows = built(folder).contexts.by_sample
@@ -192,18 +183,7 @@ def test_nothing_of_a_closed_web_is_looked_for_in_the_open_one(tmp_path):
         built(folder, fetch=True)
 
 
-def test_a_store_is_read_from_where_the_run_says(folder, tmp_path):
-    folder.pages.rename(tmp_path / "shared.db")
-    told = json.loads((folder.path / "run.json").read_text())
-    told["web_settings"] = {"pages": str(tmp_path / "shared.db")}
-    (folder.path / "run.json").write_text(json.dumps(told))
-    with pytest.raises(ConfigError, match=r"asks for: page store .*shared\.db"):
-        built(folder)
-    assert built(folder, trust_run=True).counts()["whole"] == 2
-    assert built(folder).counts()["whole"] == 2
-
-
-def test_the_command_names_every_gap_in_a_line(folder):
+def test_a_store_is_read_from_where_the_run_says_and_the_command_names_every_gap(folder, tmp_path):
     done = agent_env(
         "web", "context", "build", "run", "--out", "pages.jsonl", cwd=folder.path.parent
     )
@@ -216,6 +196,14 @@ def test_the_command_names_every_gap_in_a_line(folder):
         "empty: two: the episode names no page that could be given; it is asked without pages",
         "empty: three: the episode failed; it is asked without pages",
     ]
+    folder.pages.rename(tmp_path / "shared.db")
+    told = json.loads((folder.path / "run.json").read_text())
+    told["web_settings"] = {"pages": str(tmp_path / "shared.db")}
+    (folder.path / "run.json").write_text(json.dumps(told))
+    with pytest.raises(ConfigError, match=r"asks for: page store .*shared\.db"):
+        built(folder)
+    assert built(folder, trust_run=True).counts()["whole"] == 2
+    assert built(folder).counts()["whole"] == 2
 
 
 A, B, C, D = (f"https://{name}.example/page" for name in "abcd")

@@ -24,7 +24,7 @@ def names(index, *where):
     return [row.values["condition"] for row in index.rows([parse_where(text) for text in where])]
 
 
-def test_episodes_are_filtered_and_summed(folder):
+def test_episodes_are_filtered_and_summed_by_fields_that_there_are(folder):
     index = Index(folder)
     assert index.update() == 5
     assert names(index) == ["base", "explicit+cal", "web", "web+python", "web-once"]
@@ -35,6 +35,11 @@ def test_episodes_are_filtered_and_summed(folder):
     assert (totals.episodes, totals.sums["steps"], totals.sums["input_tokens"]) == (2, 5, 2307)
     assert totals.metrics["base"]["exact_match"] == 0.0
     assert totals.metrics["web"]["exact_match"] == 1.0
+    index.update()
+    with pytest.raises(ConfigError, match="no field 'colour'; known: episode, condition"):
+        names(index, "colour=red")
+    with pytest.raises(ConfigError, match="exact_match=x is not a number"):
+        names(index, "exact_match=x")
 
 
 def test_only_what_changed_is_read_again(folder):
@@ -61,15 +66,6 @@ def test_an_index_that_was_deleted_or_broken_is_made_again(folder, harm):
     assert index.update() == 5
 
 
-def test_an_unknown_field_is_the_users_mistake(folder):
-    index = Index(folder)
-    index.update()
-    with pytest.raises(ConfigError, match="no field 'colour'; known: episode, condition"):
-        names(index, "colour=red")
-    with pytest.raises(ConfigError, match="exact_match=x is not a number"):
-        names(index, "exact_match=x")
-
-
 PAGED = Path(__file__).parents[1] / "data/runs/puzzle"
 
 
@@ -88,14 +84,11 @@ def shown(pages, wanted, offset=0, limit=9):
     return [row.values["condition"] for row in pages.span(wanted, offset, limit).rows]
 
 
-def test_pages_follow_each_other_without_gap(pages):
+def test_pages_follow_each_other_without_gap_and_show_a_change(pages, tmp_path):
     everything = shown(pages, EpisodeFilter())
     assert everything == ["base", "explicit+cal", "web", "web+python", "web-once"]
     assert shown(pages, EpisodeFilter(), 0, 2) + shown(pages, EpisodeFilter(), 2, 3) == everything
     assert pages.span(EpisodeFilter(), 4, 9).total == 5
-
-
-def test_a_change_is_seen_and_nothing_is_written(pages, tmp_path):
     before = pages.changes
     trace = next((tmp_path / "run/episodes/web").glob("*.jsonl"))
     trace.unlink()

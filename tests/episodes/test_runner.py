@@ -102,7 +102,7 @@ SEARCH = ToolSpec(name="web_search", description="", parameters={})
 CALL = '{"name": "web_search", "arguments": {}}'
 
 
-def test_a_model_that_changes_is_said_once():
+def test_a_model_that_changes_and_a_call_in_text_are_said_once():
     said = []
     watch = Watch(said.append)
     for model in ("a", None, "a", "b", "a", "c"):
@@ -112,11 +112,7 @@ def test_a_model_that_changes_is_said_once():
         "the server changed its model: b answers now, a did before; score tells how many episodes "
         "of each"
     ]
-
-
-def test_a_call_in_text_is_said_once_with_the_remedy():
-    said = []
-    watch = Watch(said.append)
+    said.clear()
     watch.answer("base/a.1", CALL, [])
     watch.answer("web/a.1", None, [SEARCH])
     watch.answer("web/b.1", "1982-06-14", [SEARCH])

@@ -30,17 +30,11 @@ def lengths(fit):
     return [message.kept for message in fit.sent(TALK, 0) if message.role == "tool"]
 
 
-def test_without_cuts_the_messages_go_out_as_they_are():
+def test_the_oldest_outputs_are_cut_first_by_what_is_too_much_and_none_below_the_least():
     assert Fit().sent(TALK, 0) == tuple(TALK)
-
-
-def test_the_oldest_output_is_cut_by_what_the_server_says_is_too_much():
     fit = Fit()
     assert fit.tighten(TALK, [], overflow(2000, 2400))
     assert lengths(fit) == [1442, None, None]  # 27 % of all letters: room for a reply too
-
-
-def test_older_outputs_are_cut_down_before_newer_ones_and_none_below_the_least():
     fit = Fit()
     assert fit.tighten(TALK, [], overflow(1000, 2400))
     assert lengths(fit) == [200, 200, 1899]
@@ -58,14 +52,11 @@ def test_the_model_reads_the_beginning_and_how_much_is_left_out():
     assert shortened(gives("a", 100), 200) == gives("a", 100)
 
 
-def test_what_was_cut_stays_so_in_later_steps_as_the_same_message():
+def test_what_was_cut_stays_so_in_later_steps_and_is_taken_from_the_record():
     fit = Fit()
     fit.tighten(TALK, [], overflow(2000, 2400))
     first, second = fit.sent(TALK, 0), fit.sent([*TALK, asks("d")], 1)
     assert all(before is now for before, now in zip(first, second, strict=False))
-
-
-def test_the_cuts_of_recorded_steps_are_taken_from_the_record():
     fit = Fit([{}, {"a": 200}])
     assert lengths(fit) == [None, None, None]
     assert [m.kept for m in fit.sent(TALK, 1) if m.role == "tool"] == [200, None, None]

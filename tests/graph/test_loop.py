@@ -88,24 +88,25 @@ def test_a_reply_without_calls_ends_the_episode(reply, outcome):
     assert drive(ScriptedModel([reply]))[0] == outcome
 
 
-def test_a_paused_reply_goes_back_as_it_came_and_the_next_one_goes_on():
+def test_a_paused_reply_goes_back_as_it_came_until_the_limits():
     model = ScriptedModel([cut("I search.", "paused"), cut("", "paused"), answer("MY ANSWER: 1")])
     outcome, made = drive(model)
     assert outcome == Outcome("MY ANSWER: 1", "answered", ())
     assert [message.role for message in made.messages[-3:]] == ["assistant"] * 3
     assert [sent[-1] for sent, _ in model.requests[1:]] == made.messages[-3:-1]
-
-
-def test_a_model_that_pauses_for_ever_ends_by_its_limits():
     model = ScriptedModel([cut("I search.", "paused")] * 9)
     outcome, made = drive(model, limits=Limits(steps=3, notice=None))
     assert (outcome.stop_reason, made.meter.steps) == ("steps", 3)
 
 
-def test_tool_results_reach_the_model_in_the_order_of_its_calls():
+def test_results_come_in_the_order_of_the_calls_and_unknown_tools_are_told():
     first = calls(("web_search", '{"query": "a"}'), ("web_search", '{"query": "b"}'))
     _, made = drive(ScriptedModel([first, answer("done")]))
     assert [m.content for m in made.messages if m.role == "tool"] == ["found a", "found b"]
+    _, made = drive(ScriptedModel([calls(("browse", "{}")), answer("done")]))
+    assert made.messages[-2].content == (
+        "Error: there is no tool 'browse' here; tools you can call: web_search"
+    )
 
 
 def test_calls_of_one_step_run_at_the_same_time():
@@ -124,13 +125,6 @@ def test_calls_of_one_step_run_at_the_same_time():
     assert [m.content for m in made.messages if m.role == "tool"] == ["met"] * 10
 
 
-def test_an_unknown_tool_is_answered_with_the_known_ones():
-    _, made = drive(ScriptedModel([calls(("browse", "{}")), answer("done")]))
-    assert made.messages[-2].content == (
-        "Error: there is no tool 'browse' here; tools you can call: web_search"
-    )
-
-
 @pytest.mark.parametrize("arguments", ["{", "[]", "null", '"x"', "[" * 100_000])
 def test_arguments_that_are_no_object_are_answered_with_what_to_send(arguments):
     outcome, made = drive(ScriptedModel([calls(("web_search", arguments)), answer("done")]))
@@ -138,29 +132,27 @@ def test_arguments_that_are_no_object_are_answered_with_what_to_send(arguments):
     assert outcome.stop_reason == "answered"
 
 
-def test_the_step_limit_ends_with_the_last_text_that_stood():
+def test_the_last_text_that_stood_is_the_answer_at_the_end_of_steps_or_context():
     thinking = calls(("web_search", '{"query": "a"}'))
     said = thinking.message.model_copy(update={"content": "So far: MY ANSWER: 1982-04-02"})
     model = ScriptedModel([thinking.model_copy(update={"message": said})] * 9)
     outcome, made = drive(model, limits=Limits(steps=3))
     assert outcome == Outcome("So far: MY ANSWER: 1982-04-02", "steps", ())
     assert made.meter.steps == 3
+    asking = calls(("web_search", '{"query": "a"}'))
+    said = asking.message.model_copy(update={"content": "So far: MY ANSWER: 1982-04-02"})
+    outcome, _ = drive(ScriptedModel([asking.model_copy(update={"message": said}), TOO_LONG]))
+    assert outcome == Outcome("So far: MY ANSWER: 1982-04-02", "context", ())
 
 
-def test_the_limit_of_tool_calls_runs_those_that_are_left_and_stops():
+def test_the_limits_of_calls_and_tokens_end_an_episode():
     three = calls(*[("web_search", '{"query": "a"}')] * 3)
     outcome, made = drive(ScriptedModel([three] * 9), limits=Limits(tool_calls=5))
     assert (outcome.stop_reason, made.meter.tool_calls) == ("tool_calls", 5)
-
-
-def test_the_token_limit_counts_input_and_output():
     usage = Usage(input_tokens=60, output_tokens=50, source="provider")
     model = ScriptedModel([calls(("web_search", '{"query": "a"}'), usage=usage)] * 9)
     outcome, made = drive(model, limits=Limits(tokens=200))
     assert (outcome.stop_reason, made.meter.steps) == ("tokens", 2)
-
-
-def test_calls_in_the_last_reply_are_not_run_as_no_reply_could_read_their_results():
     ran = []
     tool = FakeTool("web_search", lambda arguments: str(ran.append(arguments)))
     asking = calls(("web_search", '{"query": "a"}'))
@@ -168,14 +160,7 @@ def test_calls_in_the_last_reply_are_not_run_as_no_reply_could_read_their_result
     assert (outcome.stop_reason, len(ran), made.meter.tool_calls) == ("steps", 2, 2)
 
 
-def test_a_conversation_that_outgrows_the_model_ends_with_the_last_text_that_stood():
-    asking = calls(("web_search", '{"query": "a"}'))
-    said = asking.message.model_copy(update={"content": "So far: MY ANSWER: 1982-04-02"})
-    outcome, _ = drive(ScriptedModel([asking.model_copy(update={"message": said}), TOO_LONG]))
-    assert outcome == Outcome("So far: MY ANSWER: 1982-04-02", "context", ())
-
-
-def test_the_time_limit_ends_a_model_that_does_not_answer():
+def test_the_time_limit_ends_a_model_or_a_tool_that_does_not_return():
     class Silent(ScriptedModel):
         async def generate(self, messages, tools, options=0):
             await asyncio.sleep(60)
@@ -184,8 +169,6 @@ def test_the_time_limit_ends_a_model_that_does_not_answer():
     outcome, _ = drive(Silent([]), limits=Limits(time_s=0.1))
     assert outcome == Outcome(None, "time", ())
 
-
-def test_the_time_limit_ends_a_tool_that_does_not_return():
     class Stuck(FakeTool):
         async def run(self, arguments):
             await asyncio.sleep(60)
@@ -197,7 +180,7 @@ def test_the_time_limit_ends_a_tool_that_does_not_return():
     assert outcome.stop_reason == "time"
 
 
-def test_one_round_withdraws_the_web_after_the_first_searches_and_says_so():
+def test_one_round_withdraws_the_web_and_the_failure_of_one_call_is_raised():
     search = calls(("web_search", '{"query": "a"}'))
     model = ScriptedModel([search, search, answer("MY ANSWER: None")])
     other = FakeTool("calendars", lambda arguments: "fine")
@@ -211,8 +194,6 @@ def test_one_round_withdraws_the_web_after_the_first_searches_and_says_so():
     assert outcome.stop_reason == "answered"
     assert made.messages[-2].content.startswith("Error: there is no tool 'web_search' here")
 
-
-def test_the_failure_of_one_call_is_raised_by_itself():
     class Broken(FakeTool):
         async def run(self, arguments):
             raise ModelError("gone")

@@ -139,14 +139,11 @@ def test_only_what_the_server_does_not_tell_is_estimated(told, filled):
     assert known_or_estimated(known, [QUESTION], [TOOL], QUESTION) is known
 
 
-def test_an_estimate_takes_four_letters_for_a_token_and_four_tokens_for_a_message():
+def test_an_estimate_takes_four_letters_for_a_token_and_reasoning_that_goes_back():
     call = ToolCall(id="c", name="ffff", arguments="{} {} {}")
     messages = [QUESTION, Message(role="assistant", content="yy", tool_calls=(call, call))]
     assert estimated_tokens(messages) == (40 + 2 + 2 * (4 + 8)) // 4 + 2 * 4
     assert estimated_tokens(messages, [TOOL, TOOL]) == (66 + 2 * (8 + 10)) // 4 + 2 * 4
-
-
-def test_reasoning_counts_where_it_goes_back_to_the_server():
     thought = Message(role="assistant", content="", reasoning="r" * 20)
     fields = ProviderFields(origin="http://127.0.0.1")
     assert estimated_tokens([thought]) == 4

@@ -35,15 +35,12 @@ def drive(replies, outputs, strategy="code-run", **limits):
     return asyncio.run(AgentLoop().run(sample, made)), made, ran
 
 
-def test_the_program_of_a_reply_is_run_and_what_it_prints_is_the_answer():
+def test_the_program_of_a_reply_or_a_call_is_run_and_what_it_prints_is_the_answer():
     outcome, made, ran = drive([answer(PROGRAM)], ['["A"]'])
     assert ran == ["print(1)\n"]
     assert outcome.answer == 'Answer: ["A"]\nSolver: the model\'s program'
     assert outcome.stop_reason == "answered"
     assert made.meter.by_tool == {"python": 1}
-
-
-def test_a_program_in_a_call_is_run_in_its_place():
     reply = calls(("python", json.dumps({"code": "print(2)"})))
     outcome, made, ran = drive([reply], ["none"])
     assert ran == ["print(2)"]
@@ -51,20 +48,14 @@ def test_a_program_in_a_call_is_run_in_its_place():
     assert made.messages[-1].role == "tool"
 
 
-def test_a_program_that_prints_nothing_may_be_mended_once():
+def test_a_missing_or_silent_program_may_be_mended_once_within_the_limits():
     outcome, made, _ = drive([answer(PROGRAM), answer(PROGRAM)], ["", ""])
     assert [m.content.startswith(REPAIR) for m in made.messages if m.role == "user"] == [
         False, True,
     ]  # fmt: skip
     assert outcome.answer == "No program (empty: it printed nothing)"
-
-
-def test_a_reply_without_a_program_may_be_mended_once():
     outcome, _, ran = drive([answer("A was it."), answer(PROGRAM)], ["A"])
     assert (outcome.answer, len(ran)) == ("Answer: A\nSolver: the model's program", 1)
-
-
-def test_the_limit_of_calls_holds_for_own_calls_too():
     outcome, _, ran = drive([answer(PROGRAM)], [], tool_calls=0)
     assert (outcome.stop_reason, ran) == ("tool_calls", [])
 

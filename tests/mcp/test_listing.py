@@ -17,21 +17,18 @@ def names(*servers):
     return [[tool.offered for tool in each.tools] for each in with_names(servers, OURS)]
 
 
-def test_two_servers_with_one_name_both_prefix_it():
+def test_names_are_prefixed_where_they_stand_twice_are_ours_or_cannot_be_called():
     assert names(listed("a", "read"), listed("b", "read", "write")) == [
         ["a_read"],
         ["b_read", "write"],
     ]
-
-
-def test_a_tool_cannot_shadow_one_of_ours():
     assert names(listed("fs", "python", "web_search")) == [["fs_python", "fs_web_search"]]
-
-
-def test_what_models_cannot_call_is_written_with_underscores():
     assert names(listed("a", "my tool", "my.tool", "2nd", "été")) == [
         ["a_my_tool", "a_my_tool_2", "tool_2nd", "t"],
     ]
+    before = listed("a").model_copy(update={"tools": (McpTool(name="read", offered="a_read"),)})
+    now = keep_names(before, listed("a", "a_read", "read"), OURS)
+    assert [tool.offered for tool in now.tools] == ["a_a_read", "a_read"]
 
 
 @settings(max_examples=40)
@@ -42,9 +39,3 @@ def test_all_names_are_valid_and_different(tools):
     assert len(set(every)) == len(every)
     assert not OURS.intersection(every)
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", name) for name in every)
-
-
-def test_a_changed_list_keeps_the_names_of_the_run():
-    before = listed("a").model_copy(update={"tools": (McpTool(name="read", offered="a_read"),)})
-    now = keep_names(before, listed("a", "a_read", "read"), OURS)
-    assert [tool.offered for tool in now.tools] == ["a_a_read", "a_read"]

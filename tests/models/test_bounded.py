@@ -47,12 +47,9 @@ def test_a_small_answer_is_not_unpacked_into_a_large_one(status, kind):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 250_000  # kB
 
 
-def test_it_is_told():
+def test_too_large_an_answer_is_told_as_are_many_small_values():
     error = failure(ChatCompletions, packed(bomb()))
     assert "the answer has more than 64 MB, or 2,000,000 lists and objects" in str(error)
-
-
-def test_many_small_values_are_as_much_as_a_large_one():
     error = failure(ChatCompletions, reply(b'{"choices": [' + b"[]," * 2_000_000 + b"[]]}"))
     assert "lists and objects" in str(error)
 

@@ -22,14 +22,11 @@ def facts(**prices):
     return ModelFacts.model_validate({**prices, "date": "2026-01-31", "source": "made up"})
 
 
-def test_a_table_is_read_from_toml_with_its_dates(tmp_path):
+def test_a_table_is_read_from_toml_and_json(tmp_path):
     (tmp_path / "prices.toml").write_text(TABLE)
     (name, row), *_ = read_prices(tmp_path / "prices.toml").items()
     assert name == "compatible/some-model"
     assert (row.date, row.released, row.knowledge_cutoff) == ("2026-01-31", "2025-06-01", "2024-10")
-
-
-def test_a_table_is_read_from_json(tmp_path):
     (tmp_path / "p.json").write_text(
         '{"models": {"a": {"date": "2026-01-31", "source": "made up"}}}'
     )

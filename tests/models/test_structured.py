@@ -114,13 +114,11 @@ def test_strict_mode_refuses_what_openai_does(schema, fault):
     assert fault in str(caught.value)
 
 
-def test_beside_native_tools_some_servers_hold_the_whole_reply_and_call_none():
+def test_a_refusal_has_no_form_and_some_servers_hold_the_whole_reply_beside_tools():
     assert ask(days, "lenient", (SEARCH,))[0].finish_reason == "tool_calls"
     reply, _ = ask(days, "vllm", (SEARCH,))
     assert json.loads(reply.message.content) == {"answer": ["1999-03-01", "2001-01-01"]}
 
-
-def test_a_refusal_has_no_form():
     async def refuses(turns, offers):
         return ScriptedAnswer("I cannot help with that.", finish="refused")
 

@@ -145,7 +145,7 @@ def test_a_model_without_tools_gets_no_stop_sequence():
     assert [options.stop for options in inner.options] == [(), ("```tool_result",)]
 
 
-def test_the_tools_stand_in_the_system_text_and_no_tool_is_offered():
+def test_the_tools_stand_in_the_system_text_which_a_forced_call_leaves_as_it_was():
     inner = ScriptedModel([answer("x")])
     system = Message(role="system", content="Be brief.")
     options = ReplyOptions("required", seed=5)
@@ -162,9 +162,6 @@ def test_the_tools_stand_in_the_system_text_and_no_tool_is_offered():
     assert messages[1].content.endswith(
         "\n\nYour next message must hold at least one tool_call block."
     )
-
-
-def test_a_forced_first_call_leaves_the_system_text_of_later_requests_as_it_was():
     (first, asked) = in_text([USER], [LOOKUP], "required")
     call = ToolCall(id="a", name="lookup", arguments="{}")
     said = Message(role="assistant", content=GOOD, tool_calls=(call,))

@@ -30,17 +30,14 @@ def test_written_numbers_and_dashes_stay_as_they_are(number):
     assert csv_text([(number,)]) == f'"{number}"\n' if "," in number else f"{number}\n"
 
 
-def test_numbers_stay_numbers():
+def test_numbers_stay_numbers_and_a_bare_carriage_return_begins_no_record():
     assert csv_text([(-1, -0.5, None, True)]) == "-1,-0.5,,True\n"
+    assert csv_text([("a\r=1+1", "b")]) == '"a\r=1+1",b\n'
 
 
 @pytest.mark.parametrize("almost", ["-1+1", "+1a web", "-2-3", "--1", "-1\r", "-cmd"])
 def test_what_only_begins_as_a_number_is_text(almost):
     assert cells(csv_text([(almost,)])) == [[f"'{almost}"]]
-
-
-def test_a_bare_carriage_return_begins_no_record():
-    assert csv_text([("a\r=1+1", "b")]) == '"a\r=1+1",b\n'
 
 
 @given(st.lists(st.text(st.sampled_from(FRAGMENTS)), min_size=2))
@@ -49,16 +46,10 @@ def test_what_is_read_back_is_what_was_written(record):
     assert [unguarded(cell) for cell in line] == record
 
 
-def test_markdown_of_a_foreign_text_holds_no_cell_link_image_or_html():
+def test_markdown_and_latex_of_a_foreign_text_run_nothing():
     told = markdown_text("a|b\n![x](http://tracker) [y][z] <img src=x> `code` &lt; \x1b[8m")
     assert told == r"a\|b ![x]\(http://tracker) [y]\[z] \<img src=x> \`code\` \&lt; \\u001b[8m"
-
-
-def test_markdown_leaves_figures_alone():
     assert markdown_text("0.5 [0.4, 0.6] <0.001 R&D") == "0.5 [0.4, 0.6] <0.001 R&D"
-
-
-def test_latex_of_a_foreign_text_runs_no_command_and_ends_no_row():
     told = latex_text("\\input{/etc/passwd} & 50% $x_1$ #\n\n~^")
     assert told == (
         r"\textbackslash{}input\{/etc/passwd\} \& 50\% \$x\_1\$ \#  "

@@ -51,12 +51,9 @@ def test_a_field_that_says_nothing_is_found_however_deep_it_lies():
     assert silent_fields(Outer) == ["Inner.command"]
 
 
-def test_each_option_of_run_says_it_or_its_place_in_run_json_does():
+def test_each_option_of_run_and_each_parameter_of_a_model_says_it():
     silent = [name for name, key in keywords_of(RunOptions).items() if reach_of(key.option) is None]
     assert silent == []
-
-
-def test_each_parameter_of_a_model_has_a_name_that_says_it():
     known = {field.name for field in (*fields(ModelParameters), *fields(ModelSettings))}
     assert known - {"parameters"} <= PARAMETERS.reaches.keys()
     assert PARAMETERS.others is Reach.ADDRESS

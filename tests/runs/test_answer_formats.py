@@ -45,15 +45,8 @@ def test_each_condition_stands_beside_itself_with_the_form_enforced(native):
     metric = [column.name for column in table.columns].index("exact_match")
     assert [row[metric][0] for row in table.rows] == [1, 1, 1, 1]
     assert any(note.startswith("~schema: forced form, real words.") for note in table.notes)
-
-
-def test_a_forced_form_is_compared_with_the_free_one(native):
-    run, _ = native
     names = [row[0] for row in ae.compare(run).table("differences").rows]
     assert names == ["explicit~schema − explicit", "web − explicit", "web~schema − web"]
-
-
-def test_beside_native_tools_only_the_last_reply_is_held_and_offers_none(native):
     _, bodies = native
     held = [body for body in bodies if "response_format" in body]
     assert held

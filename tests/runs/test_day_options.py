@@ -72,7 +72,7 @@ def test_what_does_not_go_with_a_day_is_said(options, message):
         conditions("web", **({"days": (A,)} | options))
 
 
-def test_tools_of_others_have_the_real_clock_which_is_said_once():
+def test_tools_of_others_have_the_real_clock_and_whole_tables_no_day():
     own = ToolTraits(name="lookup", path="tools.py:lookup")
     condition = Condition(name="lookup", tools=("lookup",), own_tools=(own,))
     notes = []
@@ -80,9 +80,6 @@ def test_tools_of_others_have_the_real_clock_which_is_said_once():
     days = [on_day(condition, day, "") for day in ("2200-01-01", "2201-01-01")]
     on_their_days(made, days, task_of(RunOptions("time-puzzles"), {}), notes.append)
     assert notes == ["lookup: not of ours, so with the real clock on each day"]
-
-
-def test_a_table_that_holds_later_rows_has_no_day():
     with pytest.raises(ConfigError, match="sql~on-1995-06-01': sql shows whole tables"):
         conditions("base", "sql~on-1995-06-01")
 

@@ -16,7 +16,7 @@ def checked(model):
     return asyncio.run(check_run(options, print))
 
 
-def test_several_runs_are_compared_by_the_contrasts_of_the_plan():
+def test_several_runs_are_compared_by_the_plan_and_earlier_runs_are_those_of_the_task():
     checks = {name: checked(name) for name in ("reference", "reference-static")}
     plan = forecast_plan(
         checks, (), print, ["explicit:base"], RunLimits(tokens=1000), models_at_once=True
@@ -28,9 +28,6 @@ def test_several_runs_are_compared_by_the_contrasts_of_the_plan():
     ]
     assert plan.amounts.most_tokens == 1000
     assert plan.amounts.most_s == plan.runs[0].amounts.most_s
-
-
-def test_earlier_runs_are_those_of_the_task():
     plan = forecast_plan({"a": checked("reference")}, [RUN], print)
     assert plan.runs[0].conditions[0].basis == f"{RUN}, n = 1"
     assert plan.differences[0].basis == (

@@ -57,7 +57,7 @@ def ignore(text):
     """Takes a note."""
 
 
-def test_score_and_compare_average_samples(run):
+def test_score_compare_and_progress_average_samples(run):
     scores = read_scores(run, None, ignore)
     conditions = scores.as_json(False)["conditions"]
     for name, mean in MEANS.items():
@@ -67,6 +67,11 @@ def test_score_and_compare_average_samples(run):
     shown = {row[0]: row[place] for row in table.rows}
     for name, mean in MEANS.items():
         assert shown[name][0] == pytest.approx(mean)
+    so_far = SoFar(run)
+    so_far.read()
+    for name, mean in MEANS.items():
+        assert so_far.estimates[name].value == pytest.approx(mean)
+    assert scores_text(so_far.estimates) == "0.33 to 0.78"
 
 
 def test_the_list_of_episodes_and_the_viewer_have_the_same_means(run):
@@ -85,27 +90,14 @@ def test_the_list_of_episodes_and_the_viewer_have_the_same_means(run):
     pages = IndexPages(run.path / "index.db", METRIC)
     for group in pages.groups():
         assert group.metrics[METRIC] == pytest.approx(MEANS[group.condition])
-    pages.close()
-
-
-def test_what_episodes_used_is_averaged_alike_in_the_viewer(run):
     read_scores(run, None, ignore)
     run.episode_rows(())
-    pages = IndexPages(run.path / "index.db", METRIC)
     comparison = run.comparison(ignore)
     for name in ("steps", "input_tokens", "output_tokens", "duration_s"):
         shown = {group.condition: getattr(group, name) for group in pages.groups()}
         for arm, mean in zip(comparison.study.arms, comparison.values_of(name), strict=True):
             assert shown[arm.condition.name] == pytest.approx(mean)
     pages.close()
-
-
-def test_progress_and_the_status_of_a_study_have_the_same_means(run):
-    so_far = SoFar(run)
-    so_far.read()
-    for name, mean in MEANS.items():
-        assert so_far.estimates[name].value == pytest.approx(mean)
-    assert scores_text(so_far.estimates) == "0.33 to 0.78"
 
 
 def test_an_exported_log_of_inspect_has_the_same_means(run, tmp_path):

@@ -31,15 +31,14 @@ def test_the_progress_line_has_the_calls_in_flight_and_their_limit(monkeypatch, 
     )
 
 
-def test_a_complete_run_says_that_nothing_is_left(capsys):
+def test_failed_episodes_are_counted_apart_and_a_complete_run_says_that_nothing_is_left(
+    capsys, tmp_path
+):
     with Progress() as progress:
         progress.listener.begin(Run(RUN), 5)
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"nothing left to do: 5 of 5 episodes are there; traces in {RUN}"
     )
-
-
-def test_failed_episodes_are_counted_apart_and_limits_are_named(capsys, tmp_path):
     with Progress() as progress:
         progress.listener.begin(Run(tmp_path), 4)
         for ending in ("answered", "failed", "tokens"):

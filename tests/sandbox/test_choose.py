@@ -16,12 +16,9 @@ from agent_env.wiring.trust import own_call
 LIMITS = SandboxLimits(files=50)
 
 
-def test_an_unknown_name_lists_the_known_ones():
+def test_an_unknown_name_or_a_missing_engine_is_named(tmp_path):
     with pytest.raises(ConfigError, match="'podman'; there are auto, docker, namespaces, bubble"):
         asyncio.run(choose("podman", LIMITS, plugins=NO_PLUGINS))
-
-
-def test_a_missing_engine_is_named_by_its_socket_and_its_answer(tmp_path):
     address = f"unix://{tmp_path}/none.sock"
     with pytest.raises(ConfigError) as caught:
         asyncio.run(choose("docker", LIMITS, docker_host=address, plugins=NO_PLUGINS))

@@ -155,14 +155,11 @@ def test_a_timeout_says_so_keeps_what_was_printed_and_loses_the_variables(bench)
     assert "NameError" in (after.error or "")
 
 
-def test_a_crash_says_how_and_the_next_call_is_fresh(bench):
+def test_a_crash_says_how_and_long_output_loses_its_middle(bench):
     crashed, after = bench.calls("import os; os.kill(os.getpid(), 11)", "6 * 7")
     assert crashed.status == "crashed"
     assert (crashed.error or "").startswith("the process was killed by SIGSEGV. The session and")
     assert after.value == "42"
-
-
-def test_long_output_loses_its_middle_and_says_how_much(bench):
     (result,) = bench.calls("print('a' * 10000 + 'b' * 10000)\n'c' * 10000")
     assert result.truncated
     assert result.stdout.startswith("aaa")

@@ -83,8 +83,10 @@ def of_task(**changes):
     return family_of(replace(TASK, **changes), SAMPLES)
 
 
-def test_a_family_of_a_few_lines_conforms():
+def test_a_family_of_a_few_lines_conforms_and_what_is_none_is_a_mistake():
     check_family(GOOD)
+    with pytest.raises(ae.ConfigError, match="family 'int' is an int, not a Family"):
+        check_family(5)
 
 
 def test_bytes_that_the_seed_does_not_fix_are_found():
@@ -178,8 +180,3 @@ def test_the_order_of_a_set_is_found_in_a_new_process(tmp_path, monkeypatch):
         "family words: the same seed gave other bytes in a new process; sort what comes from a set"
     )
     assert told(GOOD, new_process=True).startswith("family sums: no other process finds it")
-
-
-def test_what_is_no_family_is_a_mistake_of_the_call():
-    with pytest.raises(ae.ConfigError, match="family 'int' is an int, not a Family"):
-        check_family(5)

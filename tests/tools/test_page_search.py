@@ -18,7 +18,7 @@ def use(text, words):
     return asyncio.run(tool.run({"url": A, "find": words}))
 
 
-def test_places_come_with_what_stands_around_them_and_their_window():
+def test_places_come_with_what_stands_around_them_or_what_to_try():
     told = use(LONG, "treaty was").output.split("\n\n")
     assert told[0] == f"A page\n{A}"
     assert told[1].startswith("[Window 1] … one one ")
@@ -26,13 +26,7 @@ def test_places_come_with_what_stands_around_them_and_their_window():
     assert told[2].startswith("[Window 9] … two ")
     assert told[2].endswith("the TREATY was broken.")
     assert told[3] == "[Places with these words: 2.]"
-
-
-def test_words_that_are_not_there_say_what_to_try():
     assert "does not have these words" in use(LONG, "armistice").output
-
-
-def test_places_close_together_are_shown_as_one_and_only_some_of_many():
     assert len(find("a b " * 50, "a b").excerpts) == 1
     many = find(("x " * 400 + "here ") * 30, "here")
     assert (many.count, len(many.excerpts)) == (30, 8)

@@ -18,26 +18,17 @@ def run(sandbox, setup, *codes):
     return asyncio.run(call())
 
 
-def test_the_setup_runs_once_before_the_first_call():
+def test_the_setup_runs_once_and_again_only_after_a_lost_session():
     sandbox = FakeSandbox()
     run(sandbox, "x = 1", "x", "x + 1")
     assert sandbox.code == ["x = 1", "x", "x + 1"]
-
-
-def test_a_lost_session_is_prepared_again():
     lost = ExecResult(status="timeout")
     sandbox = FakeSandbox([ExecResult(), lost])
     run(sandbox, "x = 1", "while True: pass", "x")
     assert sandbox.code == ["x = 1", "while True: pass", "x = 1", "x"]
-
-
-def test_failing_code_of_the_model_keeps_the_session():
     sandbox = FakeSandbox([ExecResult(), ExecResult(status="error", error="NameError")])
     run(sandbox, "x = 1", "y", "x")
     assert sandbox.code == ["x = 1", "y", "x"]
-
-
-def test_a_setup_that_fails_fails_the_episode():
     sandbox = FakeSandbox([ExecResult(status="error", error="SyntaxError")])
     with pytest.raises(SandboxError, match="could not be prepared: SyntaxError"):
         run(sandbox, "x =", "x")

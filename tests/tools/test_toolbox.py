@@ -40,13 +40,10 @@ def test_the_short_form_has_one_sentence_and_what_a_call_needs():
         assert short_spec(spec) == spec
 
 
-def test_half_a_surrogate_pair_is_replaced_so_that_the_trace_can_hold_it():
+def test_halves_of_letters_are_replaced_and_arguments_that_are_no_object_told():
     assert answer("{}").output == "a page �"
     assert answer('{"a": 1}').output == "Error: no page �"
     assert answer('{"a": 1}').error == "no page �"
-
-
-def test_arguments_that_are_no_object_say_what_to_send():
     assert answer('"{}"').error == (
         "the arguments are a string that holds JSON; send the object itself"
     )

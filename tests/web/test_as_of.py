@@ -105,7 +105,7 @@ def test_the_latest_of_all_dates_decides_and_an_earlier_capture_proves(days, fla
     assert (asked.reason(flags) is None) == (not {"later", "undated"} & set(flags))
 
 
-def test_a_page_without_a_date_is_withheld_counted_or_served():
+def test_a_page_without_a_date_is_withheld_counted_or_served_unless_fetched_by_then():
     plain = page("https://a.example/", "Text.")
     found = {way: look(AsOf(DAY, way), plain).flags for way in ("withhold", "count", "serve")}
     assert found == {"withhold": ("undated",), "count": ("undated",), "serve": ()}
@@ -113,9 +113,6 @@ def test_a_page_without_a_date_is_withheld_counted_or_served():
         "it bears no date, so that it may be of a day after 2020-06-30"
     )
     assert AsOf(DAY, "count").reason(("undated",)) is None
-
-
-def test_a_page_that_was_fetched_by_then_is_of_then_whatever_it_says():
     old = page("https://a.example/", "In 2022 he was mayor.").model_copy(
         update={"fetched_at": "2020-06-30T23:00:00Z"}
     )

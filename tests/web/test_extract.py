@@ -16,32 +16,23 @@ def lines(body, base=""):
     return extract(f"<html><body>{body}</body></html>".encode(), base).text.splitlines()
 
 
-def test_text_outside_of_paragraphs_is_kept():
+def test_texts_items_and_rows_keep_their_lines():
     assert lines("<div>One<br>two<div>three</div>four</div>five") == [
         "One two",
         "three",
         "four",
         "five",
     ]
-
-
-def test_an_item_keeps_its_own_text_beside_a_list_inside_it():
     assert lines("<ul><li>1982<ul><li>April</li></ul></li><li><p>1983</p></li></ul>") == [
         "- 1982",
         "- April",
         "- 1983",
     ]
-
-
-def test_rows_of_tables_keep_their_cells_on_one_line():
     body = "<table><tr><th>Start</th><td><p>2 April</p><p>1982</p></td><td><ul><li>a</ul></td></tr>"
     assert lines(body + "<tr><td>alone</td></tr><tr></tr></table>") == [
         "Start: 2 April 1982 | a",
         "alone",
     ]
-
-
-def test_links_are_whole_where_the_page_is_known():
     body = '<p><a href="/b?c">x</a> <a href="#d">y</a> <a href="javascript:z()">z</a></p>'
     assert lines(body) == ["x </b?c> y z"]
     assert lines(body, "https://a.example/q/") == ["x <https://a.example/b?c> y z"]
@@ -68,9 +59,10 @@ def test_clutter_is_left_out_and_what_follows_it_is_not(clutter):
     assert lines(f"<p>One.</p>{clutter}two<p>three</p>") == ["One.", "two", "three"]
 
 
-def test_a_list_of_links_in_the_main_part_is_content():
+def test_a_list_of_links_in_the_main_part_or_alone_is_content():
     items = "".join(f"<li><a href=/{n}>Siege {n}</a></li>" for n in range(8))
     assert len(lines(f"<nav>menu</nav><main><ul>{items}</ul></main>")) == 8
+    assert lines("<nav>only this</nav>") == ["only this"]
 
 
 @pytest.mark.parametrize(
@@ -87,10 +79,6 @@ def test_a_wrapper_that_looks_like_clutter_costs_no_page_its_text(body):
     found = lines(body)
     assert "Head" in found
     assert any(line.startswith("Words") for line in found)
-
-
-def test_a_page_of_nothing_but_clutter_is_given_whole():
-    assert lines("<nav>only this</nav>") == ["only this"]
 
 
 @pytest.mark.parametrize(
@@ -173,13 +161,10 @@ def test_a_cut_is_recorded_with_the_page(source, cut, monkeypatch):
     assert extract(source).extractor == f"{EXTRACTOR}; cut: {cut}"
 
 
-def test_what_stands_before_the_cut_is_kept():
+def test_what_stands_before_the_cut_is_kept_and_past_the_bounds_reads_alike(monkeypatch):
     found = extract(f"<title>T</title><p>before{attributes(300)}<p>after")
     assert (found.title, found.text) == ("T", "before\ntext\nafter")
     assert extract("<p>before" + "<div>" * 300 + "deep").text == "before"
-
-
-def test_a_page_past_the_bounds_reads_like_any_other(monkeypatch):
     random = Random(3)
     pages = ["".join(random.choices(PIECES, k=random.randint(1, 40))) for _ in range(400)]
     texts = [extract(page).text for page in pages]

@@ -115,11 +115,17 @@ def refused(answers, path="/", **options):
 HTML = b"<html><title>Title</title><body><p>Some text.</p></body></html>"
 
 
-def test_a_page_has_title_text_and_the_bytes_as_they_came():
+def test_a_page_has_title_text_headers_without_cookies_and_the_bytes_as_they_came():
     page = fetched({"/": reply(HTML)}, clock=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     assert (page.title, page.text, page.body) == ("Title", "Some text.", HTML)
     assert (page.status, page.content_type) == (200, "text/html")
     assert page.fetched_at == "2026-01-02T03:04:05+00:00"
+    head = ("Set-Cookie: a=secret", "Last-Modified: Mon, 06 Jan 2020 10:00:00 GMT", "ETag: 7")
+    page = fetched({"/": reply(b"<html lang=de><p>x", "text/html", "200 OK", *head)})
+    assert (page.language, page.published, page.modified) == ("de", None, "2020-01-06")
+    assert page.headers["etag"] == "7"
+    assert "secret" not in str(page.headers)
+    assert page.extractor.startswith("agent-env-html/")
 
 
 def test_the_request_is_polite_and_tells_nothing_of_the_user():
@@ -278,12 +284,3 @@ def test_a_host_that_the_user_opened_is_fetched_and_no_other_port_of_it():
     text, said = with_site({"/": reply(b"<p>Home.")}, act)
     assert text == "Home."
     assert "not on the public internet" in said
-
-
-def test_a_page_keeps_its_headers_without_cookies_its_language_and_its_dates():
-    head = ("Set-Cookie: a=secret", "Last-Modified: Mon, 06 Jan 2020 10:00:00 GMT", "ETag: 7")
-    page = fetched({"/": reply(b"<html lang=de><p>x", "text/html", "200 OK", *head)})
-    assert (page.language, page.published, page.modified) == ("de", None, "2020-01-06")
-    assert page.headers["etag"] == "7"
-    assert "secret" not in str(page.headers)
-    assert page.extractor.startswith("agent-env-html/")

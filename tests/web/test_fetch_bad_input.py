@@ -20,12 +20,9 @@ def packed(body, encoding="gzip"):
     return reply(body, "text/html", "200 OK", f"Content-Encoding: {encoding}")
 
 
-def test_a_claim_of_ten_gigabytes_is_refused_unread():
+def test_a_claim_of_ten_gigabytes_and_an_absurd_length_are_refused_unread():
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 10737418240\r\n\r\n"
     assert "larger than 8 MB" in refused({"/": head + b"x"})
-
-
-def test_an_absurd_length_is_no_traceback():
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: " + b"9" * 5000
     assert refused({"/": head + b"\r\n\r\nx"})
 
@@ -53,7 +50,7 @@ def test_an_endless_stream_ends_at_its_cap(head, piece, said):
     assert sent[0] < 24 * 1024 * 1024  # the cap, and what stands in sockets' buffers
 
 
-def test_a_bomb_is_dropped_before_it_is_unpacked():
+def test_a_bomb_is_dropped_before_it_is_unpacked_and_a_large_page_meets_the_cap():
     packing = zlib.compressobj(6, zlib.DEFLATED, 31)
     first, again = (
         packing.compress(bytes(1 << 20)) + packing.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
@@ -65,9 +62,6 @@ def test_a_bomb_is_dropped_before_it_is_unpacked():
     tracemalloc.stop()
     assert "unpacks to far more" in said
     assert peak < 30_000_000
-
-
-def test_a_page_that_is_only_large_when_unpacked_meets_the_cap():
     body = gzip.compress(os.urandom(1000).hex().encode() * 600)
     assert "larger than 1.1 MB" in refused(
         {"/": packed(body)}, limits=FetchLimits(max_bytes=1_100_000, max_ratio=1e9)
@@ -131,13 +125,10 @@ def test_what_is_no_page_is_refused_by_its_type(kind):
     assert f"holds {kind}" in refused({"/": reply(b"x", kind)})
 
 
-def test_a_type_that_is_not_told_is_found_in_the_bytes():
+def test_types_are_found_in_the_bytes_and_a_pdf_without_its_extra_has_a_way_out():
     assert fetched({"/": reply(b"\n<!DOCTYPE html>" + HTML, "")}).title == "Title"
     assert fetched({"/": reply(b"plain words", "")}).text == "plain words"
     assert "binary file" in refused({"/": reply(b"\x7fELF\0\0", "application/octet-stream")})
-
-
-def test_a_pdf_without_its_extra_is_refused_with_a_way_out():
     said = refused({"/": reply(b"%PDF-1.7 no", "application/pdf")})
     assert ("broken" if find_spec("pypdf") else "look for an HTML page") in said
 

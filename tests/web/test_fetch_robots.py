@@ -23,10 +23,13 @@ def test_the_site_is_asked_once_and_obeyed():
     assert sorted(paths) == ["/open", "/open", "/open", "/robots.txt"]
 
 
-def test_a_redirect_to_a_closed_path_is_not_followed():
+def test_redirects_of_pages_and_of_rules_to_what_is_closed_are_not_followed():
     answers = {"/robots.txt": reply(b"User-agent: *\nDisallow: /b", ""), "/a": moved("/b")}
     with pytest.raises(ToolError, match=r"redirects: .*robots\.txt"):
         _get(answers, "/a")
+    answers = {"/robots.txt": moved("http://169.254.169.254/"), "/": reply(HTML)}
+    with pytest.raises(ToolError, match="not on the public internet"):
+        _get(answers, "/")
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "401 Unauthorized", "403 Forbidden"])
@@ -45,12 +48,6 @@ def test_a_site_whose_rules_fail_is_closed_and_asked_again_later():
 
     answers = {"/robots.txt": reply(b"", "", "503 Busy"), "/": reply(HTML)}
     assert with_site(answers, act) == ["/robots.txt"] * 2
-
-
-def test_rules_behind_a_closed_address_are_not_asked_for():
-    answers = {"/robots.txt": moved("http://169.254.169.254/"), "/": reply(HTML)}
-    with pytest.raises(ToolError, match="not on the public internet"):
-        _get(answers, "/")
 
 
 @pytest.mark.parametrize(

@@ -134,12 +134,9 @@ def test_later_pages_and_those_without_a_date_are_hidden_and_the_trace_tells(pub
     assert [(ref.how, ref.flags) for ref in result.pages] == [("blocked", (flag,))]
 
 
-def test_the_day_that_a_condition_calls_today_withholds_likewise():
+def test_later_pages_are_withheld_by_the_conditions_day_and_the_gold_is_flagged():
     (ref,) = opened([page(A, "SECRET")], Guard.of(ONE, WebSettings(), "2020-12-31")).pages
     assert (ref.how, ref.flags) == ("blocked", ("undated",))
-
-
-def test_a_page_of_the_day_with_the_right_answer_is_flagged_as_having_it():
     guard = Guard.of(ONE, WebSettings(as_of="2020-12-31", undated="count"))
     (ref,) = opened([page(A, "It began on 2 April 1982, as was said in May 2021.")], guard).pages
     assert (ref.how, ref.flags) == ("opened", ("mentions-later", "undated", "gold"))

@@ -98,12 +98,9 @@ def test_an_answer_of_another_form_is_told_too(pages):
     assert read("2015-01-01", "Town", Odd({})).startswith("no wiki answers so for /wiki/Town: ")
 
 
-def test_what_has_no_end_is_left_as_it_stands():
+def test_source_is_made_readable_without_references_and_what_has_no_end_is_left():
     assert readable("A <ref name=a/> b <ref>c", str) == "A  b <ref>c"
     assert readable("A <!-- b --><!-- <ref>c", str) == "A <!-- <ref>c"
-
-
-def test_source_is_made_readable_without_references():
     source = (
         "'''A''' is ''b''<ref name=\"x\">[http://r.example r]</ref><ref name=x /><!-- c -->.\n"
         "== Life ==\n[http://a.example The site], [[:File:X.png]] &amp; {{Infobox|a=[[B|c]]}}\n"

@@ -26,9 +26,20 @@ def a_server(monkeypatch):
     monkeypatch.setattr(local_models, "packaged", list)
 
 
-def test_local_and_paths_of_gguf_files_are_local_but_a_name_in_run_json_is_not():
+def test_which_names_and_files_are_local_and_only_places_are_filled_in(tmp_path):
     names = ["local", "local/a.gguf", "local//b/c.gguf", "local/SmolLM2", "compatible/local", "loc"]
     assert [name for name in names if is_local(name)] == names[:3]
+    file = small_model(tmp_path)
+    small_model(tmp_path, "mmproj-tiny.gguf")
+    assert list(all_files(tmp_path)) == [LocalFile(f"local/{file}", file)]
+    from agent_env.records.model_server import ModelServer
+
+    server = ModelServer(
+        command='vllm serve x --port {port} --hf-overrides \'{"a": {"b": 1}}\' '
+        "--tool-call-parser hermes --reasoning-parser=qwen3"
+    )
+    assert filled(server.command, words_of(server, 9)) == server.command.replace("{port}", "9")
+    assert server.parsers == {"tool-call-parser": "hermes", "reasoning-parser": "qwen3"}
 
 
 def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path):
@@ -68,20 +79,11 @@ def test_what_is_missing_is_said_with_the_command_that_installs_it(monkeypatch):
         local_server("local/x.gguf", 1)
 
 
-def test_a_base_model_is_refused(tmp_path):
+def test_a_base_model_is_refused_and_a_recorded_server_compared_with_its_file(tmp_path):
     file = small_model(tmp_path)
     file.write_bytes(file.read_bytes().replace(b"chat_template", b"chat_temXlate"))
     with pytest.raises(ConfigError, match=r"tiny\.gguf has no chat template, so it is a base"):
         local_server(f"local/{file}", 1)
-
-
-def test_files_are_listed_without_projectors_of_pictures(tmp_path):
-    file = small_model(tmp_path)
-    small_model(tmp_path, "mmproj-tiny.gguf")
-    assert list(all_files(tmp_path)) == [LocalFile(f"local/{file}", file)]
-
-
-def test_a_recorded_server_is_compared_with_its_file_as_it_is_now(tmp_path):
     file = small_model(tmp_path)
     _, server = local_server(f"local/{file}", 1)
     assert as_now(server) == server
@@ -90,14 +92,3 @@ def test_a_recorded_server_is_compared_with_its_file_as_it_is_now(tmp_path):
     os.unlink(file)
     with pytest.raises(ConfigError, match=r"tiny\.gguf is gone; put it back, or name another"):
         as_now(server)
-
-
-def test_only_the_places_are_filled_in(tmp_path):
-    from agent_env.records.model_server import ModelServer
-
-    server = ModelServer(
-        command='vllm serve x --port {port} --hf-overrides \'{"a": {"b": 1}}\' '
-        "--tool-call-parser hermes --reasoning-parser=qwen3"
-    )
-    assert filled(server.command, words_of(server, 9)) == server.command.replace("{port}", "9")
-    assert server.parsers == {"tool-call-parser": "hermes", "reasoning-parser": "qwen3"}

@@ -13,7 +13,7 @@ from agent_env.wiring.mcp import (
 )
 
 
-def test_a_command_or_a_url_by_name():
+def test_servers_are_named_with_commands_or_urls_also_by_a_mapping():
     options = McpOptions(
         ("time=mcp-server-time --local-timezone 'Asia/Tokyo'", "far=http://127.0.0.1:9/mcp"),
         environment=("time=HOME",),
@@ -23,9 +23,6 @@ def test_a_command_or_a_url_by_name():
     assert time.command == ("mcp-server-time", "--local-timezone", "Asia/Tokyo")
     assert (time.environment, time.isolation, time.timeout_s) == (("HOME",), "episode", 60.0)
     assert (far.url, far.command, far.isolation) == ("http://127.0.0.1:9/mcp", (), "run")
-
-
-def test_from_python_a_mapping_will_do():
     given = {"task": "time-puzzles", "mcp": {"time": ["mcp-server-time", "-v"], "db": "db x"}}
     options = from_arguments(RunOptions, given, "run")
     assert [each.command for each in servers_of(options.mcp)] == [

@@ -132,7 +132,7 @@ def test_rate_limits_that_are_tried_again_do_not_count_as_failures():
         breaker.note(busy, is_last=True)
 
 
-async def test_no_more_calls_are_in_flight_than_the_limit():
+async def test_no_more_calls_are_in_flight_than_the_limit_and_a_burst_halves_it_once():
     pace, most = ConcurrencyLimit(most=3), 0
 
     async def call():
@@ -144,9 +144,6 @@ async def test_no_more_calls_are_in_flight_than_the_limit():
     await asyncio.gather(*(call() for _ in range(20)))
     assert pace.in_flight == 0
     assert most == 3
-
-
-async def test_a_burst_of_rate_limits_halves_the_limit_once():
     pace = ConcurrencyLimit(most=16)
     async with AsyncExitStack() as stack:
         rounds = [await stack.enter_async_context(pace.place()) for _ in range(16)]

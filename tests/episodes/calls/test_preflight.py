@@ -83,7 +83,7 @@ def test_one_call_without_tools_and_one_for_each_list_of_tools():
     assert [check.condition for check in found.conditions] == ["web", "python", "explicit+web"]
 
 
-def test_a_server_that_calls_the_tools_is_good():
+def test_a_server_that_calls_the_tools_is_good_and_one_that_ignores_required_is_told():
     found = tried(said("OK"), called("web_search"))
     assert found.conditions[0] == ToolCheck(
         condition="web",
@@ -96,9 +96,13 @@ def test_a_server_that_calls_the_tools_is_good():
     assert (found.served_model, found.tells_usage, found.problem) == ("smollm2", True, None)
     assert refusal(found, False) is None
     assert list(remarks(found)) == []
+    found = tried(said("OK"), said("I would rather not.", 300))
+    assert next(iter(remarks(found))) == (
+        "no call came though one was required: web; --tool-protocol auto tries other ways to call"
+    )
 
 
-def test_a_server_that_drops_the_tools_is_refused():
+def test_a_server_that_drops_or_refuses_the_tools_is_refused():
     found = tried(said("OK"), said("OK"), ServerFacts(models=("smollm2",), supports_tools=False))
     assert found.conditions[1].problem == (
         "the server drops its tools (31 input tokens with tools, 31 without, its template knows no "
@@ -109,9 +113,6 @@ def test_a_server_that_drops_the_tools_is_refused():
     assert "--tool-protocol auto" in reason
     assert "--anyway" in reason
     assert "\n" not in reason
-
-
-def test_a_server_that_refuses_the_tools_is_refused_with_its_own_words():
     error = ModelError("HTTP 400: no tool parser;\n use --tool-protocol text", kind="bad_request")
     reason = refusal(tried(said("OK"), error), False)
     assert reason == (
@@ -168,13 +169,6 @@ def test_auto_takes_the_protocol_by_which_most_calls_come(gives, name, counts):
     assert [check.calls_parsed for check in found.conditions] == [
         True if gives != "none" else None
     ] * 2
-
-
-def test_where_required_is_ignored_auto_is_advised():
-    found = tried(said("OK"), said("I would rather not.", 300))
-    assert next(iter(remarks(found))) == (
-        "no call came though one was required: web; --tool-protocol auto tries other ways to call"
-    )
 
 
 def test_the_text_protocol_is_tried_under_a_schema_where_the_run_has_one():
@@ -263,26 +257,11 @@ def test_a_server_that_refuses_the_key_or_the_model_is_asked_no_question(error, 
     assert list(remarks(found)) == [found.problem]
 
 
-def test_a_proxy_may_serve_what_it_does_not_list():
+def test_a_proxy_may_serve_what_it_does_not_list_and_a_short_context_is_said():
     offered = called("web_search").model_copy(update={"model": "nonexistent"})
     found = tried(ECHO, offered, name="compatible/nonexistent")
     assert found.problem is None
     assert list(remarks(found)) == ["the server's list of models has no nonexistent"]
-
-
-@pytest.mark.parametrize(
-    ("finish_reason", "stops"), [("stop", True), ("length", False), (None, None)]
-)
-def test_a_reply_without_an_end_is_said(finish_reason, stops):
-    reply = said("OK").model_copy(update={"finish_reason": finish_reason})
-    found = tried(reply, called("web_search"))
-    assert found.stops is stops
-    cut = ["the reply to a test had no end within 256 tokens: the model thinks long, or does not "
-           "stop (a wrong chat template)"]  # fmt: skip
-    assert list(remarks(found)) == ([] if stops is not False else cut)
-
-
-def test_a_context_that_is_too_short_for_a_condition_is_said():
     server = Server(said("OK"), called("web_search"))
     target = ProbedModel("compatible/smollm2", None, ServerFacts(context_tokens=2048), False)
     needs = [
@@ -295,3 +274,15 @@ def test_a_context_that_is_too_short_for_a_condition_is_said():
         "web: the context of 2048 tokens is shorter than a request and its reply need (about "
         "2700); raise it (llama.cpp: -c, for each slot; vLLM: --max-model-len)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "stops"), [("stop", True), ("length", False), (None, None)]
+)
+def test_a_reply_without_an_end_is_said(finish_reason, stops):
+    reply = said("OK").model_copy(update={"finish_reason": finish_reason})
+    found = tried(reply, called("web_search"))
+    assert found.stops is stops
+    cut = ["the reply to a test had no end within 256 tokens: the model thinks long, or does not "
+           "stop (a wrong chat template)"]  # fmt: skip
+    assert list(remarks(found)) == ([] if stops is not False else cut)

@@ -23,12 +23,9 @@ TOOL = ToolSpec(name="web_search", description="Searches.", parameters={"type": 
 KEY = "b198f5b9114fdd3b4ace9e6d38a1406472385c787972b6a889c43e88265227db"
 
 
-def test_the_key_of_a_request_stays_the_same():
+def test_everything_that_determines_a_reply_changes_the_key_which_stays_the_same():
     """A change here silently empties every user's cache."""
     assert cache_key(ASKING, ASKED, [TOOL]) == KEY
-
-
-def test_everything_that_determines_a_reply_changes_the_key():
     others = [
         cache_key(replace(ASKING, model="compatible/y"), ASKED, [TOOL]),
         cache_key(replace(ASKING, parameters={"base_url": "http://127.0.0.1:2/v1"}), ASKED, [TOOL]),

@@ -39,23 +39,14 @@ def test_what_may_pass_is_tried_again_after_a_wait_that_doubles(kind):
     assert waits == [Retry(w) for w in (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0)]
 
 
-def test_a_wait_has_a_random_part_of_up_to_one_half():
+def test_waits_are_random_by_one_half_as_long_as_asked_and_not_begun_beyond_the_time():
     assert Tries(Retries()).verdict(error("server"), 0.0, 1.0) == Retry(1.5)
-
-
-def test_the_wait_that_a_server_asks_for_is_obeyed():
     assert Tries(Retries()).verdict(error("rate_limit", wait=7.0), 0.0, 0.0) == Retry(7.0)
     assert Tries(Retries()).verdict(error("rate_limit", wait=0.2), 0.0, 0.0) == Retry(1.0)
-
-
-def test_a_wait_beyond_the_time_allowed_is_not_begun():
     found = Tries(Retries(time_s=60.0)).verdict(error("rate_limit", wait=3600.0), 2.0, 0.0)
     assert found == GiveUp(
         "given up after 1 calls in 2 s: a further wait of 3600 s is more than the 60 s allowed"
     )
-
-
-def test_an_exhausted_quota_is_final_though_it_is_a_rate_limit():
     quota = ModelError("insufficient_quota", status=429, kind="rate_limit", retryable=False)
     assert Tries(Retries()).verdict(quota, 0.0, 0.0) == GiveUp()
 
@@ -157,15 +148,12 @@ def test_one_asks_for_all_whether_the_server_is_up(tmp_path):
     assert notes[1:] == ["the server is back after 0 s; the run goes on"]
 
 
-def test_calls_that_broke_off_are_an_outage_where_the_server_is_down(tmp_path):
+def test_calls_that_broke_off_are_an_outage_only_where_the_server_is_down(tmp_path):
     server = Server([CUT] * 8, health=[False, False])
     episodes = run(runner(tmp_path, lambda s: server, shared(server), concurrency=8), 8)
     assert [(e.status, e.failed_calls) for e in episodes] == [("finished", 1)] * 8
-
-
-def test_calls_that_broke_off_are_failures_where_the_server_is_up(tmp_path):
     server = Server([CUT] * 2)
-    (episode,) = run(runner(tmp_path, lambda s: server, shared(server)))
+    (episode,) = run(runner(tmp_path / "up", lambda s: server, shared(server)))
     assert "the same error came 2 times on this request" in episode.failure
 
 

@@ -84,11 +84,10 @@ def test_edits_name_calls_by_number_or_id(tmp_path, parent):
         read_edits(tmp_path / "none", step)
 
 
-def test_a_folder_in_use_is_not_written_over(tmp_path, parent):
+def test_a_folder_in_use_is_not_written_over_and_a_run_without_forks_has_no_parent(
+    tmp_path, parent
+):
     with pytest.raises(ConfigError, match="is not empty"):
         asyncio.run(fork(parent, ForkOptions(1, tmp_path / "run"), QUIET))
-
-
-def test_a_run_without_forks_has_no_parent(parent):
     with pytest.raises(ConfigError, match="is no run of forks"):
         read_forks(Run(parent.parents[2]), print)

@@ -55,16 +55,13 @@ def test_an_episode_that_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path):
     assert played(tmp_path) == ReplayResult("web+python/a.1", "same", 2)
 
 
-def test_a_strict_replay_ends_at_the_first_difference_with_a_diff(tmp_path):
+def test_a_replay_tells_the_first_difference_or_leniently_all(tmp_path):
     run(World(), tmp_path)
     result = played(tmp_path, prompt="paper")
     assert (result.verdict, result.steps) == ("drift", 1)
     (drift,) = result.drift
     assert (drift.step, drift.what) == (1, "request")
     assert "-Read the constraints like this:" in drift.diff.splitlines()
-
-
-def test_a_lenient_replay_goes_on_and_tells_all_differences(tmp_path):
     run(World(), tmp_path)
     result = played(tmp_path, strict=False, prompt="paper")
     assert [(d.step, d.what) for d in result.drift] == [

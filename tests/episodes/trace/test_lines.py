@@ -137,7 +137,7 @@ def write_episode(path, usage=None):
     trace.close()
 
 
-def test_the_fold_of_a_trace_is_the_episode(tmp_path):
+def test_the_fold_of_a_trace_is_the_episode_and_it_is_never_written_over(tmp_path):
     write_episode(tmp_path / "a.jsonl")
     episode = fold(read_trace(tmp_path / "a.jsonl"))
     assert (episode.status, episode.answer, episode.steps) == ("finished", "MY ANSWER: None", 2)
@@ -150,21 +150,23 @@ def test_the_fold_of_a_trace_is_the_episode(tmp_path):
         ("user", "now"),
         ("assistant", "MY ANSWER: None"),
     ]
-
-
-def test_an_existing_trace_is_never_written_over(tmp_path):
-    write_episode(tmp_path / "a.jsonl")
     with pytest.raises(StorageError, match=r"a\.jsonl: File exists"):
         TraceWriter(tmp_path / "a.jsonl", "web/a.1", clock)
 
 
-def test_a_torn_last_line_is_ignored_and_the_episode_unfinished(tmp_path):
+def test_a_torn_last_line_is_ignored_and_gone_on_below(tmp_path):
     file = tmp_path / "a.jsonl"
     write_episode(file)
     file.write_bytes(file.read_bytes()[:-20])
     assert len(read_trace(file)) == 5
     assert not is_finished(file)
     assert fold(read_trace(file)).status == "unfinished"
+    trace, events = TraceWriter.reopen(file, clock)
+    assert len(events) == 5
+    trace.write(EpisodeFinished, stop_reason="answered")
+    trace.close()
+    assert len(read_trace(file)) == 6
+    assert is_finished(file)
 
 
 def test_fields_of_a_later_version_are_kept(tmp_path):
@@ -178,18 +180,6 @@ def test_fields_of_a_later_version_are_kept(tmp_path):
     file.write_bytes(sealed)
     first = read_trace(file)[0]
     assert json.loads(first.model_dump_json())["mood"] == "fine"
-
-
-def test_a_trace_goes_on_below_its_last_whole_line(tmp_path):
-    file = tmp_path / "a.jsonl"
-    write_episode(file)
-    file.write_bytes(file.read_bytes()[:-20])
-    trace, events = TraceWriter.reopen(file, clock)
-    assert len(events) == 5
-    trace.write(EpisodeFinished, stop_reason="answered")
-    trace.close()
-    assert len(read_trace(file)) == 6
-    assert is_finished(file)
 
 
 def test_zeros_that_a_power_loss_left_are_cut_like_a_torn_line(tmp_path):

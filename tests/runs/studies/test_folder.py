@@ -60,15 +60,12 @@ def done(tmp_path_factory):
     return folder
 
 
-def test_each_task_and_model_is_a_run_that_bears_the_digest(done):
+def test_each_task_and_model_is_a_run_that_bears_the_digest_and_begins_once(done):
     assert counts(done) == {"few/a": 2, "one/a": 1, "few/b": 2, "one/b": 1}
     record = json.loads((done / "study.json").read_text())
     uses = [json.loads(f.read_text())["study"] for f in sorted(done.glob("*/*/run.json"))]
     assert uses == [{"name": done.name, "digest": record["digest"]}] * 4
     assert record["text"] == STUDY
-
-
-def test_a_second_start_is_refused(done):
     with pytest.raises(ConfigError, match=r"was begun at .*; go on with: agent-env resume"):
         start(StudyFolder(done))
 

@@ -90,14 +90,11 @@ def test_who_began_a_study_goes_on_with_it_without_a_word_also_after_a_move(sent
     assert (moved / "few" / "b" / "run.json").exists()
 
 
-def test_who_confirms_it_once_is_not_asked_again(sent):
+def test_only_who_began_or_confirmed_it_goes_on_with_it(sent):
     (sent / "study.toml").write_text(PLAN)
     assert _as("me", sent, "resume", str(sent)).returncode == 2
     assert _as("me", sent, "resume", str(sent), "--trust-run").returncode == 0
     assert _as("me", sent, "resume", str(sent)).returncode == 0
-
-
-def test_a_copy_in_another_folder_is_asked_for_anew(sent):
     copy = shutil.copytree(sent, sent.with_name("copy"))
     done = _as("them", copy, "resume", str(copy))
     assert "is no study that you began here" in done.stderr

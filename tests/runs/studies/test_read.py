@@ -106,9 +106,6 @@ def test_the_difficulty_of_the_top_is_that_of_the_tasks_that_have_levels(tmp_pat
     assert [each.difficulty for each in options] == ["easy", None]
     of_its_own = text.replace("limit = 2\n", 'limit = 2\ndifficulty = "easy"\n')
     assert any("qa has no levels of difficulty" in each for each in mistakes(tmp_path, of_its_own))
-
-
-def test_a_difficulty_that_means_nothing_for_a_task_is_told(tmp_path):
     text = f'difficulty = "easy"\n{GOOD}[tasks.own]\ntask = "qa"\n'
     (tmp_path / "study.toml").write_text(text)
     notes = []
@@ -139,12 +136,19 @@ def test_a_mistake_names_its_line(tmp_path, old, new, mistake):
     assert lines[0].removeprefix(f"{file}:").startswith(mistake)
 
 
-def test_a_folder_without_a_study_says_how_to_make_one(tmp_path):
+def test_a_folder_without_a_study_and_one_of_too_many_runs_are_mistakes(tmp_path):
     with pytest.raises(ConfigError, match=r"it has no study\.toml; agent-env study new"):
         read_plan(tmp_path / "study.toml")
+    tables = [
+        "\n".join(f"{name}{n} = {{ {kind} = 'x{n}' }}" for n in range(101))
+        for name, kind in (("t", "task"), ("m", "model"))
+    ]
+    text = f"[tasks]\n{tables[0]}\n[models]\n{tables[1]}\n"
+    with pytest.raises(DatasetErrors, match="more than 10000 runs"):
+        plan_of(tmp_path / "study.toml", text, None)
 
 
-def test_each_option_reaches_its_run_and_the_nearer_table_wins(tmp_path):
+def test_each_option_reaches_its_run_and_the_usual_key_no_second_address(tmp_path):
     (tmp_path / "mine.md").write_text("{constraints}")
     text = GOOD.replace("conditions", 'concurrency = 3\nprompt = "mine.md"\nconditions', 1)
     text += 'concurrency = 5\n\n[models.b]\nmodel = "reference-static"\n'
@@ -156,10 +160,7 @@ def test_each_option_reaches_its_run_and_the_nearer_table_wins(tmp_path):
     assert a.prompt == str((tmp_path / "mine.md").resolve())
     assert a.conditions == ("base", "explicit")
     assert a.out == tmp_path / "puzzles" / "a"
-
-
-def test_the_usual_key_goes_to_no_second_address(tmp_path):
-    """Where there are several servers, only a model that names its variable has a key."""
+    # Where there are several servers, only a model that names its variable has a key.
     text = GOOD.replace('"reference"', '"compatible/x@http://127.0.0.1:1/v1"')
     text += '\n[models.b]\nmodel = "compatible/x"\nbase_url = "http://127.0.0.1:2/v1"\n'
     (tmp_path / "study.toml").write_text(text)
@@ -168,11 +169,18 @@ def test_the_usual_key_goes_to_no_second_address(tmp_path):
     assert options.parameters["api_key_env"] == ""
 
 
-def test_a_line_is_that_on_which_its_statement_begins():
+def test_a_line_is_that_on_which_its_statement_begins_found_in_bounded_time():
     toml = TomlLines(Path("x"), 'a = [\n 1,\n 2]\n\n[t]\nb = """\nx\n"""\nc.d = 1979-05-27\n')
     assert toml.data == {"a": [1, 2], "t": {"b": "x\n", "c": {"d": "1979-05-27"}}}
     places = [("a",), ("a", 1), ("t",), ("t", "b"), ("t", "c", "d"), ("t", "none"), ("none",)]
     assert [toml.line(place) for place in places] == [1, 1, 5, 6, 9, 5, None]
+    toml = TomlLines(Path("x"), "a = 1\n" + "\n" * 60_000 + "b = 2\n")
+    assert (toml.line(("a",)), toml.line(("b",)), toml.data) == (1, None, {"a": 1, "b": 2})
+    data = {
+        "a": ['x"\\\n', 1, 2.5, True], "b": {"c d": "é", "e": [1]},
+        "t": {"one": {"k": "v"}, "two.x": {"k": {"l": False}}},
+    }  # fmt: skip
+    assert TomlLines(Path("x"), toml_text(data)).data == data
 
 
 @pytest.mark.parametrize(
@@ -189,29 +197,6 @@ def test_a_text_that_costs_more_than_it_looks_is_refused_at_once(text, why):
         TomlLines(Path("x"), text)
 
 
-def test_lines_are_looked_for_in_bounded_time():
-    toml = TomlLines(Path("x"), "a = 1\n" + "\n" * 60_000 + "b = 2\n")
-    assert (toml.line(("a",)), toml.line(("b",)), toml.data) == (1, None, {"a": 1, "b": 2})
-
-
-def test_a_study_of_too_many_runs_is_a_mistake(tmp_path):
-    tables = [
-        "\n".join(f"{name}{n} = {{ {kind} = 'x{n}' }}" for n in range(101))
-        for name, kind in (("t", "task"), ("m", "model"))
-    ]
-    text = f"[tasks]\n{tables[0]}\n[models]\n{tables[1]}\n"
-    with pytest.raises(DatasetErrors, match="more than 10000 runs"):
-        plan_of(tmp_path / "study.toml", text, None)
-
-
-def test_a_text_of_entries_is_read_as_these_entries():
-    data = {
-        "a": ['x"\\\n', 1, 2.5, True], "b": {"c d": "é", "e": [1]},
-        "t": {"one": {"k": "v"}, "two.x": {"k": {"l": False}}},
-    }  # fmt: skip
-    assert TomlLines(Path("x"), toml_text(data)).data == data
-
-
 def test_the_example_of_the_page_is_a_plan(monkeypatch, tmp_path):
     monkeypatch.setenv("TEAM_KEY", "x")
     page = (Path(__file__).parents[3] / "docs/studies.md").read_text()
@@ -220,14 +205,11 @@ def test_the_example_of_the_page_is_a_plan(monkeypatch, tmp_path):
     assert (list(plan.tasks), list(plan.models)) == (["puzzles", "facts"], ["qwen", "gpt"])
 
 
-def test_agents_multiply_conditions_and_are_contrasted_by_name(tmp_path):
+def test_agents_multiply_conditions_and_one_that_there_is_not_is_a_mistake(tmp_path):
     text = GOOD.replace('"explicit:base"]', '"sh:loop"]\nagents = ["loop", "sh -c true {prompt}"]')
     (tmp_path / "study.toml").write_text(text)
     plan = read_plan(tmp_path / "study.toml")
     assert plan.contrasts == ("sh:loop",)
-
-
-def test_an_agent_that_there_is_not_is_a_mistake_at_its_line(tmp_path):
     text = GOOD.replace("[tasks.puzzles]", 'agents = ["loop", "gpt"]\n\n[tasks.puzzles]')
     (line,) = mistakes(tmp_path, text)
     assert line.startswith("4: tasks.puzzles: --agent gpt: no such agent; there are loop, codex")

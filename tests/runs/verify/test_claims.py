@@ -46,14 +46,14 @@ def failing(result):
     return {claim.name: claim.findings for claim in result.claims if claim.verdict == "fails"}
 
 
-def test_every_claim_of_an_honest_pack_holds(honest):
+def test_every_claim_of_an_honest_pack_holds_and_of_its_folder_what_can_be_checked(honest):
     assert verdicts(verified(honest)) == dict.fromkeys(CHECKS, "holds")
-
-
-def test_a_folder_has_no_digests_and_no_report_and_the_rest_holds(honest):
     seen = verdicts(verified(honest.with_suffix("")))
     assert {n for n, verdict in seen.items() if verdict == "unchecked"} == {"files", "figures"}
     assert "fails" not in seen.values()
+    times = begun_in(Run(honest.with_suffix("")))
+    assert sorted(times)[:2] == ["explicit/tp-1-00001.1", "explicit/tp-1-00001.2"]
+    assert {len(each) for each in times.values()} == {1}
 
 
 @pytest.mark.parametrize("fraud", [each for each in frauds.FRAUDS if each is not frauds.page])
@@ -130,12 +130,6 @@ def test_two_reports_differ_where_a_path_has_another_value():
         "c: None is stated, nothing comes out",
         "d: nothing is stated, 1 comes out",
     ]
-
-
-def test_a_run_lists_when_each_episode_was_begun(honest):
-    times = begun_in(Run(honest.with_suffix("")))
-    assert sorted(times)[:2] == ["explicit/tp-1-00001.1", "explicit/tp-1-00001.2"]
-    assert {len(each) for each in times.values()} == {1}
 
 
 def test_numbers_that_a_stranger_makes_up_cost_no_time(honest, tmp_path):

@@ -22,13 +22,10 @@ def use(tool, **arguments):
     return asyncio.run(tool.run(arguments))
 
 
-def test_a_search_gives_title_address_and_snippet():
+def test_a_search_gives_title_address_and_snippet_or_what_to_try():
     result = use(SEARCH, query="moon")
     assert result.output == "[1] A\nhttps://a.example/\nx"
     assert [(ref.url, ref.how) for ref in result.pages] == [("https://a.example/", "returned")]
-
-
-def test_a_search_without_results_says_what_to_try():
     assert use(SEARCH, query="sun").output.startswith("No results for: sun")
 
 
@@ -48,34 +45,25 @@ def test_wrong_arguments_are_named(arguments, reason):
     assert reason in str(caught.value)
 
 
-def test_a_page_is_shown_with_its_digest_in_the_result():
+def test_a_page_is_shown_with_its_digest_and_a_long_one_in_windows():
     result = use(
         OpenPage(MemoryPages([page("https://a.example/", "Text.")])), url="https://a.example/"
     )
     assert result.output == "A page\nhttps://a.example/\n\nText."
     (ref,) = result.pages
     assert (ref.how, len(ref.digest or "")) == ("opened", 64)
-
-
-def test_a_long_page_comes_in_windows():
     browse = OpenPage(MemoryPages([page("https://a.example/", "abcdefgh")]), window=3)
     assert use(browse, url="https://a.example/", window=3).output.endswith("gh\n\n[Window 3 of 3.]")
     assert use(browse, url="https://a.example/", window=9).output.endswith("gh\n\n[Window 3 of 3.]")
 
 
-def test_printed_text_and_the_last_value_come_back():
+def test_the_interpreter_gives_prints_values_and_lost_sessions_and_says_what_it_has():
     sandbox = FakeSandbox([ExecResult(stdout="hello\n", value="42")])
     assert use(Interpreter(sandbox, (), 30), code="x").output == "hello\n42"
-
-
-def test_a_lost_session_is_said_with_what_it_means():
     sandbox = FakeSandbox([ExecResult(status="timeout", error="stopped after 30 s")])
     result = use(Interpreter(sandbox, (), 30), code="while True: pass")
     assert "The session was lost with its variables" in result.output
     assert result.error == "timeout: stopped after 30 s"
-
-
-def test_the_description_says_what_can_be_imported():
     assert "library and sxtwl. " in Interpreter(FakeSandbox(), ("sxtwl",), 30).spec.description
 
 

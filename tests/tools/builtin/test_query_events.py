@@ -24,12 +24,14 @@ def ask(operation, table=TABLE, **wanted):
     return asyncio.run(tool.run({"operation": operation, **wanted})).output
 
 
-def test_all_events_come_in_the_order_of_time():
+def test_all_events_come_in_the_order_of_time_and_the_latest_that_fits():
     assert ask("filter").splitlines() == [
         "2023-01-31 08:00 | Tom | drink juice | living room",
         "2023-09-29 23:59 | Tom | drink juice | kitchen",
         "2023-09-30 00:00:30 | Mary | read book | kitchen",
     ]
+    assert ask("latest", event="drink juice") == "2023-09-29 23:59 | Tom | drink juice | kitchen"
+    assert ask("latest", since="2024") == "No event fits."
 
 
 @pytest.mark.parametrize(
@@ -50,11 +52,6 @@ def test_all_events_come_in_the_order_of_time():
 )
 def test_conditions_restrict_by_local_time(wanted, count):
     assert ask("count", **wanted) == count
-
-
-def test_latest_is_the_last_that_fits():
-    assert ask("latest", event="drink juice") == "2023-09-29 23:59 | Tom | drink juice | kitchen"
-    assert ask("latest", since="2024") == "No event fits."
 
 
 @pytest.mark.parametrize(
