@@ -86,7 +86,7 @@ def test_a_dataset_is_asked_instead_and_filtered_up_to_the_limit(tmp_path):
     assert json.loads(done.stdout)["conditions"]["base"]["episodes"] == 1
     manifest = json.loads((tmp_path / "run/run.json").read_text())
     assert (manifest["dataset"], manifest["where"]) == ("own.jsonl", ["solution_count=0"])
-    out = run_puzzles(tmp_path / "run", "--where", "solution_count=3", limit=2)
+    out = run_puzzles(tmp_path / "filled", "--where", "solution_count=3", limit=2)
     rows = (out / "samples.jsonl").read_text().splitlines()
     assert [json.loads(row)["solution_count"] for row in rows] == [3, 3]
 

@@ -30,6 +30,7 @@ from agent_env.runs.start import (
 )
 from tests.fake_server import FakeServer, ScriptedAnswer, model_policy, tool_call
 from tests.fake_server.conversation import Tokens
+from tests.loops import in_loop
 from tests.plans import QUIET
 
 TEST = "This is a test of the connection."
@@ -60,14 +61,11 @@ def asked(out, url, **options):
     return RunOptions(**(given | options))
 
 
-def ran(out, server, notes=None, **options):
+@in_loop
+async def ran(out, server, notes=None, **options):
     listener = QUIET if notes is None else replace(QUIET, note=notes.append)
-
-    async def go():
-        async with server:
-            return (await start_run(asked(out, server.url, **options), listener)).manifest
-
-    return asyncio.run(go())
+    async with server:
+        return (await start_run(asked(out, server.url, **options), listener)).manifest
 
 
 CHAT = "/v1/chat/completions"

@@ -12,6 +12,7 @@ from tests.commands import agent_env as command
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.fake_server.conversation import Tokens
 from tests.fake_server.modes import MODES
+from tests.loops import in_loop
 
 
 async def calling(turns, offers):
@@ -25,13 +26,11 @@ async def calling(turns, offers):
     )
 
 
-def probed(server, **options):
-    async def go():
-        async with server:
-            given = ProbeOptions(server.url, **options)
-            return (await probe_server(given, print))[1]
-
-    return asyncio.run(go())
+@in_loop
+async def probed(server, **options):
+    async with server:
+        given = ProbeOptions(server.url, **options)
+        return (await probe_server(given, print))[1]
 
 
 def seen(record):

@@ -1,9 +1,15 @@
 """Small finished runs on disk, made without a model."""
 
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from agent_env.episodes.run_folder import EpisodeKey, digest
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest
+from agent_env.episodes.runner import Runner, Seams
 from agent_env.episodes.trace.lines import TraceWriter
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.graph.strategies import make_strategy
+from agent_env.models.tokenizers import Estimate
+from agent_env.protocols import Limits
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import (
@@ -17,12 +23,27 @@ from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.testing import puzzle
+from agent_env.tools.toolbox import ToolSet
 
 WEB = parse_condition("web")
 
 
 def clock():
     return datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def scripted_runner(path, opened, **fields):
+    """Episodes of puzzles in this folder: `opened` gives the model of a sample, and its tools."""
+
+    @asynccontextmanager
+    async def open_seams(sample, condition):
+        model, *tools = opened(sample)
+        yield Seams(model, ToolSet(tools), make_strategy(condition, make_task().prompt))
+
+    return Runner(
+        folder=RunFolder(path), model_name="scripted", open_seams=open_seams,
+        tokenizer=Estimate(), **{"limits": Limits(), "concurrency": 4} | fields,
+    )  # fmt: skip
 
 
 def make_run(path, names, web="record", **fields):

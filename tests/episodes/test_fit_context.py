@@ -2,15 +2,12 @@
 others they replay, resume and fork."""
 
 import asyncio
-from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 
 from agent_env.episodes.rerun.replay import Replayer
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.runner import Runner, Seams
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError
@@ -18,14 +15,11 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop
 from agent_env.graph.meter import estimated_tokens
 from agent_env.graph.strategies import make_strategy
-from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
 from agent_env.records.trace_events import ModelCalled
-from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
-from agent_env.tools.toolbox import ToolSet
+from tests.episodes.runs import WEB, scripted_runner
 
-WEB = parse_condition("web")
 FITTING = Limits(fit_context=True)
 SCRIPT = [
     *(calls(("web_search", f'{{"n": {n}}}'), first_id=n) for n in range(1, 7)),
@@ -52,12 +46,8 @@ class Narrow(ScriptedModel):
 
 
 def run(path, model, limits=FITTING):
-    @asynccontextmanager
-    async def open_seams(sample, condition):
-        tool = FakeTool("web_search", lambda arguments: f"page {arguments} " * 200)
-        yield Seams(model, ToolSet([tool]), make_strategy(condition, make_task().prompt))
-
-    made = Runner(RunFolder(path), "scripted", open_seams, Estimate(), limits, concurrency=1)
+    tool = FakeTool("web_search", lambda arguments: f"page {arguments} " * 200)
+    made = scripted_runner(path, lambda sample: (model, tool), limits=limits, concurrency=1)
     asyncio.run(made.run([puzzle("a")], [WEB], 1, lambda key, ending: None))
     (episode,) = episodes_of(made.folder, print)
     return episode

@@ -1,26 +1,17 @@
 """A disk that fills up while a run is going on, on a real small disk."""
 
 import asyncio
-from contextlib import asynccontextmanager
 
 import pytest
 
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.runner import Runner, Seams
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import StorageError
-from agent_env.families.time_puzzles.task import make_task
-from agent_env.graph.strategies import make_strategy
-from agent_env.models.tokenizers import Estimate
-from agent_env.protocols import Limits
 from agent_env.records.trace_events import ModelCalled
-from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
-from agent_env.tools.toolbox import ToolSet
+from tests.episodes.runs import WEB, scripted_runner
 from tests.episodes.test_run_folder import disk_of
 
-WEB = parse_condition("web")
 SAMPLES = [puzzle(f"a{number}") for number in range(40)]
 
 
@@ -34,24 +25,19 @@ def test_the_run_stops_with_every_reply_kept_and_goes_on_when_there_is_room(disk
     filler.write_bytes(bytes(1024 * 1024))
     asked = 0
 
-    @asynccontextmanager
-    async def open_seams(sample, condition):
-        class Counted(ScriptedModel):
-            async def generate(self, messages, tools, options=None):
-                nonlocal asked
-                asked += 1
-                await asyncio.sleep(0.001)  # others come between
-                return await super().generate(messages, tools)
+    class Counted(ScriptedModel):
+        async def generate(self, messages, tools, options=None):
+            nonlocal asked
+            asked += 1
+            await asyncio.sleep(0.001)  # others come between
+            return await super().generate(messages, tools)
 
+    def opened(sample):
         long = "word " * 4000
         model = Counted([calls(("web_search", "{}")), answer(f"{long}\nMY ANSWER: None")])
-        tools = ToolSet([FakeTool("web_search", lambda arguments: f"{sample.id} {long}")])
-        yield Seams(model, tools, make_strategy(condition, make_task().prompt))
+        return model, FakeTool("web_search", lambda arguments: f"{sample.id} {long}")
 
-    runner = Runner(
-        folder=RunFolder(disk / "run"), model_name="scripted", open_seams=open_seams,
-        tokenizer=Estimate(), limits=Limits(), concurrency=4,
-    )  # fmt: skip
+    runner = scripted_runner(disk / "run", opened)
 
     def run():
         (disk / "run").mkdir(exist_ok=True)

@@ -11,44 +11,23 @@ from agent_env.episodes.calls.budget import ConcurrencyLimit
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.runner import Runner, Seams
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.watch import Watch
 from agent_env.errors import ModelError, SandboxError, StorageError
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import SetOptions, make_set
-from agent_env.families.time_puzzles.task import make_task
-from agent_env.graph.strategies import make_strategy
-from agent_env.models.tokenizers import Estimate
-from agent_env.protocols import Limits
 from agent_env.records.schema import ToolSpec
 from agent_env.records.trace_events import EpisodeStarted
-from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
-from agent_env.tools.toolbox import ToolSet
 from tests.episodes.killing import ordeal
-
-WEB = parse_condition("web")
+from tests.episodes.runs import WEB, scripted_runner
 
 
 def runner_for(path, make_model):
-    @asynccontextmanager
-    async def open_seams(sample, condition):
-        tool = FakeTool("web_search", lambda arguments: "found")
-        strategy = make_strategy(condition, make_task().prompt)
-        yield Seams(make_model(sample), ToolSet([tool]), strategy)
-
-    return Runner(
-        folder=RunFolder(path),
-        model_name="scripted",
-        open_seams=open_seams,
-        tokenizer=Estimate(),
-        limits=Limits(),
-        concurrency=4,
-        calls=Calls(ConcurrencyLimit(most=4), Retries(attempts=4, first_wait_s=0.001)),
-    )
+    tool = FakeTool("web_search", lambda arguments: "found")
+    calls = Calls(ConcurrencyLimit(most=4), Retries(attempts=4, first_wait_s=0.001))
+    return scripted_runner(path, lambda sample: (make_model(sample), tool), calls=calls)
 
 
 def run(runner, count=3, repeats=1):

@@ -8,6 +8,7 @@ import pytest
 from agent_env.errors import ModelError
 from agent_env.models.settings import Parameters
 from agent_env.models.streams import Pace, partial_text
+from tests.loops import in_loop
 from tests.models.raw_server import KEY, USER, ChatCompletions, Responses
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -55,22 +56,20 @@ class Halting:
         writer.close()
 
 
-def ask(*pieces, times=1, idle_s=0.3, timeout_s=20.0):
-    async def go():
-        async with Halting(*pieces) as server:
-            model = ChatCompletions(
-                "n", "m", server.url, KEY, Parameters(), timeout_s, stream=True, idle_s=idle_s
-            )
-            found = []
-            for _ in range(times):
-                try:
-                    found.append((await model.generate([USER], [])).message.content)
-                except ModelError as exc:
-                    found.append(exc)
-            await model.close()
-            return found
-
-    return asyncio.run(go())
+@in_loop
+async def ask(*pieces, times=1, idle_s=0.3, timeout_s=20.0):
+    async with Halting(*pieces) as server:
+        model = ChatCompletions(
+            "n", "m", server.url, KEY, Parameters(), timeout_s, stream=True, idle_s=idle_s
+        )
+        found = []
+        for _ in range(times):
+            try:
+                found.append((await model.generate([USER], [])).message.content)
+            except ModelError as exc:
+                found.append(exc)
+        await model.close()
+        return found
 
 
 def test_a_stream_that_stops_or_ends_keeps_what_it_had_said():

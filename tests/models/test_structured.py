@@ -46,16 +46,9 @@ def ask(policy, mode="lenient", tools=(), api=compatible.API, options=HELD, stre
 
     async def run():
         async with FakeServer(policy, mode=mode) as server:
+            permit = own_call()
             model = ApiModel(
-                api,
-                "m",
-                "fake",
-                server.url,
-                None,
-                Parameters(),
-                timeout_s=20,
-                stream=stream,
-                permit=own_call(),
+                api, "m", "fake", server.url, None, Parameters(), 20, stream, permit=permit
             )
             try:
                 return await model.generate([QUESTION], tools, options), server.recent[-1]

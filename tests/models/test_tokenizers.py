@@ -24,6 +24,7 @@ from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from agent_env.testing import ScriptedModel, answer, calls
 from agent_env.wiring.trust import own_call
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
+from tests.loops import in_loop
 from tests.models.raw_server import KEY, LOOKUP, ChatCompletions, RawServer, reply
 
 ranked = pytest.mark.skipif(find_spec("bpe_openai") is None, reason="needs agent-env[tokenizers]")
@@ -141,21 +142,19 @@ async def says(turns, offers):
     )
 
 
-def generated(kind, in_text=False, tells_usage=False, tools=()):
-    async def go():
-        async with FakeServer(says, tokenizer=kind, tells_usage=tells_usage) as server:
-            tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
-            await tokenizer.open()
-            chat = ChatCompletions("n", "m", server.url, KEY, Parameters(), 5.0)
-            counted = CountedByServer(chat, tokenizer)
-            model = TextProtocol(counted) if in_text else counted
-            try:
-                return await model.generate([ASKED], tools)
-            finally:
-                await model.close()
-                await tokenizer.close()
-
-    return asyncio.run(go())
+@in_loop
+async def generated(kind, in_text=False, tells_usage=False, tools=()):
+    async with FakeServer(says, tokenizer=kind, tells_usage=tells_usage) as server:
+        tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
+        await tokenizer.open()
+        chat = ChatCompletions("n", "m", server.url, KEY, Parameters(), 5.0)
+        counted = CountedByServer(chat, tokenizer)
+        model = TextProtocol(counted) if in_text else counted
+        try:
+            return await model.generate([ASKED], tools)
+        finally:
+            await model.close()
+            await tokenizer.close()
 
 
 def test_what_the_server_does_not_tell_its_tokenizer_counts():

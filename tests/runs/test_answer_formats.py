@@ -10,22 +10,18 @@ from agent_env.errors import ConfigError
 from agent_env.extensions.reference.policy import Reference
 from tests.fake_server import FakeServer
 from tests.fake_server.policies import model_policy
+from tests.loops import in_loop
 
 CONDITIONS = ["explicit", "web"]
 
 
-def run_against(mode, folder, **options):
+@in_loop
+async def run_against(mode, folder, **options):
     """A run of two puzzles against the reference behind a fake server, and the bodies it got."""
-
-    async def go():
-        async with FakeServer(model_policy(Reference()), mode=mode) as server:
-            given = {"limit": 2, "conditions": CONDITIONS, "out": folder} | options
-            run = await ae.run(
-                "time-puzzles", model="compatible/fake", base_url=server.url, **given
-            )
-            return run, list(server.recent)
-
-    return asyncio.run(go())
+    async with FakeServer(model_policy(Reference()), mode=mode) as server:
+        given = {"limit": 2, "conditions": CONDITIONS, "out": folder} | options
+        run = await ae.run("time-puzzles", model="compatible/fake", base_url=server.url, **given)
+        return run, list(server.recent)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Episodes driven from outside have the tools, limits, traces and scores of any run."""
 
-import asyncio
 import runpy
 import sys
 from dataclasses import replace
@@ -14,17 +13,16 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from tests import ROOT
+from tests.loops import in_loop
 
 EXAMPLE = ROOT / "examples" / "drive.py"
 
 
-def _with(options, use):
-    async def main():
-        folder = await make_environment(options)
-        async with open_environment(folder) as environment:
-            return await use(environment)
-
-    return asyncio.run(main())
+@in_loop
+async def _with(options, use):
+    folder = await make_environment(options)
+    async with open_environment(folder) as environment:
+        return await use(environment)
 
 
 def _options(path, **changes):

@@ -28,6 +28,7 @@ from agent_env.runs.score import score_folder
 from agent_env.tasks.sample_files import samples_bytes
 from tests.commands import agent_env, serving
 from tests.fake_server import FakeServer, script_policy
+from tests.loops import in_loop
 from tests.plans import QUIET, finished
 
 TRUTHFUL = (
@@ -76,14 +77,12 @@ def script(folder, *lines):
     return file
 
 
-def judged(run, *lines, errors=None, model="compatible/j", **options):
-    async def go():
-        server = FakeServer(script_policy(script(run.parent, *lines)), errors=errors)
-        async with server:
-            wished = JudgeOptions(run, model, base_url=server.url, **options)
-            return await judge_run(wished, lambda line: None)
-
-    return asyncio.run(go())
+@in_loop
+async def judged(run, *lines, errors=None, model="compatible/j", **options):
+    server = FakeServer(script_policy(script(run.parent, *lines)), errors=errors)
+    async with server:
+        wished = JudgeOptions(run, model, base_url=server.url, **options)
+        return await judge_run(wished, lambda line: None)
 
 
 def test_a_judge_says_right_of_its_share_and_changes_no_episode(run):

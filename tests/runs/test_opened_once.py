@@ -12,16 +12,7 @@ from agent_env.sandbox import choose
 from agent_env.wiring import models
 from tests.commands import agent_env
 
-PUZZLE = (
-    "run",
-    "time-puzzles",
-    "--limit",
-    "1",
-    "--condition",
-    "web+python",
-    "--sandbox",
-    "namespaces",
-)
+PUZZLE = "run time-puzzles --limit 1 --condition web+python --sandbox namespaces".split()
 
 
 @pytest.fixture

@@ -10,28 +10,14 @@ from agent_env.sandbox.seccomp import ARCHITECTURES, program
 from agent_env.sandbox.syscalls import ALLOWED, LOOKED_AT
 
 ALLOW, EPERM, ENOSYS, KILL = 0x7FFF0000, 0x50001, 0x50026, 0x80000000
-FORBIDDEN = {
-    "mount": (165, 40),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "pivot_root": (155, 41),
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "io_uring_setup": (425, 425),
-    "bpf": (321, 280),
-    "keyctl": (250, 219),
-    "add_key": (248, 217),
-    "userfaultfd": (323, 282),
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "perf_event_open": (298, 241),
-    "shmget": (29, 194),
-    "init_module": (175, 105),
-    "kexec_load": (246, 104),
-    "setuid": (105, 146),
-    "capset": (126, 91),
-    "seccomp": (317, 277),
-}
+NUMBERS = """
+mount 165 40, unshare 272 97, setns 308 268, pivot_root 155 41, ptrace 101 117, process_vm_readv
+310 270, io_uring_setup 425 425, bpf 321 280, keyctl 250 219, add_key 248 217, userfaultfd 323
+282, memfd_create 319 279, memfd_secret 447 447, perf_event_open 298 241, shmget 29 194,
+init_module 175 105, kexec_load 246 104, setuid 105 146, capset 126 91, seccomp 317 277
+"""
+FORBIDDEN = {name: (int(x86), int(arm)) for name, x86, arm in map(str.split, NUMBERS.split(","))}
+"""By name, the numbers of both processors."""
 
 
 def verdict(aarch64, number, *arguments, arch=None):

@@ -27,6 +27,7 @@ from agent_env.tools.plugin import open_plugin
 from agent_env.tools.signature import docstring_parts
 from agent_env.tools.toolbox import ToolSet
 from agent_env.wiring.trust import own_call
+from tests.loops import in_loop
 
 
 @tool
@@ -269,16 +270,14 @@ def power(base: int, exponent: int = 2) -> dict[str, int]:
     return {"power": int(math.pow(base, exponent))}
 
 
-def run_sandboxed(arguments: str) -> ToolResult:
-    async def inner() -> ToolResult:
-        backend = UnsafeSubprocess(SandboxLimits(), own_call())
-        async with backend, backend.session() as session:
-            own = power.traits.model_copy(update={"path": "here"})
-            tools = ToolSet([open_plugin(power, own, Supplies(sandbox=session))])
-            made = ToolCall(id="1", name="power", arguments=arguments)
-            return await tools.run(made, frozenset(["power"]))
-
-    return asyncio.run(inner())
+@in_loop
+async def run_sandboxed(arguments: str) -> ToolResult:
+    backend = UnsafeSubprocess(SandboxLimits(), own_call())
+    async with backend, backend.session() as session:
+        own = power.traits.model_copy(update={"path": "here"})
+        tools = ToolSet([open_plugin(power, own, Supplies(sandbox=session))])
+        made = ToolCall(id="1", name="power", arguments=arguments)
+        return await tools.run(made, frozenset(["power"]))
 
 
 def test_a_sandboxed_function_runs_where_its_traits_say() -> None:

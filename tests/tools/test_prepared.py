@@ -1,21 +1,18 @@
 """Sessions that begin with something in them."""
 
-import asyncio
-
 import pytest
 
 from agent_env.errors import SandboxError
 from agent_env.records.execution import ExecResult
 from agent_env.testing import FakeSandbox
 from agent_env.tools.sandboxed import CHUNK, Prepared
+from tests.loops import in_loop
 
 
-def run(sandbox, setup, *codes):
-    async def call():
-        async with Prepared(sandbox, setup, 5.0) as session:
-            return [await session.run(code, 5.0) for code in codes]
-
-    return asyncio.run(call())
+@in_loop
+async def run(sandbox, setup, *codes):
+    async with Prepared(sandbox, setup, 5.0) as session:
+        return [await session.run(code, 5.0) for code in codes]
 
 
 def test_the_setup_runs_once_and_again_only_after_a_lost_session():

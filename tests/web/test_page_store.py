@@ -40,15 +40,9 @@ def count(store, table):
 
 
 def test_a_page_comes_back_as_it_was_put(store):
-    put = page(A, "Text.").model_copy(
-        update={
-            "headers": {"etag": "1"},
-            "language": "en",
-            "published": "2020-01-02",
-            "modified": "2021-01-02",
-            "extractor": "x/1",
-        }
-    )
+    days = {"published": "2020-01-02", "modified": "2021-01-02"}
+    more = {"headers": {"etag": "1"}, "language": "en", "extractor": "x/1"}
+    put = page(A, "Text.").model_copy(update=days | more)
     digest = asyncio.run(store.put(put))
     assert asyncio.run(store.get(A)) == put
     assert digest == hashlib.sha256(put.body).hexdigest()

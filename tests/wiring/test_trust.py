@@ -54,19 +54,12 @@ class Foreign:
 
     def command(self, name, *more):
         trace = str(self.path / f"episodes/{self.condition}/{self.sample}.1.jsonl")
+        forked = str(self.path.with_name("forked"))
         words = {
             "resume": ["resume", str(self.path), "--accept-changes"],
             "replay tools": ["replay", str(self.path), "--tools", "live", "--lenient"],
             "replay model": ["replay", str(self.path), "--model", "live", "--lenient"],
-            "fork": [
-                "episodes",
-                "fork",
-                trace,
-                "--at",
-                self.at,
-                "--out",
-                str(self.path.with_name("forked")),
-            ],
+            "fork": ["episodes", "fork", trace, "--at", self.at, "--out", forked],
         }[name]
         return agent_env(*words, *more, env=self.environment)
 

@@ -1,7 +1,6 @@
 """Calls as a run makes them: what the trace tells, what counts, what stops the run."""
 
 import asyncio
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -11,19 +10,15 @@ from agent_env.episodes.calls.reply_cache import ReplyCache
 from agent_env.episodes.calls.retries import Breaker, Retries
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.runner import Runner, Seams
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError, RunStopped
-from agent_env.families.time_puzzles.task import make_task
-from agent_env.graph.strategies import make_strategy
-from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
 from agent_env.records.schema import ModelFacts, Usage
 from agent_env.records.trace_events import ModelCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
-from agent_env.tools.toolbox import ToolSet
 from agent_env.wiring.trust import own_call
+from tests.episodes.runs import scripted_runner
 
 SOME = Usage(input_tokens=100, output_tokens=10, source="provider")
 FAST = Retries(first_wait_s=0.001)
@@ -44,29 +39,14 @@ class Shaky:
         return answer("MY ANSWER: None", SOME)
 
 
-def runner(
-    path,
-    make_model,
-    shared=None,
-    limits=None,
-    concurrency=4,
-):
-    @asynccontextmanager
-    async def open_seams(sample, condition):
-        tools = [FakeTool(name, lambda arguments: "found") for name in ("web_search", "python")]
-        yield Seams(
-            make_model(sample), ToolSet(tools), make_strategy(condition, make_task().prompt)
-        )
+def runner(path, make_model, shared=None, limits=None, concurrency=4):
+    def opened(sample):
+        tools = (FakeTool(name, lambda arguments: "found") for name in ("web_search", "python"))
+        return make_model(sample), *tools
 
-    return Runner(
-        folder=RunFolder(path),
-        model_name="scripted",
-        open_seams=open_seams,
-        tokenizer=Estimate(),
-        limits=limits or Limits(),
-        concurrency=concurrency,
-        calls=shared or Calls(ConcurrencyLimit(most=4), FAST),
-    )
+    calls = shared or Calls(ConcurrencyLimit(most=4), FAST)
+    limits = limits or Limits()
+    return scripted_runner(path, opened, limits=limits, concurrency=concurrency, calls=calls)
 
 
 def run(made, count=1):
@@ -132,13 +112,8 @@ def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path):
             await asyncio.sleep(0.4)
             return await super().generate(messages, tools)
 
-    made = runner(
-        tmp_path,
-        lambda s: Slow([]),
-        Calls(ConcurrencyLimit(most=1)),
-        Limits(time_s=1.1),
-        concurrency=4,
-    )
+    calls = Calls(ConcurrencyLimit(most=1))
+    made = runner(tmp_path, lambda s: Slow([]), calls, Limits(time_s=1.1))
     episodes = run(made, count=4)  # the last one waits 1.2 s
     assert [e.stop_reason for e in episodes] == ["answered"] * 4
     waits = [call.queued_s for n in range(4) for call in model_calls(tmp_path, f"tp-0-{n}")]

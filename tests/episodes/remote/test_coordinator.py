@@ -1,7 +1,6 @@
 """A worker writes and spends through the coordinator; leases decide whose episode it is."""
 
 import asyncio
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -16,20 +15,16 @@ from agent_env.episodes.remote.coordinator import (
     remote_calls,
 )
 from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.episodes.runner import Runner, Seams, utc_now
+from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace.fold import Recording, fold
 from agent_env.episodes.trace.lines import TraceWriter, read_trace
 from agent_env.errors import RunStopped, StorageError
-from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop
-from agent_env.graph.strategies import make_strategy
-from agent_env.models.tokenizers import Estimate
-from agent_env.protocols import Limits
 from agent_env.records.schema import Message, Reply, Usage
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
-from agent_env.tools.toolbox import ToolSet
-from tests.episodes.runs import WEB, make_run
+from tests.episodes.runs import WEB, make_run, scripted_runner
+from tests.loops import in_loop
 
 KEY = EpisodeKey("a", "web", 1)
 USED = Usage(input_tokens=30, output_tokens=20)
@@ -49,15 +44,13 @@ class Here:
         self.told.add(asyncio.ensure_future(self.ask(method, *arguments)))
 
 
-def _keep(folder, use, concurrency=4):
-    async def main():
-        coordinator = Coordinator.of(folder, concurrency)
-        try:
-            return await use(coordinator)
-        finally:
-            await coordinator.shut()
-
-    return asyncio.run(main())
+@in_loop
+async def _keep(folder, use, concurrency=4):
+    coordinator = Coordinator.of(folder, concurrency)
+    try:
+        return await use(coordinator)
+    finally:
+        await coordinator.shut()
 
 
 def _with_limits(path, **limits):
@@ -71,21 +64,13 @@ def _started():
     return SentEvent("EpisodeStarted", utc_now(), fields)
 
 
-def _runner(folder, model):
-    @asynccontextmanager
-    async def open_seams(sample, condition):
-        tools = ToolSet([FakeTool("look", lambda arguments: "found")])
-        yield Seams(model, tools, make_strategy(condition, make_task("default").prompt))
-
-    return Runner(folder, "scripted", open_seams, Estimate(), Limits(), 1)
-
-
 async def _play(coordinator, model, worker):
     """One episode as a worker runs it."""
     post, opened = Here(coordinator), await coordinator.open(worker, KEY)
     past = Recording.of(opened.events) if opened.events else None
     trace = StreamedTrace(post, opened.lease, is_new=past is None)
-    runner = _runner(coordinator.folder, model)
+    look = FakeTool("look", lambda arguments: "found")
+    runner = scripted_runner(coordinator.folder.path, lambda sample: (model, look), concurrency=1)
     object.__setattr__(runner, "calls", remote_calls(post, opened.lease, Retries(), None))
     try:
         return await runner.episode(KEY, puzzle("a"), WEB, AgentLoop(), trace, past)

@@ -85,17 +85,8 @@ class World:
 
 def run(world, path, strict=True, clock=utc_now):
     notes = []
-    runner = Runner(
-        folder=RunFolder(path),
-        model_name="scripted",
-        open_seams=world.open_seams,
-        tokenizer=Estimate(),
-        limits=Limits(),
-        concurrency=1,
-        strict=strict,
-        clock=clock,
-        note=notes.append,
-    )
+    where, how = RunFolder(path), {"strict": strict, "clock": clock, "note": notes.append}
+    runner = Runner(where, "scripted", world.open_seams, Estimate(), Limits(), 1, **how)
     asyncio.run(runner.run([puzzle("a")], [CONDITION], 1, lambda key, ending: None))
     (episode,) = episodes_of(runner.folder, print)
     return read_trace(trace_of(path)), episode

@@ -51,19 +51,13 @@ def test_a_required_call_is_obeyed_or_not(begun, reply, obeyed):
     assert first_call(begun, [reply, CALLED]).get("required_call") is obeyed
 
 
-@pytest.mark.parametrize(
-    ("source", "tokens"),
-    [
-        ("provider", 31),
-        ("server tokenizer", 31),
-        ("tokenizer", None),
-        ("estimate", None),
-        (None, None),
-    ],
-)
-def test_only_counts_that_hold_the_tools_are_kept(source, tokens):
+HOLDING = {"provider": 31, "server tokenizer": 31}
+
+
+@pytest.mark.parametrize("source", [*HOLDING, "tokenizer", "estimate", None])
+def test_only_counts_that_hold_the_tools_are_kept(source):
     reply = answer("x", Usage.model_validate({"input_tokens": 31, "source": source}))
-    assert first_call(start("auto"), [reply]).get("first_input_tokens") == tokens
+    assert first_call(start("auto"), [reply]).get("first_input_tokens") == HOLDING.get(source)
 
 
 PRICED = ModelFacts(

@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 import time
-from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -65,19 +64,6 @@ async def eventually(is_so):
     raise AssertionError("not after 20 s")
 
 
-def in_loop(test):
-    @wraps(test)
-    def run(**fixtures):
-        asyncio.run(_awaited(test(**fixtures)))
-
-    return run
-
-
-async def _awaited(test):
-    await test
-
-
-@in_loop
 async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after_its_end(tmp_path):
     server, port, _ = tiny(tmp_path, before="setsid sleep 60 & echo pid $!; ")
     await server.start()
@@ -88,7 +74,6 @@ async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after
     assert is_free(port)
 
 
-@in_loop
 async def test_a_server_that_crashes_is_started_again_until_it_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(process, "MOST_CRASHES", 2)
     server, _, notes = tiny(tmp_path)
@@ -122,7 +107,6 @@ async def _up_or_gone(server):
     return False
 
 
-@in_loop
 async def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_and_log(tmp_path):
     server, _, _ = tiny(tmp_path, "unable to allocate 9 GB")
     with pytest.raises(ConfigError) as caught:
@@ -135,7 +119,6 @@ async def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_an
     assert "unable to allocate" in _taken(log)
 
 
-@in_loop
 async def test_a_server_is_not_started_where_something_answers_already(tmp_path):
     first, port, _ = tiny(tmp_path)
     await first.start()
