@@ -31,6 +31,7 @@ def check(
     import asyncio
 
     from agent_env.episodes.calls.preflight import remarks
+    from agent_env.errors import ConfigError
     from agent_env.runs.probe import probe_server
 
     preflight, record = asyncio.run(probe_server(options, say))
@@ -42,17 +43,11 @@ def check(
         for remark in remarks(preflight):
             print(f"  {remark}")
     if out is not None:
-        _write(out, text)
-
-
-def _write(out: Path, text: str) -> None:
-    from agent_env.errors import ConfigError
-
-    try:
-        out.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as exc:
-        raise ConfigError(f"cannot write --out {out}: {exc.strerror}") from exc
-    say(f"wrote {out}")
+        try:
+            out.write_text(f"{text}\n", encoding="utf-8")
+        except OSError as exc:
+            raise ConfigError(f"cannot write --out {out}: {exc.strerror}") from exc
+        say(f"wrote {out}")
 
 
 def _print(record: ServerProbe) -> None:

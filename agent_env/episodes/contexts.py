@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -222,35 +222,28 @@ async def build_contexts(
 ) -> Contexts:
     """One context for each source, and the header that says how they were made."""
     contexts = {s.sample.id: await _context(s, rules, stores, tokenizer) for s in sources}
-    return Contexts(_header(folder, manifest, rules, tokenizer, contexts), contexts)
-
-
-def _header(
-    folder: RunFolder,
-    manifest: Manifest,
-    rules: BuildRules,
-    tokenizer: Tokenizer,
-    contexts: Mapping[str, SampleContext],
-) -> ContextHeader:
     fetched = any(page.store == "fetched" for one in contexts.values() for page in one.pages)
-    return ContextHeader(
-        task=manifest.task,
-        source_run=folder.path.resolve().name,
-        source_created_at=manifest.created_at,
-        source_samples=manifest.samples_digest,
-        source_model=manifest.model,
-        source_condition=rules.condition,
-        source_repeat=rules.repeat,
-        source_web=manifest.web,
-        kinds=rules.kinds,
-        order=ORDER,
-        budget=rules.budget,
-        page_budget=rules.page_budget,
-        tokenizer=tokenizer.name,
-        samples=len(contexts),
-        empty=sum(not context.text for context in contexts.values()),
-        missing=sum(len(context.missing) for context in contexts.values()),
-        note=FETCHED_NOTE if fetched else None,
+    return Contexts(
+        ContextHeader(
+            task=manifest.task,
+            source_run=folder.path.resolve().name,
+            source_created_at=manifest.created_at,
+            source_samples=manifest.samples_digest,
+            source_model=manifest.model,
+            source_condition=rules.condition,
+            source_repeat=rules.repeat,
+            source_web=manifest.web,
+            kinds=rules.kinds,
+            order=ORDER,
+            budget=rules.budget,
+            page_budget=rules.page_budget,
+            tokenizer=tokenizer.name,
+            samples=len(contexts),
+            empty=sum(not context.text for context in contexts.values()),
+            missing=sum(len(context.missing) for context in contexts.values()),
+            note=FETCHED_NOTE if fetched else None,
+        ),
+        contexts,
     )
 
 

@@ -78,49 +78,46 @@ class Judge:
         texts = Texts(self.folder.texts)
 
         async def work(case: Case) -> None:
-            on_end(*await self._one(case, texts))
+            calls: list[JudgeCall] = []
+
+            def record(call: CallTry) -> None:
+                calls.append(
+                    JudgeCall(
+                        attempt=call.attempt,
+                        latency_s=call.latency_s,
+                        queued_s=call.queued_s,
+                        reply=call.reply,
+                        wait_s=call.wait_s,
+                        **failure_fields(call),
+                    )
+                )
+
+            caller = Caller(
+                model=self.model,
+                calls=self.calls,
+                asking=Asking(self.model.name, self.parameters, Condition(name="judge"), 1),
+                rng=random.Random(case.key.name),
+                now=lambda: stamp(self.clock()),
+                meter=Meter(self.calls.budget.facts),
+            )
+            try:
+                reply = await caller.reply(case.messages, (), record)
+                source = reply.message.content
+                says: str = read_verdict(source)
+            except EpisodeError as exc:
+                says, source = FAILED, str(exc)
+            finally:
+                if calls and calls[-1].reply is None:  # keeps the cost of failed calls
+                    self._write(case, texts, FAILED, calls)
+            if says != FAILED:
+                self._write(case, texts, says, calls)
+            on_end(says, source)
 
         workers = min(self.concurrency, len(cases))
         try:
             await work_through(iter(cases), work, workers, self.calls.budget)
         finally:
             texts.close()
-
-    async def _one(self, case: Case, texts: Texts) -> tuple[str, str]:
-        calls: list[JudgeCall] = []
-
-        def record(call: CallTry) -> None:
-            calls.append(
-                JudgeCall(
-                    attempt=call.attempt,
-                    latency_s=call.latency_s,
-                    queued_s=call.queued_s,
-                    reply=call.reply,
-                    wait_s=call.wait_s,
-                    **failure_fields(call),
-                )
-            )
-
-        caller = Caller(
-            model=self.model,
-            calls=self.calls,
-            asking=Asking(self.model.name, self.parameters, Condition(name="judge"), 1),
-            rng=random.Random(case.key.name),
-            now=lambda: stamp(self.clock()),
-            meter=Meter(self.calls.budget.facts),
-        )
-        try:
-            reply = await caller.reply(case.messages, (), record)
-            source = reply.message.content
-            says: str = read_verdict(source)
-        except EpisodeError as exc:
-            says, source = FAILED, str(exc)
-        finally:
-            if calls and calls[-1].reply is None:  # keeps the cost of failed calls
-                self._write(case, texts, FAILED, calls)
-        if says != FAILED:
-            self._write(case, texts, says, calls)
-        return says, source
 
     def _write(self, case: Case, texts: Texts, says: str, calls: Sequence[JudgeCall]) -> None:
         path = self.folder.trace(case.key)

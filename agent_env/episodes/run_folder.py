@@ -140,7 +140,15 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             if any(self.path.iterdir()):
                 raise ConfigError(f"{self.path} is not empty; name a new folder with --out")
-            self._check_room()
+            # Writes and removes as many bytes as a run needs at first
+            probe = self.path / ".room"
+            try:
+                with probe.open("wb") as file:
+                    file.write(b"\0" * ROOM)
+                    file.flush()
+                    os.fsync(file.fileno())
+            finally:
+                probe.unlink(missing_ok=True)
             (self.path / "episodes").mkdir(exist_ok=True)
             whole = {"samples.jsonl": samples, "materials.jsonl": materials, **(files or {})}
             whole["run.json"] = manifest.as_bytes()
@@ -158,17 +166,6 @@ class RunFolder:
     def discard(self) -> None:
         """Removes a folder that was just created, without episodes."""
         shutil.rmtree(self.path, ignore_errors=True)
-
-    def _check_room(self) -> None:
-        """Writes and removes as many bytes as a run needs at first."""
-        probe = self.path / ".room"
-        try:
-            with probe.open("wb") as file:
-                file.write(b"\0" * ROOM)
-                file.flush()
-                os.fsync(file.fileno())
-        finally:
-            probe.unlink(missing_ok=True)
 
     @property
     def manifest(self) -> Manifest:
@@ -276,16 +273,13 @@ class RunFolder:
     def samples_as(self, kind: type[Sample]) -> tuple[Sample, ...]:
         """The run's samples; DatasetError if the file was changed since."""
         if kind not in self._samples:
-            self._samples[kind] = self._read_samples(kind)
+            file = self.path / "samples.jsonl"
+            data = self.read(file.name)
+            samples = parse_samples(file, data, kind)
+            if digest(data) != self.manifest.samples_digest:
+                raise DatasetError(file, None, "was changed after the run; its digest is another")
+            self._samples[kind] = samples
         return self._samples[kind]
-
-    def _read_samples(self, kind: type[Sample]) -> tuple[Sample, ...]:
-        file = self.path / "samples.jsonl"
-        data = self.read(file.name)
-        samples = parse_samples(file, data, kind)
-        if digest(data) != self.manifest.samples_digest:
-            raise DatasetError(file, None, "was changed after the run; its digest is another")
-        return samples
 
     def materials(self) -> tuple[MaterialTable, ...]:
         """The tables that the samples name; DatasetError if the file was changed since."""

@@ -247,7 +247,12 @@ async def _run_tools(state: State, runtime: Runtime[EpisodeState]) -> Next:
     allowed = _allowed(attempt, calls)
     try:
         async with asyncio.timeout(attempt.seconds_left()):
-            await _call_all(attempt, allowed)
+            runs = [attempt.toolbox.run(call, _offer(attempt, call)) for call in allowed]
+            results = [await runs[0]] if len(runs) == 1 else await _run_together(runs)
+            attempt.messages.extend(
+                Message(role="tool", tool_call_id=call.id, content=result.output)
+                for call, result in zip(allowed, results, strict=True)
+            )
     except TimeoutError:
         return attempt.stop("time")
     if len(allowed) < len(calls):
@@ -296,15 +301,6 @@ def _used_up(attempt: EpisodeState) -> frozenset[str]:
     """The tools that were called as often as they may be."""
     calls = attempt.meter.by_tool
     return frozenset(name for name, most in attempt.limits.per_tool.items() if calls[name] >= most)
-
-
-async def _call_all(attempt: EpisodeState, calls: tuple[ToolCall, ...]) -> None:
-    runs = [attempt.toolbox.run(call, _offer(attempt, call)) for call in calls]
-    results = [await runs[0]] if len(runs) == 1 else await _run_together(runs)
-    attempt.messages.extend(
-        Message(role="tool", tool_call_id=call.id, content=result.output)
-        for call, result in zip(calls, results, strict=True)
-    )
 
 
 def _offer(attempt: EpisodeState, call: ToolCall) -> frozenset[str]:

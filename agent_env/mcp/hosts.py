@@ -69,17 +69,14 @@ class Host:
                 return ToolResult(output=f"Error: {shown}", error=text[:500])
             except ConnectionEnded as exc:
                 if (exc.was_sent and not tool.is_repeatable) or attempt == SENT_TWICE:
-                    return self._crash(str(exc))
+                    # `crashed` is what `resume` looks for: the state of before is lost
+                    lost = ", its state is lost" if self.server.isolation == "episode" else ""
+                    error = (
+                        f"crashed: {exc} during the call; the server {self.server.name} is "
+                        f"started again{lost}; whether the call was carried out is unknown"
+                    )
+                    return ToolResult(output=f"Error: {error}", error=error)
         raise AssertionError("the last attempt returns")
-
-    def _crash(self, reason: str) -> ToolResult:
-        """`crashed` is what `resume` looks for: the state of before is lost."""
-        lost = ", its state is lost" if self.server.isolation == "episode" else ""
-        error = (
-            f"crashed: {reason} during the call; the server {self.server.name} is started "
-            f"again{lost}; whether the call was carried out is unknown"
-        )
-        return ToolResult(output=f"Error: {error}", error=error)
 
     async def connected(self) -> Connection:
         """The open connection, made now where there is none; one at a time."""

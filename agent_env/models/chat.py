@@ -445,7 +445,15 @@ def fields_of(
 def _is_kept(name: str, value: JsonValue) -> bool:
     if value in (None, [], {}):
         return value is None and name in REASONING
-    return _is_unknown(name, value)
+    # Known are texts, and parts that are nothing but text
+    if name == "role":
+        return value != "assistant"
+    if name == "tool_calls":
+        return not isinstance(value, list)
+    if name != "content":
+        return True
+    parts = value if isinstance(value, list) else []
+    return any(not isinstance(part, dict) or part.keys() - {"type", "text"} for part in parts)
 
 
 def _copies_in(message: Json) -> Iterator[tuple[str, str]]:
@@ -461,18 +469,6 @@ def _less_copies(name: str, value: JsonValue, copies: Sequence[tuple[str, str]])
     if not inner_names or not isinstance(value, dict):
         return value
     return {inner: value[inner] for inner in value if inner not in inner_names}
-
-
-def _is_unknown(name: str, value: JsonValue) -> bool:
-    """Known are texts, and parts that are nothing but text."""
-    if name == "role":
-        return value != "assistant"
-    if name == "tool_calls":
-        return not isinstance(value, list)
-    if name != "content":
-        return True
-    parts = value if isinstance(value, list) else []
-    return any(not isinstance(part, dict) or part.keys() - {"type", "text"} for part in parts)
 
 
 def _extra_of_call(call: Json) -> Json:

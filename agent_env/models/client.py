@@ -86,7 +86,25 @@ class ApiModel:
             reply = self._reply(body, request, messages)
             if options.schema is not None and reply.finish_reason == "stop":
                 self._check_held(reply)
-            return self._with_loop(reply, watch)
+            # The reply as it is, or marked as one that was cut in a loop, or that ran to its
+            # limit in one
+            was_cut, message = watch.loop is not None, reply.message
+            if reply.finish_reason == "length" and not was_cut:
+                watch.look(("content", message.content), ("reasoning", message.reasoning or ""))
+            if watch.loop is None:
+                return reply
+            limit, saved = self._parameters.max_output_tokens, None
+            if limit is not None:
+                letters = len(message.content) + len(message.reasoning or "")
+                saved = max(0, limit - (reply.usage.output_tokens or letters // LETTERS_PER_TOKEN))
+            loop = Repetition(
+                unit=watch.loop.unit[:200],
+                times=watch.loop.times,
+                place=watch.place,
+                was_cut=was_cut,
+                saved_tokens=saved if was_cut else 0,
+            )
+            return reply.model_copy(update={"finish_reason": "repetition", "repetition": loop})
         raise failure
 
     @property
@@ -116,7 +134,14 @@ class ApiModel:
             request["service_tier"] = "default"
         try:
             if self._stream:
-                return await self._streamed(request, watch)
+                cut = self._api.cut
+                events = await self._endpoint.events(self._path, request, watch if cut else None)
+                if cut is not None and watch.loop is not None:
+                    events.append(cut(events))
+                body = self._api.whole(events)
+                if isinstance(body, Fault):
+                    raise self._failure(body, request, events)
+                return body
             return await self._post(self._endpoint, self._path, request)
         except ModelError as exc:
             if most is None or not exc.lacks_capacity:
@@ -125,16 +150,6 @@ class ApiModel:
             if self._refusals[key] != most:
                 raise
         return await self._body(request, watch)
-
-    async def _streamed(self, request: Json, watch: LoopWatch) -> Json:
-        cut = self._api.cut
-        events = await self._endpoint.events(self._path, request, watch if cut else None)
-        if cut is not None and watch.loop is not None:
-            events.append(cut(events))
-        body = self._api.whole(events)
-        if isinstance(body, Fault):
-            raise self._failure(body, request, events)
-        return body
 
     def _reply(self, body: Json, request: Json, messages: Sequence[Message]) -> Reply:
         failures = self._endpoint.failures
@@ -147,27 +162,6 @@ class ApiModel:
         if (tier := service_tier_of(body, request)) is None:
             return reply
         return reply.model_copy(update={"usage": reply.usage.model_copy(update={"tier": tier})})
-
-    def _with_loop(self, reply: Reply, watch: LoopWatch) -> Reply:
-        """The reply as it is, or marked as one that was cut in a loop, or that ran to its limit in
-        one."""
-        was_cut, message = watch.loop is not None, reply.message
-        if reply.finish_reason == "length" and not was_cut:
-            watch.look(("content", message.content), ("reasoning", message.reasoning or ""))
-        if watch.loop is None:
-            return reply
-        limit, saved = self._parameters.max_output_tokens, None
-        if limit is not None:
-            letters = len(message.content) + len(message.reasoning or "")
-            saved = max(0, limit - (reply.usage.output_tokens or letters // LETTERS_PER_TOKEN))
-        loop = Repetition(
-            unit=watch.loop.unit[:200],
-            times=watch.loop.times,
-            place=watch.place,
-            was_cut=was_cut,
-            saved_tokens=saved if was_cut else 0,
-        )
-        return reply.model_copy(update={"finish_reason": "repetition", "repetition": loop})
 
     def _check_held(self, reply: Reply) -> None:
         """ModelError where the server let the schema of the request fall."""

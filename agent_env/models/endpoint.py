@@ -60,7 +60,9 @@ class Endpoint:
 
         self._base_url = base_url
         self._pace = Pace(idle_s or IDLE_S, timeout_s)
-        self.failures = Failures(model, _public_url(base_url), _checked_key(api_key), timeout_s)
+        if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
+            raise ConfigError("the API key holds a space, a line break or a letter outside ASCII")
+        self.failures = Failures(model, _public_url(base_url), api_key or None, timeout_s)
         self._headers = headers
         self._is_openai = is_openai
         self._most_bytes = most_bytes
@@ -224,12 +226,6 @@ class Endpoint:
         if answer.get("error") and not is_operation:
             raise self.failures.reported(answer["error"], body, answer=answer)
         return answer
-
-
-def _checked_key(key: str | None) -> str | None:
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise ConfigError("the API key holds a space, a line break or a letter outside ASCII")
-    return key or None
 
 
 def _has_port(parts: SplitResult) -> bool:

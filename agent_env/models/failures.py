@@ -343,7 +343,10 @@ class Failures:
         if isinstance(error, list) and error:  # Google's, of some streams
             error = error[0]
         error = shallow(error, self.key)  # before anything is cut short: half a key is one too
-        message = _message(error)[:300]
+        inner = error.get("error", error) if isinstance(error, dict) else error
+        if isinstance(inner, dict):
+            inner = text(inner, "message", "detail") or json.dumps(inner)
+        message = " ".join(str(inner or "nothing more").split())[:300]
         if status is not None and 300 <= status < 400:
             message = f"a redirect to {(headers or {}).get('location', 'nowhere')}"
         code = status or status_in(error)
@@ -401,13 +404,6 @@ class Failures:
             context_tokens=group.overflow.context_tokens if group.overflow else None,
             request_tokens=group.overflow.request_tokens if group.overflow else None,
         )
-
-
-def _message(error: JsonValue) -> str:
-    inner = error.get("error", error) if isinstance(error, dict) else error
-    if isinstance(inner, dict):
-        inner = text(inner, "message", "detail") or json.dumps(inner)
-    return " ".join(str(inner or "nothing more").split())
 
 
 def _unconnected(cause: BaseException) -> str:

@@ -67,32 +67,27 @@ class ChatModelMaker:
             raise ConfigError(f"model {name}: {no}; leave them out")
         model = self.thing
         if inspect.isclass(model):
-            keywords = self._keywords(served_name, settings, key, limit_s)
+            own, extra = settings.parameters, dict(settings.parameters.extra_body)
+            if secret := SECRET.search(json.dumps(extra)):
+                raise ConfigError(
+                    f"--extra-body: {secret[1]} would be stored with the run; name the variable "
+                    "that holds it by --api-key-env"
+                )
+            asked = {name: getattr(own, name) for name in SHARED} | {
+                "model": served_name or None, "max_tokens": own.max_output_tokens, "api_key": key
+            }  # fmt: skip
+            given = {name: value for name, value in asked.items() if value is not None}
+            fields = self.thing.model_fields
+            known = {*fields, *(field.alias for field in fields.values())}
+            if unknown := [name for name in given if name not in known]:
+                raise ConfigError(f"{self.name} has no {unknown[0]}; give its own by --extra-body")
+            ours = {"max_retries": 0, "timeout": limit_s}
+            keywords = {name: ours[name] for name in ours if name in known} | given | extra
             try:
                 model = model(**keywords)
             except Exception as exc:  # the code of others
                 raise ConfigError(f"model {name}: {type(exc).__name__}: {exc}") from exc
         return LangChainModel(model, name, limit_s, key, settings.echo_reasoning != "never")
-
-    def _keywords(
-        self, served_name: str, settings: ModelSettings, key: str | None, limit_s: float
-    ) -> dict[str, Any]:
-        own, extra = settings.parameters, dict(settings.parameters.extra_body)
-        if secret := SECRET.search(json.dumps(extra)):
-            raise ConfigError(
-                f"--extra-body: {secret[1]} would be stored with the run; name the variable that "
-                "holds it by --api-key-env"
-            )
-        asked = {name: getattr(own, name) for name in SHARED} | {
-            "model": served_name or None, "max_tokens": own.max_output_tokens, "api_key": key
-        }  # fmt: skip
-        given = {name: value for name, value in asked.items() if value is not None}
-        fields = self.thing.model_fields
-        known = {*fields, *(field.alias for field in fields.values())}
-        if unknown := [name for name in given if name not in known]:
-            raise ConfigError(f"{self.name} has no {unknown[0]}; give its own by --extra-body")
-        ours = {"max_retries": 0, "timeout": limit_s}
-        return {name: ours[name] for name in ours if name in known} | given | extra
 
 
 class LangChainModel:

@@ -53,18 +53,14 @@ def loop_at_end(text: str) -> Loop | None:
             return None
         period = len(tail) - _ANCHOR - at
         unit = tail[-period:]
-        run = max(TIMES * period, RUN if _says_something(unit) else BARE_RUN)
+        words = {word.lower() for word in _WORD.findall(unit)}
+        run = max(TIMES * period, RUN if len(words - _NAMES) >= WORDS else BARE_RUN)
         if max(TIMES * period, RUN) > len(tail):
             return None
         if run <= len(tail) and tail[-run:-period] == tail[period - run :]:
             return Loop(unit, _rounds(tail, period))
         end = at + _ANCHOR - 1
     return None
-
-
-def _says_something(unit: str) -> bool:
-    words = {word.lower() for word in _WORD.findall(unit)}
-    return len(words - _NAMES) >= WORDS
 
 
 def _rounds(tail: str, period: int) -> int:

@@ -64,19 +64,23 @@ class Tiktoken:
     def count(self, text: str) -> int:
         """Tokens in the text; what looks like a special token counts as the text it is."""
         if self._encoding is None:
-            self._encoding = self._load()
+            import tiktoken
+
+            file = self._file
+            content = file.read_bytes()
+            if file.suffix == ".gz":
+                content = gzip.decompress(content)
+            if hashlib.sha256(content).hexdigest() != self._source.sha256:
+                raise ConfigError(f"{file} is not the rank file it should be; delete or replace it")
+            pairs = (line.split() for line in content.splitlines() if line)
+            self._encoding = tiktoken.Encoding(
+                name=self.name,
+                pat_str=self._source.pattern,
+                mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in pairs},
+                special_tokens={},
+            )
         slices = (text[start : start + SLICE] for start in range(0, len(text), SLICE))
         return sum(len(self._encoding.encode_ordinary(slice_)) for slice_ in slices)
-
-    def _load(self) -> Encoding:
-        import tiktoken
-
-        return tiktoken.Encoding(
-            name=self.name,
-            pat_str=self._source.pattern,
-            mergeable_ranks=_ranks(self._file, self._source.sha256),
-            special_tokens={},
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +147,6 @@ def _rank_file(encoding: str, ranks_dir: Path | None) -> Path:
             " or set TIKTOKEN_CACHE_DIR to a directory that holds it"
         )
     return file
-
-
-def _ranks(file: Path, sha256: str) -> dict[bytes, int]:
-    content = file.read_bytes()
-    if file.suffix == ".gz":
-        content = gzip.decompress(content)
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ConfigError(f"{file} is not the rank file it should be; delete or replace it")
-    pairs = (line.split() for line in content.splitlines() if line)
-    return {base64.b64decode(token): int(rank) for token, rank in pairs}
 
 
 class CountedModel:

@@ -55,11 +55,9 @@ def strict(schema: Mapping[str, Any]) -> Json:
         )
     if schema.get("type") == "array":
         return common | {"items": strict(schema.get("items", {}))}
-    if "enum" not in common and ("type" not in common or _is_line(schema)):
+    if "enum" not in common and (
+        "type" not in common
+        or (schema.get("type") == "string" and schema.get("maxLength", _CODE) < _CODE)
+    ):
         return common | TEXT
     return common
-
-
-def _is_line(schema: Mapping[str, Any]) -> bool:
-    """Whether it is a text that is bounded, and not as long as code may be."""
-    return schema.get("type") == "string" and schema.get("maxLength", _CODE) < _CODE

@@ -56,7 +56,9 @@ def lookups_of(
 def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, reply_text: str) -> Lookup:
     urls = set(proof.urls)
     by = {how: {r.url for r in episode.pages if r.how == how} for how in ("returned", "opened")}
-    is_used = _is_written(proof, reply_text)
+    needed = proof.dates if proof.used is None else proof.used
+    dates = [date[:4] for date in needed] if proof.shares == "year" else needed
+    is_used = all(stands_in(date, reply_text) for date in dates)
     return Lookup(
         constraint=proof.constraint,
         returned=bool(urls & by["returned"]),
@@ -113,12 +115,6 @@ def model_text(episode: Episode, web_tools: Container[str]) -> str:
             parts += [message.content, message.reasoning or ""]
             parts += [c.arguments for c in message.tool_calls if c.name not in web_tools]
     return "\n".join(parts)
-
-
-def _is_written(proof: Proof, model_text: str) -> bool:
-    needed = proof.dates if proof.used is None else proof.used
-    dates = [date[:4] for date in needed] if proof.shares == "year" else needed
-    return all(stands_in(date, model_text) for date in dates)
 
 
 def stands_in(date: str, text: str) -> bool:

@@ -142,7 +142,21 @@ def parse_condition(text: str, tools: Tools = NO_TOOLS, permit: Permit = NOTHING
     named = [_part(part.strip(), text, tools, permit) for part in text.split("+")]
     parts = [part for part, _ in named]
     kinds = [_kind(part) for part in parts]
-    _check(text, parts, kinds)
+    if kinds.count("cited") > 1:
+        raise ConfigError(f"condition '{text}': only one set of cited pages at a time")
+    if len(set(parts)) < len(parts):
+        raise ConfigError(f"condition '{text}' names a part twice")
+    if "base" in parts and len(parts) > 1:
+        raise ConfigError(f"condition '{text}': base means without anything, so it stands alone")
+    for group in (("web", "web-once"), WORDINGS):
+        pair = [part for part in group if part in parts]
+        if len(pair) > 1:
+            raise ConfigError(f"condition '{text}': {' and '.join(pair)} exclude each other")
+    if "cited" in kinds and (web := {"web", "web-once"} & set(parts)):
+        raise ConfigError(
+            f"condition '{text}': cited gives the pages that {web.pop()} would look for, "
+            "so they exclude each other"
+        )
     by_part = dict(named)
     ordered = sorted(parts, key=_place)
     offered = [tool for part in ordered for tool in by_part[part]]
@@ -230,25 +244,6 @@ def _mcp_part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits
         f"condition '{text}': the MCP server {server} offers no tool '{rest[0]}'; it offers "
         f"{', '.join(names)}{', …' if len(traits) > len(names) else ''}"
     )
-
-
-def _check(text: str, parts: Sequence[str], kinds: Sequence[str]) -> None:
-    """ConfigError for parts that exclude each other."""
-    if kinds.count("cited") > 1:
-        raise ConfigError(f"condition '{text}': only one set of cited pages at a time")
-    if len(set(parts)) < len(parts):
-        raise ConfigError(f"condition '{text}' names a part twice")
-    if "base" in parts and len(parts) > 1:
-        raise ConfigError(f"condition '{text}': base means without anything, so it stands alone")
-    for group in (("web", "web-once"), WORDINGS):
-        pair = [part for part in group if part in parts]
-        if len(pair) > 1:
-            raise ConfigError(f"condition '{text}': {' and '.join(pair)} exclude each other")
-    if "cited" in kinds and (web := {"web", "web-once"} & set(parts)):
-        raise ConfigError(
-            f"condition '{text}': cited gives the pages that {web.pop()} would look for, "
-            "so they exclude each other"
-        )
 
 
 CHOICES: tuple[ToolChoice, ...] = ("required", "auto", "none")
@@ -427,7 +422,19 @@ def with_first_steps(
             advice = "write required, auto, none or both, or CONDITION=one of them"
             raise ConfigError(f"--first-step {text}: {advice}")
         if equals:
-            named[_condition_name(name, conditions, text)] = choice
+            full_name = parse_condition(name, own_tools(conditions)).name
+            condition = next((c for c in conditions if c.name == full_name), None)
+            if condition is None:
+                names = ", ".join(c.name for c in conditions)
+                raise ConfigError(
+                    f"--first-step {text}: the run has no such condition, but {names}"
+                )
+            if not condition.tools:
+                problem = "offers no tools, so it has no choice"
+                raise ConfigError(f"--first-step {text}: '{full_name}' {problem}")
+            if has_choice(full_name):
+                raise ConfigError(f"--first-step {text}: the name says its choice already")
+            named[full_name] = choice
         else:
             for_all = choice
     result = [new for c in conditions for new in _with_first_step(c, named.get(c.name, for_all))]
@@ -446,21 +453,6 @@ def _with_first_step(condition: Condition, choice: str) -> list[Condition]:
         required = condition.model_copy(update={"first_step": "required"})
         return [required, _with_choice(condition, "auto", condition.name)]
     return [condition.model_copy(update={"first_step": choice})]
-
-
-def _condition_name(name: str, conditions: Sequence[Condition], text: str) -> str:
-    """The name of the run's condition; ConfigError if it has none, or cannot have a choice."""
-    full_name = parse_condition(name, own_tools(conditions)).name
-    condition = next((c for c in conditions if c.name == full_name), None)
-    if condition is None:
-        names = ", ".join(c.name for c in conditions)
-        raise ConfigError(f"--first-step {text}: the run has no such condition, but {names}")
-    if not condition.tools:
-        problem = "offers no tools, so it has no choice"
-        raise ConfigError(f"--first-step {text}: '{full_name}' {problem}")
-    if has_choice(full_name):
-        raise ConfigError(f"--first-step {text}: the name says its choice already")
-    return full_name
 
 
 def own_tools(conditions: Sequence[Condition]) -> Tools:

@@ -55,7 +55,9 @@ class PluginTool:
             raise EpisodeError(f"{_named(traits)} gave a {type(result).__name__}, no ToolResult")
         if len(result.output) <= traits.output_limit:
             return result
-        return result.model_copy(update={"output": _cut(result.output, traits.output_limit)})
+        most = traits.output_limit
+        notice = f"The output has {len(result.output):,} characters; these are the first {most:,}."
+        return result.model_copy(update={"output": f"{result.output[:most]}\n[{notice}]"})
 
     def close(self) -> None:
         """Closes the tool where it wants that."""
@@ -64,11 +66,6 @@ class PluginTool:
                 close()
             except Exception as exc:  # the code of others
                 raise _failure(self._traits, exc) from exc
-
-
-def _cut(text: str, limit: int) -> str:
-    notice = f"The output has {len(text):,} characters; these are the first {limit:,}."
-    return f"{text[:limit]}\n[{notice}]"
 
 
 def _named(traits: ToolTraits) -> str:

@@ -37,7 +37,7 @@ class Signature:
 def signature_of(function: Callable[..., Any]) -> Signature:
     """From type hints and docstring; ConfigError says what is missing, by file and line."""
     where = place(function)
-    called = _call_of(function)
+    called = function.__call__ if inspect.isclass(function) else function
     text = inspect.cleandoc(inspect.getdoc(function) or "")
     description, notes = docstring_parts(text)
     if not description:
@@ -67,11 +67,6 @@ def _field(default: Any, notes: dict[str, str], name: str) -> Any:
     if isinstance(default, FieldInfo):
         return default
     return Field(default, description=notes[name]) if name in notes else default
-
-
-def _call_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What is called; of a class, its instances' `__call__`."""
-    return function.__call__ if inspect.isclass(function) else function
 
 
 def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parameter]:

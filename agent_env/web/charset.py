@@ -58,7 +58,12 @@ def decode(body: bytes, content_type: str = "") -> str:
             return body.decode(name)
         except UnicodeError:
             continue
-    return _guessed(body, announced)
+    # No announced encoding fits: a page with a stray byte, or one that lies
+    for name in [*announced, "utf-8"]:
+        text = body.decode(name, "replace")
+        if text.count("\ufffd") <= _FEW * len(text):
+            return text
+    return body.decode(_likeliest(body[:_GUESS_FROM]), "replace")
 
 
 def _order(name: str) -> int:
@@ -85,15 +90,6 @@ def _python_name(label: str) -> str | None:
         return None
     name = _WIDER.get(name, name)
     return name if name in _KNOWN else None
-
-
-def _guessed(body: bytes, announced: list[str]) -> str:
-    """No announced encoding fits: a page with a stray byte, or one that lies."""
-    for name in [*announced, "utf-8"]:
-        text = body.decode(name, "replace")
-        if text.count("\ufffd") <= _FEW * len(text):
-            return text
-    return body.decode(_likeliest(body[:_GUESS_FROM]), "replace")
 
 
 def _likeliest(body: bytes) -> str:

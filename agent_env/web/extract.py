@@ -186,15 +186,12 @@ def extract(html: bytes | str, base: str = "") -> Extracted:
     root = _main_part(body)
     text = _Walk(base, bare=root is not body).lines(root) or _Walk(base, all=True).lines(body)
     made_by = f"{EXTRACTOR}; cut: {tree.cut}" if tree.cut else EXTRACTOR
-    return Extracted(_title(source), "\n".join(text), metadata_of(document), made_by)
-
-
-def _title(source: str) -> str:
-    """From the head alone, as Beautiful Soup reads it."""
     end = _TITLE_END.search(source, 0, _HEAD)
     head = source[: end.end() if end else 2000]
     title = BeautifulSoup(head, "lxml", parse_only=SoupStrainer("title")).find("title")
-    return _clean(title.get_text()) if title else ""
+    return Extracted(
+        _clean(title.get_text()) if title else "", "\n".join(text), metadata_of(document), made_by
+    )
 
 
 def _main_part(body: Any) -> Any:
@@ -239,7 +236,18 @@ class _Walk:
                     skipped = element
                     steps.skip_subtree()
             else:
-                self._end(element, root, left_out=element is skipped)
+                if element.tag == "a" and element is not skipped:
+                    self.parts.append(self._address(element.get("href", "")))
+                if self.cells is not None and element.tag in ("td", "th"):
+                    self.cells.append(_clean("".join(self.parts)))
+                    self.parts.clear()
+                elif element.tag == "tr" and self.cells is not None:
+                    self._end_row(self.cells)
+                if element.tag in _BLOCKS:
+                    self._flush()
+                    self.mark = "" if element.tag == "li" else self.mark
+                if element is not root and element.tail:
+                    self.parts.append(element.tail)
         self._flush()
         return self.gathered
 
@@ -251,25 +259,12 @@ class _Walk:
         if tag in _BLOCKS:
             self._flush()
             self.mark = "- " if tag == "li" else self.mark
-        if tag == "tr" and _is_data(element):
+        is_plain = tag == "tr" and next(element.iterdescendants("tr", *_HEADINGS), None) is None
+        if is_plain and sum(map(len, element.itertext())) <= _LONGEST_ROW:
             self.cells = []
         if text := " " if tag == "br" else element.text:
             self.parts.append(text)
         return False
-
-    def _end(self, element: Any, root: Any, left_out: bool) -> None:
-        if element.tag == "a" and not left_out:
-            self.parts.append(self._address(element.get("href", "")))
-        if self.cells is not None and element.tag in ("td", "th"):
-            self.cells.append(_clean("".join(self.parts)))
-            self.parts.clear()
-        elif element.tag == "tr" and self.cells is not None:
-            self._end_row(self.cells)
-        if element.tag in _BLOCKS:
-            self._flush()
-            self.mark = "" if element.tag == "li" else self.mark
-        if element is not root and element.tail:
-            self.parts.append(element.tail)
 
     def _flush(self) -> None:
         if self.cells is not None:
@@ -308,13 +303,6 @@ class _Walk:
         if len(named) > 1 and _ASIDE_NAME.search(named):
             return element.find(".//h1") is None and tag not in ("body", "a")
         return tag == "ul" and not self.bare and _is_menu(element)
-
-
-def _is_data(row: Any) -> bool:
-    """Whether a row is one of a table and not of a page's layout."""
-    if next(row.iterdescendants("tr", *_HEADINGS), None) is not None:
-        return False
-    return sum(map(len, row.itertext())) <= _LONGEST_ROW
 
 
 def _is_menu(items: Any) -> bool:

@@ -178,7 +178,9 @@ class HttpFetcher:
             try:
                 answer = await self._hop(target, timer, what)
             except ToolError as exc:
-                raise _with_redirects(visited, exc) from exc
+                if len(visited) == 1:
+                    raise
+                raise ToolError(f"{shortened_url(visited[0])} redirects: {exc}") from exc
             if answer.moved_to is None:
                 return answer
             target = self._next(target, answer.moved_to)
@@ -195,38 +197,35 @@ class HttpFetcher:
     ) -> Answer:
         """One request, where robots.txt lets us."""
         if what != "robots" and self._obey_robots:
-            await self._check_robots(target, timer)
+            robots = await self._robots_of(target, timer)
+            if not robots.allows(target.path):
+                raise ToolError(
+                    f"{shortened_url(target.url)} is closed to programs by the site's robots.txt"
+                )
         async with self._turn(target.host, timer):
             allow = self._allow if target.site not in self._open_hosts else _any
             addresses = await checked_addresses(target, self._resolve, allow)
+            if self._tls is None:
+                self._tls = httpx.create_ssl_context(trust_env=False)
             async with opened(
                 target,
                 addresses,
                 headers={"user-agent": self._agent, **(headers or {})},
-                tls=self._context(),
+                tls=self._tls,
                 limits=self._limits,
             ) as response:
-                return await self._read(target, response, what)
-
-    async def _read(self, target: SafeUrl, response: httpx.Response, what: _What) -> Answer:
-        """The body is read only where it will be used."""
-        status, headers = response.status_code, response.headers
-        moved_to = headers.get("location") if status in MOVED else None
-        content_type = headers.get("content-type", "")
-        kept_headers = {name: value for name, value in headers.items() if name not in _NOT_KEPT}
-        if moved_to is not None or not 200 <= status < 300:
-            return Answer(target, status, content_type, moved_to, headers=kept_headers)
-        if what == "page":
-            kind_of(content_type)
-        body = await read_body(response, self._limits)
-        return Answer(target, status, content_type, None, body, kept_headers)
-
-    async def _check_robots(self, target: SafeUrl, timer: asyncio.Timeout) -> None:
-        robots = await self._robots_of(target, timer)
-        if not robots.allows(target.path):
-            raise ToolError(
-                f"{shortened_url(target.url)} is closed to programs by the site's robots.txt"
-            )
+                status, headers = response.status_code, response.headers
+                moved_to = headers.get("location") if status in MOVED else None
+                content_type = headers.get("content-type", "")
+                kept_headers = {
+                    name: value for name, value in headers.items() if name not in _NOT_KEPT
+                }
+                if moved_to is not None or not 200 <= status < 300:
+                    return Answer(target, status, content_type, moved_to, headers=kept_headers)
+                if what == "page":
+                    kind_of(content_type)
+                body = await read_body(response, self._limits)
+                return Answer(target, status, content_type, None, body, kept_headers)
 
     async def _robots_of(self, target: SafeUrl, timer: asyncio.Timeout) -> Robots:
         """The site's rules, asked for once; a site without them allows everything."""
@@ -277,11 +276,6 @@ class HttpFetcher:
         except ToolError as exc:
             raise ToolError(f"{shortened_url(target.url)} redirects elsewhere: {exc}") from exc
 
-    def _context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = httpx.create_ssl_context(trust_env=False)
-        return self._tls
-
 
 def _any(address: Address) -> bool:
     """The guard of a host that the user opened by name."""
@@ -292,13 +286,6 @@ def _language(headers: dict[str, str]) -> str | None:
     language = headers.get("content-language", "").strip().lower()
     return (
         language if language.isascii() and 0 < len(language) <= 20 and "," not in language else None
-    )
-
-
-def _with_redirects(visited: list[str], error: ToolError) -> ToolError:
-    """The error, with the URL that was asked for where it is another."""
-    return (
-        error if len(visited) == 1 else ToolError(f"{shortened_url(visited[0])} redirects: {error}")
     )
 
 

@@ -63,7 +63,11 @@ class MementoFetcher:
             elif time > self._end:
                 at = _raw(await self._earlier(original, at, answer))
             elif answer.moved_to:
-                original, at = _original(_joined(original, answer.moved_to)), ""
+                # Where an archived redirect led in its own web: archives write their own address
+                # before it
+                target = _joined(original, answer.moved_to)
+                match = _ARCHIVED.search(target)
+                original, at = page_key(match[1] if match else target), ""
             elif (exact := _raw(_joined(at, answer.headers.get("content-location", "")))) != at:
                 at = exact
             else:
@@ -135,9 +139,3 @@ def _joined(base: str, url: str) -> str:
 
 def _raw(url: str) -> str:
     return _RAW.sub(r"\1id_\2", url, count=1)
-
-
-def _original(target: str) -> str:
-    """Where an archived redirect led in its own web: archives write their own address before it."""
-    match = _ARCHIVED.search(target)
-    return page_key(match[1] if match else target)

@@ -103,10 +103,16 @@ NOTHING = Metadata()
 
 def metadata_of(document: Any) -> Metadata:
     """What the parsed document says; what it does not say is None."""
-    named = _named(document)
+    named: dict[str, str] = {}
+    for meta in document.iter("meta"):
+        for key in ("property", "name", "itemprop", "http-equiv"):
+            if (name := meta.get(key)) and (content := meta.get("content")):
+                named.setdefault(name.strip().lower(), content[:200])
     linked = list(_linked(document))
     first_linked = {name: day for name, day, _ in reversed(linked)}
-    only_time = _only_time(document)
+    articles = document.findall(".//article")
+    times = articles[0].findall(".//time[@datetime]") if len(articles) == 1 else []
+    only_time = day_of(times[0].get("datetime")) if len(times) == 1 else None
     published = _first(named, _PUBLISHED) or first_linked.get("datePublished") or only_time
     modified = _first(named, _MODIFIED) or first_linked.get("dateModified")
     dates = [
@@ -115,7 +121,11 @@ def metadata_of(document: Any) -> Metadata:
         *(stated(day, _LINKED[name], "json-ld") for name, day, is_page in linked if is_page),
         *_times(document), stated(only_time, "published", "time"), *_in_text(document),
     ]  # fmt: skip
-    return Metadata(_language(document, named), published, modified, _distinct(dates))
+    lang = document.get("lang") or document.get("xml:lang") or named.get("content-language") or ""
+    language = str(lang).strip().lower().replace("_", "-").partition(",")[0]
+    return Metadata(
+        language if _LANGUAGE.fullmatch(language) else None, published, modified, _distinct(dates)
+    )
 
 
 def all_dates(
@@ -242,16 +252,6 @@ def day_of(text: object) -> str | None:
         return None
 
 
-def _named(document: Any) -> dict[str, str]:
-    """Contents of meta elements by name, the first of each."""
-    named: dict[str, str] = {}
-    for meta in document.iter("meta"):
-        for key in ("property", "name", "itemprop", "http-equiv"):
-            if (name := meta.get(key)) and (content := meta.get("content")):
-                named.setdefault(name.strip().lower(), content[:200])
-    return named
-
-
 def _first(named: dict[str, str], names: tuple[str, ...]) -> str | None:
     days = (day_of(named.get(name)) for name in names)
     return next((day for day in days if day is not None), None)
@@ -284,15 +284,3 @@ def _objects(value: Any, depth: int) -> Iterator[dict[str, Any]]:
     if isinstance(value, list) and depth:
         for item in value:
             yield from _objects(item, depth - 1)
-
-
-def _only_time(document: Any) -> str | None:
-    articles = document.findall(".//article")
-    times = articles[0].findall(".//time[@datetime]") if len(articles) == 1 else []
-    return day_of(times[0].get("datetime")) if len(times) == 1 else None
-
-
-def _language(document: Any, named: dict[str, str]) -> str | None:
-    lang = document.get("lang") or document.get("xml:lang") or named.get("content-language") or ""
-    language = str(lang).strip().lower().replace("_", "-").partition(",")[0]
-    return language if _LANGUAGE.fullmatch(language) else None

@@ -52,7 +52,10 @@ def open_store(file: Path, read_only: bool = False) -> sqlite3.Connection:
         raise ConfigError(f"there is no page store {file}")
     try:
         if str(file) != ":memory:" and file.exists():
-            _check_head(file)
+            with file.open("rb") as opened:
+                head = opened.read(16)
+            if head and head != b"SQLite format 3\0":
+                raise ConfigError(f"{file} is no page store: it is not an SQLite file")
         connection = _connected(file, read_only)
     except OSError as exc:
         raise StorageError(f"cannot open the page store {file}: {exc.strerror}") from exc
@@ -70,13 +73,6 @@ def open_store(file: Path, read_only: bool = False) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _check_head(file: Path) -> None:
-    with file.open("rb") as opened:
-        head = opened.read(16)
-    if head and head != b"SQLite format 3\0":
-        raise ConfigError(f"{file} is no page store: it is not an SQLite file")
 
 
 def _connected(file: Path, read_only: bool) -> sqlite3.Connection:

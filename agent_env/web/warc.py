@@ -90,7 +90,8 @@ def import_warc(store: SqlitePages, file: Path, note: Callable[[str], None]) -> 
                 add_search(store, _stored(_SEARCH, record))
                 counts["searches"] += 1
         except (ToolError, ValueError, OverflowError) as exc:
-            left_out[_why(exc)] += 1
+            is_empty = isinstance(exc, ToolError)
+            left_out["pages without text" if is_empty else "records that are broken"] += 1
             note(f"a record was left out: {exc}")
     left_out += waiting.left_out
     pages, searches = counts.pop("pages", 0), counts.pop("searches", 0)
@@ -337,10 +338,6 @@ def _content(record: Any) -> bytes:
     if len(data) > LONGEST_BODY:
         raise ValueError(f"it holds more than {LONGEST_BODY / 1e6:g} MB")
     return data
-
-
-def _why(error: Exception) -> str:
-    return "pages without text" if isinstance(error, ToolError) else "records that are broken"
 
 
 def _warcio(module: str) -> Any:

@@ -76,33 +76,47 @@ class WikiRevisions:
     async def fetch(self, url: str) -> Page:
         """The article as it was; ToolError where there was none, or where it cannot be had."""
         try:
-            return await self._article(url)
+            api = self._api or urljoin(url, API_PATH)
+            if api not in self._wikis:
+                answer = await self._query(api, meta="siteinfo", siprop="general")
+                general = answer.get("general", {})
+                path = general.get("articlepath")
+                if not isinstance(path, str) or "$1" not in path:
+                    raise ToolError(f"{api} does not say where its wiki has its articles")
+                self._wikis[api] = _Wiki(api, path, general.get("lang"))
+            wiki = self._wikis[api]
+            title, address = wiki.title_of(url), url.partition("#")[0]
+            for _ in range(MOST_REDIRECTS):
+                revision = await self._revision(wiki, title)
+                slot = revision.get("slots", {}).get(
+                    "main", revision
+                )  # wikis before 1.32 have no slots
+                if not isinstance(slot.get("content"), str):
+                    raise ToolError(f"the wiki hides the version of '{title[:200]}' of that day")
+                source = str(slot["content"])
+                if (redirect := _REDIRECT.match(source)) is None:
+                    since = datetime.fromisoformat(revision["timestamp"]).astimezone(UTC)
+                    return Page(
+                        url=address,
+                        status=200,
+                        content_type="text/x-wiki; charset=utf-8",
+                        body=source.encode(),
+                        title=title,
+                        text=readable(source, wiki.url_of),
+                        fetched_at=now(),
+                        language=wiki.language,
+                        dates=(
+                            StatedDay(day=str(since.date()), kind="captured", source="archive"),
+                        ),
+                        valid_from=f"{since:%Y-%m-%dT%H:%M:%SZ}",
+                        held_until=self._end,
+                        extractor=EXTRACTOR,
+                    )
+                title = redirect[1].replace("_", " ").strip()
+                address = wiki.url_of(title)
+            raise ToolError(f"{shortened_url(url)} redirects more than {MOST_REDIRECTS} times")
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as exc:
             raise ToolError(f"no wiki answers so for {shortened_url(url)}: {exc!r:.99}") from exc
-
-    async def _article(self, url: str) -> Page:
-        """Raises whatever an answer in another form than MediaWiki's leads to."""
-        wiki = await self._wiki(self._api or urljoin(url, API_PATH))
-        title, address = wiki.title_of(url), url.partition("#")[0]
-        for _ in range(MOST_REDIRECTS):
-            revision = await self._revision(wiki, title)
-            source = _source(revision, title)
-            if (redirect := _REDIRECT.match(source)) is None:
-                since = datetime.fromisoformat(revision["timestamp"]).astimezone(UTC)
-                return _page(wiki, title, address, source, since, self._end)
-            title = redirect[1].replace("_", " ").strip()
-            address = wiki.url_of(title)
-        raise ToolError(f"{shortened_url(url)} redirects more than {MOST_REDIRECTS} times")
-
-    async def _wiki(self, api: str) -> _Wiki:
-        if api not in self._wikis:
-            answer = await self._query(api, meta="siteinfo", siprop="general")
-            general = answer.get("general", {})
-            path = general.get("articlepath")
-            if not isinstance(path, str) or "$1" not in path:
-                raise ToolError(f"{api} does not say where its wiki has its articles")
-            self._wikis[api] = _Wiki(api, path, general.get("lang"))
-        return self._wikis[api]
 
     async def _revision(self, wiki: _Wiki, title: str) -> dict[str, Any]:
         """The revision that stood at the end of the day under this title."""
@@ -157,30 +171,6 @@ class WikiRevisions:
             info = error.get("info") if isinstance(error, dict) else None
             raise ToolError(f"the wiki refused: {str(info)[:200]}")
         return content
-
-
-def _source(revision: dict[str, Any], title: str) -> str:
-    slot = revision.get("slots", {}).get("main", revision)  # wikis before 1.32 have no slots
-    if not isinstance(slot.get("content"), str):
-        raise ToolError(f"the wiki hides the version of '{title[:200]}' of that day")
-    return str(slot["content"])
-
-
-def _page(wiki: _Wiki, title: str, url: str, source: str, since: datetime, until: str) -> Page:
-    return Page(
-        url=url,
-        status=200,
-        content_type="text/x-wiki; charset=utf-8",
-        body=source.encode(),
-        title=title,
-        text=readable(source, wiki.url_of),
-        fetched_at=now(),
-        language=wiki.language,
-        dates=(StatedDay(day=str(since.date()), kind="captured", source="archive"),),
-        valid_from=f"{since:%Y-%m-%dT%H:%M:%SZ}",
-        held_until=until,
-        extractor=EXTRACTOR,
-    )
 
 
 def readable(source: str, url_of: Callable[[str], str]) -> str:

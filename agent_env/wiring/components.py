@@ -187,7 +187,25 @@ class RunComponents:
         if traits.needs_table is not None:
             supplies = replace(supplies, tables=self._tables(traits, sample))
         if traits.needs_web:
-            supplies = self._with_web(supplies, sample, condition)
+            # Each episode's own, as its guard and its disturbance know the sample
+            from agent_env.tasks.conditions import sample_under
+            from agent_env.web.guards import Guard, GuardedFetcher, GuardedSearch
+            from agent_env.web.stored import CachedFetcher
+
+            if self.web is None:
+                raise ConfigError("a condition needs the web, and the run's 'web' names none")
+            asked = sample_under(sample, condition)
+            web = self.web.on(condition.today)
+            guard = Guard.of(asked, self.web_settings, condition.today if web.foreign else None)
+            if condition.disturbance is not None:
+                web = disturbances().web(web, asked, condition.disturbance)
+            supplies = replace(
+                supplies,
+                search=GuardedSearch(web.search, guard, web.stored_page),
+                fetcher=CachedFetcher(GuardedFetcher(web.fetcher, guard)),
+                window=self.window,
+                foreign=web.foreign,
+            )
         if traits.needs_sandbox:
             setup = self.task.setup
             code = setup(sample, condition) if setup else None
@@ -207,27 +225,6 @@ class RunComponents:
                 f"the tool {traits.name} needs a table; sample '{sample.id}' names none"
             )
         return tuple(self.materials[digest] for digest in sample.materials)
-
-    def _with_web(self, supplies: Supplies, sample: Sample, condition: Condition) -> Supplies:
-        """Each episode's own, as its guard and its disturbance know the sample."""
-        from agent_env.tasks.conditions import sample_under
-        from agent_env.web.guards import Guard, GuardedFetcher, GuardedSearch
-        from agent_env.web.stored import CachedFetcher
-
-        if self.web is None:
-            raise ConfigError("a condition needs the web, and the run's 'web' names none")
-        asked = sample_under(sample, condition)
-        web = self.web.on(condition.today)
-        guard = Guard.of(asked, self.web_settings, condition.today if web.foreign else None)
-        if condition.disturbance is not None:
-            web = disturbances().web(web, asked, condition.disturbance)
-        return replace(
-            supplies,
-            search=GuardedSearch(web.search, guard, web.stored_page),
-            fetcher=CachedFetcher(GuardedFetcher(web.fetcher, guard)),
-            window=self.window,
-            foreign=web.foreign,
-        )
 
     async def _with_session(
         self, supplies: Supplies, stack: AsyncExitStack, setup: str | None

@@ -44,19 +44,14 @@ def listing(plural: str) -> list[Listed]:
 def _listed(registry: Registry[Any], entry: PluginEntry) -> Listed:
     try:
         registry.load(registry.entry(entry.name), own_call())
-        summary = _summary(entry)
+        thing = load_path(entry.path)
+        documented = getattr(thing, "__wrapped__", thing)
+        has_docstring = inspect.isroutine(documented) or inspect.isclass(documented)
+        text = inspect.getdoc(documented) if has_docstring else None
+        module = sys.modules.get(entry.path.partition(":")[0])
+        text = text or inspect.getdoc(module) or ""
+        summary = " ".join(text.strip().split("\n\n")[0].split())
     except ConfigError as exc:
         summary = str(exc)
     origin = " ".join(part for part in (entry.package, entry.version) if part)
     return Listed(entry.name, origin, summary, entry.path)
-
-
-def _summary(entry: PluginEntry) -> str:
-    """The first line of the object's own docstring, or of its module's."""
-    thing = load_path(entry.path)
-    documented = getattr(thing, "__wrapped__", thing)
-    has_docstring = inspect.isroutine(documented) or inspect.isclass(documented)
-    text = inspect.getdoc(documented) if has_docstring else None
-    module = sys.modules.get(entry.path.partition(":")[0])
-    text = text or inspect.getdoc(module) or ""
-    return " ".join(text.strip().split("\n\n")[0].split())

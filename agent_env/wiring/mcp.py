@@ -120,7 +120,15 @@ def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
     """The servers as run.json keeps them, not asked yet; ConfigError says what is wrong."""
     commands = commands_by_name(options.servers)
     environment = _by_server("--mcp-env", options.environment, commands)
-    modes = _modes(options.isolation, commands)
+    modes: dict[str, Isolation] = {}
+    for text in options.isolation:
+        name, _, mode = text.rpartition("=")
+        if name:
+            _check_known("--mcp-isolation", text, name, commands)
+        known = next((each for each in get_args(Isolation) if each == mode), None)
+        if known is None:
+            raise ConfigError(f"--mcp-isolation {text}: write run or episode")
+        modes[name] = known
     return tuple(
         _at(
             command,
@@ -185,20 +193,6 @@ def _by_server(option: str, texts: Iterable[str], servers: Iterable[str]) -> dic
         _check_known(option, text, name, servers)
         values.setdefault(name, []).append(value)
     return values
-
-
-def _modes(texts: Iterable[str], servers: Iterable[str]) -> dict[str, Isolation]:
-    """By server; under the empty name that of all others."""
-    modes: dict[str, Isolation] = {}
-    for text in texts:
-        name, _, mode = text.rpartition("=")
-        if name:
-            _check_known("--mcp-isolation", text, name, servers)
-        known = next((each for each in get_args(Isolation) if each == mode), None)
-        if known is None:
-            raise ConfigError(f"--mcp-isolation {text}: write run or episode")
-        modes[name] = known
-    return modes
 
 
 def _check_known(option: str, text: str, name: str, servers: Iterable[str]) -> None:

@@ -59,7 +59,17 @@ class Check:
 async def examine(probe: bool = False) -> list[Check]:
     """Sandboxes by probe, keys by presence, tokenizers and extras by looking for them. `probe`
     probes sandboxes again that held earlier in this boot."""
-    return [*await _sandboxes(probe), *_keys(), _local(), *_tokenizers(), *_extras()]
+    from agent_env.models.tokenizers import ENCODINGS
+    from agent_env.wiring.models import make_tokenizer
+
+    checks = [Check("tokenizer estimate", True, "bytes / 4")]
+    for name in ENCODINGS:
+        try:
+            make_tokenizer(name)
+            checks.append(Check(f"tokenizer {name}", True, "exact, its ranks are here"))
+        except ConfigError as exc:
+            checks.append(Check(f"tokenizer {name}", False, str(exc)))
+    return [*await _sandboxes(probe), *_keys(), _local(), *checks, *_extras()]
 
 
 async def _sandboxes(again: bool) -> list[Check]:
@@ -95,20 +105,6 @@ def _local() -> Check:
     except ConfigError as exc:
         return Check("model local", False, str(exc))
     return Check("model local", True, f"{chosen.file.name}, by {server_build()}")
-
-
-def _tokenizers() -> list[Check]:
-    from agent_env.models.tokenizers import ENCODINGS
-    from agent_env.wiring.models import make_tokenizer
-
-    checks = [Check("tokenizer estimate", True, "bytes / 4")]
-    for name in ENCODINGS:
-        try:
-            make_tokenizer(name)
-            checks.append(Check(f"tokenizer {name}", True, "exact, its ranks are here"))
-        except ConfigError as exc:
-            checks.append(Check(f"tokenizer {name}", False, str(exc)))
-    return checks
 
 
 def _extras() -> list[Check]:

@@ -261,7 +261,13 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     if manifest.sandbox is not None and manifest.sandbox not in CONFINED:
         notice, grants = " (runs code on this machine)", ((Reach.CODE, manifest.sandbox),)
         settings.append(OutsideSetting("sandbox", manifest.sandbox, notice, grants=grants))
-    settings += _code(manifest)
+    # The code that the manifest names and that is not ours: it is imported for nobody but those
+    # who trust it, whatever else run.json says of it
+    named = {(each.registry.kind, each.reference): each for each in named_in(manifest)}
+    settings += [
+        OutsideSetting(kind, path, CODE, grants=_references(each))
+        for (kind, path), each in sorted(named.items(), key=lambda pair: pair[0])
+    ]
     settings += [_of_server(server) for server in manifest.mcp]
     if manifest.model not in POLICIES:
         settings += _of_model(manifest)
@@ -305,16 +311,6 @@ def _others(manifest: Manifest) -> list[OutsideSetting]:
         and each.value not in (None, False, "", (), [])
         and (reach := each.reach or Reach.CODE) is not Reach.NOTHING
         and not (each.path == "options.tables" and each.value in ("fictional", "shipped"))
-    ]
-
-
-def _code(manifest: Manifest) -> list[OutsideSetting]:
-    """The code that the manifest names and that is not ours: it is imported for nobody but those
-    who trust it, whatever else run.json says of it."""
-    named = {(each.registry.kind, each.reference): each for each in named_in(manifest)}
-    return [
-        OutsideSetting(kind, path, CODE, grants=_references(each))
-        for (kind, path), each in sorted(named.items(), key=lambda pair: pair[0])
     ]
 
 

@@ -145,7 +145,16 @@ def settings_of(options: WebOptions, days: Collection[str] = ()) -> WebSettings:
     if options.as_of_tolerance is not None and (options.as_of is None or options.mode == "sealed"):
         raise ConfigError("--as-of-tolerance goes with --as-of and another web than the sealed one")
     if options.mode in ("sealed", "frozen"):
-        _check_offline(options, settings)
+        for name, value in (
+            ("--ignore-robots", options.ignore_robots),
+            ("--allow-host", options.allow_hosts),
+            ("a search URL", settings.search_url),
+            ("--fetcher", settings.fetcher),
+        ):
+            if value:
+                raise ConfigError(
+                    f"{name} goes with --web live or record: {options.mode} fetches none"
+                )
     if options.mode == "frozen":
         return _frozen(settings, days)
     day = next(iter(days), options.as_of)
@@ -155,17 +164,6 @@ def settings_of(options: WebOptions, days: Collection[str] = ()) -> WebSettings:
             "shown; take another --search, or say --as-of with --undated count or serve"
         )
     return {"sealed": _sealed, "live": _live, "record": _record}[options.mode](settings)
-
-
-def _check_offline(options: WebOptions, settings: WebSettings) -> None:
-    for name, value in (
-        ("--ignore-robots", options.ignore_robots),
-        ("--allow-host", options.allow_hosts),
-        ("a search URL", settings.search_url),
-        ("--fetcher", settings.fetcher),
-    ):
-        if value:
-            raise ConfigError(f"{name} goes with --web live or record: {options.mode} fetches none")
 
 
 def _sealed(settings: WebSettings) -> WebSettings:
@@ -244,7 +242,17 @@ def _check_provider(settings: WebSettings) -> None:
     PROVIDERS.entry(settings.search)  # refused here where two packages take the name
     if settings.fetcher is not None:
         FETCHERS.find(settings.fetcher, plugins.permit)
-        _check_fetcher(settings)
+        from agent_env.web.plugin import OF_A_DAY
+
+        name, url = settings.fetcher, settings.fetcher_url
+        if name not in OF_A_DAY and url is not None:
+            raise ConfigError(f"--fetcher {name} takes no address; {' and '.join(OF_A_DAY)} do")
+        if name in OF_A_DAY and settings.as_of is None:
+            raise ConfigError(f"--fetcher {name} gives pages of a day: say which with --as-of")
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ConfigError(
+                f"--fetcher {name}={url}: the address begins with http:// or https://"
+            )
     access = search_access(settings.search, settings.search_url, plugins)
     make_provider(
         settings.search,
@@ -253,18 +261,6 @@ def _check_provider(settings: WebSettings) -> None:
         plugins=plugins,
         environment_url=access.base_url,
     )
-
-
-def _check_fetcher(settings: WebSettings) -> None:
-    from agent_env.web.plugin import OF_A_DAY
-
-    name, url = settings.fetcher, settings.fetcher_url
-    if name not in OF_A_DAY and url is not None:
-        raise ConfigError(f"--fetcher {name} takes no address; {' and '.join(OF_A_DAY)} do")
-    if name in OF_A_DAY and settings.as_of is None:
-        raise ConfigError(f"--fetcher {name} gives pages of a day: say which with --as-of")
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise ConfigError(f"--fetcher {name}={url}: the address begins with http:// or https://")
 
 
 NO_DATES = ("openai", "wikipedia")

@@ -34,7 +34,18 @@ def select(key: str, query: str, tables: list[dict[str, Any]] | None = None) -> 
     """The rows as text; ToolError with SQLite's reason. None where nothing is kept under this key
     and no tables come along: each with the statements `create` and `insert`, and its rows."""
     if tables is not None:
-        _keep(key, tables)
+        # Later calls see the same tables: no statement can change them
+        base = sqlite3.connect(":memory:")
+        for table in tables:
+            base.execute(table["create"])
+            base.executemany(table["insert"], table["rows"])
+        base.commit()
+        base.execute("PRAGMA temp_store = MEMORY")
+        base.execute("PRAGMA query_only = ON")
+        base.set_authorizer(_authorize)
+        _BASES[key] = base
+        while len(_BASES) > KEPT:
+            _BASES.popitem(last=False)[1].close()
     if key not in _BASES:
         return None
     _BASES.move_to_end(key)
@@ -49,21 +60,6 @@ def select(key: str, query: str, tables: list[dict[str, Any]] | None = None) -> 
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as exc:
         raise ToolError(_reason(exc)) from exc
-
-
-def _keep(key: str, tables: list[dict[str, Any]]) -> None:
-    """Later calls see the same tables: no statement can change them."""
-    base = sqlite3.connect(":memory:")
-    for table in tables:
-        base.execute(table["create"])
-        base.executemany(table["insert"], table["rows"])
-    base.commit()
-    base.execute("PRAGMA temp_store = MEMORY")
-    base.execute("PRAGMA query_only = ON")
-    base.set_authorizer(_authorize)
-    _BASES[key] = base
-    while len(_BASES) > KEPT:
-        _BASES.popitem(last=False)[1].close()
 
 
 def _authorize(action: int, one: str | None, two: str | None, *_: str | None) -> int:

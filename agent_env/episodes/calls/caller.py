@@ -258,7 +258,10 @@ class RecordingModel:
         has_replies = self._has_replies or not self._request.is_new
         added, keeps, offers = _added(messages) if has_replies else (), None, None
         if self._conversation is not None:
-            keeps = _shared(self._conversation, messages)
+            alike = itertools.takewhile(
+                lambda pair: pair[0] == pair[1], zip(self._conversation, messages, strict=False)
+            )
+            keeps = sum(1 for _ in alike)
             added = tuple(messages[keeps:])
             offers, self._offers = None if tools == self._offers else tuple(tools), tools
         request = self._request.of(messages, tools, options)
@@ -400,9 +403,3 @@ def _added(messages: Sequence[Message]) -> tuple[Message, ...]:
             return tuple(m for m in reversed(since) if m.role != "tool")
         since.append(message)
     return ()
-
-
-def _shared(before: Sequence[Message], now: Sequence[Message]) -> int:
-    """How many messages the two begin with alike."""
-    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False))
-    return sum(1 for _ in alike)

@@ -157,7 +157,12 @@ class ServerCalls:
         )
         yield _feature("user behind tool", probe, not self.rules.order)
         yield await self._reasoning_back(message)
-        renamed = _renamed(message)
+        # The message with one call, under an id that is not the server's
+        first, fields = message.tool_calls[0], message.provider_fields
+        if fields is not None and first.id in fields.calls:
+            fields = fields.model_copy(update={"calls": {"call_1": fields.calls[first.id]}})
+        call = first.model_copy(update={"id": "call_1"})
+        renamed = message.model_copy(update={"tool_calls": (call,), "provider_fields": fields})
         probe, _, _ = await self.call({}, (QUESTION, renamed, *_results(renamed)), [WEATHER])
         yield _answered("other call ids", probe)
 
@@ -234,15 +239,6 @@ def _of_preflight(preflight: Preflight) -> list[Feature]:
             detail="refused" if refuses else f"cut at {MOST_OUTPUT} tokens" if cut else "",
         ),
     ]  # fmt: skip
-
-
-def _renamed(message: Message) -> Message:
-    """The message with one call, under an id that is not the server's."""
-    first, fields = message.tool_calls[0], message.provider_fields
-    if fields is not None and first.id in fields.calls:
-        fields = fields.model_copy(update={"calls": {"call_1": fields.calls[first.id]}})
-    call = first.model_copy(update={"id": "call_1"})
-    return message.model_copy(update={"tool_calls": (call,), "provider_fields": fields})
 
 
 def _results(reply: Message) -> list[Message]:

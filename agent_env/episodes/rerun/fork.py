@@ -102,39 +102,24 @@ def make_forks(
         episode: Episode = fold(recording.events)
         part.write(PARENT, (episode.model_dump_json(indent=2) + "\n").encode())
         if source.pages.exists():
-            _copy_pages(source.pages, part.pages)
-        _begin_forks(part, manifest, recording, edits, clock)
-
-
-def _copy_pages(pages: Path, to: Path) -> None:
-    """Copies a page store; DatasetError where SQLite would reach outside its folder."""
-    try:
-        check_database(pages.parent, pages)
-    except OSError as exc:
-        raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
-    with closing(reading(pages)) as old, closing(sqlite3.connect(to)) as new:
-        old.backup(new)
-
-
-def _begin_forks(
-    run: RunFolder,
-    manifest: Manifest,
-    recording: Recording,
-    edits: Mapping[str, str],
-    clock: Clock,
-) -> None:
-    """Writes the beginning of each fork."""
-    texts, (condition,) = Texts(run.texts), manifest.conditions
-    try:
-        for repeat in range(1, manifest.repeats + 1):
-            key = EpisodeKey(recording.start.sample, condition.name, repeat)
-            trace = TraceWriter(run.trace(key), key.name, clock, texts)
-            _write(trace, recording, edits, manifest, repeat)
-            trace.close()
-    except OSError as exc:
-        raise StorageError(f"cannot write to {run.path}: {exc.strerror}") from exc
-    finally:
-        texts.close()
+            pages = source.pages
+            try:
+                check_database(pages.parent, pages)
+            except OSError as exc:
+                raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
+            with closing(reading(pages)) as old, closing(sqlite3.connect(part.pages)) as new:
+                old.backup(new)
+        texts, (condition,) = Texts(part.texts), manifest.conditions
+        try:
+            for repeat in range(1, manifest.repeats + 1):
+                key = EpisodeKey(recording.start.sample, condition.name, repeat)
+                trace = TraceWriter(part.trace(key), key.name, clock, texts)
+                _write(trace, recording, edits, manifest, repeat)
+                trace.close()
+        except OSError as exc:
+            raise StorageError(f"cannot write to {part.path}: {exc.strerror}") from exc
+        finally:
+            texts.close()
 
 
 def read_parent(folder: RunFolder) -> Episode:

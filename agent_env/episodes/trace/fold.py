@@ -49,18 +49,13 @@ def first_call(start: EpisodeStarted, replies: Sequence[Reply]) -> dict[str, Any
     if replies:
         if replies[0].usage.source in WITH_TOOLS:
             fields["first_input_tokens"] = replies[0].usage.input_tokens
-        if _is_required(start):
+        limits = start.limits or {}
+        possible = limits.get("tool_calls") != 0 and limits.get("steps") != 1
+        offers = bool(start.condition.tools)  # their descriptions may be stored elsewhere
+        if offers and possible and start.condition.first_step == "required":
             first = replies[0]
             fields["required_call"] = bool(first.message.tool_calls or first.usage.hosted_calls)
     return fields
-
-
-def _is_required(start: EpisodeStarted) -> bool:
-    """Whether the first reply had to call a tool; false if no call could be answered."""
-    limits = start.limits or {}
-    possible = limits.get("tool_calls") != 0 and limits.get("steps") != 1
-    offers = bool(start.condition.tools)  # their descriptions may be stored elsewhere
-    return offers and possible and start.condition.first_step == "required"
 
 
 def without_verdicts(events: Iterable[Event]) -> list[Event]:

@@ -331,7 +331,9 @@ class TraceWriter:
         text = event.model_dump_json(exclude_none=True, exclude_unset=True)
         line, crc = seal(text.encode(), self._crc)
         try:
-            _write_all(self._fd, line)
+            data = line
+            while data:
+                data = data[os.write(self._fd, data) :]
         except OSError as exc:
             os.ftruncate(self._fd, self._size)
             raise StorageError(f"cannot write the trace {self._path}: {exc.strerror}") from exc
@@ -377,11 +379,6 @@ class TraceWriter:
                 self._sync()
         finally:
             os.close(self._fd)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]
 
 
 def stamp(at: datetime) -> str:

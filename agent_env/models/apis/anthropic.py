@@ -216,10 +216,12 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     if reason == "stop" and isinstance(most, int) and (usage.output_tokens or 0) >= most:
         reason = "length"  # which litellm does not tell
     thoughts = [text(block, "thinking") for block in blocks if block.get("type") == "thinking"]
+    notes = (note for block in blocks for note in records(block, "citations"))
     return Reply(
         message=Message(
             role="assistant",
-            content="".join(_texts(blocks)) or refusal,
+            content="".join(text(block, "text") for block in blocks if block.get("type") == "text")
+            or refusal,
             tool_calls=calls,
             reasoning="\n".join(filter(None, thoughts)) or None,
             provider_items=tuple(blocks),
@@ -228,7 +230,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
         finish_reason="tool_calls" if calls and reason in (None, "stop") else reason,
         usage=usage.model_copy(update={"hosted_calls": _hosted_calls(blocks)}),
         model=text(body, "model") or None,
-        citations=_citations(blocks),
+        citations=tuple(dict.fromkeys(url for note in notes if (url := text(note, "url")))),
         hosted_pages=_pages(blocks),
     )
 
@@ -249,18 +251,9 @@ def _call(block: Json) -> ToolCall:
     return ToolCall(id=text(block, "id"), name=text(block, "name"), arguments=arguments)
 
 
-def _texts(blocks: Sequence[Json]) -> Iterator[str]:
-    return (text(block, "text") for block in blocks if block.get("type") == "text")
-
-
 def _hosted_calls(blocks: Sequence[Json]) -> dict[str, int] | None:
     names = [text(block, "name") for block in blocks if block.get("type") == "server_tool_use"]
     return dict(Counter(KINDS.get(name, "code_interpreter") for name in names)) or None
-
-
-def _citations(blocks: Sequence[Json]) -> tuple[str, ...]:
-    notes = (note for block in blocks for note in records(block, "citations"))
-    return tuple(dict.fromkeys(url for note in notes if (url := text(note, "url"))))
 
 
 def _pages(blocks: Sequence[Json]) -> tuple[PageRef, ...]:

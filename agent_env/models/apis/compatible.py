@@ -97,12 +97,13 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
             message, sent_calls, reasoning, exchange.origin, exchange.left_out
         ),
     )
+    cited = (record(note, "url_citation") for note in records(message, "annotations"))
     return Reply(
         message=reply_message,
         finish_reason=_finish_reason(choices[0], message, calls),
         usage=read_usage(record(body, "usage"), "prompt_tokens", "completion_tokens"),
         model=text(body, "model") or None,
-        citations=_citations(message),
+        citations=tuple(dict.fromkeys(url for note in cited if (url := text(note, "url")))),
     )
 
 
@@ -212,11 +213,6 @@ def _finish_reason(choice: Json, message: Json, calls: tuple[ToolCall, ...]) -> 
         return "refused"
     reason = FINISH_REASONS.get(text(choice, "finish_reason"))
     return "tool_calls" if calls and reason in (None, "stop") else reason
-
-
-def _citations(message: Json) -> tuple[str, ...]:
-    cited = (record(note, "url_citation") for note in records(message, "annotations"))
-    return tuple(dict.fromkeys(url for note in cited if (url := text(note, "url"))))
 
 
 API = Api(

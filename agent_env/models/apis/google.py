@@ -75,32 +75,29 @@ def _request(parts: RequestParts) -> Json:
         functionCallingConfig=None if mode is None else {"mode": mode},
         includeServerSideToolInvocations=True if functions and hosted else None,
     )
+    chosen, options = parts.parameters, parts.options
     return {
         "systemInstruction": {"parts": [{"text": each} for each in systems]} if systems else None,
         "contents": _contents(parts),
         "tools": declared + hosted or None,
         "toolConfig": tool_config or None,
-        "generationConfig": _generation_config(parts) or None,
+        "generationConfig": _sent(
+            temperature=chosen.temperature,
+            topP=chosen.top_p,
+            seed=chosen.seed_of(options),
+            maxOutputTokens=chosen.max_output_tokens,
+            stopSequences=list(options.stop) or None,
+            responseMimeType=None if options.schema is None else "application/json",
+            responseJsonSchema=None if options.schema is None else dict(options.schema),
+            thinkingConfig=_thinking_config(parts.model, chosen.reasoning_effort) or None,
+        )
+        or None,
     }
 
 
 def _function(tool: ToolSpec) -> JsonValue:
     schema = {"parametersJsonSchema": tool.parameters} if tool.parameters else {}
     return {"name": tool.name, "description": tool.description, **schema}
-
-
-def _generation_config(parts: RequestParts) -> Json:
-    chosen, options = parts.parameters, parts.options
-    return _sent(
-        temperature=chosen.temperature,
-        topP=chosen.top_p,
-        seed=chosen.seed_of(options),
-        maxOutputTokens=chosen.max_output_tokens,
-        stopSequences=list(options.stop) or None,
-        responseMimeType=None if options.schema is None else "application/json",
-        responseJsonSchema=None if options.schema is None else dict(options.schema),
-        thinkingConfig=_thinking_config(parts.model, chosen.reasoning_effort) or None,
-    )
 
 
 def _sent(**fields: JsonValue) -> Json:

@@ -36,7 +36,6 @@ from agent_env.records.schema import (
     Reply,
     ToolCall,
     ToolSpec,
-    Usage,
 )
 
 REASONING_MODELS = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.{0,200}chat)")
@@ -69,9 +68,25 @@ def _settings(parts: RequestParts) -> Json:
 def _items(message: Message, parts: RequestParts) -> list[Json]:
     match message.role:
         case "tool":
-            return [_tool_output(message)]
+            return [
+                {
+                    "type": "function_call_output",
+                    "call_id": message.tool_call_id,
+                    "output": message.content,
+                }
+            ]
         case "assistant" if message.provider_items and parts.dialect.is_echoed(message):
-            return _sendable(message.provider_items)
+            # The items as they came; without their ids where reasoning among them came
+            # unencrypted, which the server does not remember: it would look for what the ids name
+            items = [item for item in message.provider_items if not _is_lost(item)]
+            if len(items) < len(message.provider_items):
+                items = [{name: item[name] for name in item if name != "id"} for item in items]
+            return [
+                {**item, "arguments": arguments_as_object(text(item, "arguments"))}
+                if item.get("type") == "function_call"
+                else item
+                for item in items
+            ]
         case "assistant":
             texts = [_text_item("assistant", message.content)] if message.content else []
             return texts + [_call_item(call) for call in message.tool_calls]
@@ -128,26 +143,31 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     texts = [item for item in items if item.get("type") == "message"]
     parts = [part for item in texts for part in records(item, "content")]
     tokens = read_usage(record(body, "usage"), "input_tokens", "output_tokens")
+    # Whether the reply is as long as it may be; llama.cpp and others call it `completed` then
+    most = exchange.request.get("max_output_tokens")
+    notes = [note for part in parts for note in records(part, "annotations")]
+    cited = [text(note, "url") for note in notes if note.get("type") == "url_citation"]
     return Reply(
-        message=_message(items, parts, exchange.origin),
-        finish_reason=_finish_reason(body, items, parts, _is_at_limit(tokens, exchange.request)),
+        message=Message(
+            role="assistant",
+            content="".join(text(part, "text", "refusal") for part in parts),
+            tool_calls=tuple(_call(item) for item in items if item.get("type") == "function_call"),
+            reasoning=_reasoning(items),
+            provider_items=tuple(items),
+            provider_fields=ProviderFields(origin=exchange.origin),
+        ),
+        finish_reason=_finish_reason(
+            body, items, parts, isinstance(most, int) and (tokens.output_tokens or 0) >= most
+        ),
         usage=tokens.model_copy(update={"hosted_calls": call_counts(items)}),
         model=text(body, "model") or None,
-        citations=_citations(parts),
+        citations=tuple(dict.fromkeys(url for url in cited if url)),
         hosted_pages=pages(items),
     )
 
 
 def _text_item(role: str, content: str) -> Json:
     return {"role": role, "content": content}
-
-
-def _tool_output(message: Message) -> Json:
-    return {
-        "type": "function_call_output",
-        "call_id": message.tool_call_id,
-        "output": message.content,
-    }
 
 
 def _call_item(call: ToolCall) -> Json:
@@ -157,21 +177,6 @@ def _call_item(call: ToolCall) -> Json:
         "name": call.name,
         "arguments": arguments_as_object(call.arguments),
     }
-
-
-def _sendable(items: Sequence[Json]) -> list[Json]:
-    """The items as they came; without their ids where reasoning among them came unencrypted,
-    which the server does not remember: it would look for what the ids name."""
-    lost = [item for item in items if _is_lost(item)]
-    items = [item for item in items if not _is_lost(item)]
-    if lost:
-        items = [{name: item[name] for name in item if name != "id"} for item in items]
-    return [
-        {**item, "arguments": arguments_as_object(text(item, "arguments"))}
-        if item.get("type") == "function_call"
-        else item
-        for item in items
-    ]
 
 
 def _is_lost(item: Json) -> bool:
@@ -199,17 +204,6 @@ def _with_unique_ids(items: list[Json], messages: Sequence[Message]) -> list[Jso
             taken.add(text(item, "call_id"))
         result.append(item)
     return result
-
-
-def _message(items: list[Json], parts: list[Json], origin: str) -> Message:
-    return Message(
-        role="assistant",
-        content="".join(text(part, "text", "refusal") for part in parts),
-        tool_calls=tuple(_call(item) for item in items if item.get("type") == "function_call"),
-        reasoning=_reasoning(items),
-        provider_items=tuple(items),
-        provider_fields=ProviderFields(origin=origin),
-    )
 
 
 def _call(item: Json) -> ToolCall:
@@ -240,21 +234,9 @@ def _finish_reason(
     return "tool_calls" if calls else "stop"
 
 
-def _is_at_limit(tokens: Usage, request: Json) -> bool:
-    """Whether the reply is as long as it may be; llama.cpp and others call it `completed` then."""
-    most = request.get("max_output_tokens")
-    return isinstance(most, int) and (tokens.output_tokens or 0) >= most
-
-
 def _is_complete(call: Json) -> bool:
     arguments = text(call, "arguments")
     return arguments_as_object(arguments) == arguments
-
-
-def _citations(parts: list[Json]) -> tuple[str, ...]:
-    notes = [note for part in parts for note in records(part, "annotations")]
-    cited = [text(note, "url") for note in notes if note.get("type") == "url_citation"]
-    return tuple(dict.fromkeys(url for url in cited if url))
 
 
 API = Api(

@@ -147,8 +147,11 @@ class ServerProcess:
             await self._begin()
         except _Ended as exc:
             await self.close()
+            # A copy outside the run's folder, which may be taken away
+            handle, name = mkstemp(prefix="agent-env-server-", suffix=".log")
+            os.close(handle)
             raise ConfigError(
-                f"the model's server did not start: {exc}; its log: {self._kept_log()}"
+                f"the model's server did not start: {exc}; its log: {copyfile(self._log, name)}"
             ) from None
         except BaseException:
             await self.close()
@@ -219,12 +222,6 @@ class ServerProcess:
             text = log.read()[-LOG_TAIL:].decode("utf-8", "replace")
         assert self._process is not None
         return reason_of_end(self._process.returncode or 0, text)
-
-    def _kept_log(self) -> Path:
-        """A copy outside the run's folder, which may be taken away."""
-        handle, name = mkstemp(prefix="agent-env-server-", suffix=".log")
-        os.close(handle)
-        return Path(copyfile(self._log, name))
 
     async def _keep_up(self) -> None:
         """Starts it again whenever it ended, with longer and longer pauses, up to MOST_CRASHES."""

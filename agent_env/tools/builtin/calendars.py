@@ -126,7 +126,10 @@ def _to_gregorian(query: CalendarArguments) -> str:
 def _nth_weekday(query: CalendarArguments) -> str:
     year, n = _require(query.year, "year"), _require(query.n, "n")
     first, last = _bounds(year, query.month)
-    weekday = _weekday(query.weekday)
+    name = _require(query.weekday, "weekday").capitalize()
+    if name not in WEEKDAYS:
+        raise ToolError(f"'{query.weekday}' is no weekday; write one of {', '.join(WEEKDAYS)}")
+    weekday = WEEKDAYS.index(name)
     if n == 0:
         raise ToolError("n counts from 1, or from -1 at the end; 0 is neither")
     if n > 0:
@@ -188,13 +191,6 @@ def _date(text: str | None, name: str) -> date:
         return date.fromisoformat(_require(text, name))
     except ValueError as exc:
         raise ToolError(f"{name} '{text}' is not a date ({exc}); write YYYY-MM-DD") from exc
-
-
-def _weekday(text: str | None) -> int:
-    name = _require(text, "weekday").capitalize()
-    if name not in WEEKDAYS:
-        raise ToolError(f"'{text}' is no weekday; write one of {', '.join(WEEKDAYS)}")
-    return WEEKDAYS.index(name)
 
 
 def _require(value: T | None, name: str) -> T:

@@ -86,7 +86,10 @@ class QueryEvents:
     async def run(self, arguments: dict[str, object]) -> ToolResult:
         query = parse_arguments(EventArguments, arguments)
         for name in FIELDS:
-            self._check(name, getattr(query, name))
+            value = getattr(query, name)
+            names = self._names[name]
+            if value is not None and value.casefold() not in {text.casefold() for text in names}:
+                raise ToolError(f"the list has no {name} '{value}'; it has: {_join_names(names)}")
         since, until = bound(query.since, "since"), bound(query.until, "until")
         matches = [row for row in self._rows if fits(row, query, since, until)]
         if query.operation == "count":
@@ -96,11 +99,6 @@ class QueryEvents:
         if query.operation == "latest":
             return ToolResult(output=str(matches[-1]))
         return ToolResult(output=_page(matches, query.offset))
-
-    def _check(self, name: str, value: str | None) -> None:
-        names = self._names[name]
-        if value is not None and value.casefold() not in {text.casefold() for text in names}:
-            raise ToolError(f"the list has no {name} '{value}'; it has: {_join_names(names)}")
 
 
 TOOL = ToolDeclaration(

@@ -76,7 +76,14 @@ class Reader:
         """The JSON object of a good reply; ToolError or SearchError for a lasting failure."""
         value = _parse_json(reply.body)
         if 200 <= reply.status < 300:
-            return self._good(value, reply)
+            kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if isinstance(value, dict):
+                return self._unless_error(value, reply)
+            if value is None and ("json" in kind or not reply.body.strip()):
+                return Passing("sent broken JSON" if reply.body.strip() else "sent an empty reply")
+            excerpt = shortened(plain(kind, self.key.lower()), 60)
+            what = "JSON that is no object" if value is not None else excerpt
+            raise self.unknown(f"{what or 'something'} instead of search results")
         message = self._said(value)
         if reply.status in PASSING or reply.status >= 500:
             if reply.status == 429 and _SPENT.search(message):
@@ -87,16 +94,6 @@ class Reader:
     def unknown(self, what: str) -> SearchError:
         """The error for a reply that is not this service's."""
         return SearchError(f"{self.name} sent {what}; check that the base URL is right")
-
-    def _good(self, value: JsonValue, reply: Reply) -> Json | Passing:
-        kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if isinstance(value, dict):
-            return self._unless_error(value, reply)
-        if value is None and ("json" in kind or not reply.body.strip()):
-            return Passing("sent broken JSON" if reply.body.strip() else "sent an empty reply")
-        excerpt = shortened(plain(kind, self.key.lower()), 60)
-        what = "JSON that is no object" if value is not None else excerpt
-        raise self.unknown(f"{what or 'something'} instead of search results")
 
     def _unless_error(self, value: Json, reply: Reply) -> Json | Passing:
         error = value.get("error")
@@ -237,7 +234,13 @@ class LiveSearch:
         permit.check(Reach.ADDRESS, access.base_url)
         self.name = api.name
         self._api = api
-        self._key = _checked_key(access)
+        key = access.key
+        if key and not (key.isascii() and key.isprintable() and " " not in key):
+            where = access.variable or "the search provider"
+            raise ConfigError(
+                f"the key in {where} holds a space, a line break or a non-ASCII letter"
+            )
+        self._key = key
         self._base_url = _checked_url(access.base_url)
         self._agent = _agent(access.contact)
         self._patience = patience or (
@@ -251,24 +254,26 @@ class LiveSearch:
 
     async def search(self, query: str, limit: int) -> list[Hit]:
         """At most `limit` hits, best first; a ToolError is the model's to mend."""
-        sendable = self._sendable(query)
+        sendable = " ".join(blotted(query, "").split())
+        if not sendable:
+            raise ToolError("the query is empty; say what to look for")
+        if len(sendable) > self._api.longest_query:
+            most = self._api.longest_query
+            raise ToolError(f"the query has {len(sendable)} characters; write at most {most}")
         number = max(1, min(limit, self._api.most))
         body = await self._answer(self._api.request(sendable, number, self._key))
-        return self._hits(body)[:limit]
+        raw_hits = self._api.found(body, self._base_url)
+        if raw_hits is None:
+            raise self._reader.unknown("JSON that holds no search results")
+        hits = hits_of(raw_hits, self._key)
+        if raw_hits and not hits:
+            raise self._reader.unknown(f"{len(raw_hits)} results, none with an address")
+        return hits[:limit]
 
     async def close(self) -> None:
         """Closes the connections, unless they came from outside."""
         if self._owns_http:
             await self._http.aclose()
-
-    def _sendable(self, query: str) -> str:
-        text = " ".join(blotted(query, "").split())
-        if not text:
-            raise ToolError("the query is empty; say what to look for")
-        if len(text) > self._api.longest_query:
-            most = self._api.longest_query
-            raise ToolError(f"the query has {len(text)} characters; write at most {most}")
-        return text
 
     async def _answer(self, request: Request) -> Json:
         attempt = 0
@@ -285,7 +290,23 @@ class LiveSearch:
     async def _ask(self, request: Request) -> Json | Passing:
         try:
             async with self._turns.turn(), asyncio.timeout(self._patience.timeout_s):
-                reply = await self._exchange(request)
+                async with self._http.stream(
+                    "GET" if request.body is None else "POST",
+                    self._base_url + request.path,
+                    params=request.parameters or None,
+                    json=request.body,
+                    headers={
+                        "accept": "application/json",
+                        "accept-encoding": "gzip",
+                        "user-agent": self._agent,
+                        **request.headers,
+                    },
+                    timeout=self._patience.timeout_s,
+                    follow_redirects=False,
+                ) as response:
+                    body = await self._body(response)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                reply = Reply(response.status_code, headers, body)
         except (TimeoutError, httpx.TimeoutException):
             return Passing(f"did not answer within {self._patience.timeout_s:g} s")
         except (httpx.ConnectError, httpx.ProxyError, httpx.UnsupportedProtocol) as exc:
@@ -293,25 +314,6 @@ class LiveSearch:
         except httpx.HTTPError as exc:
             return Passing(f"broke off ({type(exc).__name__})")
         return self._reader.read(reply)
-
-    async def _exchange(self, request: Request) -> Reply:
-        async with self._http.stream(
-            "GET" if request.body is None else "POST",
-            self._base_url + request.path,
-            params=request.parameters or None,
-            json=request.body,
-            headers={
-                "accept": "application/json",
-                "accept-encoding": "gzip",
-                "user-agent": self._agent,
-                **request.headers,
-            },
-            timeout=self._patience.timeout_s,
-            follow_redirects=False,
-        ) as response:
-            body = await self._body(response)
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Reply(response.status_code, headers, body)
 
     async def _body(self, response: httpx.Response) -> bytes:
         parts, size = [], 0
@@ -330,23 +332,6 @@ class LiveSearch:
         if wait_s > self._patience.longest_wait_s:
             return SearchError(f"{text} and asks to wait {wait_s:.0f} s; search later or slower")
         return ToolError(f"{text}; try again later, or go on with what you have")
-
-    def _hits(self, body: Json) -> list[Hit]:
-        raw_hits = self._api.found(body, self._base_url)
-        if raw_hits is None:
-            raise self._reader.unknown("JSON that holds no search results")
-        hits = hits_of(raw_hits, self._key)
-        if raw_hits and not hits:
-            raise self._reader.unknown(f"{len(raw_hits)} results, none with an address")
-        return hits
-
-
-def _checked_key(access: Access) -> str:
-    key = access.key
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        where = access.variable or "the search provider"
-        raise ConfigError(f"the key in {where} holds a space, a line break or a non-ASCII letter")
-    return key
 
 
 def _checked_url(base_url: str) -> str:
